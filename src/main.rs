@@ -1,0 +1,2 @@
+//! Tidefeed.
+fn main() {}
