@@ -5,4 +5,9 @@
 pub mod clock;
 pub mod domain;
 pub mod draw;
+pub mod follow;
+pub mod live;
+pub mod publish;
+pub mod read;
 pub mod store;
+pub mod upkeep;
