@@ -9,8 +9,10 @@ import { readSession } from "../session";
 import "graphiql/style.css";
 import "./graphiql.css";
 
-const TIMELINE = `# The timeline of the user who is signed in on the demo page: their token is sent by itself
-# (an "authorization" header below takes precedence). Run it with Ctrl+Enter.
+const TIMELINE = `# The timeline of whoever is signed in on the
+# demo page: their token is sent by itself. An
+# "authorization" header below takes precedence.
+# Ctrl+Enter runs it.
 
 query MyTimeline {
   viewer {
@@ -37,7 +39,8 @@ query MyTimeline {
 }
 `;
 
-const NEW_FEED = `# What changes in that timeline, as it happens. Run it, then publish something on the demo page.
+const NEW_FEED = `# What changes in that timeline, as it happens.
+# Run it, then publish on the demo page.
 
 subscription MyNewFeed {
   newFeed {
