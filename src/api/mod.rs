@@ -3,3 +3,4 @@
 //! Apart, because nothing below may know how a request came. It refuses to know stores and their adapters.
 
 pub mod gate;
+pub mod http;
