@@ -3,6 +3,9 @@
 //! ARCHITECTURE.md leads through the house.
 
 pub mod clock;
+pub mod config;
 pub mod domain;
 pub mod draw;
+pub mod lifecycle;
 pub mod store;
+pub mod telemetry;
