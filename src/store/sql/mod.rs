@@ -5,8 +5,11 @@
 
 mod accounts;
 mod connect;
+mod contents;
+mod contents_outbox;
 mod dialect;
 mod error;
+mod follows;
 mod keyset;
 mod rows;
 mod transaction;
