@@ -31,7 +31,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let app = router(transport);
         let mut serving = tokio::task::JoinSet::new();
-        serving.spawn(async move { axum::serve(listener, app).await.unwrap() });
+        serving.spawn(async move { axum::serve(prompt(listener), app).await.unwrap() });
         Self { address, stop, sockets, _serving: serving }
     }
 
@@ -182,14 +182,17 @@ async fn a_client_that_completes_hears_no_more_and_may_use_the_id_again() {
 }
 
 #[tokio::test]
-async fn an_id_is_free_as_soon_as_the_client_can_know() {
+async fn an_id_is_free_as_soon_as_the_client_can_know_and_that_is_at_once() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
+    let begin = tokio::time::Instant::now();
     for _ in 0..200 {
         client.subscribe("1", "{ hello }").await;
         assert_eq!(client.hear().await["type"], "next");
         assert_eq!(client.hear().await["type"], "complete");
     }
+    let each = begin.elapsed() / 200;
+    assert!(each < Duration::from_millis(30), "a round trip takes {each:?}: is Nagle's algorithm on?");
 }
 
 #[tokio::test]
