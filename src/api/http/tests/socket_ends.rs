@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::{
     protocol::{CloseFrame, frame::coding::CloseCode},
 };
 
-use super::{socket::Server, *};
+use super::{client::Server, *};
 
 /// All sockets are gone within `time`.
 async fn emptied(server: &Server, time: Duration) {
