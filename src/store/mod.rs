@@ -13,6 +13,7 @@ pub mod outbox_cache;
 pub mod queue;
 pub mod redis;
 pub mod relations;
+pub mod sql;
 pub mod timelines;
 
 pub use accounts::Accounts;
