@@ -1,0 +1,196 @@
+//! What authors publish, and what readers see of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ids::{ContentId, UserId},
+    limits::{MAX_ALT_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_MEDIA, MAX_TEXT_CHARS, MAX_URL_CHARS},
+    position::{Entry, Position},
+};
+
+/// What a content is to its readers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContentKind {
+    /// Text, with or without media.
+    Post,
+}
+
+/// What a link shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MediaKind {
+    /// A still picture.
+    Picture,
+    /// A moving one.
+    Video,
+}
+
+/// A link to a picture or a video that lives elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// What the link shows.
+    pub kind: MediaKind,
+    /// http or https.
+    pub url: String,
+    /// Pixels.
+    pub width: Option<i32>,
+    /// Pixels.
+    pub height: Option<i32>,
+    /// What it shows, in words; empty if its author gave none.
+    pub alt: String,
+}
+
+/// A content that is published and not removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Identity.
+    pub id: ContentId,
+    /// Who published it.
+    pub author: UserId,
+    /// What it is.
+    pub kind: ContentKind,
+    /// Its words.
+    pub text: String,
+    /// Its pictures and videos.
+    pub media: Vec<Media>,
+    /// Milliseconds UTC.
+    pub publish_time: i64,
+}
+
+impl Content {
+    /// What timelines hold of it.
+    pub const fn entry(&self) -> Entry {
+        Entry { publish_time: self.publish_time, content: self.id, author: self.author }
+    }
+
+    /// Where it stands in timelines.
+    pub fn position(&self) -> Position {
+        self.entry().position()
+    }
+}
+
+/// How often others have answered a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Replies.
+    pub comments: i64,
+    /// Likes.
+    pub likes: i64,
+    /// Reposts.
+    pub reposts: i64,
+    /// Favourites.
+    pub favourites: i64,
+}
+
+/// Words and media that an author wants published, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// As in [`Content::text`].
+    pub text: String,
+    /// As in [`Content::media`].
+    pub media: Vec<Media>,
+    /// Publishing twice under one key gives one content.
+    pub idempotency_key: Option<String>,
+}
+
+/// Why a draft cannot be published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidDraft {
+    /// Neither words nor media.
+    #[error("write something, or add a picture or a video")]
+    Empty,
+    /// Longer than [`MAX_TEXT_CHARS`].
+    #[error("the text has {0} characters; at most {MAX_TEXT_CHARS} can be published")]
+    TextTooLong(usize),
+    /// More than [`MAX_MEDIA`].
+    #[error("{0} media are too many; at most {MAX_MEDIA} go with one content")]
+    TooManyMedia(usize),
+    /// Neither http nor https, or too long.
+    #[error("medium {0}: the url must start with https:// or http:// and have at most {MAX_URL_CHARS} characters")]
+    MediaUrl(usize),
+    /// Not 1 to 100 000 pixels.
+    #[error("medium {0}: width and height are pixels, 1 to 100000")]
+    MediaSize(usize),
+    /// Longer than [`MAX_ALT_CHARS`].
+    #[error("medium {0}: the alternative text has more than {MAX_ALT_CHARS} characters")]
+    MediaAlt(usize),
+    /// Empty or longer than [`MAX_IDEMPOTENCY_KEY_CHARS`].
+    #[error("an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY_CHARS} characters")]
+    IdempotencyKey,
+}
+
+impl Draft {
+    /// Checks what an author hands in; the text loses white space at its ends.
+    pub fn try_new(text: &str, media: Vec<Media>, idempotency_key: Option<String>) -> Result<Self, InvalidDraft> {
+        let text = text.trim();
+        if text.is_empty() && media.is_empty() {
+            return Err(InvalidDraft::Empty);
+        }
+        let chars = text.chars().count();
+        if chars > MAX_TEXT_CHARS {
+            return Err(InvalidDraft::TextTooLong(chars));
+        }
+        if media.len() > MAX_MEDIA {
+            return Err(InvalidDraft::TooManyMedia(media.len()));
+        }
+        for (index, medium) in media.iter().enumerate() {
+            check_medium(index, medium)?;
+        }
+        if let Some(key) = &idempotency_key
+            && !(1..=MAX_IDEMPOTENCY_KEY_CHARS).contains(&key.chars().count())
+        {
+            return Err(InvalidDraft::IdempotencyKey);
+        }
+        Ok(Self { text: text.to_owned(), media, idempotency_key })
+    }
+}
+
+fn check_medium(index: usize, medium: &Media) -> Result<(), InvalidDraft> {
+    if !is_web_url(&medium.url) {
+        return Err(InvalidDraft::MediaUrl(index));
+    }
+    if [medium.width, medium.height].into_iter().flatten().any(|pixels| !(1..=100_000).contains(&pixels)) {
+        return Err(InvalidDraft::MediaSize(index));
+    }
+    if medium.alt.chars().count() > MAX_ALT_CHARS {
+        return Err(InvalidDraft::MediaAlt(index));
+    }
+    Ok(())
+}
+
+/// Whether `url` is http or https, has a host, no white space or control character, and is not too long.
+pub fn is_web_url(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '['))
+        && url.chars().count() <= MAX_URL_CHARS
+        && !url.chars().any(|c| c.is_whitespace() || c.is_control())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn medium(url: &str) -> Media {
+        Media { kind: MediaKind::Picture, url: url.to_owned(), width: None, height: None, alt: String::new() }
+    }
+
+    #[test]
+    fn a_draft_has_words_or_media() {
+        assert_eq!(Draft::try_new(" \n", Vec::new(), None), Err(InvalidDraft::Empty));
+        assert!(Draft::try_new("", vec![medium("https://a.example/1.png")], None).is_ok());
+    }
+
+    #[test]
+    fn a_long_text_is_refused_with_its_length() {
+        let text = "字".repeat(MAX_TEXT_CHARS + 1);
+        assert_eq!(Draft::try_new(&text, Vec::new(), None), Err(InvalidDraft::TextTooLong(MAX_TEXT_CHARS + 1)));
+    }
+
+    #[test]
+    fn links_other_than_web_links_are_refused() {
+        for url in ["javascript:alert(1)", "data:text/html,x", "https://", "https:// a", "ftp://a", ""] {
+            assert_eq!(Draft::try_new("x", vec![medium(url)], None), Err(InvalidDraft::MediaUrl(0)), "{url}");
+        }
+    }
+}

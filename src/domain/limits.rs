@@ -1,0 +1,34 @@
+//! Every bound of the engine in one place, each with its reason.
+
+/// Entries of a page at most: what a screen shows several times over, and what hydration can fetch in one batch.
+pub const MAX_PAGE: u16 = 100;
+/// Entries of a page if the client does not say.
+pub const DEFAULT_PAGE: u16 = 20;
+/// Ids that one `nodes` query may name.
+pub const MAX_NODES: usize = 100;
+/// Characters of a content's text.
+pub const MAX_TEXT_CHARS: usize = 5_000;
+/// Media links of one content.
+pub const MAX_MEDIA: usize = 9;
+/// Characters of a link.
+pub const MAX_URL_CHARS: usize = 2_048;
+/// Characters of a medium's alternative text.
+pub const MAX_ALT_CHARS: usize = 1_000;
+/// Characters of a handle; at least [`MIN_HANDLE_CHARS`].
+pub const MAX_HANDLE_CHARS: usize = 30;
+/// Characters of a handle at least.
+pub const MIN_HANDLE_CHARS: usize = 2;
+/// Characters of a display name.
+pub const MAX_NAME_CHARS: usize = 60;
+/// Characters of a profile's own words.
+pub const MAX_BIO_CHARS: usize = 500;
+/// Characters of a password at least (NIST SP 800-63B section 3.1.1.2 asks for 8 or more).
+pub const MIN_PASSWORD_CHARS: usize = 8;
+/// Bytes of a password at most: hashing more only costs.
+pub const MAX_PASSWORD_BYTES: usize = 1_024;
+/// Characters of an idempotency key.
+pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
+/// Authors that one user may follow: what a single statement can pull for a reader who comes back.
+pub const MAX_FOLLOWS: u64 = 10_000;
+/// Subtasks that are added to a delivery's chain in one transaction.
+pub const MAX_SUBTASKS_PER_TX: usize = 100;

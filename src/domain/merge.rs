@@ -1,0 +1,133 @@
+//! The k-way merge: several runs become one page, as far as all of them cover it and not an entry further.
+
+use super::{
+    coverage::Run,
+    page::Direction,
+    position::{Entry, Position},
+};
+
+/// What the runs have together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// At most as many as were needed, as the window meets them, no position twice; nothing is missing between them.
+    pub entries: Vec<Entry>,
+    /// Whether these are all that was needed, or all there is: more reading would change nothing.
+    pub complete: bool,
+}
+
+/// Merges `runs` into the first `need` entries that the window in `direction` meets.
+///
+/// Entries beyond the nearest end of any run are left out: the run might hold others before them.
+pub fn merge(direction: Direction, runs: &[Run], need: usize) -> Merged {
+    let mut heads: Vec<&[Entry]> = runs.iter().map(Run::entries).collect();
+    let mut entries: Vec<Entry> = Vec::with_capacity(need);
+    while entries.len() < need {
+        let Some(next) = take_first(direction, &mut heads) else { break };
+        if !runs.iter().all(|run| run.covers(next.position())) {
+            return Merged { entries, complete: false };
+        }
+        if entries.last().map(Entry::position) != Some(next.position()) {
+            entries.push(next);
+        }
+    }
+    let complete = entries.len() == need || runs.iter().all(Run::is_exhausted);
+    Merged { entries, complete }
+}
+
+/// Takes the entry that the window meets first off its run.
+fn take_first(direction: Direction, heads: &mut [&[Entry]]) -> Option<Entry> {
+    let mut best: Option<(usize, Position)> = None;
+    for (index, head) in heads.iter().enumerate() {
+        if let Some(entry) = head.first()
+            && best.is_none_or(|(_, position)| direction.meets_first(entry.position(), position))
+        {
+            best = Some((index, entry.position()));
+        }
+    }
+    let (index, _) = best?;
+    let (entry, rest) = heads[index].split_first()?;
+    heads[index] = rest;
+    Some(*entry)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::domain::ids::{ContentId, UserId};
+
+    fn entry(time: i64, id: i64) -> Entry {
+        Entry { publish_time: time, content: ContentId::try_new(id).unwrap(), author: UserId::try_new(1).unwrap() }
+    }
+
+    fn direction() -> impl Strategy<Value = Direction> {
+        prop_oneof![Just(Direction::Older), Just(Direction::Newer)]
+    }
+
+    fn met(direction: Direction, mut all: Vec<Entry>) -> Vec<Entry> {
+        all.sort_by_key(Entry::position);
+        all.dedup_by_key(|entry| entry.position());
+        if direction == Direction::Older {
+            all.reverse();
+        }
+        all
+    }
+
+    proptest! {
+        /// Sources cut at arbitrary limits: what the merge gives is a prefix of the true answer, and the whole of it when it says so.
+        #[test]
+        fn a_merge_is_a_prefix_of_the_union_and_complete_when_it_says_so(
+            sources in vec(vec((0_i64..12, 1_i64..6), 0..12), 1..6), limits in vec(1_usize..8, 6), need in 1_usize..9, direction in direction(),
+        ) {
+            let sources: Vec<Vec<Entry>> = sources.into_iter()
+                .map(|source| met(direction, source.into_iter().map(|(time, id)| entry(time, id)).collect())).collect();
+            let runs: Vec<Run> = sources.iter().zip(&limits)
+                .map(|(source, limit)| Run::from_limited_query(direction, source.iter().take(*limit).copied().collect(), *limit)).collect();
+            let truth: Vec<Entry> = met(direction, sources.concat()).into_iter().take(need).collect();
+            let merged = merge(direction, &runs, need);
+            prop_assert!(truth.starts_with(&merged.entries));
+            if merged.complete {
+                prop_assert_eq!(&merged.entries, &truth);
+            }
+            if limits.iter().all(|limit| *limit >= need) {
+                prop_assert!(merged.complete, "sources read to the page's length always suffice");
+            }
+        }
+
+        /// A trusted area gives nothing that lies beyond its edge, and never claims what lies there.
+        #[test]
+        fn an_area_is_never_believed_beyond_its_edge(
+            rows in vec((1_i64..12, 1_i64..6), 0..12), edge in (0_i64..12, 1_i64..6), bound in proptest::option::of((0_i64..12, 1_i64..6)),
+            limit in 1_usize..8, need in 1_usize..8, direction in direction(),
+        ) {
+            let edge = Position::bound(edge.0, edge.1);
+            let bound = bound.map(|(time, id)| Position::bound(time, id));
+            let from = bound.unwrap_or(direction.start());
+            let all: Vec<Entry> = met(direction, rows.into_iter().map(|(time, id)| entry(time, id)).collect())
+                .into_iter().filter(|entry| direction.meets_first(from, entry.position())).collect();
+            let trusted: Vec<Entry> = all.iter().filter(|entry| entry.position() >= edge).take(limit).copied().collect();
+            let merged = merge(direction, &[Run::from_trusted_area(direction, bound, trusted, limit, edge)], need);
+            let truth: Vec<Entry> = all.iter().take(need).copied().collect();
+            prop_assert!(truth.starts_with(&merged.entries));
+            if merged.complete {
+                prop_assert_eq!(merged.entries, truth);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_source_holds_back_every_entry() {
+        let known = Run::from_limited_query(Direction::Older, vec![entry(5, 1)], 3);
+        let unknown = Run::unknown(Direction::Older, None);
+        assert_eq!(merge(Direction::Older, &[known, unknown], 1), Merged { entries: Vec::new(), complete: false });
+    }
+
+    #[test]
+    fn the_same_entry_from_two_sources_is_one_entry() {
+        let run = || Run::from_limited_query(Direction::Older, vec![entry(5, 1), entry(4, 1)], 9);
+        let merged = merge(Direction::Older, &[run(), run()], 9);
+        assert_eq!(merged, Merged { entries: vec![entry(5, 1), entry(4, 1)], complete: true });
+    }
+}

@@ -1,0 +1,31 @@
+//! The rules of the timeline, as values and pure functions: what a position is, what a source of entries covers, how
+//! sources merge into a page, who is pushed to, how a delivery is cut and resumed.
+//!
+//! Nothing here awaits, reads a clock, draws a random number or knows a database; all of it is tested without any.
+
+pub mod backoff;
+pub mod content;
+pub mod coverage;
+pub mod cursor;
+pub mod delivery;
+pub mod edge;
+pub mod floor;
+pub mod ids;
+pub mod limits;
+pub mod merge;
+pub mod page;
+pub mod plan;
+pub mod position;
+pub mod profile;
+pub mod subtask;
+#[cfg(test)]
+mod worked_example;
+
+pub use content::{Content, ContentKind, Counters, Media, MediaKind};
+pub use coverage::Run;
+pub use edge::EdgeMode;
+pub use floor::Floor;
+pub use ids::{ContentId, UserId};
+pub use page::{Direction, Page, PageRequest, PageSize};
+pub use position::{Entry, Position};
+pub use profile::{Handle, Profile};

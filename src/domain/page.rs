@@ -1,0 +1,199 @@
+//! What a reader asks for and what the answer is: a bounded window of a timeline and whether it goes on.
+
+use super::{
+    cursor::{self, InvalidCursor},
+    limits::{DEFAULT_PAGE, MAX_PAGE},
+    position::{Entry, Position},
+};
+
+/// Which way a window leads from its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Into the past: the entries below the bound, newest first. The book's "scroll up" (and, unbounded, "pull down").
+    Older,
+    /// Towards now: the entries above the bound, oldest first.
+    Newer,
+}
+
+impl Direction {
+    /// The other way.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Older => Self::Newer,
+            Self::Newer => Self::Older,
+        }
+    }
+
+    /// Where a window without a bound starts.
+    pub const fn start(self) -> Position {
+        match self {
+            Self::Older => Position::NEWEST,
+            Self::Newer => Position::OLDEST,
+        }
+    }
+
+    /// Where a window ends that has no more entries.
+    pub const fn end(self) -> Position {
+        self.reversed().start()
+    }
+
+    /// Whether a window meets `a` before `b`.
+    pub fn meets_first(self, a: Position, b: Position) -> bool {
+        match self {
+            Self::Older => a > b,
+            Self::Newer => a < b,
+        }
+    }
+}
+
+/// A number of entries, 1 to [`MAX_PAGE`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageSize(u16);
+
+impl PageSize {
+    /// Checks that `raw` is 1 to [`MAX_PAGE`].
+    pub fn try_new(raw: i64) -> Result<Self, InvalidPage> {
+        match u16::try_from(raw) {
+            Ok(size) if (1..=MAX_PAGE).contains(&size) => Ok(Self(size)),
+            _ => Err(InvalidPage::Size(raw)),
+        }
+    }
+
+    /// The number of entries.
+    pub const fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Default for PageSize {
+    fn default() -> Self {
+        Self(DEFAULT_PAGE)
+    }
+}
+
+/// A page of a timeline that somebody asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Which way to read.
+    pub direction: Direction,
+    /// Exclusive; `None` starts at the newest (or oldest) entry there is.
+    pub bound: Option<Position>,
+    /// How many entries at most.
+    pub size: PageSize,
+}
+
+/// Why the arguments of a connection are refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPage {
+    /// Out of 1 to [`MAX_PAGE`].
+    #[error("a page has 1 to {MAX_PAGE} entries, not {0}")]
+    Size(i64),
+    /// `first` with `last`, `first` with `before`, or `last` with `after`.
+    #[error("use `first` with `after` to read older entries, or `last` with `before` to read newer ones, not both")]
+    Mixed,
+    /// `after` is no cursor.
+    #[error("`after` is {0}")]
+    After(InvalidCursor),
+    /// `before` is no cursor.
+    #[error("`before` is {0}")]
+    Before(InvalidCursor),
+}
+
+impl InvalidPage {
+    /// The argument at fault.
+    pub const fn argument(&self, backward: bool) -> &'static str {
+        match self {
+            Self::Size(_) if backward => "last",
+            Self::Size(_) => "first",
+            Self::Mixed => "last",
+            Self::After(_) => "after",
+            Self::Before(_) => "before",
+        }
+    }
+}
+
+impl PageRequest {
+    /// The newest `size` entries.
+    pub const fn newest(size: PageSize) -> Self {
+        Self { direction: Direction::Older, bound: None, size }
+    }
+
+    /// From the arguments of a Relay connection; edges are newest first, so `after` leads to older entries.
+    pub fn from_connection(
+        first: Option<i64>,
+        after: Option<&str>,
+        last: Option<i64>,
+        before: Option<&str>,
+    ) -> Result<Self, InvalidPage> {
+        let backward = last.is_some() || before.is_some();
+        if backward && (first.is_some() || after.is_some()) {
+            return Err(InvalidPage::Mixed);
+        }
+        let size = first.or(last).map_or(Ok(PageSize::default()), PageSize::try_new)?;
+        if backward {
+            let bound = before.map(cursor::decode).transpose().map_err(InvalidPage::Before)?;
+            return Ok(Self { direction: Direction::Newer, bound, size });
+        }
+        let bound = after.map(cursor::decode).transpose().map_err(InvalidPage::After)?;
+        Ok(Self { direction: Direction::Older, bound, size })
+    }
+
+    /// Entries to look for: one more than the page holds tells whether it goes on.
+    pub const fn need(&self) -> usize {
+        self.size.get() + 1
+    }
+}
+
+/// A page: entries newest first, and whether the timeline goes on at either end. Exact at the moment of the read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Newest first, no position twice.
+    pub entries: Vec<Entry>,
+    /// Whether an older entry follows the last one.
+    pub has_older: bool,
+    /// Whether a newer entry precedes the first one.
+    pub has_newer: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    #[test]
+    fn a_page_without_arguments_is_the_newest_twenty() {
+        let request = PageRequest::from_connection(None, None, None, None).unwrap();
+        assert_eq!(request, PageRequest::newest(PageSize(20)));
+    }
+
+    #[test]
+    fn mixed_arguments_are_refused() {
+        let cursor = cursor::encode(Position::bound(1, 1));
+        for (first, after, last, before) in [
+            (Some(1), None, Some(1), None),
+            (Some(1), None, None, Some(cursor.as_str())),
+            (None, Some(cursor.as_str()), Some(1), None),
+            (None, Some(cursor.as_str()), None, Some(cursor.as_str())),
+        ] {
+            assert_eq!(PageRequest::from_connection(first, after, last, before), Err(InvalidPage::Mixed));
+        }
+    }
+
+    #[test]
+    fn sizes_out_of_bounds_are_refused() {
+        for size in [i64::MIN, -1, 0, 101, i64::MAX] {
+            assert_eq!(PageRequest::from_connection(Some(size), None, None, None), Err(InvalidPage::Size(size)));
+        }
+        assert!(PageRequest::from_connection(None, None, Some(100), None).is_ok());
+    }
+
+    #[test]
+    fn the_way_back_leads_to_newer_entries() {
+        let bound = Position::bound(7, 8);
+        let request = PageRequest::from_connection(None, None, Some(3), Some(&cursor::encode(bound))).unwrap();
+        assert_eq!(request.direction, Direction::Newer);
+        assert_eq!(request.bound, Some(bound));
+        assert_eq!(request.need(), 4);
+    }
+}

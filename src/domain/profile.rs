@@ -1,0 +1,164 @@
+//! Who a user is to others: a handle to be found by, a name, a few words.
+
+use std::fmt;
+
+use super::{
+    content::is_web_url,
+    ids::UserId,
+    limits::{
+        MAX_BIO_CHARS, MAX_HANDLE_CHARS, MAX_NAME_CHARS, MAX_PASSWORD_BYTES, MIN_HANDLE_CHARS, MIN_PASSWORD_CHARS,
+    },
+};
+
+/// A user's unique name: a to z, 0 to 9 and `_`, lower case.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Handle(String);
+
+impl Handle {
+    /// Lowers the case (and a leading `@` goes) and checks length and characters.
+    pub fn try_new(raw: &str) -> Result<Self, InvalidProfile> {
+        let handle = raw.trim().trim_start_matches('@').to_ascii_lowercase();
+        let fits = (MIN_HANDLE_CHARS..=MAX_HANDLE_CHARS).contains(&handle.len());
+        if fits && handle.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            Ok(Self(handle))
+        } else {
+            Err(InvalidProfile::Handle)
+        }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What others see of a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// Identity.
+    pub id: UserId,
+    /// Unique name.
+    pub handle: Handle,
+    /// Display name.
+    pub name: String,
+    /// A few words; may be empty.
+    pub bio: String,
+    /// A picture elsewhere.
+    pub avatar_url: Option<String>,
+    /// Milliseconds UTC.
+    pub created_at: i64,
+}
+
+/// How many, as a profile shows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProfileCounts {
+    /// Followers, without the user.
+    pub followers: i64,
+    /// Followed authors, without the user.
+    pub following: i64,
+    /// Contents, without removed ones.
+    pub contents: i64,
+}
+
+/// What somebody who registers hands in, checked.
+#[derive(Debug, Clone)]
+pub struct Registration {
+    /// Unique name.
+    pub handle: Handle,
+    /// Display name.
+    pub name: String,
+    /// A few words; may be empty.
+    pub bio: String,
+    /// A picture elsewhere.
+    pub avatar_url: Option<String>,
+}
+
+/// Why a profile is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidProfile {
+    /// Length or characters.
+    #[error("a handle has {MIN_HANDLE_CHARS} to {MAX_HANDLE_CHARS} of the characters a to z, 0 to 9 and _")]
+    Handle,
+    /// Empty, or longer than [`MAX_NAME_CHARS`].
+    #[error("a name has 1 to {MAX_NAME_CHARS} characters")]
+    Name,
+    /// Longer than [`MAX_BIO_CHARS`].
+    #[error("a bio has at most {MAX_BIO_CHARS} characters")]
+    Bio,
+    /// Not http or https.
+    #[error("an avatar is a link that starts with https:// or http://")]
+    Avatar,
+    /// Too short or too long.
+    #[error("a password has at least {MIN_PASSWORD_CHARS} characters and at most {MAX_PASSWORD_BYTES} bytes")]
+    Password,
+}
+
+impl InvalidProfile {
+    /// The field at fault, as the API names it.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Handle => "handle",
+            Self::Name => "name",
+            Self::Bio => "bio",
+            Self::Avatar => "avatarUrl",
+            Self::Password => "password",
+        }
+    }
+}
+
+impl Registration {
+    /// Checks every field; the first one at fault is told. White space at the ends of name and bio goes.
+    pub fn try_new(handle: &str, name: &str, bio: &str, avatar_url: Option<String>) -> Result<Self, InvalidProfile> {
+        let handle = Handle::try_new(handle)?;
+        let (name, bio) = (name.trim(), bio.trim());
+        if !(1..=MAX_NAME_CHARS).contains(&name.chars().count()) || name.chars().any(char::is_control) {
+            return Err(InvalidProfile::Name);
+        }
+        if bio.chars().count() > MAX_BIO_CHARS {
+            return Err(InvalidProfile::Bio);
+        }
+        if avatar_url.as_deref().is_some_and(|url| !is_web_url(url)) {
+            return Err(InvalidProfile::Avatar);
+        }
+        Ok(Self { handle, name: name.to_owned(), bio: bio.to_owned(), avatar_url })
+    }
+}
+
+/// Checks a password's length; any characters are welcome.
+pub fn check_password(password: &str) -> Result<(), InvalidProfile> {
+    if password.chars().count() < MIN_PASSWORD_CHARS || password.len() > MAX_PASSWORD_BYTES {
+        return Err(InvalidProfile::Password);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    #[test]
+    fn handles_are_lower_case_ascii() {
+        assert_eq!(Handle::try_new(" @Ann_1 ").unwrap().as_str(), "ann_1");
+        for bad in ["", "a", "äb", "a b", "a-b", &"x".repeat(31)] {
+            assert_eq!(Handle::try_new(bad), Err(InvalidProfile::Handle), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_registration_names_the_field_at_fault() {
+        let field = |handle, name, avatar: Option<&str>| {
+            Registration::try_new(handle, name, "", avatar.map(str::to_owned)).unwrap_err().field()
+        };
+        assert_eq!(field("!", "Ann", None), "handle");
+        assert_eq!(field("ann", "  ", None), "name");
+        assert_eq!(field("ann", "Ann", Some("javascript:1")), "avatarUrl");
+        assert_eq!(check_password("1234567").unwrap_err().field(), "password");
+    }
+}

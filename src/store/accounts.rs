@@ -1,0 +1,69 @@
+//! Users, their profiles and their credentials.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::domain::{
+    Handle, Profile, UserId,
+    profile::{ProfileCounts, Registration},
+};
+
+/// A password hash as PHC string (argon2id); never logged.
+#[derive(Clone)]
+pub struct PasswordHash(pub String);
+
+impl std::fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PasswordHash(..)")
+    }
+}
+
+/// A user to be registered.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    /// Drawn by the caller; a collision is [`Registered::IdTaken`].
+    pub id: UserId,
+    /// The checked profile.
+    pub registration: Registration,
+    /// The hashed password.
+    pub password_hash: PasswordHash,
+    /// Identifies the self-follow edge, see [`super::Follows::follow`].
+    pub inc: i64,
+    /// Milliseconds UTC.
+    pub now_ms: i64,
+}
+
+/// How a registration ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registered {
+    /// The user exists now.
+    Created,
+    /// Somebody else has the handle.
+    HandleTaken,
+    /// Draw another id.
+    IdTaken,
+}
+
+/// Users and credentials.
+#[async_trait]
+pub trait Accounts: Send + Sync {
+    /// One transaction: the user, the credential, the counts, the inbox state (floor [`crate::domain::Floor::OPEN`], last
+    /// seen now), and the user's own edge to themselves in mode `Push` (own posts are part of the timeline; a user
+    /// without contents is covered from the start).
+    async fn register(&self, account: NewAccount) -> Result<Registered, StoreError>;
+
+    /// The id and password hash behind a handle.
+    async fn credential(&self, handle: &Handle) -> Result<Option<(UserId, PasswordHash)>, StoreError>;
+
+    /// Profiles of those of `ids` that exist, in any order. One statement.
+    async fn profiles(&self, ids: &[UserId]) -> Result<Vec<Profile>, StoreError>;
+
+    /// The user with that handle.
+    async fn by_handle(&self, handle: &Handle) -> Result<Option<Profile>, StoreError>;
+
+    /// Counts of those of `ids` that exist; a user's own edge to themselves is not counted. One statement.
+    async fn counts(&self, ids: &[UserId]) -> Result<Vec<(UserId, ProfileCounts)>, StoreError>;
+
+    /// Number of users; for `seed --if-empty` and `doctor`.
+    async fn count(&self) -> Result<u64, StoreError>;
+}

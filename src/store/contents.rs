@@ -1,0 +1,96 @@
+//! Contents and the outboxes they form: each author's own entries, kept for ever.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::domain::{Content, ContentId, Counters, Entry, PageRequest, Run, UserId, content::Draft};
+
+/// A content to be published.
+#[derive(Debug, Clone)]
+pub struct NewContent {
+    /// Drawn by the caller; a collision is [`Published::IdTaken`].
+    pub id: ContentId,
+    /// Who publishes.
+    pub author: UserId,
+    /// What.
+    pub draft: Draft,
+    /// Milliseconds UTC.
+    pub publish_time: i64,
+}
+
+/// How a publish ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Published {
+    /// Committed; readers see it from now on. `outbox_seq` is the author's number after it.
+    Created {
+        /// As [`crate::domain::plan::UncoveredAuthor::outbox_seq`].
+        outbox_seq: i64,
+    },
+    /// The idempotency key has been used: this content was published then (it may have been removed since: `None`).
+    Duplicate(Option<Content>),
+    /// Draw another id.
+    IdTaken,
+    /// There is no such author.
+    UnknownAuthor,
+}
+
+/// How a removal ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removed {
+    /// Gone from every timeline from now on.
+    Gone {
+        /// What was removed.
+        entry: Entry,
+        /// The author's number after it.
+        outbox_seq: i64,
+    },
+    /// There is none with this id, or it was removed before.
+    Unknown,
+    /// It is somebody else's.
+    NotTheAuthor,
+}
+
+/// The entries of one author in a window.
+#[derive(Debug, Clone)]
+pub struct OutboxPage {
+    /// To the page's need.
+    pub ahead: Run,
+    /// On the near side of the bound (inclusive), to one entry; `None` without a bound.
+    pub behind: Option<Run>,
+}
+
+/// An outbox's newest entries and the number at which they are true; what the outbox cache is filled with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutboxHead {
+    /// Whose.
+    pub author: UserId,
+    /// As [`crate::domain::plan::UncoveredAuthor::outbox_seq`], of the same snapshot as the entries.
+    pub outbox_seq: i64,
+    /// Newest first, without removed ones.
+    pub entries: Vec<Entry>,
+    /// Whether the outbox has no older entries than these.
+    pub whole: bool,
+}
+
+/// Contents and outboxes.
+#[async_trait]
+pub trait Contents: Send + Sync {
+    /// PROTOCOL P1, one transaction: the content, its counters, its delivery record (always, whatever the edge modes), the
+    /// author's outbox number and content count. Nothing is proportional to followers.
+    async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
+
+    /// One transaction: marks the content removed if `author` published it, raises the outbox number, lowers the count.
+    async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError>;
+
+    /// Those of `ids` that exist and are not removed, in any order. One statement.
+    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
+
+    /// Counters of those of `ids` that exist. One statement.
+    async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError>;
+
+    /// One author's own entries, without removed ones. One statement.
+    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError>;
+
+    /// The newest `limit` entries of each author with the number of the same snapshot.
+    async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError>;
+}

@@ -1,0 +1,96 @@
+//! Contents whose delivery is not finished, and the subtasks that they are cut into. A delivery record is at once the
+//! transactional event, the retry record and a read source.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::domain::{ContentId, Entry, subtask::Progress};
+
+/// A delivery that is not finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// What is delivered.
+    pub entry: Entry,
+    /// Whether the content was removed: nothing need be delivered any more.
+    pub removed: bool,
+    /// Failures so far.
+    pub attempts: u32,
+    /// What the last failure said; empty if there was none.
+    pub last_error: String,
+}
+
+/// A subtask: the content, and how far its range has come. Identity: content and `progress.range.after`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Subtask {
+    /// Whose delivery.
+    pub content: ContentId,
+    /// Place in the chain, from 1; for people, nothing depends on it.
+    pub task_no: i32,
+    /// What is served and what is left.
+    pub progress: Progress,
+}
+
+/// A batch of a subtask, done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pushed {
+    /// Progress after it; `None` if the subtask is gone (its delivery was finished by another worker).
+    pub progress: Option<Progress>,
+    /// Inbox rows inserted; those that were there do not count.
+    pub rows: u64,
+}
+
+/// What is waiting, for metrics and `doctor`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Deliveries not finished.
+    pub unfinished: u64,
+    /// Of those, how many have failed at least as often as asked.
+    pub failing: u64,
+    /// Publish time (ms) of the oldest.
+    pub oldest: Option<i64>,
+}
+
+/// Deliveries and subtasks.
+#[async_trait]
+pub trait Deliveries: Send + Sync {
+    /// The delivery record of a content; `None` if it is finished.
+    async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError>;
+
+    /// PROTOCOL D1, one transaction: adds at most `limit` ranges of `subtask_size` followers to the end of the content's chain. Does
+    /// nothing if the record is gone or the chain complete. Returns whether the chain is complete now.
+    async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError>;
+
+    /// Subtasks of a content that are not done, ascending.
+    async fn open_subtasks(&self, content: ContentId) -> Result<Vec<Subtask>, StoreError>;
+
+    /// Takes a subtask until `lease_until_ms`, if it is not done and no lease is running at `now_ms`; one conditional statement. `None` if
+    /// there is nothing to take. A lease only saves work: two executors at one subtask change nothing.
+    async fn take_subtask(
+        &self,
+        content: ContentId,
+        after: i64,
+        now_ms: i64,
+        lease_until_ms: i64,
+    ) -> Result<Option<Subtask>, StoreError>;
+
+    /// PROTOCOL D2, one transaction, READ COMMITTED: one `INSERT .. SELECT` for the next `batch_size` followers of the
+    /// subtask, then its progress (which never goes back). Skips only absent and `Pull` edges and readers that are off.
+    async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError>;
+
+    /// PROTOCOL D3, one transaction: if the chain is complete and every subtask done, or the content removed, deletes the
+    /// record and its subtasks. Returns whether the record is gone.
+    async fn finish(&self, content: ContentId) -> Result<bool, StoreError>;
+
+    /// Counts a failure, keeps its text (cut to 500 characters), ends the subtasks' leases, and sets when the sweeper looks again.
+    async fn record_failure(&self, content: ContentId, error: &str, retry_at_ms: i64) -> Result<(), StoreError>;
+
+    /// Records whose time to be looked at again has come, oldest first, at most `limit`; each is set to `next_look_ms` in the same transaction,
+    /// so that several sweepers share the work.
+    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError>;
+
+    /// What is waiting; `failing` counts records with at least `attempts` failures.
+    async fn backlog(&self, attempts: u32) -> Result<Backlog, StoreError>;
+
+    /// Records with at least `attempts` failures, oldest first, at most `limit`.
+    async fn failing(&self, attempts: u32, limit: u64) -> Result<Vec<Delivery>, StoreError>;
+}

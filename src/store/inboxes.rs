@@ -1,0 +1,69 @@
+//! Inboxes and what is trusted of them. Every method is one transaction in PROTOCOL's lock form: the reader's state row is
+//! locked first and everything else read after.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::domain::{Floor, UserId};
+
+/// How covering an edge ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Covered {
+    /// The edge is `Push` now.
+    Yes {
+        /// Rows inserted.
+        rows: u64,
+    },
+    /// There is no edge, or it is not `Fill`.
+    NotFilling,
+}
+
+/// How an extension ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extended {
+    /// The floor is lower now, or as low as it goes.
+    To(Floor),
+    /// The reader is off; nothing was done.
+    Off,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Trimmed {
+    /// Rows deleted.
+    pub rows: u64,
+    /// Whether the floor was raised.
+    pub raised: bool,
+}
+
+/// Inboxes and their states.
+#[async_trait]
+pub trait Inboxes: Send + Sync {
+    /// The reader's floor; [`Floor::Off`] if there is no state.
+    async fn floor(&self, reader: UserId) -> Result<Floor, StoreError>;
+
+    /// PROTOCOL ON and "mark seen": last seen becomes `now_ms`, and a floor that is off (or absent) becomes [`Floor::OPEN`]; no other floor
+    /// changes. Returns when the reader was last seen before, in ms.
+    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError>;
+
+    /// PROTOCOL COVER: the newest `keep` contents of the author at or above the floor become inbox rows, the floor rises
+    /// if that was cut, the edge becomes `Push`, the revision goes up. Only if the edge is `Fill`.
+    async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError>;
+
+    /// PROTOCOL X2: deletes the author's rows from the reader's inbox unless the edge exists (again).
+    async fn clear_unfollowed(&self, reader: UserId, author: UserId) -> Result<u64, StoreError>;
+
+    /// PROTOCOL EXTEND: reads the `Push` authors' contents below the floor, the `step` newest become rows and the floor the oldest
+    /// of them, or [`crate::domain::Position::OLDEST`] if there were fewer.
+    async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError>;
+
+    /// PROTOCOL TRIM: keeps the newest `keep` rows and raises the floor to the oldest of them; an inbox that is off loses all rows.
+    async fn trim(&self, reader: UserId, keep: u32) -> Result<Trimmed, StoreError>;
+
+    /// PROTOCOL OFF, set-based: readers last seen before `seen_before_ms` are off, at most `limit`. Returns how many.
+    async fn turn_off_unseen(&self, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError>;
+
+    /// Readers with ids above `after` whose inbox holds more than `keep` rows, or is off and holds any: at most `limit`
+    /// states are looked at, ascending. Returns them and the last id looked at (`None` at the end).
+    async fn overfull(&self, after: i64, keep: u32, limit: u64) -> Result<(Vec<UserId>, Option<i64>), StoreError>;
+}

@@ -1,0 +1,29 @@
+//! Ports: what the house keeps, as traits named by what they keep. Each method is one atomic intention; its doc states
+//! atomicity, order, idempotency and bounds. Adapters live in `sql`, `redis` and `memory`; only `app` chooses among them.
+
+pub mod accounts;
+pub mod announcements;
+pub mod contents;
+pub mod deliveries;
+pub mod error;
+pub mod follows;
+pub mod inboxes;
+pub mod memory;
+pub mod outbox_cache;
+pub mod queue;
+pub mod redis;
+pub mod relations;
+pub mod sql;
+pub mod timelines;
+
+pub use accounts::Accounts;
+pub use announcements::Announcements;
+pub use contents::Contents;
+pub use deliveries::Deliveries;
+pub use error::StoreError;
+pub use follows::Follows;
+pub use inboxes::Inboxes;
+pub use outbox_cache::OutboxCache;
+pub use queue::Queue;
+pub use relations::Relations;
+pub use timelines::Timelines;

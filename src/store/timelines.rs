@@ -1,0 +1,30 @@
+//! One read of a timeline: everything that one snapshot says about one page.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::domain::{ContentId, Entry, PageRequest, UserId, plan::Snapshot};
+
+/// How much of the work a statement does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// In-flight deliveries and the inbox; uncovered authors are named in the snapshot and left to the caller.
+    Inbox,
+    /// Also the outboxes of uncovered authors, and everybody's below the floor: complete by itself.
+    Everything,
+}
+
+/// Timelines.
+#[async_trait]
+pub trait Timelines: Send + Sync {
+    /// PROTOCOL "Read page", form A: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] the
+    /// snapshot always suffices for the page.
+    async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError>;
+
+    /// Those of `contents` that are in the reader's timeline now: author followed, content not removed. One statement.
+    async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError>;
+
+    /// The oracle: the page's need by the definition (contents JOIN follows, not removed), with no use of inboxes, floors or
+    /// modes. Slow; for audits and tests.
+    async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError>;
+}
