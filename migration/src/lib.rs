@@ -6,7 +6,8 @@
 mod m20261121_000001_tables;
 mod table;
 
-use sea_orm_migration::prelude::{MigrationTrait, MigratorTrait, async_trait};
+pub use sea_orm_migration::prelude::MigratorTrait;
+use sea_orm_migration::prelude::{MigrationTrait, async_trait};
 
 /// All migrations, oldest first.
 #[derive(Debug)]

@@ -78,10 +78,7 @@ const CONTENTS: Table = Table {
         exact("idempotency_key", 256).or_null(),
     ],
     key: "id",
-    indexes: &[
-        index("outbox", "author_id, publish_time, id"),
-        unique("contents_key", "author_id, idempotency_key"),
-    ],
+    indexes: &[index("outbox", "author_id, publish_time, id"), unique("contents_key", "author_id, idempotency_key")],
 };
 
 const COUNTERS: Table = Table {
@@ -105,10 +102,7 @@ const FOLLOWS: Table = Table {
     name: "follows",
     columns: &[big("follower_id"), big("author_id"), small("mode"), big("inc"), big("followed_at")],
     key: "follower_id, author_id",
-    indexes: &[
-        index("fans", "author_id, follower_id, mode"),
-        index("uncovered", "follower_id, mode, author_id"),
-    ],
+    indexes: &[index("fans", "author_id, follower_id, mode"), index("uncovered", "follower_id, mode, author_id")],
 };
 
 /// A page is one backward range of this table's own key.
