@@ -5,10 +5,14 @@
 
 mod accounts;
 mod connect;
+mod deliveries;
 mod dialect;
 mod error;
+mod inboxes;
 mod keyset;
+mod relations;
 mod rows;
+mod timelines;
 mod transaction;
 
 use std::time::Duration;

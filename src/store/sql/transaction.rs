@@ -118,6 +118,11 @@ impl Tx {
         Ok(self.query(sql, values).await?.into_iter().next())
     }
 
+    /// The words of the engine that this transaction runs on.
+    pub(super) const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// For migrations, which speak to sea-orm.
     pub(super) const fn inner(&self) -> &DatabaseTransaction {
         &self.inner
