@@ -5,9 +5,12 @@
 
 mod accounts;
 mod connect;
+mod contents;
+mod contents_outbox;
 mod deliveries;
 mod dialect;
 mod error;
+mod follows;
 mod inboxes;
 mod keyset;
 mod relations;

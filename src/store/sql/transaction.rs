@@ -118,7 +118,7 @@ impl Tx {
         Ok(self.query(sql, values).await?.into_iter().next())
     }
 
-    /// The words of the engine that this transaction runs on.
+    /// The engine's words.
     pub(super) const fn dialect(&self) -> Dialect {
         self.dialect
     }
