@@ -7,11 +7,15 @@ mod accounts;
 mod connect;
 mod contents;
 mod contents_outbox;
+mod deliveries;
 mod dialect;
 mod error;
 mod follows;
+mod inboxes;
 mod keyset;
+mod relations;
 mod rows;
+mod timelines;
 mod transaction;
 
 use std::time::Duration;
