@@ -189,7 +189,7 @@ mod tests {
         queue.send(&[care(1)]).await.unwrap();
         let first = queue.receive(Topic::Relation, "a", 10, Duration::ZERO).await.unwrap();
         let before = Instant::now();
-        let again = queue.receive(Topic::Relation, "b", 10, Duration::from_secs(60)).await.unwrap();
+        let again = queue.receive(Topic::Relation, "b", 10, Duration::from_mins(1)).await.unwrap();
         assert_eq!((first, before.elapsed()), (again, Duration::from_secs(30)));
     }
 }
