@@ -8,9 +8,12 @@ pub mod deliveries;
 pub mod error;
 pub mod follows;
 pub mod inboxes;
+pub mod memory;
 pub mod outbox_cache;
 pub mod queue;
+pub mod redis;
 pub mod relations;
+pub mod sql;
 pub mod timelines;
 
 pub use accounts::Accounts;

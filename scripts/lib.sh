@@ -1,0 +1,89 @@
+# What the scripts share: where the project is, how they speak, how they wait for a server and end it.
+# Sourced with bash, never run; the caller has set `-euo pipefail`.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+
+# Where cargo puts what it builds, and the binary that the scripts run.
+target_dir=${CARGO_TARGET_DIR:-$root/target}
+export tidefeed_bin=$target_dir/debug/tidefeed
+
+step() { printf '\n==> %s\n' "$*"; }
+say() { printf '    %s\n' "$*"; }
+loud() { printf '*** %s\n' "$@" >&2; }
+fail() {
+    loud "$@"
+    exit 1
+}
+
+# need_tools: what no script can install for you.
+need_tools() {
+    command -v cargo >/dev/null || fail "cargo is missing. Install Rust: https://rustup.rs"
+    command -v npm >/dev/null || fail "npm is missing. Install Node 20 or newer: https://nodejs.org"
+}
+
+# A port of 127.0.0.1 that nobody listens on.
+free_port() {
+    node -e 'const s = require("net").createServer(); s.listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); });'
+}
+
+# wait_until SECONDS COMMAND...: true as soon as the command succeeds, false when the time is up.
+wait_until() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.1
+    done
+}
+
+running() { [ -n "${1:-}" ] && kill -0 "$1" 2>/dev/null; }
+stopped() { ! running "$1"; }
+
+# end_by_pid PID: asks it to stop, insists after fifteen seconds.
+end_by_pid() {
+    running "${1:-}" || return 0
+    kill "$1" 2>/dev/null || true
+    wait_until 15 stopped "$1" || kill -9 "$1" 2>/dev/null || true
+}
+
+# answers URL: whether an HTTP request succeeds.
+answers() { node -e 'fetch(process.argv[1]).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))' "$1"; }
+
+# build_all: the web pages if their sources have changed, then the binary that holds them.
+build_all() {
+    need_tools
+    scripts/web.sh
+    step "Building tidefeed (cargo, dev profile; the first time takes a few minutes)"
+    cargo build
+}
+
+# fill_store: the tables, and a believable world if there is nobody yet.
+fill_store() {
+    step "Bringing the tables up to date"
+    "$tidefeed_bin" migrate
+    step "Seeding, if the database is empty"
+    "$tidefeed_bin" seed --if-empty
+}
+
+# serve_on PORT: starts tidefeed in the background (its pid: $app), says where its page is once it is ready, and returns when it ends.
+# Ctrl-C reaches it from the terminal; TERM and HUP are handed on.
+serve_on() {
+    local url=http://127.0.0.1:$1 status=0
+    step "Starting tidefeed on $url (Ctrl-C ends it)"
+    TIDEFEED__SERVER__LISTEN=127.0.0.1:$1 "$tidefeed_bin" serve &
+    app=$!
+    trap ':' INT
+    trap 'kill "$app" 2>/dev/null || true' TERM HUP
+    until answers "$url/readyz" || stopped "$app"; do sleep 0.1; done
+    if running "$app"; then
+        printf '\n    The page:    %s\n    GraphiQL:    %s/graphiql\n\n' "$url" "$url"
+    fi
+    while running "$app"; do
+        status=0
+        wait "$app" || status=$?
+    done
+    trap - INT TERM HUP
+    return "$status"
+}

@@ -1,0 +1,143 @@
+//! One private server: started, killed, started again on the same port. It counts as ready when it answers and says that it is ours.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use tokio::time::Instant;
+
+use super::recipe::{Kind, Recipe};
+use super::watchdog::{Watchdog, is_running};
+use super::{redis, sql};
+
+/// Another process may take the port between our look and the server's start; then the next one is tried.
+const ATTEMPTS: usize = 3;
+
+/// A running server. It ends when this value is dropped or this process ends, however that happens.
+pub struct Server {
+    kind: Kind,
+    port: u16,
+    pid: AtomicU32,
+    watchdog: Watchdog,
+}
+
+impl Server {
+    /// Starts a server of this kind on a free port. The error of a missing program says what to install.
+    pub async fn start(kind: Kind) -> Result<Self> {
+        Self::start_from(kind, &kind.recipe()).await
+    }
+
+    /// As [`Server::start`], from a recipe of the caller's.
+    pub async fn start_from(kind: Kind, recipe: &Recipe) -> Result<Self> {
+        let mut last = Ok(());
+        for _ in 0..ATTEMPTS {
+            let server = Self::prepare(kind, recipe).await?;
+            match server.restart().await {
+                Ok(()) => return Ok(server),
+                Err(error) => last = Err(error),
+            }
+        }
+        last?;
+        bail!("{kind:?} was not tried")
+    }
+
+    async fn prepare(kind: Kind, recipe: &Recipe) -> Result<Self> {
+        let port = free_port()?;
+        let watchdog = Watchdog::new(recipe, port)?;
+        let found = watchdog.order("find").await?;
+        ensure!(
+            found == "found",
+            "{kind:?} is not on this machine (`{}` is missing): {}",
+            recipe.program,
+            recipe.remedy
+        );
+        let prepared = watchdog.order("prepare").await?;
+        ensure!(prepared == "prepared", "{kind:?} could not be prepared:\n{}", watchdog.last_words());
+        Ok(Self { kind, port, pid: AtomicU32::new(0), watchdog })
+    }
+
+    /// The address that Tidefeed's configuration takes: `mysql://...` (no database named) or `redis://...`.
+    pub fn url(&self) -> String {
+        self.kind.url(self.port)
+    }
+
+    /// The port on 127.0.0.1. It stays the same over [`Server::restart`].
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The process id of the last start.
+    pub fn pid(&self) -> u32 {
+        self.pid.load(Ordering::Relaxed)
+    }
+
+    /// The server's own folder, which goes when the server does.
+    pub fn folder(&self) -> &std::path::Path {
+        self.watchdog.folder()
+    }
+
+    /// Ends the server at once, as `kill -9` does: no connection is closed in order, no buffer is written.
+    pub async fn kill(&self) -> Result<()> {
+        self.watchdog.order("kill").await.map(drop)
+    }
+
+    /// Starts the server on its port, with what its folder holds, and waits until it answers. What runs is killed first.
+    pub async fn restart(&self) -> Result<()> {
+        self.kill().await?;
+        let pid = self.watchdog.order("start").await?;
+        self.pid.store(pid.parse().with_context(|| format!("not a process id: {pid:?}"))?, Ordering::Relaxed);
+        self.wait_until_ready()
+            .await
+            .with_context(|| format!("{:?} did not start:\n{}", self.kind, self.watchdog.last_words()))
+    }
+
+    async fn wait_until_ready(&self) -> Result<()> {
+        let deadline = Instant::now() + self.kind.recipe().ready_within;
+        loop {
+            let answer = self.identify().await;
+            match answer {
+                Ok(()) => return Ok(()),
+                Err(error) if Instant::now() > deadline => return Err(error),
+                Err(error) if !is_running(self.pid()) => return Err(error.context("its process has ended")),
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    }
+
+    /// Fails unless the server that answers on the port is the one that we started: somebody else's may have won a race for it.
+    async fn identify(&self) -> Result<()> {
+        match self.kind {
+            Kind::MariaDb | Kind::Mysql => {
+                let folder = sql::data_folder(&self.url()).await?;
+                ensure!(folder.starts_with(self.folder()), "another server answers on port {}", self.port);
+            }
+            Kind::Redis | Kind::RedisNode => {
+                let pid = redis::process_id(&self.url()).await?;
+                ensure!(pid == self.pid(), "another server answers on port {}", self.port);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A port that nobody listens on, nor on the one 10000 above it, which Redis Cluster uses. Both lie below those that the system hands to
+/// outgoing connections, so that a killed server finds its port free when it comes back.
+fn free_port() -> Result<u16> {
+    const FIRST: u16 = 10_000;
+    const COUNT: u16 = 12_000;
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % u32::from(COUNT))?;
+    for _ in 0..COUNT {
+        let offset = NEXT.fetch_add(1, Ordering::Relaxed) % COUNT;
+        let port = FIRST + (start + offset) % COUNT;
+        if is_free(port) && is_free(port + 10_000) {
+            return Ok(port);
+        }
+    }
+    bail!("no port between {FIRST} and {} is free", FIRST + COUNT)
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind(("127.0.0.1", port)).is_ok()
+}

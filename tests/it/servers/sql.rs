@@ -1,0 +1,54 @@
+//! New databases, and the question that tells whose SQL server answers.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use sea_orm::{ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbBackend, Statement};
+use tempfile::TempDir;
+
+use super::server::Server;
+
+/// An empty database that nobody else uses. A SQLite one is removed with this value, the others with their server.
+pub struct FreshDatabase {
+    /// As `store.url` takes it.
+    pub url: String,
+    _folder: Option<TempDir>,
+}
+
+impl FreshDatabase {
+    /// A SQLite file in a folder of its own.
+    pub fn sqlite() -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("tidefeed-test-").tempdir()?;
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("tidefeed.db").display());
+        Ok(Self { url, _folder: Some(folder) })
+    }
+
+    /// A new database on a MariaDB or a MySQL.
+    pub async fn on(server: &Server) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let name = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let connection = connect(&server.url()).await?;
+        connection.execute_unprepared(&format!("CREATE DATABASE {name} CHARACTER SET utf8mb4")).await?;
+        connection.close().await?;
+        Ok(Self { url: format!("{}{name}", server.url()), _folder: None })
+    }
+}
+
+/// One connection of the test's own, not pooled with anything.
+pub async fn connect(url: &str) -> Result<DatabaseConnection> {
+    let mut options = ConnectOptions::new(url);
+    options.max_connections(1).acquire_timeout(Duration::from_secs(2)).sqlx_logging(false);
+    Database::connect(options).await.with_context(|| format!("{url} does not answer"))
+}
+
+/// Where the server behind this address keeps its tables.
+pub async fn data_folder(url: &str) -> Result<PathBuf> {
+    let connection = connect(url).await?;
+    let question = Statement::from_string(DbBackend::MySql, "SELECT @@datadir AS folder");
+    let row = connection.query_one_raw(question).await?.context("the server named no folder")?;
+    let folder: String = row.try_get("", "folder")?;
+    connection.close().await?;
+    Ok(PathBuf::from(folder))
+}

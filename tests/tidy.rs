@@ -1,0 +1,79 @@
+//! The repository's own rules, as a table. A rule that is broken fails by its name, with every place and the remedy.
+//! Each rule brings small files that break it and small files that keep it, so that no rule can fall asleep.
+
+mod tidy {
+    pub mod rules;
+    pub mod rust;
+    pub mod tree;
+}
+
+use std::sync::LazyLock;
+
+use tidy::rules::{Rule, docs, layers, sizes, words};
+use tidy::tree::Tree;
+
+static REPOSITORY: LazyLock<std::io::Result<Tree>> = LazyLock::new(Tree::of_the_repository);
+
+/// One test per rule, and the list of them all.
+macro_rules! table {
+    ($($name:ident: $rule:path,)+) => {
+        const TABLE: &[(&str, &Rule)] = &[$((stringify!($name), &$rule)),+];
+        $(#[test]
+        fn $name() {
+            hold(stringify!($name), &$rule);
+        })+
+    };
+}
+
+table! {
+    dependencies_point_one_way: layers::ONE_WAY,
+    only_the_composition_root_names_adapters: layers::ADAPTERS,
+    each_library_stays_in_its_place: layers::LIBRARIES,
+    the_domain_is_pure_and_sync: layers::PURE_DOMAIN,
+    every_file_opens_with_what_it_is: words::OPENING,
+    no_work_is_left_as_a_remark: words::REMARKS,
+    names_say_what_they_name: words::NAMES,
+    lints_are_expected_never_allowed: words::ALLOWS,
+    test_names_are_sentences: words::SENTENCES,
+    no_path_of_one_machine_is_written_down: words::MACHINE_PATHS,
+    files_stay_small: sizes::FILES,
+    functions_stay_short: sizes::FUNCTIONS,
+    links_between_documents_resolve: docs::LINKS,
+}
+
+fn hold(name: &str, rule: &Rule) {
+    let tree = match &*REPOSITORY {
+        Ok(tree) => tree,
+        Err(error) => return assert_eq!(error.to_string(), "", "the repository could not be read"),
+    };
+    let findings = (rule.check)(tree);
+    let list = findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  ");
+    assert!(findings.is_empty(), "{name}:\n  {list}\nRemedy: {}", rule.remedy);
+}
+
+#[test]
+fn every_rule_catches_what_breaks_it() {
+    for (name, rule) in TABLE {
+        assert!(!rule.broken_by.is_empty(), "{name} shows nothing that it would catch");
+        for files in rule.broken_by {
+            assert!(!(rule.check)(&Tree::of(files)).is_empty(), "{name} lets this pass: {files:?}");
+        }
+    }
+}
+
+#[test]
+fn no_rule_cries_wolf() {
+    for (name, rule) in TABLE {
+        assert!(!rule.kept_by.is_empty(), "{name} shows nothing that it would let pass");
+        for files in rule.kept_by {
+            let findings = (rule.check)(&Tree::of(files));
+            assert!(findings.is_empty(), "{name} refuses this: {files:?}: {}", findings[0]);
+        }
+    }
+}
+
+#[test]
+fn the_repository_is_really_read() {
+    let read = REPOSITORY.as_ref().map(|tree| tree.files.iter().filter(|file| file.rust.is_some()).count());
+    assert!(read.is_ok_and(|count| count > 5));
+}

@@ -1,0 +1,207 @@
+//! Who may name whom: modules, adapters, libraries, and what the domain must not know.
+
+use super::Rule;
+use crate::tidy::rust::NamedPath;
+use crate::tidy::tree::{Finding, SourceFile, Tree};
+
+/// Each module of `src/` and the modules that it may name. `lib.rs` declares them and may name all.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("domain", &[]),
+    ("clock", &["domain"]),
+    ("draw", &["domain"]),
+    ("config", &["domain"]),
+    ("lifecycle", &["domain", "clock", "draw"]),
+    ("telemetry", &["domain", "clock", "config"]),
+    ("store", BELOW_STORE),
+    ("read", BELOW_USE_CASES),
+    ("publish", BELOW_USE_CASES),
+    ("follow", BELOW_USE_CASES),
+    ("upkeep", BELOW_USE_CASES),
+    ("live", BELOW_USE_CASES),
+    ("api", BELOW_API),
+    ("app", BELOW_APP),
+    ("cli", BELOW_CLI),
+    ("testing", BELOW_CLI),
+    ("main", BELOW_CLI),
+];
+const BELOW_STORE: &[&str] = &["domain", "clock", "draw", "lifecycle"];
+const BELOW_USE_CASES: &[&str] = &["domain", "clock", "draw", "lifecycle", "telemetry", "store"];
+const BELOW_API: &[&str] =
+    &["domain", "clock", "draw", "lifecycle", "telemetry", "store", "read", "publish", "follow", "upkeep", "live"];
+#[rustfmt::skip]
+const BELOW_APP: &[&str] = &[
+    "domain", "clock", "draw", "lifecycle", "telemetry", "store", "read", "publish", "follow", "upkeep", "live", "api", "config",
+];
+#[rustfmt::skip]
+const BELOW_CLI: &[&str] = &[
+    "domain", "clock", "draw", "lifecycle", "telemetry", "store", "read", "publish", "follow", "upkeep", "live", "api", "config",
+    "app", "cli", "testing",
+];
+
+const ADAPTER_MODULES: &[&str] = &["crate::store::sql", "crate::store::redis", "crate::store::memory"];
+const MAY_NAME_ADAPTERS: &[&str] = &["store", "app", "testing", "lib"];
+
+/// Each library and the only places that may name it.
+const PLACES: &[(&str, &[&str])] = &[
+    ("sea_orm", &["src/store/sql"]),
+    ("sea_orm_migration", &["src/store/sql"]),
+    ("sqlx", &["src/store/sql"]),
+    ("migration", &["src/store/sql"]),
+    ("redis", &["src/store/redis"]),
+    ("async_graphql", &["src/api"]),
+    ("async_graphql_axum", &["src/api"]),
+    ("axum", &["src/api", "src/app"]),
+    ("axum_extra", &["src/api", "src/app"]),
+    ("tower_http", &["src/api", "src/app"]),
+    ("std::env", &["src/config"]),
+    ("clap", &["src/cli", "src/main.rs"]),
+    ("figment", &["src/config"]),
+    ("anyhow", &["src/cli", "src/main.rs", "src/testing"]),
+];
+
+pub const ONE_WAY: Rule = Rule {
+    remedy: "name only what lies below (domain <- store <- read, publish, follow, upkeep, live <- api <- app <- cli); move what both \
+             need down, or hand it in as a parameter. A new module takes its place in LAYERS of tests/tidy/rules/layers.rs",
+    check: |tree| each_path(tree, misplaced_module).chain(unknown_modules(tree)).collect(),
+    broken_by: &[
+        &[("src/domain/page.rs", "use crate::store::Contents;")],
+        &[("src/read/mod.rs", "use crate::{domain::Page, publish::{self, Dispatcher}};")],
+        &[("src/store/mod.rs", "fn f() { super::api::serve(); }")],
+        &[("src/read/plan.rs", "fn f() { println!(\"{}\", crate::api::NAME); }")],
+        &[("src/api/mod.rs", "use crate::app::App;")],
+        &[("src/misc/mod.rs", "//! A new module that nobody placed.")],
+    ],
+    kept_by: &[
+        &[("src/read/mod.rs", "use crate::domain::Page; use super::store::Contents; use self::plan::Plan;")],
+        &[("src/domain/page.rs", "#[cfg(test)] mod tests { use crate::testing::World; }")],
+        &[("src/cli/serve.rs", "use crate::app::App; use crate::config::Config;")],
+        &[("src/lib.rs", "pub mod cli; pub use cli::run;")],
+    ],
+};
+
+pub const ADAPTERS: Rule = Rule {
+    remedy: "take the port (`Arc<dyn ...>` from `store`) as a parameter; only src/app chooses which adapter stands behind it",
+    check: |tree| each_path(tree, foreign_adapter).collect(),
+    broken_by: &[
+        &[("src/read/mod.rs", "use crate::store::sql::Contents;")],
+        &[("src/publish/mod.rs", "use crate::store; fn f() { store::redis::open(); }")],
+        &[("src/cli/seed.rs", "use crate::store::{memory as m, Contents};")],
+    ],
+    kept_by: &[
+        &[("src/app/mod.rs", "use crate::store::sql;")],
+        &[(
+            "src/read/mod.rs",
+            "use crate::store::Contents; #[cfg(test)] mod tests { use crate::store::memory::Contents; }",
+        )],
+        &[("src/store/sql/mod.rs", "use crate::store::sql::rows::Row;")],
+    ],
+};
+
+pub const LIBRARIES: Rule = Rule {
+    remedy: "keep the library behind the module that owns it (PLACES in tests/tidy/rules/layers.rs): give that module the method you \
+             need; inside src/store write `self::redis`, not `redis`, for our own module",
+    check: |tree| each_path(tree, misplaced_library).collect(),
+    broken_by: &[
+        &[("src/read/mod.rs", "use sea_orm::Statement;")],
+        &[("src/store/sql/mod.rs", "fn f() { redis::cmd(\"GET\"); }")],
+        &[("src/publish/mod.rs", "use async_graphql::Object;")],
+        &[("src/live/mod.rs", "use axum::extract::State;")],
+        &[("src/cli/mod.rs", "fn f() { let _ = std::env::var(\"HOME\"); }")],
+        &[("src/api/mod.rs", "use std::env; fn f() { env::var(\"HOME\").ok(); }")],
+        &[("src/read/mod.rs", "fn f() -> anyhow::Result<()> { Ok(()) }")],
+    ],
+    kept_by: &[
+        &[("src/store/sql/mod.rs", "use sea_orm::Statement;"), ("src/store/redis/mod.rs", "use redis::cmd;")],
+        &[("src/store/mod.rs", "pub use self::redis::Outboxes;")],
+        &[("src/config/mod.rs", "use std::env;"), ("src/app.rs", "use axum::Router;")],
+        &[
+            ("tests/it/main.rs", "use sea_orm::Statement;"),
+            ("migration/src/lib.rs", "use sea_orm_migration::Migrator;"),
+        ],
+    ],
+};
+
+pub const PURE_DOMAIN: Rule = Rule {
+    remedy: "the domain decides and never waits: take times and random numbers as parameters, leave I/O to the caller",
+    check: |tree| tree.rust().filter(|(file, _)| file.path.starts_with("src/domain")).flat_map(impurities).collect(),
+    broken_by: &[
+        &[("src/domain/merge.rs", "pub async fn merge() {}")],
+        &[("src/domain/merge.rs", "use tokio::sync::mpsc;")],
+        &[("src/domain/merge.rs", "fn f(now: std::time::SystemTime) {}")],
+        &[("src/domain/merge.rs", "fn f(clock: &dyn crate::clock::Clock) {}")],
+        &[("src/domain/merge.rs", "use std::fs::File;")],
+    ],
+    kept_by: &[
+        &[("src/domain/merge.rs", "use std::time::Duration; pub fn merge(now_ms: i64) {}")],
+        &[("src/domain/merge.rs", "#[cfg(test)] mod tests { async fn f() {} }")],
+        &[("src/read/mod.rs", "pub async fn read() {}")],
+    ],
+};
+
+const IMPURE: &[&str] = &[
+    "tokio",
+    "tokio_util",
+    "futures_util",
+    "crate::clock",
+    "crate::draw",
+    "std::time::SystemTime",
+    "std::time::Instant",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::thread",
+    "std::process",
+];
+
+/// Applies a judgement to every path in product code, with the module that its file belongs to.
+fn each_path(tree: &Tree, judge: fn(&SourceFile, &NamedPath) -> Option<String>) -> impl Iterator<Item = Finding> {
+    let product = tree.rust().filter(|(file, _)| file.path.starts_with("src/") && file.is_product());
+    product.flat_map(move |(file, rust)| {
+        let paths = rust.paths.iter().filter(|path| !rust.is_test_code(path.line));
+        paths.filter_map(move |path| judge(file, path).map(|what| file.finding(path.line, what)))
+    })
+}
+
+/// The module of `src/` that a file belongs to.
+fn layer_of(file: &SourceFile) -> &str {
+    let inside = file.path.trim_start_matches("src/");
+    inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs")
+}
+
+fn allowed(layer: &str) -> Option<&'static [&'static str]> {
+    LAYERS.iter().find(|(name, _)| *name == layer).map(|(_, below)| *below)
+}
+
+fn misplaced_module(file: &SourceFile, path: &NamedPath) -> Option<String> {
+    let from = layer_of(file);
+    let to = path.segments.get(1).filter(|_| path.segments[0] == "crate")?;
+    let known = allowed(to).is_some() && to != from;
+    let permitted = allowed(from).is_none_or(|below| below.contains(&to.as_str()));
+    (known && !permitted).then(|| format!("`{from}` names `{}`", path.segments.join("::")))
+}
+
+fn unknown_modules(tree: &Tree) -> impl Iterator<Item = Finding> {
+    let product = tree.files.iter().filter(|file| file.rust.is_some() && file.path.starts_with("src/"));
+    let unplaced = product.filter(|file| layer_of(file) != "lib" && allowed(layer_of(file)).is_none());
+    unplaced.map(|file| file.finding(1, format!("the module `{}` has no place among the layers", layer_of(file))))
+}
+
+fn foreign_adapter(file: &SourceFile, path: &NamedPath) -> Option<String> {
+    let adapter = ADAPTER_MODULES.iter().find(|adapter| path.is_within(adapter))?;
+    (!MAY_NAME_ADAPTERS.contains(&layer_of(file)))
+        .then(|| format!("`{}` names the adapter `{adapter}`", layer_of(file)))
+}
+
+fn misplaced_library(file: &SourceFile, path: &NamedPath) -> Option<String> {
+    let (library, places) = PLACES.iter().find(|(library, _)| path.is_within(library))?;
+    let at_home = places.iter().any(|place| file.path.starts_with(place));
+    (!at_home).then(|| format!("`{library}` belongs to {} alone", places.join(" and ")))
+}
+
+fn impurities((file, rust): (&SourceFile, &crate::tidy::rust::Rust)) -> Vec<Finding> {
+    let asyncs = rust.async_lines.iter().map(|line| (*line, "`async`".to_owned()));
+    let named = rust.paths.iter().filter(|path| IMPURE.iter().any(|outer| path.is_within(outer)));
+    let named = named.map(|path| (path.line, format!("`{}`", path.segments.join("::"))));
+    let product = asyncs.chain(named).filter(|(line, _)| !rust.is_test_code(*line));
+    product.map(|(line, what)| file.finding(line, format!("{what} in the domain"))).collect()
+}

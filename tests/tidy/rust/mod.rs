@@ -1,0 +1,61 @@
+//! What the rules want to know of a Rust file, as plain values: its paths, functions, names and test code.
+
+mod items;
+mod paths;
+
+pub use self::items::{Function, Name};
+pub use self::paths::NamedPath;
+
+use std::ops::RangeInclusive;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+/// A parsed Rust file.
+#[derive(Default)]
+pub struct Rust {
+    /// Every path of two segments or more, in code and inside macros, with imports and `super` followed.
+    pub paths: Vec<NamedPath>,
+    pub functions: Vec<Function>,
+    /// Modules and types that the file defines.
+    pub names: Vec<Name>,
+    /// Lines with the keyword `async`.
+    pub async_lines: Vec<usize>,
+    /// Lines that are neither blank nor comment nor test code.
+    pub code_lines: Vec<usize>,
+    test_code: Vec<RangeInclusive<usize>>,
+    /// Why the file could not be parsed.
+    pub broken: Option<String>,
+}
+
+impl Rust {
+    /// Reads a file. One that does not parse yields nothing but the reason.
+    pub fn read(path: &str, text: &str) -> Self {
+        let parsed = syn::parse_file(text).and_then(|file| Ok((file, text.parse::<TokenStream>()?)));
+        let (file, tokens) = match parsed {
+            Ok(parsed) => parsed,
+            Err(error) => return Self { broken: Some(error.to_string()), ..Self::default() },
+        };
+        let items = items::read(&file, text);
+        let mut rust =
+            Self { functions: items.functions, names: items.names, test_code: items.test_code, ..Self::default() };
+        rust.paths = paths::read(path, tokens.clone());
+        find_async(tokens, &mut rust.async_lines);
+        rust.code_lines = items::code_lines(text).filter(|line| !rust.is_test_code(*line)).collect();
+        rust
+    }
+
+    /// Whether the line stands under `#[cfg(test)]`.
+    pub fn is_test_code(&self, line: usize) -> bool {
+        self.test_code.iter().any(|range| range.contains(&line))
+    }
+}
+
+fn find_async(tokens: TokenStream, lines: &mut Vec<usize>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) if ident == "async" => lines.push(ident.span().start().line),
+            TokenTree::Group(group) => find_async(group.stream(), lines),
+            _ => {}
+        }
+    }
+}
