@@ -11,6 +11,7 @@ pub mod inboxes;
 pub mod outbox_cache;
 pub mod queue;
 pub mod relations;
+pub mod sql;
 pub mod timelines;
 
 pub use accounts::Accounts;
