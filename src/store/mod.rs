@@ -9,11 +9,14 @@ pub mod error;
 pub mod follows;
 pub mod inboxes;
 pub mod inspection;
+pub mod memory;
 pub mod outbox_cache;
 pub mod queue;
+pub mod redis;
 pub mod relations;
 pub mod schema;
 pub mod seeding;
+pub mod sql;
 pub mod timelines;
 
 pub use accounts::Accounts;

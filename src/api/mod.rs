@@ -1,0 +1,6 @@
+//! The way in: everything between a socket and a use case.
+//!
+//! Apart, because nothing below may know how a request came. It refuses to know stores and their adapters.
+
+pub mod gate;
+pub mod http;
