@@ -12,6 +12,8 @@ mod error;
 mod follows;
 mod keyset;
 mod rows;
+mod schema;
+mod seeding;
 mod transaction;
 
 use std::time::Duration;
