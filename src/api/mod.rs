@@ -2,5 +2,7 @@
 //!
 //! Apart, because nothing below may know how a request came. It refuses to know stores and their adapters.
 
+pub mod auth;
 pub mod gate;
+pub mod graphql;
 pub mod http;

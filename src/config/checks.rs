@@ -23,10 +23,16 @@ fn secret(config: &Config, reader: &mut Reader) {
 fn delivery(config: &Config, reader: &mut Reader) {
     let delivery = &config.delivery;
     if delivery.batch_size > delivery.subtask_size {
-        reader.refuse("delivery.batch_size", format!("expected at most delivery.subtask_size, {}", delivery.subtask_size));
+        reader.refuse(
+            "delivery.batch_size",
+            format!("expected at most delivery.subtask_size, {}", delivery.subtask_size),
+        );
     }
     if delivery.active_days > delivery.dormant_days {
-        reader.refuse("delivery.active_days", format!("expected at most delivery.dormant_days, {}", delivery.dormant_days));
+        reader.refuse(
+            "delivery.active_days",
+            format!("expected at most delivery.dormant_days, {}", delivery.dormant_days),
+        );
     }
     if delivery.lease_ms < config.store.statement_timeout_ms {
         let timeout = config.store.statement_timeout_ms;

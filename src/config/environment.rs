@@ -17,9 +17,8 @@ impl Environment {
     /// The process's own variables.
     #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
     pub fn of_the_process() -> Self {
-        let all = std::env::vars_os().map(|(name, value)| {
-            (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
-        });
+        let all = std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
         Self::of(all)
     }
 

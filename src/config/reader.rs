@@ -100,12 +100,7 @@ impl Reader {
         self.problems.push(Problem { key: key.to_owned(), given, from: origin(&self.figment, key), expected });
     }
 
-    fn read<T: Default>(
-        &mut self,
-        key: &str,
-        fits: impl Fn(&Value) -> Option<T>,
-        expected: impl Fn() -> String,
-    ) -> T {
+    fn read<T: Default>(&mut self, key: &str, fits: impl Fn(&Value) -> Option<T>, expected: impl Fn() -> String) -> T {
         // A section that is no section has been told by `check_keys`.
         let Ok(value) = self.figment.find_value(key) else { return T::default() };
         fits(&value).unwrap_or_else(|| {
@@ -160,4 +155,3 @@ fn unknown(key: &str, known: &[String]) -> String {
         None => "there is no such key".to_owned(),
     }
 }
-

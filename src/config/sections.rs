@@ -37,7 +37,9 @@ pub fn read(reader: &mut Reader) -> Config {
 }
 
 fn server(reader: &mut Reader) -> ServerSettings {
-    let listen = |text: &str| text.parse().map(Listen).map_err(|_| "expected an address and a port, such as 127.0.0.1:8080".to_owned());
+    let listen = |text: &str| {
+        text.parse().map(Listen).map_err(|_| "expected an address and a port, such as 127.0.0.1:8080".to_owned())
+    };
     ServerSettings {
         listen: reader.parsed("server.listen", listen).0,
         allowed_origins: origins(reader),
@@ -161,7 +163,10 @@ fn origins(reader: &mut Reader) -> Vec<String> {
     let origins = reader.list(key);
     let fits = |origin: &String| url::Url::parse(origin).is_ok_and(|url| url.origin().ascii_serialization() == *origin);
     if !origins.iter().all(fits) {
-        reader.refuse(key, "expected origins: scheme, host and perhaps a port, such as https://app.example.org".to_owned());
+        reader.refuse(
+            key,
+            "expected origins: scheme, host and perhaps a port, such as https://app.example.org".to_owned(),
+        );
     }
     origins
 }
@@ -173,7 +178,8 @@ fn redis_urls(reader: &mut Reader) -> Vec<Address> {
         reader.refuse(URL_ALIAS, "redis.urls is set as well; keep one of them".to_owned());
     }
     let texts = reader.list(key);
-    let read: Result<Vec<_>, _> = texts.iter().filter(|text| !text.is_empty()).map(|text| Address::redis(text)).collect();
+    let read: Result<Vec<_>, _> =
+        texts.iter().filter(|text| !text.is_empty()).map(|text| Address::redis(text)).collect();
     read.unwrap_or_else(|expected| {
         reader.refuse(key, expected);
         Vec::new()
@@ -183,7 +189,11 @@ fn redis_urls(reader: &mut Reader) -> Vec<Address> {
 /// Braces would move the hash tags that keep one author's keys on one cluster node.
 fn prefix(text: &str) -> Result<String, String> {
     let fits = !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_graphic() && !"{}".contains(c));
-    if fits { Ok(text.to_owned()) } else { Err("expected 1 to 64 printable ASCII characters without { and }".to_owned()) }
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err("expected 1 to 64 printable ASCII characters without { and }".to_owned())
+    }
 }
 
 /// An address with a default, as [`Reader::parsed`] asks for; the default is never served on.

@@ -1,5 +1,8 @@
 //! The settings, section by section. Fields are named as the keys of config/default.toml, where each is explained.
-#![expect(missing_docs, reason = "config/default.toml says what each key means; saying it twice would let one of them rot")]
+#![expect(
+    missing_docs,
+    reason = "config/default.toml says what each key means; saying it twice would let one of them rot"
+)]
 
 use std::net::SocketAddr;
 

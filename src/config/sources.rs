@@ -47,12 +47,8 @@ impl Sources {
 
     fn file_provider(&self) -> Result<Option<impl figment::Provider + use<>>, Problem> {
         let Some(path) = &self.file else { return Ok(None) };
-        let problem = |expected: String| Problem {
-            key: path.display().to_string(),
-            given: None,
-            from: String::new(),
-            expected,
-        };
+        let problem =
+            |expected: String| Problem { key: path.display().to_string(), given: None, from: String::new(), expected };
         let text = std::fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
         toml::from_str::<toml::Table>(&text).map_err(|error| problem(format!("is not TOML: {error}")))?;
         Ok(Some(Toml::file_exact(path)))

@@ -60,11 +60,20 @@ fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
 #[test]
 fn all_problems_are_told_at_once_with_key_value_and_what_is_expected() {
     let (_folder, path) = file("[delivery]\nbach_size = 5\nexecutors = \"many\"\n[log]\nformat = \"xml\"\n");
-    let sources = Sources::new(Some(path), environment(&[("TIDEFEED__STORE__URL", "oracle"), ("TIDEFEED__SERVER__LISTEN", "80")]));
+    let sources = Sources::new(
+        Some(path),
+        environment(&[("TIDEFEED__STORE__URL", "oracle"), ("TIDEFEED__SERVER__LISTEN", "80")]),
+    );
     let told = Config::load(&sources).unwrap_err().to_string();
     assert!(told.starts_with("the configuration has 5 problems:"), "{told}");
     assert!(told.contains("did you mean delivery.batch_size?"), "{told}");
-    for part in ["executors = \"many\"", "whole number from 1 to 1024", "format = \"xml\"", "store.url = \"oracle\" (environment TIDEFEED__STORE__URL)", "server.listen = \"80\""] {
+    for part in [
+        "executors = \"many\"",
+        "whole number from 1 to 1024",
+        "format = \"xml\"",
+        "store.url = \"oracle\" (environment TIDEFEED__STORE__URL)",
+        "server.listen = \"80\"",
+    ] {
         assert!(told.contains(part), "{part} is not in: {told}");
     }
 }

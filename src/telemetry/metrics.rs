@@ -88,7 +88,8 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
 ];
 
 /// Bucket bounds in seconds: from a cached page to a delivery to millions.
-const SECONDS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0];
+const SECONDS: &[f64] =
+    &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0];
 
 /// What has been measured, ready to be told.
 #[derive(Clone)]

@@ -2,4 +2,6 @@
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 
+mod conformance;
+mod redis_outage;
 mod servers;

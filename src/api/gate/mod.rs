@@ -8,6 +8,8 @@ mod lexer;
 mod limits;
 mod refusal;
 #[cfg(test)]
+mod soups;
+#[cfg(test)]
 mod tests;
 mod variables;
 

@@ -54,11 +54,13 @@ pub(super) async fn serve<E: Executor, V: Viewer>(
             }
         }
     };
-    let mut outcome = outcome.instrument(span).await;
+    let mut outcome = outcome.instrument(span.clone()).await;
     if let Outcome::Refused(refused) = &mut outcome {
         mask::mask(&mut refused.errors, &request_id);
     }
-    respond(outcome, media, &request_id)
+    let response = respond(outcome, media, &request_id);
+    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
+    response
 }
 
 fn timed_out<E, V: Viewer>(core: &Core<E, V>, request_id: &RequestId) -> Refused {

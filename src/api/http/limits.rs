@@ -44,7 +44,7 @@ impl Default for RequestLimits {
     }
 }
 
-/// Bounds of the WebSockets of one node.
+/// Bounds of the sockets of one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketLimits {
     /// Sockets open at once on this node; more are answered 503. 20,000.

@@ -5,7 +5,7 @@
 use async_graphql::{ErrorExtensionValues, Response, ServerError};
 
 use super::{
-    outcome::{INTERNAL, coded},
+    outcome::{BAD_USER_INPUT, INTERNAL, coded},
     request_id::RequestId,
 };
 
@@ -16,7 +16,11 @@ const NEUTRAL: &str = "Something went wrong on our side. If it stays, report the
 const LOGGED_ERRORS: usize = 5;
 
 /// Hides every error that carries no code of its own, logs what was hidden in one line, and puts `request_id` into all.
+/// An argument that its type refuses is the client's own, and is shown.
 pub(super) fn mask(errors: &mut [ServerError], request_id: &RequestId) {
+    for error in errors.iter_mut().filter(|error| !has_code(error) && is_refused_argument(error)) {
+        error.extensions.get_or_insert_default().set("code", BAD_USER_INPUT);
+    }
     let hidden: Vec<ServerError> = errors.iter_mut().filter(|error| !has_code(error)).map(hide).collect();
     if !hidden.is_empty() {
         let shown: Vec<String> = hidden.iter().take(LOGGED_ERRORS).map(describe).collect();
@@ -58,6 +62,12 @@ pub(super) fn take_request_errors(response: &mut Response) -> Option<Vec<ServerE
 
 fn has_code(error: &ServerError) -> bool {
     error.extensions.as_ref().is_some_and(|extensions| extensions.get("code").is_some())
+}
+
+/// Whether it is the executor's own report of an argument that could not be read or that a validator refused. It has
+/// these words and no source; a failure that a resolver passes on has one.
+fn is_refused_argument(error: &ServerError) -> bool {
+    error.source.is_none() && error.message.starts_with("Failed to parse \"")
 }
 
 /// Leaves place and path, which are the client's own, and answers the error as it was.

@@ -21,8 +21,16 @@ mod ws;
 use std::sync::Arc;
 
 use async_graphql::Executor;
-use axum::{Router, extract::DefaultBodyLimit, routing::get};
-use tokio::sync::Semaphore;
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    routing::get,
+    serve::{ListenerExt as _, TapIo},
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{documents::Documents, engine::Engine};
@@ -47,7 +55,7 @@ pub struct Transport<E, V: Viewer> {
     pub draw: Draw,
     /// Cancelled when the process stops: every WebSocket completes its operations and closes with 1001.
     pub stop: CancellationToken,
-    /// Counts the WebSockets; wait for it after cancelling `stop`. Close it first.
+    /// Counts the open sockets: after cancelling `stop`, close it and wait for it.
     pub sockets: TaskTracker,
 }
 
@@ -60,6 +68,16 @@ struct Core<E, V: Viewer> {
     stop: CancellationToken,
     sockets: TaskTracker,
     free_sockets: Arc<Semaphore>,
+}
+
+/// `listener`, with answers that leave at once. A small one would otherwise wait some 40 ms for the acknowledgement of
+/// the one before it (Nagle's algorithm): serve the router through this.
+pub fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
+    listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection will answer with delay");
+        }
+    })
 }
 
 /// The routes of the API and its pages: POST and GET `/graphql`, `/graphql/ws`, and everything that the web pages

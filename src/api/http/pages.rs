@@ -1,4 +1,4 @@
-//! The web pages: the demo at `/` and GraphiQL at `/graphiql/`, out of the binary.
+//! The web pages: the demo at `/` and the playground at `/graphiql/`, out of the binary.
 //!
 //! Apart from the API, which does without them. It refuses to know what is on the pages; `build.rs` collects them.
 
@@ -18,20 +18,22 @@ static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 /// Whether the pages were built; if not, there is one page that says how.
 const BUILT: bool = matches!(env!("TIDEFEED_PAGES").as_bytes(), b"built");
 
+/// Whether assets are sent as brotli or gzip. Compressing takes minutes in a build without optimisation, and such a build
+/// serves its own machine.
+const COMPRESS: bool = !cfg!(debug_assertions);
+
 /// What a page may load: its own assets, pictures and videos of any secure origin, and this server's API. Styles may be
-/// inline and workers may be blobs because GraphiQL's editor makes them so.
+/// inline and workers may be blobs because the playground's editor makes them so.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
      img-src 'self' data: blob: https:; media-src 'self' https:; font-src 'self' data:; connect-src 'self'; \
      worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /// The pages' routes.
 pub(super) fn router() -> Router {
-    serve(ASSETS, BUILT)
+    serve(ASSETS, BUILT, COMPRESS)
 }
 
-fn serve(assets: &'static [Asset], built: bool) -> Router {
-    // Compressing takes seconds in a build without optimisation, and pays only over a network.
-    let compress = !cfg!(debug_assertions);
+fn serve(assets: &'static [Asset], built: bool, compress: bool) -> Router {
     let graphiql = if built { "/graphiql/index.html" } else { "/index.html" };
     MemoryServe::new(assets)
         .index_file(Some("/index.html"))
@@ -121,7 +123,7 @@ mod tests {
     #[tokio::test]
     async fn both_pages_are_served_and_never_kept_without_asking() {
         for (path, text) in [("/", "demo"), ("/index.html", "demo"), ("/graphiql/", "graphiql")] {
-            let (status, headers, body) = fetch(serve(FIXTURE, true), path, "").await;
+            let (status, headers, body) = fetch(serve(FIXTURE, true, false), path, "").await;
             assert_eq!(
                 (status, headers[header::CACHE_CONTROL].to_str().unwrap()),
                 (StatusCode::OK, "no-cache"),
@@ -133,7 +135,7 @@ mod tests {
 
     #[tokio::test]
     async fn graphiql_without_its_slash_is_sent_there() {
-        let (status, headers, _) = fetch(serve(FIXTURE, true), "/graphiql", "").await;
+        let (status, headers, _) = fetch(serve(FIXTURE, true, false), "/graphiql", "").await;
         assert_eq!(
             (status, &headers[header::LOCATION]),
             (StatusCode::PERMANENT_REDIRECT, &HeaderValue::from_static("/graphiql/"))
@@ -142,9 +144,9 @@ mod tests {
 
     #[tokio::test]
     async fn only_names_with_a_hash_are_kept_for_ever() {
-        let (_, headers, _) = fetch(serve(FIXTURE, true), "/assets/index-DiwrgTda.js", "").await;
+        let (_, headers, _) = fetch(serve(FIXTURE, true, false), "/assets/index-DiwrgTda.js", "").await;
         assert!(headers[header::CACHE_CONTROL].to_str().unwrap().ends_with("immutable"));
-        let (_, headers, _) = fetch(serve(FIXTURE, true), "/favicon.svg", "").await;
+        let (_, headers, _) = fetch(serve(FIXTURE, true, false), "/favicon.svg", "").await;
         assert_eq!(headers[header::CACHE_CONTROL], "no-cache");
         for path in ["/assets/index.js", "/assets/a-b.js", "/x/index-DiwrgTda.js", "/assets/é-Diwrg da.js", "/assets/"]
         {
@@ -155,14 +157,25 @@ mod tests {
     #[tokio::test]
     async fn what_the_client_has_is_not_sent_again() {
         let (status, headers, body) =
-            fetch(serve(FIXTURE, true), "/assets/index-DiwrgTda.js", "\"/assets/index-DiwrgTda.js\"").await;
+            fetch(serve(FIXTURE, true, false), "/assets/index-DiwrgTda.js", "\"/assets/index-DiwrgTda.js\"").await;
         assert_eq!((status, body.as_str()), (StatusCode::NOT_MODIFIED, ""));
         assert!(headers.contains_key(header::CONTENT_SECURITY_POLICY));
     }
 
     #[tokio::test]
+    async fn assets_are_compressed_for_who_can_read_it() {
+        for (accepted, sent) in [("br, gzip", Some("br")), ("gzip", Some("gzip")), ("identity", None)] {
+            let request = Request::get("/assets/index-DiwrgTda.js").header(header::ACCEPT_ENCODING, accepted);
+            let router = serve(FIXTURE, true, true);
+            let response = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            let encoding = response.headers().get(header::CONTENT_ENCODING).map(|value| value.to_str().unwrap());
+            assert_eq!(encoding, sent, "{accepted}");
+        }
+    }
+
+    #[tokio::test]
     async fn pages_cannot_be_framed_and_load_only_their_own_scripts() {
-        let (_, headers, _) = fetch(serve(FIXTURE, true), "/", "").await;
+        let (_, headers, _) = fetch(serve(FIXTURE, true, false), "/", "").await;
         let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.contains("script-src 'self';") && policy.contains("frame-ancestors 'none'"), "{policy}");
         assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
@@ -174,7 +187,7 @@ mod tests {
         static UNBUILT: &[Asset] =
             &[asset("/index.html", "text/html", include_bytes!("../../../web-demo/unbuilt/index.html"))];
         for path in ["/", "/graphiql/"] {
-            let (status, _, body) = fetch(serve(UNBUILT, false), path, "").await;
+            let (status, _, body) = fetch(serve(UNBUILT, false, false), path, "").await;
             assert!(status == StatusCode::OK && body.contains("make web"), "{path}: {status}");
         }
     }

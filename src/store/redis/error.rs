@@ -54,9 +54,10 @@ mod tests {
     fn outages_are_transient_and_refusals_are_not() {
         let dropped = RedisError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
         assert!(store_error(dropped).is_transient());
+        let known = |kind| RedisError::from((ErrorKind::Server(kind), "said by the server"));
         assert!(store_error(make_extension_error("OOM".to_owned(), None)).is_transient());
-        assert!(store_error(ServerErrorKind::BusyLoading.into()).is_transient());
-        assert!(!store_error(ServerErrorKind::NoPerm.into()).is_transient());
+        assert!(store_error(known(ServerErrorKind::BusyLoading)).is_transient());
+        assert!(!store_error(known(ServerErrorKind::NoPerm)).is_transient());
         assert!(!store_error(make_extension_error("WRONGTYPE".to_owned(), None)).is_transient());
     }
 }

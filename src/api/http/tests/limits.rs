@@ -1,6 +1,6 @@
 //! What a request may be at most, and what is remembered of it.
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ async fn both_bombs_are_refused_at_once() {
     let values = format!("{{ echo(text: {}1{}) }}", "[".repeat(1700), "]".repeat(1700));
     let mut chain = "{ ...f0 }".to_owned();
     for index in 0..24 {
-        chain += &format!("fragment f{index} on Query{{...f{0} ...f{0}}}", index + 1);
+        write!(chain, "fragment f{index} on Query{{...f{0} ...f{0}}}", index + 1).unwrap();
     }
     chain += "fragment f24 on Query{hello}";
     for bomb in [values, chain] {

@@ -1,6 +1,7 @@
 //! The transport as clients see it, over a schema of its own.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod client;
 mod limits;
 mod plain;
 mod schema;

@@ -146,6 +146,15 @@ async fn an_error_without_a_code_is_hidden_and_one_with_a_code_is_shown() {
 }
 
 #[tokio::test]
+async fn an_argument_that_its_type_refuses_is_shown_as_the_clients_own() {
+    for query in ["{ slow(ms: -1) }", "{ atMostTen(number: 11) }"] {
+        let answer = ask(query).await;
+        assert_eq!(answer.extension("code"), "BAD_USER_INPUT", "{query}: {}", answer.body);
+        assert!(answer.message().starts_with("Failed to parse"), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
 async fn a_failure_that_nulls_all_data_is_still_an_execution() {
     let answer = ask("{ requiredFailure }").await;
     assert_eq!((answer.status, answer.extension("code")), (StatusCode::OK, "INTERNAL_SERVER_ERROR"));

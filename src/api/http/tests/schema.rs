@@ -1,4 +1,5 @@
 //! A schema that can do everything a transport has to cope with.
+#![expect(clippy::unused_async, reason = "resolvers are async by their trait")]
 use std::time::Duration;
 
 use async_graphql::{Context, Error, ErrorExtensions as _, ID, Object, Schema, Subscription};
@@ -34,6 +35,10 @@ impl Query {
 
     async fn by_id(&self, id: ID) -> String {
         id.0
+    }
+
+    async fn at_most_ten(&self, #[graphql(validator(maximum = 10))] number: i32) -> i32 {
+        number
     }
 
     async fn nested(&self) -> Query {

@@ -48,13 +48,8 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
         Ok(upgrade) => upgrade.protocols([SUBPROTOCOL]),
         Err(rejection) => return rejection.into_response(),
     };
-    if !origin::is_allowed(&headers, &core.settings.allowed_origins) {
-        let message = "This origin may not open a WebSocket here. Add it to the allowed origins of the server.";
-        return (StatusCode::FORBIDDEN, message).into_response();
-    }
-    if upgrade.selected_protocol().is_none() {
-        let message = format!("The client has to offer the subprotocol {SUBPROTOCOL}.");
-        return (StatusCode::BAD_REQUEST, message).into_response();
+    if let Some(refusal) = refusal(&headers, &upgrade, &core.settings.allowed_origins) {
+        return refusal.into_response();
     }
     let Ok(room) = Arc::clone(&core.free_sockets).try_acquire_owned() else {
         tracing::warn!("no room for another WebSocket");
@@ -78,6 +73,16 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
         .instrument(span)
     });
     ([told], response).into_response()
+}
+
+/// Why this client may not open a socket, if it may not.
+fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &[String]) -> Option<(StatusCode, String)> {
+    if !origin::is_allowed(headers, origins) {
+        let message = "This origin may not open a WebSocket here. Add it to the allowed origins of the server.";
+        return Some((StatusCode::FORBIDDEN, message.to_owned()));
+    }
+    let message = || format!("The client has to offer the subprotocol {SUBPROTOCOL}.");
+    upgrade.selected_protocol().is_none().then(|| (StatusCode::BAD_REQUEST, message()))
 }
 
 /// Holds the conversation and ends it as the protocol wants: what the server has to say is sent, its close frame is

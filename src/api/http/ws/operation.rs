@@ -69,7 +69,7 @@ pub(super) struct Outlet {
 
 impl Outlet {
     async fn send(&self, message: ServerMessage<'_>) {
-        let event = Event { frame: message.to_frame(), operation: self.stop.clone() };
+        let event = Event { frame: message.to_frame(), operation: Some(self.stop.clone()) };
         // A closed queue is a socket that is gone: the task is about to be aborted.
         let _ = self.events.send(event).await;
     }

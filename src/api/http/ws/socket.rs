@@ -91,7 +91,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
                 Phase::Waiting(deadline) => Some(*deadline),
                 Phase::Open { .. } => None,
             };
-            let step = tokio::select! {
+            let turn = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
                 () = sleep_until(init_deadline.unwrap_or(heard)), if init_deadline.is_some() => {
@@ -104,7 +104,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
                     self.hear(frame).await
                 }
             };
-            if let Err(ending) = step {
+            if let Err(ending) = turn {
                 return ending;
             }
         }

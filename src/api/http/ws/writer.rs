@@ -13,10 +13,21 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// A frame of an operation: dropped if the operation is over by the time its turn comes.
+/// A frame of an operation: dropped if the client has ended the operation by the time its turn comes.
 pub(super) struct Event {
     pub(super) frame: Message,
-    pub(super) operation: CancellationToken,
+    /// Cancelled when the client ends the operation; `None` for a frame of the socket's own.
+    pub(super) operation: Option<CancellationToken>,
+}
+
+impl Event {
+    fn of_socket(frame: Message) -> Self {
+        Self { frame, operation: None }
+    }
+
+    fn is_over(&self) -> bool {
+        self.operation.as_ref().is_some_and(CancellationToken::is_cancelled)
+    }
 }
 
 /// Where frames wait for a client.
@@ -58,39 +69,40 @@ pub(super) fn queues(room: usize) -> (ControlQueue, Sender<Event>, Queues) {
 }
 
 /// Sends until the last frames have gone, or a frame takes longer than `send_time`, or the socket fails.
+///
+/// What waits together goes together: a result and its `complete` are one write.
 pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_time: Duration) {
     let mut sink = pin!(sink);
     loop {
-        let (frames, is_last) = tokio::select! {
+        let (events, is_last): (Vec<Event>, bool) = tokio::select! {
             biased;
             control = queues.control.recv() => match control {
-                Some(Control::Frame(frame)) => (vec![frame], false),
-                Some(Control::Last(last)) => (queues.waiting().into_iter().chain(last).collect(), true),
+                Some(Control::Frame(frame)) => (vec![Event::of_socket(frame)], false),
+                Some(Control::Last(last)) => {
+                    (queues.waiting().into_iter().chain(last.into_iter().map(Event::of_socket)).collect(), true)
+                },
                 None => return,
             },
-            Some(event) = queues.events.recv() => (live(event).into_iter().collect(), false),
+            Some(event) = queues.events.recv() => ([event].into_iter().chain(queues.waiting()).collect(), false),
         };
-        for frame in frames {
-            if !matches!(timeout(send_time, sink.send(frame)).await, Ok(Ok(()))) {
+        for event in events {
+            if event.is_over() {
+                continue;
+            }
+            if !matches!(timeout(send_time, sink.feed(event.frame)).await, Ok(Ok(()))) {
                 return;
             }
         }
-        if is_last {
+        if !matches!(timeout(send_time, sink.flush()).await, Ok(Ok(()))) || is_last {
             return;
         }
     }
 }
 
 impl Queues {
-    fn waiting(&mut self) -> Vec<Message> {
-        let mut frames = Vec::new();
-        while let Ok(event) = self.events.try_recv() {
-            frames.extend(live(event));
-        }
-        frames
+    /// The events that wait now, as many as the queue has room for.
+    fn waiting(&mut self) -> Vec<Event> {
+        let count = self.events.len();
+        (0..count).map_while(|_| self.events.try_recv().ok()).collect()
     }
-}
-
-fn live(event: Event) -> Option<Message> {
-    (!event.operation.is_cancelled()).then_some(event.frame)
 }
