@@ -7,13 +7,17 @@ mod accounts;
 mod connect;
 mod contents;
 mod contents_outbox;
+mod deliveries;
 mod dialect;
 mod error;
 mod follows;
+mod inboxes;
 mod keyset;
+mod relations;
 mod rows;
 mod schema;
 mod seeding;
+mod timelines;
 mod transaction;
 
 use std::time::Duration;
