@@ -15,6 +15,8 @@ mod inboxes;
 mod keyset;
 mod relations;
 mod rows;
+mod schema;
+mod seeding;
 mod timelines;
 mod transaction;
 
