@@ -46,11 +46,11 @@ impl Node {
 
     /// Sends a message and receives it.
     async fn queue_works(&self, reader: i64) -> Result<()> {
-        let message = Message::InboxCare { reader: UserId::try_new(reader)? };
+        let message = Message::ReaderSeen { reader: UserId::try_new(reader)? };
         self.queue.send(std::slice::from_ref(&message)).await?;
-        let received = self.queue.receive(Topic::Relation, "a", 1, PATIENCE).await?;
+        let received = self.queue.receive(Topic::Visit, "a", 1, PATIENCE).await?;
         ensure!(received.first().and_then(|one| one.message.as_ref()) == Some(&message), "{received:?}");
-        self.queue.acknowledge(Topic::Relation, &[received[0].id.clone()]).await?;
+        self.queue.acknowledge(Topic::Visit, &[received[0].id.clone()]).await?;
         Ok(())
     }
 
@@ -109,13 +109,13 @@ async fn next_said(listener: &mut Receiver<Announcement>) -> Result<Announcement
 
 /// What goes on while Redis is away: failures that say so, in time, and nothing that hangs.
 async fn failures_are_quick_and_transient(node: &Node) -> Result<()> {
-    let message = Message::InboxCare { reader: UserId::try_new(1)? };
+    let message = Message::ReaderSeen { reader: UserId::try_new(1)? };
     let author = UserId::try_new(1)?;
     let before = Instant::now();
     let failures: [Option<StoreError>; 5] = [
         node.redis.ping().await.err(),
         node.queue.send(&[message]).await.err(),
-        node.queue.receive(Topic::Relation, "a", 1, Duration::from_secs(1)).await.err(),
+        node.queue.receive(Topic::Visit, "a", 1, Duration::from_secs(1)).await.err(),
         node.cache.fetch(&[author]).await.err(),
         node.announcements.announce(&Announcement::FollowsChanged { reader: author }).await.err(),
     ];
