@@ -118,7 +118,10 @@ mod tests {
             }
             for line in lexicon.0.values().flatten() {
                 for named in line.split('{').skip(1).filter_map(|part| part.split('}').next()) {
-                    assert!(!lexicon.lines(&named.to_ascii_lowercase()).is_empty(), "{language:?}: {{{named}}} in {line}");
+                    assert!(
+                        !lexicon.lines(&named.to_ascii_lowercase()).is_empty(),
+                        "{language:?}: {{{named}}} in {line}"
+                    );
                 }
             }
         }

@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn scrambled_numbers_differ_by_each_argument() {
-        let all: HashSet<_> = (0..10).flat_map(|s| (0..10).flat_map(move |i| (0..10).map(move |p| scramble(s, i, p)))).collect();
+        let all: HashSet<_> =
+            (0..10).flat_map(|s| (0..10).flat_map(move |i| (0..10).map(move |p| scramble(s, i, p)))).collect();
         assert_eq!(all.len(), 1000);
         assert_eq!(scramble(1, 2, 3), scramble(1, 2, 3));
     }

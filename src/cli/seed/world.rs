@@ -80,6 +80,16 @@ impl World {
         self.plan.users
     }
 
+    /// The end of its past, in milliseconds UTC.
+    pub const fn now_ms(&self) -> i64 {
+        self.plan.now_ms
+    }
+
+    /// What it was made from.
+    pub const fn seed(&self) -> u64 {
+        self.plan.seed
+    }
+
     /// The id of the person of that rank.
     pub fn user_id(&self, rank: u64) -> UserId {
         let low = self.scramble(rank, Purpose::Id) & u64::from(u32::MAX);
@@ -107,7 +117,8 @@ impl World {
     pub fn follows(&self, rank: u64) -> Vec<SeedFollow> {
         let mut rng = self.rng(rank, Purpose::Follows);
         let most = (self.plan.users - 1).min(MAX_FOLLOWS / 2);
-        let wanted = whole(skewed(f64::from(self.plan.follows_per_user), 0.7, &mut rng).round()).clamp(1.min(most), most);
+        let wanted =
+            whole(skewed(f64::from(self.plan.follows_per_user), 0.7, &mut rng).round()).clamp(1.min(most), most);
         let language = People::language(self.plan.first_place + rank);
         let authors = self.choose(wanted, Some(rank), Some(language), &mut rng);
         let follower = self.user_id(rank);
@@ -143,7 +154,8 @@ impl World {
         let lexicon = self.people.lexicon(language);
         let publish_time = moment(language, self.plan.days, self.plan.now_ms, rng);
         let pictured = rng.random_range(0..100) < PICTURES_IN_A_HUNDRED;
-        let media: Vec<Media> = if pictured { self.picture(lexicon.text("alt", rng), rng).into_iter().collect() } else { Vec::new() };
+        let media: Vec<Media> =
+            if pictured { self.picture(lexicon.text("alt", rng), rng).into_iter().collect() } else { Vec::new() };
         let text = lexicon.text(if media.is_empty() { "post" } else { "picture" }, rng);
         Some(SeedContent {
             id: ContentId::draw(publish_time, rng.random()),
@@ -249,7 +261,8 @@ mod tests {
                 *counts.entry(follow.author).or_default() += 1;
             }
         }
-        let mut all: Vec<usize> = (0..world.users()).map(|rank| counts.get(&world.user_id(rank)).copied().unwrap_or(0)).collect();
+        let mut all: Vec<usize> =
+            (0..world.users()).map(|rank| counts.get(&world.user_id(rank)).copied().unwrap_or(0)).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
         all
     }
@@ -295,9 +308,12 @@ mod tests {
         let authors: Vec<_> = (0..300).map(|rank| world.author(rank).unwrap()).collect();
         let contents: Vec<_> = authors.iter().flat_map(|author| &author.contents).collect();
         assert!((4500..7500).contains(&contents.len()), "{}", contents.len());
-        assert!(authors.iter().all(|author| author.contents.iter().all(|content| {
-            content.publish_time > author.created_at && content.publish_time < 1_790_000_000_000
-        })));
+        assert!(authors.iter().all(|author| {
+            author
+                .contents
+                .iter()
+                .all(|content| content.publish_time > author.created_at && content.publish_time < 1_790_000_000_000)
+        }));
         let ids: HashSet<_> = contents.iter().map(|content| content.id).collect();
         let texts: HashSet<_> = contents.iter().map(|content| &content.draft.text).collect();
         assert!(ids.len() == contents.len() && texts.len() > contents.len() / 2, "{} texts", texts.len());

@@ -31,9 +31,8 @@ impl Seeding for SqlStore {
 
     async fn add_follows(&self, follows: &[SeedFollow]) -> Result<(), StoreError> {
         self.transaction(move |tx| async move {
-            let rows = follows.iter().map(|follow| {
-                edge(follow.follower, follow.author, follow.inc, follow.followed_at)
-            });
+            let rows =
+                follows.iter().map(|follow| edge(follow.follower, follow.author, follow.inc, follow.followed_at));
             insert(&tx, EDGES, "", rows.collect()).await?;
             raise_counts(&tx, follows).await?;
             tx.commit(()).await
@@ -97,7 +96,14 @@ fn content_row(author: UserId, content: &SeedContent) -> Result<[Value; 6], Stor
     let draft = &content.draft;
     let media = serde_json::to_string(&draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
     let text = draft.text.clone();
-    Ok([content.id.get().into(), author.get().into(), POST.into(), text.into(), media.into(), content.publish_time.into()])
+    Ok([
+        content.id.get().into(),
+        author.get().into(),
+        POST.into(),
+        text.into(),
+        media.into(),
+        content.publish_time.into(),
+    ])
 }
 
 /// Adds both sides of every edge to the counts; ascending, so that two seeders cannot lock each other out.
@@ -107,7 +113,8 @@ async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError>
         more.entry(follow.author).or_default().0 += 1;
         more.entry(follow.follower).or_default().1 += 1;
     }
-    let rows = more.iter().map(|(user, (followers, following))| [user.get().into(), (*followers).into(), (*following).into()]);
+    let rows =
+        more.iter().map(|(user, (followers, following))| [user.get().into(), (*followers).into(), (*following).into()]);
     let dialect = tx.dialect();
     let add = |column: &str| format!("{column} = user_counts.{column} + {}", dialect.incoming(column));
     let conflict = dialect.on_conflict_update("user_id");
@@ -166,7 +173,8 @@ mod tests {
 
     async fn seeded(store: &SqlStore) {
         store.add_authors(&(1..=USERS).map(author).collect::<Vec<_>>()).await.unwrap();
-        let follow = |follower| SeedFollow { follower: user(follower), author: user(1), inc: follower, followed_at: 60 };
+        let follow =
+            |follower| SeedFollow { follower: user(follower), author: user(1), inc: follower, followed_at: 60 };
         store.add_follows(&(2..=USERS).map(follow).collect::<Vec<_>>()).await.unwrap();
         store.add_follows(&[SeedFollow { follower: user(1), author: user(2), inc: 9, followed_at: 60 }]).await.unwrap();
     }
@@ -216,7 +224,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = migrated(&folder).await;
         seeded(&store).await;
-        let off = "SELECT COUNT(*) FROM inbox_states WHERE floor_time IS NULL AND floor_content IS NULL AND last_seen = 50";
+        let off =
+            "SELECT COUNT(*) FROM inbox_states WHERE floor_time IS NULL AND floor_content IS NULL AND last_seen = 50";
         assert_eq!(store.read(off, []).await.unwrap()[0].count(0).unwrap(), USERS.unsigned_abs());
     }
 }
