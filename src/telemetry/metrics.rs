@@ -3,37 +3,29 @@
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
-/// HTTP requests answered, by `route` and `status`.
+/// HTTP requests answered, by route and status.
 pub const HTTP_REQUESTS: &str = "tidefeed_http_requests_total";
-/// Time to answer an HTTP request, by `route`.
+/// Time to answer an HTTP request, by route.
 pub const HTTP_SECONDS: &str = "tidefeed_http_request_seconds";
-/// GraphQL documents refused by the gate, by `limit`.
-pub const GATE_REFUSALS: &str = "tidefeed_graphql_refusals_total";
-/// GraphQL operations run, by `kind` and `outcome`.
-pub const OPERATIONS: &str = "tidefeed_graphql_operations_total";
-/// WebSockets open.
-pub const SOCKETS: &str = "tidefeed_websockets";
 /// `newFeed` subscriptions open.
 pub const SUBSCRIPTIONS: &str = "tidefeed_subscriptions";
-/// Events given to subscriptions, by `kind`.
-pub const LIVE_EVENTS: &str = "tidefeed_live_events_total";
-/// Time to read one page of a timeline, hydration excluded.
+/// Live events that found a subscriber's buffer full.
+pub const LIVE_EVENTS_MISSED: &str = "tidefeed_live_events_missed_total";
+/// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
-/// Pages by what they took: `way` is `covered`, `cached` or `everything`.
+/// Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL).
 pub const PAGES: &str = "tidefeed_timeline_pages_total";
-/// Outboxes asked of the cache, by `outcome`: `hit`, `miss` or `stale`.
+/// Outboxes asked of the cache, by outcome: hit or miss.
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
 /// Contents published.
 pub const PUBLISHED: &str = "tidefeed_contents_published_total";
-/// Time from the publish of a content to the end of its delivery.
-pub const DELIVERY_SECONDS: &str = "tidefeed_delivery_seconds";
-/// Deliveries finished.
-pub const DELIVERIES_FINISHED: &str = "tidefeed_deliveries_finished_total";
+/// Messages, announcements and cache updates that could not be sent, by destination.
+pub const NUDGES_LOST: &str = "tidefeed_nudges_lost_total";
 /// Steps of deliveries that failed and will be tried again.
 pub const DELIVERY_FAILURES: &str = "tidefeed_delivery_failures_total";
 /// Deliveries not finished.
 pub const DELIVERIES_UNFINISHED: &str = "tidefeed_deliveries_unfinished";
-/// Deliveries that have failed `delivery.failing_after` times or more.
+/// Deliveries that failed `delivery.failing_after` times or more.
 pub const DELIVERIES_FAILING: &str = "tidefeed_deliveries_failing";
 /// Age of the oldest delivery that is not finished.
 pub const OLDEST_DELIVERY_SECONDS: &str = "tidefeed_deliveries_oldest_seconds";
@@ -43,14 +35,16 @@ pub const SUBTASKS: &str = "tidefeed_subtasks_total";
 pub const ROWS_PUSHED: &str = "tidefeed_inbox_rows_pushed_total";
 /// Inbox rows deleted by trimming.
 pub const ROWS_TRIMMED: &str = "tidefeed_inbox_rows_trimmed_total";
-/// Follow changes brought to inboxes, by `outcome`.
+/// Follow edges that are pulled from now on.
+pub const EDGES_DEMOTED: &str = "tidefeed_edges_demoted_total";
+/// Follow changes brought to inboxes, by outcome.
 pub const RELATIONS: &str = "tidefeed_relations_total";
-/// Messages waiting or unacknowledged, by `topic`.
+/// Visits of readers dealt with.
+pub const READERS_WOKEN: &str = "tidefeed_readers_woken_total";
+/// Messages waiting or unacknowledged, by topic.
 pub const QUEUE_DEPTH: &str = "tidefeed_queue_messages";
-/// Records announced again by the sweeper, by `kind`.
+/// Records nudged again by the sweeper, by kind.
 pub const SWEPT: &str = "tidefeed_swept_total";
-/// Failures of stores, by `store` and `kind`.
-pub const STORE_ERRORS: &str = "tidefeed_store_errors_total";
 
 /// What kind of number a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,17 +57,23 @@ enum Kind {
 const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (HTTP_REQUESTS, Kind::Counter, Unit::Count, "HTTP requests answered, by route and status"),
     (HTTP_SECONDS, Kind::Histogram, Unit::Seconds, "Time to answer an HTTP request, by route"),
-    (GATE_REFUSALS, Kind::Counter, Unit::Count, "GraphQL documents refused before they ran, by limit"),
-    (OPERATIONS, Kind::Counter, Unit::Count, "GraphQL operations run, by kind and outcome"),
-    (SOCKETS, Kind::Gauge, Unit::Count, "WebSockets open"),
     (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),
-    (LIVE_EVENTS, Kind::Counter, Unit::Count, "Events given to subscriptions, by kind"),
+    (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that found a subscriber's buffer full"),
     (PAGE_SECONDS, Kind::Histogram, Unit::Seconds, "Time to read one page of a timeline, without hydration"),
-    (PAGES, Kind::Counter, Unit::Count, "Timeline pages by what they took: covered, cached or everything"),
-    (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache: hit, miss or stale"),
+    (
+        PAGES,
+        Kind::Counter,
+        Unit::Count,
+        "Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL)",
+    ),
+    (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
     (PUBLISHED, Kind::Counter, Unit::Count, "Contents published"),
-    (DELIVERY_SECONDS, Kind::Histogram, Unit::Seconds, "Time from a publish to the end of its delivery"),
-    (DELIVERIES_FINISHED, Kind::Counter, Unit::Count, "Deliveries finished"),
+    (
+        NUDGES_LOST,
+        Kind::Counter,
+        Unit::Count,
+        "Messages, announcements and cache updates that could not be sent, by destination",
+    ),
     (DELIVERY_FAILURES, Kind::Counter, Unit::Count, "Steps of deliveries that failed and will be tried again"),
     (DELIVERIES_UNFINISHED, Kind::Gauge, Unit::Count, "Deliveries not finished"),
     (DELIVERIES_FAILING, Kind::Gauge, Unit::Count, "Deliveries that failed delivery.failing_after times or more"),
@@ -81,10 +81,11 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (SUBTASKS, Kind::Counter, Unit::Count, "Subtasks run to their end"),
     (ROWS_PUSHED, Kind::Counter, Unit::Count, "Inbox rows written by deliveries"),
     (ROWS_TRIMMED, Kind::Counter, Unit::Count, "Inbox rows deleted by trimming"),
+    (EDGES_DEMOTED, Kind::Counter, Unit::Count, "Follow edges that are pulled from now on"),
     (RELATIONS, Kind::Counter, Unit::Count, "Follow changes brought to inboxes, by outcome"),
+    (READERS_WOKEN, Kind::Counter, Unit::Count, "Visits of readers dealt with"),
     (QUEUE_DEPTH, Kind::Gauge, Unit::Count, "Messages waiting or unacknowledged, by topic"),
-    (SWEPT, Kind::Counter, Unit::Count, "Records announced again by the sweeper, by kind"),
-    (STORE_ERRORS, Kind::Counter, Unit::Count, "Failures of stores, by store and kind"),
+    (SWEPT, Kind::Counter, Unit::Count, "Records nudged again by the sweeper, by kind"),
 ];
 
 /// Bucket bounds in seconds: from a cached page to a delivery to millions.

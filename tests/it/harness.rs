@@ -1,6 +1,13 @@
 //! A house for tests: the real use cases over real stores, a manual clock, seeded draws, workers stepped one by one.
 
-use std::{ops::Deref, sync::Arc, time::Duration};
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use anyhow::Result;
 use tidefeed::{
@@ -59,7 +66,7 @@ pub struct TestHouse {
     pub clock: Arc<ManualClock>,
     pub draw: Draw,
     stop: CancellationToken,
-    _database: servers::FreshDatabase,
+    database: servers::FreshDatabase,
 }
 
 impl TestHouse {
@@ -69,7 +76,7 @@ impl TestHouse {
 
     pub async fn start_with(backend: Backend, around: Around, settings: Settings) -> Result<Arc<Self>> {
         let database = backend.fresh_database().await?;
-        let store = open_store(database.url()).await?;
+        let store = open_store(&database.url).await?;
         store.migrate().await?;
         let stop = CancellationToken::new();
         let (queue, outbox_cache, announcements) = surroundings(around, &stop).await?;
@@ -89,7 +96,11 @@ impl TestHouse {
         let (clock, draw) = (Arc::new(ManualClock::at(BEGINNING)), Draw::from_seed(7));
         let shared: SharedClock = clock.clone();
         let house = House::build(&ports, settings, &shared, &draw);
-        Ok(Arc::new(Self { house, ports, store, clock, draw, stop, _database: database }))
+        Ok(Arc::new(Self { house, ports, store, clock, draw, stop, database }))
+    }
+
+    pub fn database_url(&self) -> &str {
+        &self.database.url
     }
 
     pub fn now_ms(&self) -> i64 {
@@ -191,13 +202,15 @@ async fn surroundings(around: Around, stop: &CancellationToken) -> Result<Surrou
         }
         Around::Cluster => {
             let cluster = servers::redis_cluster().await?;
-            RedisOptions { urls: cluster.urls(), cluster: true, prefix: servers::fresh_prefix(), ..RedisOptions::default() }
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+            let prefix = format!("house{}:", NEXT.fetch_add(1, Ordering::Relaxed));
+            RedisOptions { urls: cluster.urls(), cluster: true, prefix, ..RedisOptions::default() }
         }
     };
     let options = RedisOptions { command_timeout_ms: 10_000, outbox_capacity: 50, ..options };
     let redis = Redis::connect(options).await?;
     let announcements =
-        RedisAnnouncements::start(redis.clone(), Draw::from_seed(1), &TaskTracker::new(), stop.clone()).await?;
+        RedisAnnouncements::start(redis.clone(), &TaskTracker::new(), stop, Draw::from_seed(1)).await?;
     let queue = Arc::new(RedisQueue::new(redis.clone()));
     Ok((queue, Some(Arc::new(RedisOutboxCache::new(redis))), Arc::new(announcements)))
 }

@@ -161,6 +161,7 @@ async fn a_killed_node_of_a_cluster_that_comes_back_empty_is_used_again_and_list
     }
     for server in cluster.nodes() {
         server.kill().await?;
+        outboxes_elsewhere_are_still_found(&node).await?;
         server.restart().await?;
         soon(|| async {
             // Authors of every node.
@@ -174,6 +175,15 @@ async fn a_killed_node_of_a_cluster_that_comes_back_empty_is_used_again_and_list
         listener = hears_every_author(&node, listener).await?;
     }
     node.end().await
+}
+
+/// Only those of the node that is away are missed.
+async fn outboxes_elsewhere_are_still_found(node: &Node) -> Result<()> {
+    let authors = (1..=8).map(UserId::try_new).collect::<Result<Vec<_>, _>>()?;
+    let found = node.cache.fetch(&authors).await?;
+    let hits = found.iter().flatten().count();
+    ensure!((1..8).contains(&hits), "{hits} of 8");
+    Ok(())
 }
 
 /// Announcements about authors of all channels arrive, once those of every channel are heard again.

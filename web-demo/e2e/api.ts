@@ -1,4 +1,5 @@
 // What the tests do behind the page's back: plain GraphQL requests to the server under test.
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "@playwright/test";
 
 export interface Person {
@@ -61,8 +62,12 @@ export async function publish(author: Person, text: string, media: readonly Medi
   return publishContent.timelineEdge.node.id;
 }
 
+/** Publishes one after the other, each in a millisecond of its own: within one, the order would be by content id. */
 export async function publishMany(author: Person, texts: readonly string[]) {
-  for (const text of texts) await publish(author, text);
+  for (const text of texts) {
+    await publish(author, text);
+    await setTimeout(2);
+  }
 }
 
 export async function deleteContent(author: Person, contentId: string) {

@@ -36,7 +36,7 @@ export async function findAndFollow(page: Page, handle: string) {
   await page.getByTestId("find-submit").click();
   const found = page.getByTestId("found-user");
   await found.getByTestId("follow").click();
-  await expect(found.getByTestId("follow")).toHaveAttribute("aria-pressed", "true");
+  await expect(found.getByTestId("follow")).toContainText("Following");
 }
 
 export async function write(page: Page, text: string) {

@@ -29,7 +29,8 @@ export function SignedInPage({ session, connection }: SignedInPageProps) {
         {route.page === "timeline" && <TimelinePage timeline={timeline} connection={connection} />}
         {route.page === "profile" && <ProfilePage key={route.handle} handle={route.handle} />}
         {route.page === "unknown" && (
-          <EmptyState title="There is no such page" testId="unknown-page">
+          <EmptyState title="There is no such page" heading="h1" testId="unknown-page">
+            <title>No such page · Tidefeed</title>
             <p>The address does not lead anywhere. <a href={timelinePath}>Go to your timeline</a>.</p>
           </EmptyState>
         )}

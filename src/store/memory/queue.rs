@@ -190,7 +190,7 @@ mod tests {
         queue.send(&[seen(1)]).await.unwrap();
         let first = queue.receive(Topic::Visit, "a", 10, Duration::ZERO).await.unwrap();
         let before = Instant::now();
-        let again = queue.receive(Topic::Visit, "b", 10, Duration::from_secs(60)).await.unwrap();
+        let again = queue.receive(Topic::Visit, "b", 10, Duration::from_mins(1)).await.unwrap();
         assert_eq!((first, before.elapsed()), (again, Duration::from_secs(30)));
     }
 }

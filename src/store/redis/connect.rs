@@ -4,7 +4,8 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, InfoDict, ProtocolVersion, PushInfo, RedisError, RedisResult,
+    AsyncConnectionConfig, Client, Cmd, ConnectionInfo, InfoDict, ProtocolVersion, PushInfo, RedisError, RedisResult,
+    Value,
     aio::{ConnectionManager, ConnectionManagerConfig},
     cluster::ClusterClient,
     io::tcp::TcpSettings,
@@ -20,6 +21,9 @@ use crate::store::StoreError;
 
 /// The oldest that knows sharded publish/subscribe.
 const OLDEST_MAJOR: u32 = 7;
+/// How long sent bytes may stay unconfirmed until a connection counts as lost: a partition closes nothing.
+#[cfg(target_os = "linux")]
+const UNCONFIRMED_AT_MOST: Duration = Duration::from_secs(10);
 /// How soon a lost connection is tried again within a command's time.
 const RECONNECT_AFTER: Duration = Duration::from_millis(50);
 
@@ -69,8 +73,8 @@ impl Redis {
     /// Connects, and checks that what answers is what the options say. Later outages need no new call: commands fail until
     /// Redis is back, and then work again.
     pub async fn connect(options: RedisOptions) -> Result<Self, ConnectError> {
-        let with_nodelay = |info: ConnectionInfo| info.set_tcp_settings(TcpSettings::default().set_nodelay(true));
-        let addresses: Vec<_> = options.addresses()?.into_iter().map(with_nodelay).collect();
+        let addresses = options.addresses()?.into_iter();
+        let addresses: Vec<_> = addresses.map(|info| info.set_tcp_settings(tcp_settings())).collect();
         let first = meet_any(&options, &addresses).await?;
         let commands = match connect_for_commands(&options, &addresses).await {
             Ok(link) => link,
@@ -107,6 +111,16 @@ impl Redis {
             Ok(done) => done.map_err(store_error),
             Err(_) => Err(StoreError::Unavailable(Box::new(TimedOut(limit.as_millis())))),
         }
+    }
+
+    /// Runs commands on one key each, in one round; as [`Link::run_each`], in the time that a command may take. On a
+    /// cluster, each has that time to itself.
+    pub(super) async fn run_each(&self, commands: Vec<Cmd>) -> Result<Vec<RedisResult<Value>>, StoreError> {
+        let mut link = self.commands();
+        if self.options.cluster {
+            return link.run_each(commands).await.map_err(store_error);
+        }
+        self.within(link.run_each(commands)).await
     }
 
     /// A connection of the caller's own, whose commands may block for `wait`.
@@ -160,6 +174,13 @@ impl Redis {
     }
 }
 
+fn tcp_settings() -> TcpSettings {
+    let settings = TcpSettings::default().set_nodelay(true);
+    #[cfg(target_os = "linux")]
+    let settings = settings.set_user_timeout(UNCONFIRMED_AT_MOST);
+    settings
+}
+
 fn connection_config(options: &RedisOptions) -> AsyncConnectionConfig {
     AsyncConnectionConfig::new()
         .set_connection_timeout(Some(options.connect_timeout()))
@@ -191,7 +212,7 @@ async fn connect_cluster(
     let client = builder
         .connection_timeout(options.connect_timeout())
         .response_timeout(limit)
-        .tcp_settings(TcpSettings::default().set_nodelay(true))
+        .tcp_settings(tcp_settings())
         .build()?;
     client.get_async_connection().await.map(Link::Cluster)
 }

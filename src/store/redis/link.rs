@@ -19,9 +19,9 @@ pub enum Link {
 
 impl Link {
     /// Runs commands on one key each, without waiting for one's answer before sending the next: one pipeline on a server of
-    /// its own; on a cluster the library gathers what goes to the same node. Answers in the order of the commands; the first
-    /// failure fails all.
-    pub async fn run_all(&mut self, commands: Vec<Cmd>) -> RedisResult<Vec<Value>> {
+    /// its own; on a cluster the library gathers what goes to the same node. Answers in the order of the commands, each its
+    /// own, so that a node that is away fails nobody else's; the whole fails only if the one server is away.
+    pub async fn run_each(&mut self, commands: Vec<Cmd>) -> RedisResult<Vec<RedisResult<Value>>> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
@@ -30,13 +30,13 @@ impl Link {
                 let mut cluster = cluster.clone();
                 async move { command.query_async::<Value>(&mut cluster).await }
             };
-            return futures_util::future::try_join_all(commands.into_iter().map(run)).await;
+            return Ok(futures_util::future::join_all(commands.into_iter().map(run)).await);
         }
         let mut pipeline = Pipeline::with_capacity(commands.len());
         for command in commands {
             pipeline.add_command(command);
         }
-        pipeline.query_async(self).await
+        pipeline.ignore_errors().query_async(self).await
     }
 }
 

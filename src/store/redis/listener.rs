@@ -108,7 +108,8 @@ impl Listener {
             subscribe
         };
         let commands = self.channels.iter().map(subscribe).collect();
-        self.redis.within(subscription.link.run_all(commands)).await.map(drop)
+        let answers = self.redis.within(subscription.link.run_each(commands)).await?;
+        answers.into_iter().try_for_each(|answer| answer.map(drop)).map_err(store_error)
     }
 }
 

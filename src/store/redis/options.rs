@@ -16,7 +16,8 @@ pub struct RedisOptions {
     pub urls: Vec<String>,
     /// Whether the servers form a cluster.
     pub cluster: bool,
-    /// What every key and channel begins with.
+    /// What every key and channel begins with. Changing it disowns all that is kept, which is called for after SQL has lost
+    /// commits in a fail-over: cached outboxes may then name numbers that come to mean something else.
     pub prefix: String,
     /// Milliseconds that a connection attempt may take.
     pub connect_timeout_ms: u64,

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
-use redis::{Cmd, RedisResult, Script, ScriptInvocation, cmd};
+use redis::{Cmd, RedisResult, Script, ScriptInvocation, Value, cmd};
 
 use super::{connect::Redis, outbox_member};
 use crate::{
@@ -74,11 +74,12 @@ impl OutboxCache for RedisOutboxCache {
         self.redis.within(self.call(call)).await
     }
 
+    /// Outboxes on a node of a cluster that is away are misses, and so is what is no outbox.
     async fn fetch(&self, authors: &[UserId]) -> Result<Vec<Option<CachedOutbox>>, StoreError> {
         let reads = authors.iter().map(|author| self.read(*author)).collect();
-        let mut link = self.redis.commands();
-        let replies = self.redis.within(link.run_all(reads)).await?;
-        Ok(authors.iter().zip(&replies).map(|(author, reply)| outbox_member::read(*author, reply)).collect())
+        let replies = self.redis.run_each(reads).await?;
+        let read = |(author, reply): (&UserId, RedisResult<Value>)| outbox_member::read(*author, &reply.ok()?);
+        Ok(authors.iter().zip(replies).map(read).collect())
     }
 
     async fn fill(&self, heads: &[OutboxHead]) -> Result<(), StoreError> {

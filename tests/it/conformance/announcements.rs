@@ -1,8 +1,9 @@
 //! What [`Announcements`] promises, over memory, Redis and Redis Cluster.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use tidefeed::{
     domain::{ContentId, Entry, UserId},
     draw::Draw,
@@ -33,7 +34,7 @@ on_each_place!(
 
 /// Two nodes that share a place, and what keeps them running.
 struct Nodes {
-    nodes: [Arc<dyn Announcements>; 2],
+    both: [Arc<dyn Announcements>; 2],
     stop: CancellationToken,
     tracker: TaskTracker,
 }
@@ -43,12 +44,12 @@ impl Nodes {
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
         let Some(mut options) = place.options().await? else {
             let alone: Arc<dyn Announcements> = Arc::new(MemoryAnnouncements::new(buffer));
-            return Ok(Self { nodes: [Arc::clone(&alone), alone], stop, tracker });
+            return Ok(Self { both: [Arc::clone(&alone), alone], stop, tracker });
         };
         options.announcement_buffer = buffer;
         let one = Arc::new(start(&options, &tracker, &stop).await?);
         let other = Arc::new(start(&options, &tracker, &stop).await?);
-        Ok(Self { nodes: [one, other], stop, tracker })
+        Ok(Self { both: [one, other], stop, tracker })
     }
 
     /// The tasks end when they are told to.
@@ -75,7 +76,7 @@ async fn next(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
 
 async fn every_listener_on_every_node_hears_everything(place: Place) -> Result<()> {
     let nodes = Nodes::start(place, 100).await?;
-    let [one, other] = &nodes.nodes;
+    let [one, other] = &nodes.both;
     let mut listeners = [one.listen(), one.listen(), other.listen()];
     let reader = UserId::try_new(i64::MAX)?;
     let entry = Entry { publish_time: 5, content: ContentId::try_new(i64::MAX)?, author: reader };
@@ -101,7 +102,7 @@ async fn every_listener_on_every_node_hears_everything(place: Place) -> Result<(
 
 async fn announcements_about_one_author_keep_their_order(place: Place) -> Result<()> {
     let nodes = Nodes::start(place, 1_000).await?;
-    let [one, other] = &nodes.nodes;
+    let [one, other] = &nodes.both;
     let mut listener = other.listen();
     for content in 1..=200 {
         one.announce(&published(7, content)).await?;
@@ -114,7 +115,7 @@ async fn announcements_about_one_author_keep_their_order(place: Place) -> Result
 
 async fn nobody_hears_what_was_announced_before(place: Place) -> Result<()> {
     let nodes = Nodes::start(place, 100).await?;
-    let [one, other] = &nodes.nodes;
+    let [one, other] = &nodes.both;
     let mut early = other.listen();
     one.announce(&published(1, 1)).await?;
     assert_eq!(next(&mut early).await?, published(1, 1));
@@ -126,7 +127,7 @@ async fn nobody_hears_what_was_announced_before(place: Place) -> Result<()> {
 
 async fn a_listener_that_lags_is_told(place: Place) -> Result<()> {
     let nodes = Nodes::start(place, 4).await?;
-    let [one, other] = &nodes.nodes;
+    let [one, other] = &nodes.both;
     let (mut slow, mut quick) = (other.listen(), other.listen());
     for content in 1..=20 {
         one.announce(&published(7, content)).await?;
@@ -139,7 +140,7 @@ async fn a_listener_that_lags_is_told(place: Place) -> Result<()> {
 
 async fn a_gap_is_never_sent(place: Place) -> Result<()> {
     let nodes = Nodes::start(place, 100).await?;
-    let [one, other] = &nodes.nodes;
+    let [one, other] = &nodes.both;
     let mut listener = other.listen();
     one.announce(&Announcement::Gap).await?;
     one.announce(&published(1, 1)).await?;
@@ -153,7 +154,7 @@ mod on_servers {
 
     async fn what_cannot_be_read_is_passed_over(place: Place) -> Result<()> {
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
-        let options = place.options().await?.expect("a server");
+        let options = place.options().await?.context("a server")?;
         let node = start(&options, &tracker, &stop).await?;
         let mut listener = node.listen();
         let backdoor = Backdoor::open(&options).await?;

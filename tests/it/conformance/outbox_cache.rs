@@ -1,4 +1,5 @@
 //! What [`OutboxCache`] promises, over memory, Redis and Redis Cluster.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
 
 use std::sync::Arc;
 
@@ -274,6 +275,15 @@ mod on_servers {
         Ok(())
     }
 
+    async fn a_key_of_another_kind_is_a_miss_for_its_author_alone(place: Place) -> Result<()> {
+        let (cache, backdoor, key) = with_backdoor(place).await?;
+        cache.fill(&[OutboxHead { author: user(2), ..whole(7, vec![entry(2, 9, 9)]) }]).await?;
+        backdoor.run::<()>(cmd("SET").arg(&key).arg("no outbox")).await?;
+        let found = cache.fetch(&[user(1), user(2)]).await?;
+        assert_eq!(found, [None, Some(cached(7, vec![entry(2, 9, 9)], Position::OLDEST))]);
+        Ok(())
+    }
+
     async fn a_time_without_an_exact_score_is_never_cached(place: Place) -> Result<()> {
         let (cache, _, _) = with_backdoor(place).await?;
         cache.fill(&[whole(1, at(&[9])), whole(2, vec![entry(1, i64::MAX, 9)])]).await?;
@@ -284,7 +294,7 @@ mod on_servers {
     }
 
     on_each_place!(@in redis_server Redis an_outbox_lies_there_as_documented_and_not_for_ever,
-        anything_foreign_is_a_miss_and_is_replaced, a_time_without_an_exact_score_is_never_cached);
+        anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone, a_time_without_an_exact_score_is_never_cached);
     on_each_place!(@in redis_cluster Cluster an_outbox_lies_there_as_documented_and_not_for_ever,
-        anything_foreign_is_a_miss_and_is_replaced, a_time_without_an_exact_score_is_never_cached);
+        anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone, a_time_without_an_exact_score_is_never_cached);
 }

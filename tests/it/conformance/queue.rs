@@ -1,4 +1,5 @@
 //! What [`Queue`] promises, over memory, Redis and Redis Cluster.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::{
     collections::HashMap,
@@ -6,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use redis::cmd;
 use tidefeed::{
     domain::{ContentId, Entry, UserId},
@@ -163,10 +164,10 @@ async fn consume_until_quiet(queue: &dyn Queue, consumer: &str) -> Result<Vec<i6
         if received.is_empty() {
             return Ok(readers);
         }
-        readers.extend(messages(&received).into_iter().map(|message| match message {
-            Message::InboxCare { reader } => reader.get(),
-            other => panic!("nobody sent {other:?}"),
-        }));
+        for message in messages(&received) {
+            let Message::InboxCare { reader } = message else { bail!("nobody sent {message:?}") };
+            readers.push(reader.get());
+        }
         queue.acknowledge(Topic::Relation, &ids(&received)).await?;
     }
 }
@@ -252,7 +253,7 @@ mod on_servers {
     use super::*;
 
     async fn with_backdoor(place: Place) -> Result<(RedisQueue, Backdoor, String)> {
-        let options = place.options().await?.expect("a server");
+        let options = place.options().await?.context("a server")?;
         let key = format!("{}timeline_relation", options.prefix);
         let backdoor = Backdoor::open(&options).await?;
         Ok((RedisQueue::new(Redis::connect(options).await?), backdoor, key))
@@ -302,7 +303,7 @@ mod on_servers {
     }
 
     async fn a_stream_keeps_about_its_bound(place: Place) -> Result<()> {
-        let redis = place.redis(|options| options.stream_max_len = 100).await?.expect("a server");
+        let redis = place.redis(|options| options.stream_max_len = 100).await?.context("a server")?;
         let queue = RedisQueue::new(redis);
         for _ in 0..10 {
             queue.send(&cares(1..=100)).await?;

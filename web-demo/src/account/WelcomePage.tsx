@@ -15,7 +15,8 @@ export function WelcomePage() {
   const [joining, setJoining] = useState(false);
   return (
     <div className="welcome">
-      <section className="hero">
+      <title>Tidefeed</title>
+      <header className="hero">
         <Brand />
         <h1>Everyone you follow, <em>nothing missed.</em></h1>
         <p>A timeline that is exactly what the people you follow have published: newest first, live as it happens, as deep as you scroll.</p>
@@ -24,7 +25,7 @@ export function WelcomePage() {
           <path d="M0 130c150-60 300-60 450 0s300 60 450 0 225-52 300-40v110H0Z" />
           <path d="M0 165c150-50 300-50 450 0s300 50 450 0 225-42 300-30v65H0Z" />
         </svg>
-      </section>
+      </header>
       <main className="welcome-forms">
         {ended !== null && <p className="notice" role="status" data-testid={`notice-${ended}`}>{NOTICES[ended]}</p>}
         <h2>{joining ? "Create your account" : "Welcome back"}</h2>

@@ -13,6 +13,16 @@ export interface Api {
   connection: Connection;
 }
 
+const KEEP_ALIVE_MS = 15_000;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 10_000;
+
+/** Twice as long each time, with a bound, and spread so that not all clients of a restarted server come at once. */
+function waitBeforeRetry(retries: number): Promise<void> {
+  const wait = Math.min(FIRST_RETRY_MS * 2 ** retries, LONGEST_RETRY_MS) * (0.5 + Math.random() / 2);
+  return new Promise((resolve) => setTimeout(resolve, wait));
+}
+
 function isUnauthenticated(error: unknown): boolean {
   if (CombinedGraphQLErrors.is(error)) return error.errors.some((one) => one.extensions?.code === "UNAUTHENTICATED");
   return ServerError.is(error) && error.statusCode === 401;
@@ -38,7 +48,9 @@ export function createApi(session: Session | null, onExpired: () => void): Api {
   const socket = new GraphQLWsLink(createClient({
     url: `${window.location.origin.replace(/^http/, "ws")}/graphql/ws`,
     connectionParams: { authorization },
+    keepAlive: KEEP_ALIVE_MS,
     retryAttempts: Number.POSITIVE_INFINITY,
+    retryWait: waitBeforeRetry,
     shouldRetry: () => true,
     on: connection.listeners,
   }));

@@ -41,9 +41,12 @@ export function forgetTimeline(cache: ApolloCache) {
   cache.evict({ id: "ROOT_QUERY", fieldName: "timeline" });
 }
 
-/** Reads the first page again; it takes the place of all that was loaded. */
+/**
+ * Reads the first page again; it takes the place of all that was loaded. Never shares the answer of a request that is
+ * under way: that one may have been answered before what made this one necessary.
+ */
 export async function refreshTimeline(client: ApolloClient) {
-  await client.query({ query: TimelineDocument, fetchPolicy: "network-only" });
+  await client.query({ query: TimelineDocument, fetchPolicy: "network-only", context: { queryDeduplication: false } });
 }
 
 /** The cursor of the newest loaded entry; null if none is loaded. */

@@ -3,9 +3,10 @@ import type { PostFragment } from "../gql/graphql";
 type Media = PostFragment["media"][number];
 
 function MediaItem({ media }: { media: Media }) {
-  const size = { width: media.width ?? undefined, height: media.height ?? undefined };
-  if (media.kind === "VIDEO") return <video {...size} src={media.url} aria-label={media.alt} controls preload="metadata" />;
-  return <img {...size} src={media.url} alt={media.alt} title={media.alt} loading="lazy" data-testid="post-picture" />;
+  // Known sizes keep the page from jumping when the picture comes in.
+  const shape = media.width !== null && media.height !== null ? { aspectRatio: media.width / media.height } : undefined;
+  if (media.kind === "VIDEO") return <video style={shape} src={media.url} aria-label={media.alt} controls preload="metadata" />;
+  return <img style={shape} src={media.url} alt={media.alt} title={media.alt} loading="lazy" data-testid="post-picture" />;
 }
 
 export function MediaGallery({ media }: { media: readonly Media[] }) {

@@ -6,7 +6,7 @@ interface PostSkeletonsProps {
 /** Grey outlines where posts will stand. */
 export function PostSkeletons({ count, label }: PostSkeletonsProps) {
   return (
-    <div role="status" aria-label={label} data-testid="skeletons">
+    <div role="status" className="feed" aria-label={label} data-testid="skeletons">
       {Array.from({ length: count }, (_, index) => (
         <div key={index} className="post skeleton" aria-hidden="true">
           <span className="avatar shimmer" />

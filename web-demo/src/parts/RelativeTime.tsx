@@ -1,4 +1,4 @@
-// "5 min. ago" for the reader, the exact time in the title and in the markup.
+// "5m ago" for the reader, the exact time in the title and in the markup.
 import { useNow } from "./useNow";
 
 const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
@@ -7,7 +7,7 @@ const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ["minute", 60_000],
 ];
 const RELATIVE_LIMIT_MS = 7 * 86_400_000;
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
 const day = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 const exact = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "medium" });
 

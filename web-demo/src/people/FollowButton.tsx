@@ -30,8 +30,8 @@ export function FollowButton({ user }: { user: ProfileFragment }) {
 
   return (
     <span className="follow">
-      <button type="button" className={isFollowing ? "button quiet following" : "button"} aria-pressed={isFollowing}
-        aria-label={`Follow ${user.name}`} disabled={following.loading || unfollowing.loading}
+      <button type="button" className={isFollowing ? "button quiet following" : "button"} 
+        aria-label={`${isFollowing ? "Following" : "Follow"} ${user.name}`} disabled={following.loading || unfollowing.loading}
         onClick={() => { void toggle(); }} data-testid="follow">
         {isFollowing ? <><span className="rest">Following</span><span className="hover">Unfollow</span></> : "Follow"}
       </button>

@@ -21,14 +21,16 @@ export function ProfilePage({ handle }: { handle: string }) {
   }
   if (user == null) {
     return (
-      <EmptyState title={`No one is called @${handle}`} testId="no-such-user">
-        <p>Check the spelling in the box beside this, or <a href={timelinePath}>go back to your timeline</a>.</p>
+      <EmptyState title={`No one is called @${handle}`} heading="h1" testId="no-such-user">
+        <title>No such user · Tidefeed</title>
+        <p>Check the spelling and look again with the box on this page, or <a href={timelinePath}>go back to your timeline</a>.</p>
       </EmptyState>
     );
   }
   const posts = (contents?.edges ?? []).flatMap(({ node }) => node ?? []);
   return (
     <>
+      <title>{`${user.name} (@${user.handle}) · Tidefeed`}</title>
       <ProfileHeader user={user} />
       {contents == null && <ErrorNotice title="The posts did not load" error={error} onRetry={() => { void refetch(); }} />}
       {contents != null && posts.length === 0 && !nextPage.exists && (

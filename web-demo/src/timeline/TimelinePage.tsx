@@ -27,6 +27,7 @@ export function TimelinePage({ timeline, connection }: TimelinePageProps) {
 
   return (
     <>
+      <title>{timeline.waiting > 0 ? `(${timeline.waiting}) Timeline · Tidefeed` : "Timeline · Tidefeed"}</title>
       <div className="page-head">
         <h1 ref={heading} tabIndex={-1}>Timeline</h1>
         <span className={live ? "live on" : "live"} role="status" data-testid="live">{live ? "Live" : "Connecting…"}</span>
