@@ -10,7 +10,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-home=$target_dir/mysql
+home=$root/target/mysql # where tests/it/servers looks for it
 unavailable() {
     printf '\n*** MySQL 9 cannot be had: %s\n' "$1" >&2
     printf '*** The tests on MySQL will NOT run; MariaDB alone decides. Try again with scripts/fetch-mysql.sh\n' >&2
@@ -22,7 +22,9 @@ if [ -f "$home/complete" ]; then
     exit 0
 fi
 step "Fetching MySQL 9 from Debian sid into $home (about 60 MB to download, 270 MB unpacked; no root needed)"
-command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || unavailable "it is taken from Debian's packages, and this is no Debian"
+for tool in apt-get dpkg-deb; do
+    command -v "$tool" >/dev/null || unavailable "it is taken from Debian's packages, and this system has no $tool"
+done
 
 rm -rf "$home"
 mkdir -p "$home/apt/lists/partial" "$home/apt/cache/archives/partial" "$home/root"
@@ -54,7 +56,9 @@ server=$(find "$home/root/usr/sbin" "$home/root/usr/bin" -name mysqld -type f 2>
 [ -n "$server" ] || unavailable "the packages hold no mysqld (sid has changed: see this script)"
 loader=$(find "$home/root" -name 'ld-linux-*.so.*' -print -quit)
 [ -n "$loader" ] || unavailable "the packages hold no ld-linux (sid has changed: see this script)"
-libraries=$(find "$home/root" -name '*.so*' -path '*/lib*' ! -path '*/plugin/*' -printf '$home/root/%P\n' | sed 's|/[^/]*$||' | sort -u | paste -sd :)
+# shellcheck disable=SC2016 # the launcher below expands $home, not we
+libraries=$(cd "$home/root" && find . -name 'lib*.so*' ! -path '*/perl*' ! -path '*/plugin/*' -printf '%h\n' | sort -u |
+    sed 's|^\./|\$home/root/|' | paste -sd :)
 
 # The one thing the tests need to know: how to start it.
 cat >"$home/mysqld" <<LAUNCH

@@ -1,22 +1,29 @@
-# What the scripts share: where the project is, how they speak, how they ask for a free port and wait for a server.
-# Sourced with bash, never run. The caller has set `-euo pipefail`.
+# What the scripts share: where the project is, how they speak, how they wait for a server and end it.
+# Sourced with bash, never run; the caller has set `-euo pipefail`.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cd "$root"
+cd "$root" || exit 1
 
-# Where cargo puts what it builds, and the binary that `make` runs.
+# Where cargo puts what it builds, and the binary that the scripts run.
 target_dir=${CARGO_TARGET_DIR:-$root/target}
-tidefeed_bin=$target_dir/debug/tidefeed
+export tidefeed_bin=$target_dir/debug/tidefeed
 
 step() { printf '\n==> %s\n' "$*"; }
 say() { printf '    %s\n' "$*"; }
+loud() { printf '*** %s\n' "$@" >&2; }
 fail() {
-    printf '\n*** %s\n' "$@" >&2
+    loud "$@"
     exit 1
 }
 
-# A port of 127.0.0.1 that nobody listens on. Node is there wherever the project builds.
+# need_tools: what no script can install for you.
+need_tools() {
+    command -v cargo >/dev/null || fail "cargo is missing. Install Rust: https://rustup.rs"
+    command -v npm >/dev/null || fail "npm is missing. Install Node 20 or newer: https://nodejs.org"
+}
+
+# A port of 127.0.0.1 that nobody listens on.
 free_port() {
     node -e 'const s = require("net").createServer(); s.listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); });'
 }
@@ -32,18 +39,56 @@ wait_until() {
 }
 
 running() { [ -n "${1:-}" ] && kill -0 "$1" 2>/dev/null; }
+stopped() { ! running "$1"; }
 
-# end_by_pid PID: asks it to stop, insists after ten seconds.
+# end_by_pid PID: asks it to stop, insists after fifteen seconds.
 end_by_pid() {
     running "${1:-}" || return 0
     kill "$1" 2>/dev/null || true
-    wait_until 10 stopped "$1" || kill -9 "$1" 2>/dev/null || true
-}
-stopped() { ! running "$1"; }
-
-# tidefeed listens where this says; the page is there too.
-listen_on() {
-    export TIDEFEED__HTTP__LISTEN="127.0.0.1:$1"
+    wait_until 15 stopped "$1" || kill -9 "$1" 2>/dev/null || true
 }
 
+# answers URL: whether an HTTP request succeeds.
 answers() { node -e 'fetch(process.argv[1]).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))' "$1"; }
+
+ready_or_gone() { answers "$1/readyz" || stopped "$2"; }
+# page_is_up URL PID: waits until the server is ready; false once its process has ended or two minutes have passed.
+page_is_up() {
+    wait_until 120 ready_or_gone "$1" "$2" && running "$2"
+}
+
+# build_all: the web pages if their sources have changed, then the binary that holds them.
+build_all() {
+    need_tools
+    scripts/web.sh
+    step "Building tidefeed (cargo, dev profile; the first time takes a few minutes)"
+    cargo build
+}
+
+# fill_store: the tables, and a believable world if there is nobody yet.
+fill_store() {
+    step "Bringing the tables up to date"
+    "$tidefeed_bin" migrate
+    step "Seeding, if the database is empty"
+    "$tidefeed_bin" seed --if-empty
+}
+
+# serve_on PORT: starts tidefeed in the background (its pid: $app), says where its page is once it is ready, and returns when it ends.
+# Ctrl-C reaches it from the terminal; TERM and HUP are handed on.
+serve_on() {
+    local url=http://127.0.0.1:$1 status=0
+    step "Starting tidefeed on $url (Ctrl-C ends it)"
+    TIDEFEED__SERVER__LISTEN=127.0.0.1:$1 "$tidefeed_bin" serve &
+    app=$!
+    trap ':' INT
+    trap 'kill "$app" 2>/dev/null || true' TERM HUP
+    if page_is_up "$url" "$app"; then
+        printf '\n    The page:    %s\n    GraphiQL:    %s/graphiql\n\n' "$url" "$url"
+    fi
+    while running "$app"; do
+        status=0
+        wait "$app" || status=$?
+    done
+    trap - INT TERM HUP
+    return "$status"
+}

@@ -1,1 +1,21 @@
-//! Tables.
+//! Tidefeed's tables, for SQLite and for MySQL or MariaDB, from one source.
+//!
+//! Apart from the service because a schema outlives the code that reads it. Knows no domain type: the adapter (`store::sql`) alone
+//! says what the numbers mean. A migration that has been released is never edited; a later one changes what it made.
+
+mod m20261121_000001_tables;
+mod table;
+
+pub use sea_orm_migration::prelude::MigratorTrait;
+use sea_orm_migration::prelude::{MigrationTrait, async_trait};
+
+/// All migrations, oldest first.
+#[derive(Debug)]
+pub struct Migrator;
+
+#[async_trait::async_trait]
+impl MigratorTrait for Migrator {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        vec![Box::new(m20261121_000001_tables::Migration)]
+    }
+}

@@ -16,13 +16,15 @@ pub enum Topic {
     ContentChange,
     /// `timeline_push`: subtasks to run.
     Push,
-    /// `timeline_relation`: pairs whose follow edge has changed, and inboxes that need care.
+    /// `timeline_relation`: pairs whose follow edge has changed.
     Relation,
+    /// `timeline_visit`: readers who have come, whose inbox may have to be brought back.
+    Visit,
 }
 
 impl Topic {
     /// Every queue.
-    pub const ALL: [Self; 3] = [Self::ContentChange, Self::Push, Self::Relation];
+    pub const ALL: [Self; 4] = [Self::ContentChange, Self::Push, Self::Relation, Self::Visit];
 
     /// The name on the wire.
     pub const fn name(self) -> &'static str {
@@ -30,6 +32,7 @@ impl Topic {
             Self::ContentChange => "event_content_meta_change",
             Self::Push => "timeline_push",
             Self::Relation => "timeline_relation",
+            Self::Visit => "timeline_visit",
         }
     }
 }
@@ -60,9 +63,9 @@ pub enum Message {
         /// Between whom.
         pair: Pair,
     },
-    /// A reader's inbox may need extending or trimming.
-    InboxCare {
-        /// Whose.
+    /// A reader has read their timeline.
+    ReaderSeen {
+        /// Who.
         reader: UserId,
     },
 }
@@ -73,7 +76,8 @@ impl Message {
         match self {
             Self::ContentPublished { .. } | Self::ContentRemoved { .. } => Topic::ContentChange,
             Self::Subtask { .. } => Topic::Push,
-            Self::RelationChanged { .. } | Self::InboxCare { .. } => Topic::Relation,
+            Self::RelationChanged { .. } => Topic::Relation,
+            Self::ReaderSeen { .. } => Topic::Visit,
         }
     }
 }

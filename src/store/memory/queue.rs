@@ -59,11 +59,12 @@ impl MemoryQueue {
     }
 
     fn topic(&self, topic: Topic) -> &TopicQueue {
-        let [contents, push, relation] = &self.topics;
+        let [contents, push, relation, visit] = &self.topics;
         match topic {
             Topic::ContentChange => contents,
             Topic::Push => push,
             Topic::Relation => relation,
+            Topic::Visit => visit,
         }
     }
 }
@@ -167,29 +168,29 @@ mod tests {
     use super::*;
     use crate::domain::UserId;
 
-    fn care(reader: i64) -> Message {
-        Message::InboxCare { reader: UserId::try_new(reader).unwrap() }
+    fn seen(reader: i64) -> Message {
+        Message::ReaderSeen { reader: UserId::try_new(reader).unwrap() }
     }
 
     #[tokio::test]
     async fn a_full_topic_drops_and_counts_what_comes_and_leaves_other_topics_alone() {
         let queue = MemoryQueue::new(2, Duration::from_secs(1));
-        queue.send(&[care(1), care(2), care(3)]).await.unwrap();
-        assert_eq!((queue.depth(Topic::Relation).await.unwrap(), queue.dropped(Topic::Relation)), (2, 1));
-        let kept = queue.receive(Topic::Relation, "a", 10, Duration::ZERO).await.unwrap();
-        assert_eq!(kept.iter().map(|one| one.message.clone().unwrap()).collect::<Vec<_>>(), [care(1), care(2)]);
-        queue.send(&[care(4)]).await.unwrap();
-        assert_eq!(queue.dropped(Topic::Relation), 2, "what is unacknowledged takes room too");
+        queue.send(&[seen(1), seen(2), seen(3)]).await.unwrap();
+        assert_eq!((queue.depth(Topic::Visit).await.unwrap(), queue.dropped(Topic::Visit)), (2, 1));
+        let kept = queue.receive(Topic::Visit, "a", 10, Duration::ZERO).await.unwrap();
+        assert_eq!(kept.iter().map(|one| one.message.clone().unwrap()).collect::<Vec<_>>(), [seen(1), seen(2)]);
+        queue.send(&[seen(4)]).await.unwrap();
+        assert_eq!(queue.dropped(Topic::Visit), 2, "what is unacknowledged takes room too");
         assert_eq!(queue.dropped(Topic::Push), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_waiting_consumer_gets_an_overdue_message_at_its_time_under_a_paused_clock() {
         let queue = MemoryQueue::new(10, Duration::from_secs(30));
-        queue.send(&[care(1)]).await.unwrap();
-        let first = queue.receive(Topic::Relation, "a", 10, Duration::ZERO).await.unwrap();
+        queue.send(&[seen(1)]).await.unwrap();
+        let first = queue.receive(Topic::Visit, "a", 10, Duration::ZERO).await.unwrap();
         let before = Instant::now();
-        let again = queue.receive(Topic::Relation, "b", 10, Duration::from_mins(1)).await.unwrap();
+        let again = queue.receive(Topic::Visit, "b", 10, Duration::from_mins(1)).await.unwrap();
         assert_eq!((first, before.elapsed()), (again, Duration::from_secs(30)));
     }
 }

@@ -67,14 +67,14 @@ mod tests {
             Message::ContentRemoved { entry: entry() },
             Message::Subtask { content: entry().content, after: -1 },
             Message::RelationChanged { pair },
-            Message::InboxCare { reader },
+            Message::ReaderSeen { reader },
         ] {
             assert_eq!(decode::<Message>(&encode(&message).unwrap()), Some(message));
         }
         for unreadable in [
-            r#"{"v":2,"type":"inboxCare","reader":7}"#,
-            r#"{"type":"inboxCare","reader":7}"#,
-            r#"{"v":1,"type":"inboxCare","reader":0}"#,
+            r#"{"v":2,"type":"readerSeen","reader":7}"#,
+            r#"{"type":"readerSeen","reader":7}"#,
+            r#"{"v":1,"type":"readerSeen","reader":0}"#,
             r#"{"v":1,"type":"telegram"}"#,
             "",
         ] {

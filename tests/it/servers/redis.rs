@@ -1,12 +1,13 @@
 //! Key prefixes, a cluster of three masters, and the question that tells whose Redis answers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, InfoDict};
 use tokio::process::Command;
+use tokio::time::Instant;
 
 use super::recipe::Kind;
 use super::server::Server;

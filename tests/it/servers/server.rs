@@ -2,9 +2,10 @@
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use tokio::time::Instant;
 
 use super::recipe::{Kind, Recipe};
 use super::watchdog::{Watchdog, is_running};

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::ConnectionTrait as _;
+use tokio::time::Instant;
 
 use super::recipe::Recipe;
 use super::watchdog::is_running;
@@ -114,8 +115,8 @@ async fn a_dropped_server_leaves_neither_process_nor_folder() -> Result<()> {
 
 #[tokio::test]
 async fn a_server_is_gone_when_its_test_process_is_killed() -> Result<()> {
-    if std::env::var_os(HOLD).is_some() {
-        return hold_a_server().await;
+    if let Some(kind) = kind_to_hold() {
+        return hold_a_server(kind).await;
     }
     for kind in [Kind::MariaDb, Kind::Redis] {
         let (pid, folder) = killed_holder(kind)?;
@@ -149,9 +150,14 @@ fn killed_holder(kind: Kind) -> Result<(u32, PathBuf)> {
     Ok(held)
 }
 
+#[expect(clippy::disallowed_methods, reason = "the environment is how a process tells its copy what to do")]
+fn kind_to_hold() -> Option<Kind> {
+    let wanted = std::env::var(HOLD).ok()?;
+    [Kind::MariaDb, Kind::Redis].into_iter().find(|kind| format!("{kind:?}") == wanted)
+}
+
 #[expect(clippy::print_stdout, reason = "the test that waits for this process reads what it holds from its output")]
-async fn hold_a_server() -> Result<()> {
-    let kind = if std::env::var(HOLD)? == "Redis" { Kind::Redis } else { Kind::MariaDb };
+async fn hold_a_server(kind: Kind) -> Result<()> {
     let server = Server::start(kind).await?;
     println!("holding {} {}", server.pid(), server.folder().display());
     std::future::pending().await

@@ -176,8 +176,8 @@ fn misplaced_module(file: &SourceFile, path: &NamedPath) -> Option<String> {
     let from = layer_of(file);
     let to = path.segments.get(1).filter(|_| path.segments[0] == "crate")?;
     let known = allowed(to).is_some() && to != from;
-    let fine = allowed(from).is_none_or(|below| below.contains(&to.as_str()));
-    (known && !fine).then(|| format!("`{from}` names `{}`", path.segments.join("::")))
+    let permitted = allowed(from).is_none_or(|below| below.contains(&to.as_str()));
+    (known && !permitted).then(|| format!("`{from}` names `{}`", path.segments.join("::")))
 }
 
 fn unknown_modules(tree: &Tree) -> impl Iterator<Item = Finding> {
@@ -194,8 +194,8 @@ fn foreign_adapter(file: &SourceFile, path: &NamedPath) -> Option<String> {
 
 fn misplaced_library(file: &SourceFile, path: &NamedPath) -> Option<String> {
     let (library, places) = PLACES.iter().find(|(library, _)| path.is_within(library))?;
-    let fine = places.iter().any(|place| file.path.starts_with(place));
-    (!fine).then(|| format!("`{library}` belongs to {} alone", places.join(" and ")))
+    let at_home = places.iter().any(|place| file.path.starts_with(place));
+    (!at_home).then(|| format!("`{library}` belongs to {} alone", places.join(" and ")))
 }
 
 fn impurities((file, rust): (&SourceFile, &crate::tidy::rust::Rust)) -> Vec<Finding> {

@@ -1,0 +1,37 @@
+# A table of contents: each entry says what it does, the doing is in scripts/. `make` alone lists them.
+PORT ?= 8080
+export PORT
+
+.DEFAULT_GOAL := help
+.PHONY: help run run-servers web test check bench schema clean-data
+
+help: ## This list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+run: ## Build, seed if empty, and serve on 127.0.0.1:$PORT (8080), embedded: SQLite in ./data
+	@scripts/run.sh
+
+run-servers: ## The same with a private MariaDB and Redis in ./data/servers
+	@scripts/run-servers.sh
+
+web: ## Build the web pages, if they or the schema have changed
+	@scripts/web.sh
+
+test: ## Everything: form, lints, all tests on SQLite, MariaDB, MySQL and Redis, the page in a browser
+	@scripts/test.sh
+
+check: ## Quick: form, lints, the repository's own rules
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --quiet --test tidy
+
+bench: ## The benchmarks, against servers of their own
+	@scripts/install-servers.sh
+	cargo bench --workspace
+
+schema: ## Print schema.graphql anew
+	cargo run -- schema > target/schema.graphql
+	mv target/schema.graphql schema.graphql
+
+clean-data: ## Remove ./data: the embedded database and the private servers' files
+	@scripts/clean-data.sh

@@ -1,0 +1,174 @@
+//! A table in words that both engines understand, and its text for each of them. Refuses foreign keys: they would take the locks that
+//! fan-out must not wait for.
+
+use sea_orm_migration::prelude::{ConnectionTrait, DbErr, SchemaManager};
+use sea_orm_migration::sea_orm::DbBackend;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy)]
+enum Type {
+    /// 64 bits: ids, times in milliseconds, counts.
+    Big,
+    /// 32 bits.
+    Int,
+    /// 16 bits: codes.
+    Small,
+    /// At most so many characters.
+    Chars(u16),
+    /// At most so many bytes, equal only if every byte is: no collation, no padding.
+    Exact(u16),
+    /// Up to 64 kB.
+    Text,
+    /// Up to 16 MB.
+    LongText,
+}
+
+/// A column; not null unless said.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    name: &'static str,
+    holds: Type,
+    null: bool,
+    default: Option<&'static str>,
+}
+
+impl Column {
+    const fn new(name: &'static str, holds: Type) -> Self {
+        Self { name, holds, null: false, default: None }
+    }
+
+    /// May be null.
+    pub const fn or_null(mut self) -> Self {
+        self.null = true;
+        self
+    }
+
+    /// What a row has that does not say; SQL text.
+    pub const fn or(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    fn text(&self, backend: DbBackend) -> String {
+        let null = if self.null { "" } else { " NOT NULL" };
+        let default = self.default.map(|value| format!(" DEFAULT {value}")).unwrap_or_default();
+        format!("{} {}{null}{default}", self.name, self.holds.text(backend))
+    }
+}
+
+impl Type {
+    /// SQLite stores by value whatever the type says, except that a key of type INTEGER is the row's own number.
+    fn text(self, backend: DbBackend) -> String {
+        match (self, backend) {
+            (Self::Big | Self::Int | Self::Small, DbBackend::Sqlite) => "INTEGER".to_owned(),
+            (Self::Chars(_) | Self::Exact(_) | Self::Text | Self::LongText, DbBackend::Sqlite) => "TEXT".to_owned(),
+            (Self::Big, _) => "BIGINT".to_owned(),
+            (Self::Int, _) => "INT".to_owned(),
+            (Self::Small, _) => "SMALLINT".to_owned(),
+            (Self::Chars(length), _) => format!("VARCHAR({length})"),
+            (Self::Exact(length), _) => format!("VARBINARY({length})"),
+            (Self::Text, _) => "TEXT".to_owned(),
+            (Self::LongText, _) => "MEDIUMTEXT".to_owned(),
+        }
+    }
+}
+
+/// 64 bits.
+pub const fn big(name: &'static str) -> Column {
+    Column::new(name, Type::Big)
+}
+
+/// 32 bits.
+pub const fn int(name: &'static str) -> Column {
+    Column::new(name, Type::Int)
+}
+
+/// 16 bits.
+pub const fn small(name: &'static str) -> Column {
+    Column::new(name, Type::Small)
+}
+
+/// At most `length` characters.
+pub const fn chars(name: &'static str, length: u16) -> Column {
+    Column::new(name, Type::Chars(length))
+}
+
+/// At most `length` bytes, compared byte by byte.
+pub const fn exact(name: &'static str, length: u16) -> Column {
+    Column::new(name, Type::Exact(length))
+}
+
+/// Up to 64 kB of text.
+pub const fn text(name: &'static str) -> Column {
+    Column::new(name, Type::Text)
+}
+
+/// Up to 16 MB of text.
+pub const fn long_text(name: &'static str) -> Column {
+    Column::new(name, Type::LongText)
+}
+
+/// An index; its name is its own in the whole database.
+#[derive(Debug, Clone, Copy)]
+pub struct Index {
+    name: &'static str,
+    columns: &'static str,
+    unique: bool,
+}
+
+/// An index over `columns`.
+pub const fn index(name: &'static str, columns: &'static str) -> Index {
+    Index { name, columns, unique: false }
+}
+
+/// An index that holds no pair of equal rows; rows with a null in it are never equal.
+pub const fn unique(name: &'static str, columns: &'static str) -> Index {
+    Index { name, columns, unique: true }
+}
+
+/// A table.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// What it is called.
+    pub name: &'static str,
+    /// In order.
+    pub columns: &'static [Column],
+    /// The primary key's columns. A row lies where its key says (clustered), on every engine.
+    pub key: &'static str,
+    /// Further indexes.
+    pub indexes: &'static [Index],
+}
+
+impl Table {
+    /// Makes the table and its indexes. May be repeated: a migration that broke off on an engine without transactions for tables is run again.
+    pub async fn create(&self, manager: &SchemaManager<'_>) -> Result<(), DbErr> {
+        for statement in self.texts(manager.get_database_backend()) {
+            manager.get_connection().execute_unprepared(&statement).await?;
+        }
+        Ok(())
+    }
+
+    fn texts(&self, backend: DbBackend) -> Vec<String> {
+        let mut lines: Vec<String> = self.columns.iter().map(|column| column.text(backend)).collect();
+        lines.push(format!("PRIMARY KEY ({})", self.key));
+        let (name, without_rowid) = (self.name, if self.key.contains(',') { " WITHOUT ROWID" } else { "" });
+        if backend == DbBackend::Sqlite {
+            let table = format!("CREATE TABLE IF NOT EXISTS {name} ({}){without_rowid}", lines.join(", "));
+            return std::iter::once(table).chain(self.indexes.iter().map(|index| index.text(name))).collect();
+        }
+        lines.extend(self.indexes.iter().map(|index| {
+            format!("{}KEY {} ({})", if index.unique { "UNIQUE " } else { "" }, index.name, index.columns)
+        }));
+        vec![format!(
+            "CREATE TABLE IF NOT EXISTS {name} ({}) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            lines.join(", ")
+        )]
+    }
+}
+
+impl Index {
+    fn text(&self, table: &str) -> String {
+        let unique = if self.unique { "UNIQUE " } else { "" };
+        format!("CREATE {unique}INDEX IF NOT EXISTS {} ON {table} ({})", self.name, self.columns)
+    }
+}

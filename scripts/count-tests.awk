@@ -1,0 +1,45 @@
+# Counts the tests in the output of `cargo test`, by what they ran on: passed <tab> failed <tab> not run <tab> group.
+# An integration test names its backend in its path (`conformance::mariadb::a_page_is_full`); anything else is named after its binary.
+
+/^ *Running / {
+    binary = $0
+    sub(/^ *Running (unittests )?/, "", binary)
+    sub(/ \(.*/, "", binary)
+}
+/^ *Doc-tests / { binary = "documentation of " $NF }
+
+/^test .* \.\.\. / {
+    name = $0
+    sub(/^test /, "", name)
+    sub(/ \.\.\. .*/, "", name)
+    group = group_of(binary, name)
+    if (!(group in seen)) {
+        seen[group] = 1
+        order[++groups] = group
+    }
+    if ($0 ~ / \.\.\. ok$/) passed[group]++
+    else if ($0 ~ / \.\.\. ignored/) unrun[group]++
+    else failed[group]++
+}
+
+END {
+    for (i = 1; i <= groups; i++) {
+        group = order[i]
+        printf "%d\t%d\t%d\trust: %s\n", passed[group], failed[group], unrun[group], group
+    }
+}
+
+function group_of(binary, name) {
+    if (binary == "src/lib.rs") return "unit tests"
+    if (binary == "tests/tidy.rs") return "the repository's own rules"
+    if (binary !~ /^tests\//) return binary
+    sub(/^tests\//, "", binary)
+    sub(/(\/main)?\.rs$/, "", binary)
+    if (name ~ /(^|::)mysql::/) return binary " on MySQL 9"
+    if (name ~ /(^|::)mariadb::/) return binary " on MariaDB"
+    if (name ~ /(^|::)sqlite::/) return binary " on SQLite"
+    if (name ~ /redis/ && name ~ /cluster/) return binary " on Redis Cluster"
+    if (name ~ /redis/) return binary " on Redis"
+    if (name ~ /(^|::)memory::/) return binary " in memory"
+    return binary
+}

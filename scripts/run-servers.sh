@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Tidefeed with a private MariaDB and Redis, both on free ports of 127.0.0.1, their files in ./data/servers. PORT=8080 unless told otherwise.
+# The rows stay for the next time (`make clean-data` removes them); the servers end with this script.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+PATH=$PATH:/usr/sbin:/sbin
+servers=$root/data/servers
+
+# end_server NAME: ends the server that NAME.pid names, if it is still ours.
+end_server() {
+    local pid
+    pid=$(cat "$servers/$1.pid" 2>/dev/null) || return 0
+    case $(readlink "/proc/$pid/cwd") in # both work in their own folder; a stranger with the same id does not
+    "$servers"/*) end_by_pid "$pid" ;;
+    esac
+    rm -f "$servers/$1.pid"
+}
+end_servers() {
+    end_server redis
+    end_server mariadb
+}
+# start_server NAME COMMAND...: in a session of its own, so that Ctrl-C ends tidefeed first and its servers after it.
+start_server() {
+    local name=$1
+    shift
+    setsid "$@" >>"$servers/$name.log" 2>&1 </dev/null &
+    echo $! >"$servers/$name.pid"
+}
+ready_or_fail() {
+    local name=$1
+    shift
+    wait_until 60 "$@" || fail "$name did not start:" "$(tail -n 15 "$servers/$name.log")"
+}
+
+scripts/install-servers.sh
+build_all
+mkdir -p "$servers/redis"
+end_servers # what a run that was killed has left
+trap end_servers EXIT
+
+if [ ! -d "$servers/mariadb/mysql" ]; then
+    step "Making a new MariaDB in data/servers/mariadb"
+    rm -rf "$servers/mariadb"
+    mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$servers/mariadb" --skip-test-db \
+        --auth-root-authentication-method=normal >"$servers/mariadb.log" 2>&1 ||
+        fail "MariaDB could not be prepared:" "$(tail -n 15 "$servers/mariadb.log")"
+fi
+echo "CREATE DATABASE IF NOT EXISTS tidefeed CHARACTER SET utf8mb4;" >"$servers/first.sql"
+mariadb_port=$(free_port)
+redis_port=$(free_port)
+step "Starting MariaDB on port $mariadb_port and Redis on port $redis_port"
+rm -f "$servers/mariadb.ready"
+start_server mariadb mariadbd --no-defaults --user="$(id -un)" --datadir="$servers/mariadb" --port="$mariadb_port" \
+    --bind-address=127.0.0.1 --socket="$servers/mariadb.sock" --pid-file="$servers/mariadb.ready" \
+    --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=2 --init-file="$servers/first.sql"
+start_server redis redis-server --port "$redis_port" --dir "$servers/redis" --bind 127.0.0.1 --save '' --appendonly no \
+    --zset-max-listpack-entries 512
+ready_or_fail mariadb test -s "$servers/mariadb.ready" # MariaDB writes it once it listens
+ready_or_fail redis redis-cli -p "$redis_port" ping
+
+# Several nodes must sign tokens alike, so beside a server the secret is never made up silently.
+[ -s "$servers/secret" ] || (umask 077 && node -p 'crypto.randomBytes(48).toString("base64")' >"$servers/secret")
+TIDEFEED__AUTH__SECRET=$(cat "$servers/secret")
+export TIDEFEED__AUTH__SECRET
+export TIDEFEED__STORE__URL=mysql://root@127.0.0.1:$mariadb_port/tidefeed
+export TIDEFEED__REDIS__URL=redis://127.0.0.1:$redis_port
+say "TIDEFEED__STORE__URL=$TIDEFEED__STORE__URL"
+say "TIDEFEED__REDIS__URL=$TIDEFEED__REDIS__URL"
+
+fill_store
+serve_on "${PORT:-8080}"

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change is taken in: form, lints, every test on every backend, the page in a real browser.
+# All steps run, whatever the earlier ones say; the summary at the end counts what really ran, and where. Fails if anything did.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+need_tools
+while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-make-test.XXXXXX")
+results=$scratch/results # one line per group: passed <tab> failed <tab> not run <tab> name
+: >"$results"
+app=
+clean_up() {
+    end_by_pid "$app"
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+
+record() { printf '%s\t%s\t%s\t%s\n' "$@" >>"$results"; }
+# check NAME COMMAND...: a step that is one check, passed or failed.
+check() {
+    local name=$1
+    shift
+    step "$name: $*"
+    if "$@"; then record 1 0 0 "$name"; else record 0 1 0 "$name"; fi
+}
+# tool NAME COMMAND...: a step that only shows in the summary if it fails.
+tool() {
+    local name=$1
+    shift
+    "$@" || record 0 1 0 "$name"
+}
+
+rust_tests() {
+    local log=$scratch/cargo-test.log status=0
+    local arguments=(--workspace --no-fail-fast)
+    step "Building the tests and the binary (cargo, dev profile; the first time takes a few minutes)"
+    if ! cargo test --workspace --no-run; then
+        record 0 1 0 "rust: the tests do not build"
+        return
+    fi
+    built=yes
+    [ -n "$mysql" ] || arguments+=(-- --skip mysql::)
+    step "Running the Rust tests: cargo test ${arguments[*]}"
+    cargo test "${arguments[@]}" 2>&1 | tee "$log" || status=$?
+    awk -f scripts/count-tests.awk "$log" >>"$results"
+    if [ "$status" -ne 0 ] && ! grep -q '^test .*FAILED$' "$log"; then
+        record 0 1 0 "rust: a test binary ended before its tests did"
+    fi
+}
+
+browser_tests() {
+    local port log=$scratch/playwright.log status=0
+    port=$(free_port)
+    step "Seeding an embedded server on port $port for the browser"
+    export TIDEFEED__STORE__URL=sqlite://$scratch/tidefeed.db TIDEFEED__SERVER__LISTEN=127.0.0.1:$port
+    if ! "$tidefeed_bin" migrate || ! "$tidefeed_bin" seed --if-empty; then
+        record 0 1 0 "browser: the server could not be seeded"
+        return
+    fi
+    "$tidefeed_bin" serve >"$scratch/serve.log" 2>&1 &
+    app=$!
+    if ! page_is_up "http://127.0.0.1:$port" "$app"; then
+        tail -n 30 "$scratch/serve.log"
+        record 0 1 0 "browser: the server did not become ready"
+        return
+    fi
+    step "Using the page in Chromium: npm run e2e (pictures in web-demo/test-results)"
+    TIDEFEED_URL=http://127.0.0.1:$port npm --prefix web-demo run e2e 2>&1 | tee "$log" || status=$?
+    [ "$status" -eq 0 ] || tail -n 30 "$scratch/serve.log"
+    record_playwright "$log" "$status"
+}
+
+# record_playwright LOG STATUS: out of Playwright's closing lines ("12 passed (9s)", "1 failed", "2 did not run").
+record_playwright() {
+    local passed failed unrun skipped
+    passed=$(playwright_count passed "$1")
+    unrun=$(playwright_count "did not run" "$1")
+    skipped=$(playwright_count skipped "$1")
+    failed=$(($(playwright_count failed "$1") + $(playwright_count flaky "$1") + $(playwright_count interrupted "$1") + unrun))
+    if [ "$failed" -eq 0 ] && { [ "$2" -ne 0 ] || [ "$passed" -eq 0 ]; }; then failed=1; fi
+    record "$passed" "$failed" "$skipped" "browser: the page in Chromium, on SQLite"
+}
+playwright_count() { sed -nE "s/^ +([0-9]+) $1( .*)?\$/\\1/p" "$2" | tail -n 1 | grep . || echo 0; }
+
+summary() {
+    step "Summary"
+    awk -F '\t' '{ printf "    %5d passed %5d failed %5d not run   %s\n", $1, $2, $3, $4 }' "$results"
+    if [ -z "$mysql" ]; then
+        loud "NOT RUN ON MYSQL: MySQL 9 cannot be had here (see above). MariaDB alone has decided."
+    fi
+    awk -F '\t' '{ p += $1; f += $2 } END { printf "%d passed, %d failed\n", p, f; exit f > 0 }' "$results"
+}
+
+built=
+mysql=yes
+tool "installing what the tests need" scripts/install-servers.sh
+scripts/fetch-mysql.sh || mysql=
+tool "web: build" scripts/web.sh
+check "web: types and lint" npm --prefix web-demo run check
+check "rust: form" cargo fmt --all --check
+check "rust: lints" cargo clippy --workspace --all-targets -- -D warnings
+rust_tests
+if [ -n "$built" ]; then browser_tests; else record 0 1 0 "browser: no binary to try"; fi
+end_by_pid "$app"
+summary

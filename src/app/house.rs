@@ -1,0 +1,167 @@
+//! The use cases, put together over whatever adapters they are given. Knows ports and use cases, no adapter: tests build the
+//! same house over the stores they try.
+
+use std::sync::Arc;
+
+use crate::{
+    clock::SharedClock,
+    domain::delivery::DeliveryPolicy,
+    draw::Draw,
+    follow::{Following, RelationReconciler},
+    live::{Hub, LiveFeed},
+    publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
+    read::TimelineReader,
+    store::{
+        Accounts, Announcements, Contents, Deliveries, Follows, Inboxes, OutboxCache, Queue, Relations, Timelines,
+    },
+    upkeep::{Sweeper, SweptStores, Trimmer, Waker},
+};
+
+/// The adapters of every port.
+#[derive(Clone)]
+pub struct Ports {
+    /// Users and credentials.
+    pub accounts: Arc<dyn Accounts>,
+    /// Contents and outboxes.
+    pub contents: Arc<dyn Contents>,
+    /// Follow edges.
+    pub follows: Arc<dyn Follows>,
+    /// Timeline reads.
+    pub timelines: Arc<dyn Timelines>,
+    /// Unfinished deliveries.
+    pub deliveries: Arc<dyn Deliveries>,
+    /// Inboxes and floors.
+    pub inboxes: Arc<dyn Inboxes>,
+    /// Pending relations.
+    pub relations: Arc<dyn Relations>,
+    /// Nudges.
+    pub queue: Arc<dyn Queue>,
+    /// Cached outboxes; without them every pull reads SQL.
+    pub outbox_cache: Option<Arc<dyn OutboxCache>>,
+    /// What nodes tell each other.
+    pub announcements: Arc<dyn Announcements>,
+}
+
+/// The numbers that the use cases work by.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Who is pushed to.
+    pub policy: DeliveryPolicy,
+    /// Followers of a subtask.
+    pub subtask_size: u32,
+    /// Inbox rows of one transaction.
+    pub batch_size: u32,
+    /// How long a subtask is its executor's own, in ms.
+    pub lease_ms: i64,
+    /// Failures from which on a delivery is shown as failing.
+    pub failing_after: u32,
+    /// Entries that an inbox keeps.
+    pub inbox_keep: u32,
+    /// Entries that an inbox is filled with when its reader comes back.
+    pub extend_step: u32,
+}
+
+/// Messages that a dispatcher takes at a time.
+const DISPATCH_BATCH: usize = 16;
+
+/// All use cases of a node.
+pub struct House {
+    /// Reads timelines.
+    pub reader: Arc<TimelineReader>,
+    /// Publishes and removes.
+    pub publisher: Arc<Publisher>,
+    /// Follows and unfollows.
+    pub following: Arc<Following>,
+    /// Opens live feeds.
+    pub live: Arc<LiveFeed>,
+    /// This node's subscribers.
+    pub hub: Arc<Hub>,
+    /// Content -> subtasks.
+    pub dispatcher: Arc<Dispatcher>,
+    /// Subtask -> inbox rows.
+    pub executor: Arc<SubtaskExecutor>,
+    /// Follow edge -> inbox.
+    pub reconciler: Arc<RelationReconciler>,
+    /// Reader back -> inbox.
+    pub waker: Arc<Waker>,
+    /// Lost nudges, lapsed readers.
+    pub sweeper: Arc<Sweeper>,
+    /// Overfull inboxes.
+    pub trimmer: Arc<Trimmer>,
+}
+
+impl House {
+    /// Puts every use case together; nothing runs yet.
+    pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> Self {
+        let hub = Arc::new(Hub::default());
+        Self {
+            reader: Arc::new(TimelineReader::new(
+                ports.timelines.clone(),
+                ports.contents.clone(),
+                ports.outbox_cache.clone(),
+                ports.queue.clone(),
+            )),
+            publisher: Arc::new(publisher(ports, clock, draw)),
+            following: Arc::new(Following::new(
+                ports.follows.clone(),
+                ports.queue.clone(),
+                ports.announcements.clone(),
+                clock.clone(),
+                draw.clone(),
+            )),
+            live: Arc::new(LiveFeed::new(hub.clone(), ports.follows.clone())),
+            hub,
+            dispatcher: Arc::new(dispatcher(ports, settings, clock, draw)),
+            executor: Arc::new(executor(ports, settings, clock, draw)),
+            reconciler: Arc::new(RelationReconciler::new(
+                ports.relations.clone(),
+                ports.inboxes.clone(),
+                ports.queue.clone(),
+                settings.inbox_keep,
+                (clock.clone(), draw.clone()),
+            )),
+            waker: Arc::new(Waker::new(
+                ports.inboxes.clone(),
+                ports.follows.clone(),
+                ports.queue.clone(),
+                settings.extend_step,
+                (clock.clone(), draw.clone()),
+            )),
+            sweeper: Arc::new(sweeper(ports, settings, clock, draw)),
+            trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.inbox_keep)),
+        }
+    }
+}
+
+fn publisher(ports: &Ports, clock: &SharedClock, draw: &Draw) -> Publisher {
+    let contents = ports.contents.clone();
+    Publisher::new(contents, ports.queue.clone(), ports.announcements.clone(), clock.clone(), draw.clone())
+        .with_outbox_cache(ports.outbox_cache.clone())
+}
+
+fn dispatcher(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> Dispatcher {
+    let options = DispatcherOptions { subtask_size: settings.subtask_size, batch: DISPATCH_BATCH };
+    Dispatcher::new(ports.deliveries.clone(), ports.queue.clone(), options, clock.clone(), draw.clone())
+}
+
+fn executor(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> SubtaskExecutor {
+    let options =
+        ExecutorOptions { batch_size: settings.batch_size, lease_ms: settings.lease_ms, policy: settings.policy };
+    SubtaskExecutor::new(
+        ports.deliveries.clone(),
+        ports.follows.clone(),
+        ports.queue.clone(),
+        options,
+        (clock.clone(), draw.clone()),
+    )
+}
+
+fn sweeper(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> Sweeper {
+    let stores = SweptStores {
+        deliveries: ports.deliveries.clone(),
+        relations: ports.relations.clone(),
+        inboxes: ports.inboxes.clone(),
+        queue: ports.queue.clone(),
+    };
+    Sweeper::new(stores, settings.policy, settings.failing_after, clock.clone(), draw.clone())
+}

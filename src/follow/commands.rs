@@ -1,0 +1,94 @@
+//! Follow and unfollow: one transaction each, true for the next read; the inbox is brought in line afterwards.
+
+use std::sync::Arc;
+
+use crate::{
+    clock::SharedClock,
+    domain::{EdgeMode, UserId},
+    draw::Draw,
+    store::{
+        Announcements, Follows, Queue, StoreError, announcements::Announcement, follows::Followed, queue::Message,
+        relations::Pair,
+    },
+    telemetry::metrics::NUDGES_LOST,
+};
+
+/// How a follow ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FollowOutcome {
+    /// The author's contents are in the reader's timeline from now on, old ones too. Also if they were before.
+    Following,
+    /// There is no such author.
+    UnknownAuthor,
+    /// The reader follows as many as one may.
+    TooMany,
+}
+
+/// How an unfollow ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnfollowOutcome {
+    /// None of the author's contents are in the reader's timeline from now on. Also if none were before.
+    NotFollowing,
+    /// Own contents stay in one's own timeline.
+    Oneself,
+}
+
+/// The commands on follow edges.
+pub struct Following {
+    follows: Arc<dyn Follows>,
+    queue: Arc<dyn Queue>,
+    announcements: Arc<dyn Announcements>,
+    clock: SharedClock,
+    draw: Draw,
+}
+
+impl Following {
+    /// All parts are shared with the rest of the house.
+    #[must_use]
+    pub fn new(
+        follows: Arc<dyn Follows>,
+        queue: Arc<dyn Queue>,
+        announcements: Arc<dyn Announcements>,
+        clock: SharedClock,
+        draw: Draw,
+    ) -> Self {
+        Self { follows, queue, announcements, clock, draw }
+    }
+
+    /// `reader` follows `author`. Idempotent.
+    pub async fn follow(&self, reader: UserId, author: UserId) -> Result<FollowOutcome, StoreError> {
+        let now = self.clock.now_ms();
+        match self.follows.follow(reader, author, EdgeMode::Fill, self.draw.inc(), now).await? {
+            Followed::New => self.tell(Pair { follower: reader, author }).await,
+            Followed::Already => {}
+            Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),
+            Followed::TooMany => return Ok(FollowOutcome::TooMany),
+        }
+        Ok(FollowOutcome::Following)
+    }
+
+    /// `reader` follows `author` no more. Idempotent.
+    pub async fn unfollow(&self, reader: UserId, author: UserId) -> Result<UnfollowOutcome, StoreError> {
+        if reader == author {
+            return Ok(UnfollowOutcome::Oneself);
+        }
+        if self.follows.unfollow(reader, author, self.clock.now_ms()).await? {
+            self.tell(Pair { follower: reader, author }).await;
+        }
+        Ok(UnfollowOutcome::NotFollowing)
+    }
+
+    /// Best effort: the pair's pending record is committed, sweepers find it.
+    async fn tell(&self, pair: Pair) {
+        let messages = [Message::RelationChanged { pair }];
+        let announcement = Announcement::FollowsChanged { reader: pair.follower };
+        let (sent, announced) =
+            futures_util::join!(self.queue.send(&messages), self.announcements.announce(&announcement));
+        for (what, result) in [("queue", sent), ("announcement", announced)] {
+            if let Err(error) = result {
+                metrics::counter!(NUDGES_LOST, "to" => what).increment(1);
+                tracing::warn!(error = &error as &dyn std::error::Error, to = what, "a nudge was lost");
+            }
+        }
+    }
+}

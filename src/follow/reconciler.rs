@@ -1,0 +1,85 @@
+//! Brings an inbox in line with a follow edge, whatever has happened to the pair since: a followed author's contents are
+//! filled in and the edge is covered; an unfollowed author's rows go.
+//!
+//! Operations on one pair merge: they share one pending record, and this looks at the edge as it is now.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use crate::{
+    clock::SharedClock,
+    domain::backoff,
+    draw::Draw,
+    store::{
+        Inboxes, Queue, Relations, StoreError,
+        inboxes::Covered,
+        queue::{Message, Topic},
+        relations::{Pair, PendingRelation},
+    },
+    telemetry::metrics::RELATIONS,
+};
+
+/// Messages taken at a time; repetitions among them are dealt with once.
+const BATCH: usize = 64;
+
+/// Reconciles pairs.
+pub struct RelationReconciler {
+    relations: Arc<dyn Relations>,
+    inboxes: Arc<dyn Inboxes>,
+    queue: Arc<dyn Queue>,
+    keep: u32,
+    clock: SharedClock,
+    draw: Draw,
+}
+
+impl RelationReconciler {
+    /// `keep`: contents of an author that a follow brings into the inbox at most; older ones are pulled.
+    #[must_use]
+    pub fn new(
+        relations: Arc<dyn Relations>,
+        inboxes: Arc<dyn Inboxes>,
+        queue: Arc<dyn Queue>,
+        keep: u32,
+        (clock, draw): (SharedClock, Draw),
+    ) -> Self {
+        Self { relations, inboxes, queue, keep, clock, draw }
+    }
+
+    /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were.
+    pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
+        let received = self.queue.receive(Topic::Relation, consumer, BATCH, wait).await?;
+        let mut pairs: HashSet<Pair> = HashSet::new();
+        for message in &received {
+            if let Some(Message::RelationChanged { pair }) = message.message {
+                pairs.insert(pair);
+            }
+        }
+        for pair in pairs {
+            self.reconcile_or_record(pair).await?;
+        }
+        let ids: Vec<String> = received.iter().map(|message| message.id.clone()).collect();
+        self.queue.acknowledge(Topic::Relation, &ids).await?;
+        Ok(received.len())
+    }
+
+    /// Deals with one pair; a failure is recorded for the sweeper to bring back.
+    async fn reconcile_or_record(&self, pair: Pair) -> Result<(), StoreError> {
+        let Some(relation) = self.relations.find(pair).await? else { return Ok(()) };
+        let Err(error) = self.reconcile(&relation).await else { return Ok(()) };
+        tracing::warn!(?pair, error = &error as &dyn std::error::Error, "a relation failed; it will be tried again");
+        let retry_at = self.clock.now_ms() + backoff::wait_ms(relation.attempts + 1, self.draw.u32());
+        self.relations.record_failure(&relation, retry_at).await
+    }
+
+    async fn reconcile(&self, relation: &PendingRelation) -> Result<(), StoreError> {
+        let Pair { follower, author } = relation.pair;
+        let outcome = match self.inboxes.cover(follower, author, self.keep).await? {
+            Covered::Yes { .. } => "covered",
+            Covered::NotFilling => {
+                self.inboxes.clear_unfollowed(follower, author).await?;
+                "cleared"
+            }
+        };
+        metrics::counter!(RELATIONS, "outcome" => outcome).increment(1);
+        self.relations.done(relation).await
+    }
+}

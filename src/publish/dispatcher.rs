@@ -1,0 +1,102 @@
+//! The dispatcher: from a published content to its subtasks. A reconciler: it looks at what SQL holds, the message only says
+//! where; any number may run, die and repeat each other's work.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    clock::SharedClock,
+    domain::{ContentId, backoff, limits::MAX_SUBTASKS_PER_TX},
+    draw::Draw,
+    store::{
+        Deliveries, Queue, StoreError,
+        queue::{Message, Topic},
+    },
+    telemetry::metrics::DELIVERY_FAILURES,
+};
+
+/// What a dispatcher may do at once.
+#[derive(Debug, Clone, Copy)]
+pub struct DispatcherOptions {
+    /// Followers of a subtask; the book's 1000.
+    pub subtask_size: u32,
+    /// Messages taken at a time.
+    pub batch: usize,
+}
+
+/// Cuts deliveries into subtasks.
+pub struct Dispatcher {
+    deliveries: Arc<dyn Deliveries>,
+    queue: Arc<dyn Queue>,
+    options: DispatcherOptions,
+    clock: SharedClock,
+    draw: Draw,
+}
+
+impl Dispatcher {
+    /// All parts are shared with the rest of the house.
+    pub fn new(
+        deliveries: Arc<dyn Deliveries>,
+        queue: Arc<dyn Queue>,
+        options: DispatcherOptions,
+        clock: SharedClock,
+        draw: Draw,
+    ) -> Self {
+        Self { deliveries, queue, options, clock, draw }
+    }
+
+    /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were.
+    ///
+    /// A message whose content failed stays unacknowledged, so that the queue gives it out again.
+    pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
+        let received = self.queue.receive(Topic::ContentChange, consumer, self.options.batch, wait).await?;
+        let mut done = Vec::with_capacity(received.len());
+        for message in &received {
+            let settled = match &message.message {
+                Some(Message::ContentPublished { entry } | Message::ContentRemoved { entry }) => {
+                    self.dispatch_or_record(entry.content).await
+                }
+                _ => true,
+            };
+            if settled {
+                done.push(message.id.clone());
+            }
+        }
+        self.queue.acknowledge(Topic::ContentChange, &done).await?;
+        Ok(received.len())
+    }
+
+    async fn dispatch_or_record(&self, content: ContentId) -> bool {
+        let Err(error) = self.dispatch(content).await else { return true };
+        metrics::counter!(DELIVERY_FAILURES).increment(1);
+        tracing::warn!(%content, error = &error as &dyn std::error::Error, "a dispatch failed; it will be tried again");
+        let retry_at = self.clock.now_ms() + backoff::wait_ms(1, self.draw.u32());
+        if let Err(error) = self.deliveries.record_failure(content, &error.to_string(), retry_at).await {
+            tracing::warn!(%content, error = &error as &dyn std::error::Error, "the failure could not be recorded");
+        }
+        false
+    }
+
+    /// Brings one delivery on: completes its chain of subtasks and sends those that are not done, or ends it.
+    pub async fn dispatch(&self, content: ContentId) -> Result<(), StoreError> {
+        let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
+        if delivery.removed {
+            self.deliveries.finish(content).await?;
+            return Ok(());
+        }
+        while !self.deliveries.extend_chain(content, self.options.subtask_size, MAX_SUBTASKS_PER_TX).await? {
+            self.send_open(content).await?;
+        }
+        if self.send_open(content).await? == 0 {
+            self.deliveries.finish(content).await?;
+        }
+        Ok(())
+    }
+
+    async fn send_open(&self, content: ContentId) -> Result<usize, StoreError> {
+        let open = self.deliveries.open_subtasks(content).await?;
+        let messages: Vec<Message> =
+            open.iter().map(|task| Message::Subtask { content, after: task.progress.range.after }).collect();
+        self.queue.send(&messages).await?;
+        Ok(messages.len())
+    }
+}

@@ -1,0 +1,117 @@
+//! The subtask executor: takes a subtask, inserts inbox rows batch by batch, each with its progress in one transaction, and
+//! ends the delivery when it was the last one. Where one dies, the next goes on after the last follower served.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    clock::SharedClock,
+    domain::{ContentId, backoff, delivery::DeliveryPolicy},
+    draw::Draw,
+    store::{
+        Deliveries, Follows, Queue, StoreError,
+        deliveries::Subtask,
+        queue::{Message, Topic},
+    },
+    telemetry::metrics::{DELIVERY_FAILURES, EDGES_DEMOTED, ROWS_PUSHED, SUBTASKS},
+};
+
+/// How an executor works.
+#[derive(Debug, Clone, Copy)]
+pub struct ExecutorOptions {
+    /// Followers of one transaction.
+    pub batch_size: u32,
+    /// How long a subtask is its executor's own, in ms; another may take it after that.
+    pub lease_ms: i64,
+    /// Who is pushed to.
+    pub policy: DeliveryPolicy,
+}
+
+/// Runs subtasks.
+pub struct SubtaskExecutor {
+    deliveries: Arc<dyn Deliveries>,
+    follows: Arc<dyn Follows>,
+    queue: Arc<dyn Queue>,
+    options: ExecutorOptions,
+    clock: SharedClock,
+    draw: Draw,
+}
+
+impl SubtaskExecutor {
+    /// All parts are shared with the rest of the house.
+    #[must_use]
+    pub fn new(
+        deliveries: Arc<dyn Deliveries>,
+        follows: Arc<dyn Follows>,
+        queue: Arc<dyn Queue>,
+        options: ExecutorOptions,
+        (clock, draw): (SharedClock, Draw),
+    ) -> Self {
+        Self { deliveries, follows, queue, options, clock, draw }
+    }
+
+    /// Takes one subtask off the queue and runs it, waiting up to `wait` for one; returns how many messages there were.
+    ///
+    /// The message of a subtask that failed stays unacknowledged, so that the queue gives it out again.
+    pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
+        let received = self.queue.receive(Topic::Push, consumer, 1, wait).await?;
+        for message in &received {
+            let settled = match &message.message {
+                Some(Message::Subtask { content, after }) => self.run_or_record(*content, *after).await,
+                _ => true,
+            };
+            if settled {
+                self.queue.acknowledge(Topic::Push, std::slice::from_ref(&message.id)).await?;
+            }
+        }
+        Ok(received.len())
+    }
+
+    async fn run_or_record(&self, content: ContentId, after: i64) -> bool {
+        let Err(error) = self.run(content, after).await else { return true };
+        tracing::warn!(%content, after, error = &error as &dyn std::error::Error, "a subtask failed; it will be tried again");
+        metrics::counter!(DELIVERY_FAILURES).increment(1);
+        if let Err(error) = self.record(content, &error).await {
+            tracing::warn!(%content, error = &error as &dyn std::error::Error, "the failure could not be recorded");
+        }
+        false
+    }
+
+    async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
+        let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
+        let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.draw.u32());
+        self.deliveries.record_failure(content, &error.to_string(), retry_at).await
+    }
+
+    /// Runs one subtask to its end. Nothing to do if it is done, gone, or another executor's for now.
+    pub async fn run(&self, content: ContentId, after: i64) -> Result<(), StoreError> {
+        let now = self.clock.now_ms();
+        let taken = self.deliveries.take_subtask(content, after, now, now + self.options.lease_ms).await?;
+        let Some(subtask) = taken else { return Ok(()) };
+        self.demote_lapsed(&subtask).await?;
+        let mut left = Some(subtask.progress);
+        while let Some(progress) = left.filter(|progress| !progress.is_done()) {
+            let pushed = self.deliveries.push_batch(&Subtask { progress, ..subtask }, self.options.batch_size).await?;
+            metrics::counter!(ROWS_PUSHED).increment(pushed.rows);
+            left = pushed.progress;
+        }
+        metrics::counter!(SUBTASKS).increment(1);
+        self.deliveries.finish(content).await?;
+        Ok(())
+    }
+
+    /// The policy, before the delivery: of an author with very many followers, those not seen lately are pulled from now on.
+    async fn demote_lapsed(&self, subtask: &Subtask) -> Result<(), StoreError> {
+        let Some(delivery) = self.deliveries.find(subtask.content).await? else { return Ok(()) };
+        let author = delivery.entry.author;
+        let followers = self.follows.follower_count(author).await?;
+        if !self.options.policy.is_selective(followers) {
+            return Ok(());
+        }
+        let since = self.options.policy.active_since(self.clock.now_ms());
+        let progress = subtask.progress;
+        let demoted =
+            self.follows.demote_unseen(author, progress.pushed_through, progress.range.through, since).await?;
+        metrics::counter!(EDGES_DEMOTED).increment(demoted);
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! The commands of an author: publish and remove. Each is one transaction, then nudges that nothing depends on.
+
+use std::sync::Arc;
+
+use crate::{
+    clock::SharedClock,
+    domain::{Content, ContentId, ContentKind, UserId, content::Draft},
+    draw::Draw,
+    store::{
+        Announcements, Contents, OutboxCache, Queue, StoreError,
+        announcements::Announcement,
+        contents::{NewContent, Published, Removed},
+        outbox_cache::OutboxChange,
+        queue::Message,
+    },
+    telemetry::metrics::{NUDGES_LOST, PUBLISHED},
+};
+
+/// Ids drawn before giving up; two collisions in a row are already beyond belief.
+const MAX_DRAWS: usize = 5;
+
+/// How a publish ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PublishOutcome {
+    /// In every follower's timeline from now on.
+    Published(Content),
+    /// The idempotency key was used before; this is what was published then, or `None` if it has been removed.
+    Repeated(Option<Content>),
+    /// The author does not exist (any more).
+    UnknownAuthor,
+}
+
+/// How a removal ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemoveOutcome {
+    /// Gone from every timeline from now on.
+    Removed,
+    /// There is none, or none any more.
+    Unknown,
+    /// It is somebody else's.
+    NotTheAuthor,
+}
+
+/// Why a publish failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// The store failed; if it was cut off, whether the content was published is unknown: try again with an idempotency key.
+    #[error("the content could not be stored")]
+    Store(#[from] StoreError),
+    /// Every id drawn was taken.
+    #[error("no free content id in {MAX_DRAWS} draws: check the clock of this machine")]
+    NoFreeId,
+}
+
+/// Publishes and removes contents.
+pub struct Publisher {
+    contents: Arc<dyn Contents>,
+    cache: Option<Arc<dyn OutboxCache>>,
+    queue: Arc<dyn Queue>,
+    announcements: Arc<dyn Announcements>,
+    clock: SharedClock,
+    draw: Draw,
+}
+
+impl Publisher {
+    /// All parts are shared with the rest of the house.
+    #[must_use]
+    pub fn new(
+        contents: Arc<dyn Contents>,
+        queue: Arc<dyn Queue>,
+        announcements: Arc<dyn Announcements>,
+        clock: SharedClock,
+        draw: Draw,
+    ) -> Self {
+        Self { contents, cache: None, queue, announcements, clock, draw }
+    }
+
+    /// Keeps the outbox cache current, too.
+    #[must_use]
+    pub fn with_outbox_cache(mut self, cache: Option<Arc<dyn OutboxCache>>) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Publishes `draft`. When this returns, the next read of any follower shows it.
+    pub async fn publish(&self, author: UserId, draft: Draft) -> Result<PublishOutcome, PublishError> {
+        for _ in 0..MAX_DRAWS {
+            let publish_time = self.clock.now_ms();
+            let id = ContentId::draw(publish_time, self.draw.u32());
+            let new = NewContent { id, author, draft: draft.clone(), publish_time };
+            match self.contents.publish(new).await? {
+                Published::Created { outbox_seq } => {
+                    let Draft { text, media, .. } = draft;
+                    let content = Content { id, author, kind: ContentKind::Post, text, media, publish_time };
+                    self.tell_published(&content, outbox_seq).await;
+                    return Ok(PublishOutcome::Published(content));
+                }
+                Published::Duplicate(content) => return Ok(PublishOutcome::Repeated(content)),
+                Published::UnknownAuthor => return Ok(PublishOutcome::UnknownAuthor),
+                Published::IdTaken => {}
+            }
+        }
+        Err(PublishError::NoFreeId)
+    }
+
+    /// Removes a content of `author`. When this returns, no read shows it.
+    pub async fn remove(&self, author: UserId, content: ContentId) -> Result<RemoveOutcome, StoreError> {
+        match self.contents.remove(author, content, self.clock.now_ms()).await? {
+            Removed::Gone { entry, outbox_seq } => {
+                let change = OutboxChange::Removed(entry);
+                self.tell(outbox_seq, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
+                Ok(RemoveOutcome::Removed)
+            }
+            Removed::Unknown => Ok(RemoveOutcome::Unknown),
+            Removed::NotTheAuthor => Ok(RemoveOutcome::NotTheAuthor),
+        }
+    }
+
+    async fn tell_published(&self, content: &Content, outbox_seq: i64) {
+        metrics::counter!(PUBLISHED).increment(1);
+        let entry = content.entry();
+        let change = OutboxChange::Published(entry);
+        self.tell(outbox_seq, change, Message::ContentPublished { entry }, Announcement::Published { entry }).await;
+    }
+
+    /// Best effort, all at once: what is lost here is found again by sweepers, misses and catch-ups.
+    async fn tell(&self, outbox_seq: i64, change: OutboxChange, message: Message, announcement: Announcement) {
+        let cached = async {
+            match &self.cache {
+                Some(cache) => cache.apply(change.entry().author, outbox_seq, change).await,
+                None => Ok(()),
+            }
+        };
+        let messages = [message];
+        let (cached, sent, announced) =
+            futures_util::join!(cached, self.queue.send(&messages), self.announcements.announce(&announcement));
+        for (what, result) in [("outbox cache", cached), ("queue", sent), ("announcement", announced)] {
+            if let Err(error) = result {
+                metrics::counter!(NUDGES_LOST, "to" => what).increment(1);
+                tracing::warn!(error = &error as &dyn std::error::Error, to = what, "a nudge was lost");
+            }
+        }
+    }
+}

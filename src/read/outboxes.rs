@@ -1,0 +1,133 @@
+//! Outboxes of uncovered authors from the cache, each believed only at exactly the number that the snapshot names.
+
+use std::collections::HashMap;
+
+use crate::{
+    domain::{
+        Direction, Entry, PageRequest, Position, Run, UserId,
+        plan::{Outboxes, Snapshot},
+    },
+    store::{Contents, OutboxCache, StoreError, contents::OutboxHead, outbox_cache::CachedOutbox},
+    telemetry::metrics::OUTBOX_CACHE,
+};
+
+/// Outboxes that are fetched from SQL and cached in one read at most; with more, one statement that pulls everything is cheaper.
+const MAX_REFILLS: usize = 64;
+
+/// The uncovered authors' runs, or `None` if some outbox could be had neither from the cache nor by a refill of the same number.
+///
+/// A cache that fails is a cache that misses.
+pub async fn pull(
+    cache: &dyn OutboxCache,
+    contents: &dyn Contents,
+    snapshot: &Snapshot,
+    request: &PageRequest,
+) -> Result<Option<Outboxes>, StoreError> {
+    let wanted: HashMap<UserId, i64> = snapshot.uncovered.iter().map(|it| (it.author, it.outbox_seq)).collect();
+    let authors: Vec<UserId> = snapshot.uncovered.iter().map(|it| it.author).collect();
+    let cached = cache.fetch(&authors).await.unwrap_or_else(|error| {
+        tracing::warn!(error = &error as &dyn std::error::Error, "outbox cache missed: it cannot be read");
+        vec![None; authors.len()]
+    });
+    let mut current = Vec::with_capacity(authors.len());
+    let mut missing = Vec::new();
+    for (author, outbox) in authors.iter().zip(cached) {
+        match outbox {
+            Some(outbox) if Some(&outbox.outbox_seq) == wanted.get(author) => current.push(outbox),
+            _ => missing.push(*author),
+        }
+    }
+    metrics::counter!(OUTBOX_CACHE, "outcome" => "hit").increment(current.len() as u64);
+    metrics::counter!(OUTBOX_CACHE, "outcome" => "miss").increment(missing.len() as u64);
+    if missing.len() > MAX_REFILLS {
+        return Ok(None);
+    }
+    let heads = refill(cache, contents, &missing).await?;
+    if heads.iter().any(|head| wanted.get(&head.author) != Some(&head.outbox_seq)) {
+        return Ok(None);
+    }
+    current.extend(heads.into_iter().map(as_cached));
+    Ok((current.len() == authors.len()).then(|| runs(&current, request)))
+}
+
+async fn refill(
+    cache: &dyn OutboxCache,
+    contents: &dyn Contents,
+    missing: &[UserId],
+) -> Result<Vec<OutboxHead>, StoreError> {
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let heads = contents.outbox_heads(missing, cache.capacity()).await?;
+    if let Err(error) = cache.fill(&heads).await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "outbox cache not filled");
+    }
+    Ok(heads)
+}
+
+fn as_cached(head: OutboxHead) -> CachedOutbox {
+    let oldest = head.entries.last().map_or(Position::NEWEST, Entry::position);
+    let complete_from = if head.whole { Position::OLDEST } else { oldest };
+    CachedOutbox { outbox_seq: head.outbox_seq, entries: head.entries, complete_from }
+}
+
+fn runs(outboxes: &[CachedOutbox], request: &PageRequest) -> Outboxes {
+    let ahead = outboxes.iter().map(|it| side(it, request.direction, request.bound, false)).collect();
+    let behind = match request.bound {
+        Some(_) => outboxes.iter().map(|it| side(it, request.direction.reversed(), request.bound, true)).collect(),
+        None => Vec::new(),
+    };
+    Outboxes { ahead, behind }
+}
+
+/// What a cached outbox says of one side of the bound.
+fn side(outbox: &CachedOutbox, direction: Direction, bound: Option<Position>, inclusive: bool) -> Run {
+    let from = bound.unwrap_or(direction.start());
+    let rows: Vec<Entry> = outbox
+        .entries
+        .iter()
+        .filter(|entry| entry.position() >= outbox.complete_from)
+        .filter(|entry| direction.meets_first(from, entry.position()) || (inclusive && entry.position() == from))
+        .copied()
+        .collect();
+    let limit = rows.len() + 1;
+    Run::from_trusted_area(direction, bound, rows, limit, outbox.complete_from)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::ContentId;
+
+    fn entry(time: i64) -> Entry {
+        Entry { publish_time: time, content: ContentId::try_new(time).unwrap(), author: UserId::try_new(1).unwrap() }
+    }
+
+    fn cached(times: &[i64], complete_from: i64) -> CachedOutbox {
+        let complete_from = Position::bound(complete_from, complete_from);
+        CachedOutbox { outbox_seq: 1, entries: times.iter().map(|time| entry(*time)).collect(), complete_from }
+    }
+
+    #[test]
+    fn a_cached_outbox_reaches_down_to_where_it_is_complete() {
+        let run = side(&cached(&[9, 7, 5], 5), Direction::Older, Some(Position::bound(8, 8)), false);
+        assert_eq!(run.entries(), [entry(7), entry(5)]);
+        assert_eq!(run.reaches(), Position::bound(5, 5));
+    }
+
+    #[test]
+    fn a_whole_outbox_is_exhausted() {
+        let mut whole = cached(&[9], 0);
+        whole.complete_from = Position::OLDEST;
+        assert!(side(&whole, Direction::Older, None, false).is_exhausted());
+        assert!(side(&whole, Direction::Newer, Some(Position::bound(9, 9)), true).is_exhausted());
+    }
+
+    #[test]
+    fn reading_newer_from_below_the_cache_is_unknown() {
+        let run = side(&cached(&[9, 7], 7), Direction::Newer, Some(Position::bound(3, 3)), false);
+        assert!(run.entries().is_empty());
+        assert!(!run.is_exhausted());
+    }
+}

@@ -1,0 +1,139 @@
+//! Users, their profiles and their credentials in SQL.
+
+use async_trait::async_trait;
+use sea_orm::Value;
+
+use super::{
+    SqlStore,
+    rows::{MAX_LIST, Row, id_list},
+    transaction::Tx,
+};
+use crate::{
+    domain::{EdgeMode, Floor, Handle, Profile, UserId, profile::ProfileCounts},
+    store::{
+        Accounts, StoreError,
+        accounts::{NewAccount, PasswordHash, Registered},
+    },
+};
+
+const PROFILE: &str = "SELECT id, handle, name, bio, avatar_url, created_at FROM users";
+
+#[async_trait]
+impl Accounts for SqlStore {
+    async fn register(&self, account: NewAccount) -> Result<Registered, StoreError> {
+        let account = &account;
+        self.transaction(move |tx| async move {
+            if insert_user(&tx, account).await? {
+                insert_beginnings(&tx, account).await?;
+                return tx.commit(Registered::Created).await;
+            }
+            let taken = whose_is_it(&tx, account).await?;
+            tx.roll_back(taken).await
+        })
+        .await
+    }
+
+    async fn credential(&self, handle: &Handle) -> Result<Option<(UserId, PasswordHash)>, StoreError> {
+        let sql =
+            "SELECT c.user_id, c.password_hash FROM users u JOIN credentials c ON c.user_id = u.id WHERE u.handle = ?";
+        let rows = self.read(sql, [handle.as_str().into()]).await?;
+        rows.first().map(|row| Ok((row.user(0)?, PasswordHash(row.get(1)?)))).transpose()
+    }
+
+    async fn profiles(&self, ids: &[UserId]) -> Result<Vec<Profile>, StoreError> {
+        let mut profiles = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_LIST) {
+            let (list, values) = id_list(ids);
+            for row in self.read(&format!("{PROFILE} WHERE id IN {list}"), values).await? {
+                profiles.push(profile(&row)?);
+            }
+        }
+        Ok(profiles)
+    }
+
+    async fn by_handle(&self, handle: &Handle) -> Result<Option<Profile>, StoreError> {
+        let rows = self.read(&format!("{PROFILE} WHERE handle = ?"), [handle.as_str().into()]).await?;
+        rows.first().map(profile).transpose()
+    }
+
+    async fn counts(&self, ids: &[UserId]) -> Result<Vec<(UserId, ProfileCounts)>, StoreError> {
+        let mut counts = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_LIST) {
+            let (list, values) = id_list(ids);
+            let sql =
+                format!("SELECT user_id, followers, following, contents FROM user_counts WHERE user_id IN {list}");
+            for row in self.read(&sql, values).await? {
+                let of_user = ProfileCounts { followers: row.get(1)?, following: row.get(2)?, contents: row.get(3)? };
+                counts.push((row.user(0)?, of_user));
+            }
+        }
+        Ok(counts)
+    }
+
+    async fn count(&self) -> Result<u64, StoreError> {
+        let rows = self.read("SELECT COUNT(*) FROM users", []).await?;
+        rows.first().map_or(Ok(0), |row| row.count(0))
+    }
+}
+
+async fn insert_user(tx: &Tx, account: &NewAccount) -> Result<bool, StoreError> {
+    let registration = &account.registration;
+    let values: [Value; 6] = [
+        account.id.get().into(),
+        registration.handle.as_str().into(),
+        registration.name.clone().into(),
+        registration.bio.clone().into(),
+        registration.avatar_url.clone().into(),
+        account.now_ms.into(),
+    ];
+    tx.insert("INSERT INTO users (id, handle, name, bio, avatar_url, created_at) VALUES (?, ?, ?, ?, ?, ?)", values)
+        .await
+}
+
+/// What every user has from the start. Counts and the outbox number begin at 0.
+async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(), StoreError> {
+    let id = Value::from(account.id.get());
+    let (now, push) = (Value::from(account.now_ms), Value::from(EdgeMode::Push.code()));
+    let floor = Floor::OPEN.trusted_from();
+    let hash = account.password_hash.0.clone().into();
+    tx.execute("INSERT INTO credentials (user_id, password_hash) VALUES (?, ?)", [id.clone(), hash]).await?;
+    tx.execute("INSERT INTO user_counts (user_id) VALUES (?)", [id.clone()]).await?;
+    tx.execute("INSERT INTO outbox_heads (author_id, seq) VALUES (?, 0)", [id.clone()]).await?;
+    tx.execute(
+        "INSERT INTO inbox_states (user_id, floor_time, floor_content, rev, last_seen) VALUES (?, ?, ?, 0, ?)",
+        [id.clone(), floor.publish_time().into(), floor.content_number().into(), now.clone()],
+    )
+    .await?;
+    tx.execute(
+        "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES (?, ?, ?, ?, ?)",
+        [id.clone(), id, push, account.inc.into(), now],
+    )
+    .await
+    .map(|_| ())
+}
+
+/// Which of the new user's unique values is there already. Users are never deleted: if neither is found, the one in the way was itself undone.
+async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreError> {
+    let sql = "SELECT id FROM users WHERE id = ? OR handle = ?";
+    let handle = account.registration.handle.as_str();
+    let rows = tx.query(sql, [account.id.get().into(), handle.into()]).await?;
+    let ids: Vec<UserId> = rows.iter().map(|row| row.user(0)).collect::<Result<_, _>>()?;
+    match ids.as_slice() {
+        [] => Err(StoreError::Contended("a registration of the same user was undone meanwhile".into())),
+        ids if ids.contains(&account.id) => Ok(Registered::IdTaken),
+        _ => Ok(Registered::HandleTaken),
+    }
+}
+
+fn profile(row: &Row) -> Result<Profile, StoreError> {
+    let handle: String = row.get(1)?;
+    let handle = Handle::try_new(&handle).map_err(|_| StoreError::Unreadable(format!("the handle {handle}")))?;
+    Ok(Profile {
+        id: row.user(0)?,
+        handle,
+        name: row.get(2)?,
+        bio: row.get(3)?,
+        avatar_url: row.get(4)?,
+        created_at: row.get(5)?,
+    })
+}

@@ -1,0 +1,170 @@
+//! Connections: which pools there are, and what every session is told before it is used.
+//!
+//! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each other's transactions, and readers never
+//! wait for it (WAL). `synchronous = FULL`: a commit is on the disk before it is acknowledged, so that what was acknowledged survives a power
+//! loss as well as a crash; deliveries write a thousand rows a commit and do not feel it. **MySQL, MariaDB**: one pool, every session READ COMMITTED.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use sea_orm::{
+    SqlxMySqlConnector, SqlxSqliteConnector,
+    sqlx::{
+        self, ConnectOptions, Connection, Executor, Pool,
+        mysql::{MySqlConnectOptions, MySqlPoolOptions},
+        pool::PoolOptions,
+        sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+    },
+};
+
+use super::{SqlStore, TimeLimits, dialect::Dialect, error::connect_error};
+use crate::store::StoreError;
+
+/// A connection that has been idle for longer is asked whether it lives before it is used.
+const TRUSTED_IDLE: Duration = Duration::from_secs(1);
+/// A WAL that a burst has made longer is cut back to this.
+const WAL_BYTES: &str = "67108864";
+
+/// Where the store is and how long it may take.
+#[derive(Clone)]
+pub struct SqlOptions {
+    /// `sqlite://path/to/file` or `mysql://user:password@host:port/database`.
+    pub url: String,
+    /// Connections at most; for SQLite those that read, the one that writes comes on top.
+    pub max_connections: u32,
+    /// The wait for a free connection.
+    pub acquire_timeout: Duration,
+    /// A statement, or a whole transaction, may take this long. Waits for locks end after a third of it, so that they can be tried again.
+    pub statement_timeout: Duration,
+}
+
+impl std::fmt::Debug for SqlOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqlOptions").field("max_connections", &self.max_connections).finish_non_exhaustive()
+    }
+}
+
+impl SqlOptions {
+    fn lock_wait(&self) -> Duration {
+        (self.statement_timeout / 3).max(Duration::from_secs(1))
+    }
+}
+
+/// Why an address is of no use.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+enum Unusable {
+    #[error("store.url must start with sqlite:// or mysql://")]
+    Scheme,
+    #[error("store.url must name a file: a database in memory has one connection and no future")]
+    Memory,
+    #[error("store.url must name a database: mysql://user:password@host:port/database")]
+    NoDatabase,
+}
+
+impl From<Unusable> for StoreError {
+    fn from(unusable: Unusable) -> Self {
+        Self::Refused(Box::new(unusable))
+    }
+}
+
+/// See [`SqlStore::connect`].
+pub(super) async fn connect(options: &SqlOptions) -> Result<SqlStore, StoreError> {
+    let limits = TimeLimits { operation: options.acquire_timeout.saturating_add(options.statement_timeout) };
+    match options.url.split(':').next() {
+        Some("sqlite") => sqlite(options, limits).await,
+        Some("mysql" | "mariadb") => mysql(options, limits).await,
+        _ => Err(Unusable::Scheme.into()),
+    }
+}
+
+async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, StoreError> {
+    if options.url.contains(":memory:") || options.url.contains("mode=memory") {
+        return Err(Unusable::Memory.into());
+    }
+    let file: SqliteConnectOptions = options.url.parse().map_err(connect_error)?;
+    let file = file.busy_timeout(options.lock_wait()).disable_statement_logging();
+    make_folder(file.get_filename()).await?;
+    let writing = file
+        .clone()
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("journal_size_limit", WAL_BYTES);
+    let writer = unaging(SqlitePoolOptions::new(), options).max_connections(1);
+    let writer = writer.connect_with(writing).await.map_err(connect_error)?;
+    let reading = file.create_if_missing(false).read_only(true);
+    let readers = unaging(SqlitePoolOptions::new(), options).max_connections(options.max_connections.max(1));
+    let readers = readers.connect_with(reading).await.map_err(connect_error)?;
+    Ok(SqlStore {
+        readers: SqlxSqliteConnector::from_sqlx_sqlite_pool(readers),
+        writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
+        dialect: Dialect::Sqlite,
+        limits,
+        sent: Arc::default(),
+    })
+}
+
+/// A file that is open neither ages nor dies.
+fn unaging(pool: PoolOptions<sqlx::Sqlite>, options: &SqlOptions) -> PoolOptions<sqlx::Sqlite> {
+    pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
+}
+
+async fn make_folder(file: &Path) -> Result<(), StoreError> {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => {
+            tokio::fs::create_dir_all(folder).await.map_err(|error| StoreError::Unavailable(Box::new(error)))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, StoreError> {
+    let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
+    if server.get_database().is_none_or(str::is_empty) {
+        return Err(Unusable::NoDatabase.into());
+    }
+    let pool: Pool<sqlx::MySql> = mysql_pool(options)
+        .connect_with(server.charset("utf8mb4").disable_statement_logging())
+        .await
+        .map_err(connect_error)?;
+    let pool = SqlxMySqlConnector::from_sqlx_mysql_pool(pool);
+    Ok(SqlStore { readers: pool.clone(), writer: pool, dialect: Dialect::Mysql, limits, sent: Arc::default() })
+}
+
+fn mysql_pool(options: &SqlOptions) -> MySqlPoolOptions {
+    let session = mysql_session(options);
+    MySqlPoolOptions::new()
+        .max_connections(options.max_connections.max(1))
+        .acquire_timeout(options.acquire_timeout)
+        .test_before_acquire(false)
+        .before_acquire(|connection, seen| {
+            Box::pin(async move {
+                if seen.idle_for > TRUSTED_IDLE {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+        .after_connect(move |connection, _| {
+            let session = session.clone();
+            Box::pin(async move {
+                connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
+                connection.execute(sqlx::AssertSqlSafe(session)).await?;
+                Ok(())
+            })
+        })
+}
+
+/// A value that does not fit is an error; a statement that runs too long is ended (on MySQL only reads can be), and so is a wait for a lock. MariaDB
+/// would turn a long `IN` list into a join with a temporary table. `/*M!` is MariaDB's alone, `/*!80000` MySQL's.
+fn mysql_session(options: &SqlOptions) -> String {
+    let lock_wait = options.lock_wait().as_secs();
+    let statement = options.statement_timeout;
+    format!(
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', \
+         innodb_lock_wait_timeout = {lock_wait} \
+         /*M! , max_statement_time = {seconds}, in_predicate_conversion_threshold = 0 */ \
+         /*!80000 , max_execution_time = {millis} */",
+        seconds = statement.as_secs_f64(),
+        millis = statement.as_millis(),
+    )
+}

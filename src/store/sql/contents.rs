@@ -1,0 +1,171 @@
+//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `contents_outbox`.
+
+use async_trait::async_trait;
+use sea_orm::Value;
+
+use super::{
+    SqlStore,
+    rows::{MAX_LIST, Row, id_list},
+    transaction::Tx,
+};
+use crate::{
+    domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId},
+    store::{
+        Contents, StoreError,
+        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
+    },
+};
+
+/// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done by then.
+const FIRST_LOOK_MS: i64 = 10_000;
+/// The number that `contents.kind` has for a post.
+pub(super) const POST: i32 = 1;
+const CONTENT: &str = "SELECT id, author_id, kind, text, media, publish_time FROM contents";
+
+#[async_trait]
+impl Contents for SqlStore {
+    async fn publish(&self, new: NewContent) -> Result<Published, StoreError> {
+        let media = serde_json::to_string(&new.draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
+        let (new, media) = (&new, media.as_str());
+        self.transaction(move |tx| async move {
+            let outbox_seq = raise_outbox(&tx, new.author).await?;
+            if !add_to_count(&tx, new.author, 1).await? {
+                return tx.roll_back(Published::UnknownAuthor).await;
+            }
+            if !insert_content(&tx, new, media).await? {
+                let earlier = what_is_there(&tx, new).await?;
+                return tx.roll_back(earlier).await;
+            }
+            insert_companions(&tx, new).await?;
+            tx.commit(Published::Created { outbox_seq }).await
+        })
+        .await
+    }
+
+    async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError> {
+        self.transaction(move |tx| async move {
+            let outbox_seq = raise_outbox(&tx, author).await?;
+            let sql = "UPDATE contents SET removed_at = ? WHERE id = ? AND author_id = ? AND removed_at IS NULL";
+            let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
+            let found = tx
+                .query_one(
+                    "SELECT publish_time, id, author_id, removed_at FROM contents WHERE id = ?",
+                    [content.get().into()],
+                )
+                .await?;
+            let Some(row) = found else { return tx.roll_back(Removed::Unknown).await };
+            if marked == 0 {
+                let outcome =
+                    if row.get::<Option<i64>>(3)?.is_some() { Removed::Unknown } else { Removed::NotTheAuthor };
+                return tx.roll_back(outcome).await;
+            }
+            add_to_count(&tx, author, -1).await?;
+            tx.commit(Removed::Gone { entry: row.entry(0)?, outbox_seq }).await
+        })
+        .await
+    }
+
+    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+        let mut contents = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_LIST) {
+            let (list, values) = id_list(ids);
+            let sql = format!("{CONTENT} WHERE id IN {list} AND removed_at IS NULL");
+            for row in self.read(&sql, values).await? {
+                contents.push(content(&row)?);
+            }
+        }
+        Ok(contents)
+    }
+
+    async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
+        let mut counters = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_LIST) {
+            let (list, values) = id_list(ids);
+            let sql = format!(
+                "SELECT content_id, comments, likes, reposts, favourites FROM counters WHERE content_id IN {list}"
+            );
+            for row in self.read(&sql, values).await? {
+                let [comments, likes, reposts, favourites] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+                counters.push((row.content(0)?, Counters { comments, likes, reposts, favourites }));
+            }
+        }
+        Ok(counters)
+    }
+
+    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
+        self.outbox_page(author, request).await
+    }
+
+    async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
+        self.heads_of_outboxes(authors, limit).await
+    }
+}
+
+/// Raises the author's number and returns it. Always the first write: it holds off every other publish and removal of this author until the
+/// transaction ends, so that numbers are given in the order of commits and idempotency keys are looked up one after the other.
+async fn raise_outbox(tx: &Tx, author: UserId) -> Result<i64, StoreError> {
+    let conflict = tx.dialect().on_conflict_update("author_id");
+    let sql = format!("INSERT INTO outbox_heads (author_id, seq) VALUES (?, 1) {conflict} seq = seq + 1");
+    tx.execute(&sql, [author.get().into()]).await?;
+    let row = tx.query_one("SELECT seq FROM outbox_heads WHERE author_id = ?", [author.get().into()]).await?;
+    row.ok_or_else(|| StoreError::Unreadable("an outbox number that was just raised is gone".to_owned()))?.get(0)
+}
+
+/// `false` if there is no such author.
+async fn add_to_count(tx: &Tx, author: UserId, more: i64) -> Result<bool, StoreError> {
+    let sql = "UPDATE user_counts SET contents = contents + ? WHERE user_id = ?";
+    Ok(tx.execute(sql, [more.into(), author.get().into()]).await? == 1)
+}
+
+async fn insert_content(tx: &Tx, new: &NewContent, media: &str) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO contents (id, author_id, kind, text, media, publish_time, idempotency_key) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    let values: [Value; 7] = [
+        new.id.get().into(),
+        new.author.get().into(),
+        POST.into(),
+        new.draft.text.as_str().into(),
+        media.into(),
+        new.publish_time.into(),
+        new.draft.idempotency_key.clone().into(),
+    ];
+    tx.insert(sql, values).await
+}
+
+/// The counters, and the record of the delivery that is now to be made.
+async fn insert_companions(tx: &Tx, new: &NewContent) -> Result<(), StoreError> {
+    let id = Value::from(new.id.get());
+    tx.execute("INSERT INTO counters (content_id) VALUES (?)", [id.clone()]).await?;
+    let look_at = new.publish_time.saturating_add(FIRST_LOOK_MS);
+    let values = [id, new.author.get().into(), new.publish_time.into(), look_at.into()];
+    tx.execute("INSERT INTO deliveries (content_id, author_id, publish_time, look_at) VALUES (?, ?, ?, ?)", values)
+        .await
+        .map(|_| ())
+}
+
+/// Which of the new content's unique values is there already. A used key wins: the caller must not draw another id for it.
+async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreError> {
+    if let Some(key) = &new.draft.idempotency_key {
+        let sql = "SELECT id, author_id, kind, text, media, publish_time, removed_at FROM contents WHERE author_id = ? AND idempotency_key = ?";
+        if let Some(row) = tx.query_one(sql, [new.author.get().into(), key.as_str().into()]).await? {
+            let removed = row.get::<Option<i64>>(6)?.is_some();
+            return Ok(Published::Duplicate(if removed { None } else { Some(content(&row)?) }));
+        }
+    }
+    match tx.query_one("SELECT 1 FROM contents WHERE id = ?", [new.id.get().into()]).await? {
+        Some(_) => Ok(Published::IdTaken),
+        None => Err(StoreError::Contended("a content with the same id was undone meanwhile".into())),
+    }
+}
+
+/// A row of [`CONTENT`].
+fn content(row: &Row) -> Result<Content, StoreError> {
+    let id = row.content(0)?;
+    let kind = match row.get::<i32>(2)? {
+        POST => ContentKind::Post,
+        other => return Err(StoreError::Unreadable(format!("kind {other} of content {id}"))),
+    };
+    // The parser's own words would repeat the text.
+    let media = serde_json::from_str(&row.get::<String>(4)?)
+        .map_err(|_| StoreError::Unreadable(format!("media of content {id}")))?;
+    Ok(Content { id, author: row.user(1)?, kind, text: row.get(3)?, media, publish_time: row.get(5)? })
+}

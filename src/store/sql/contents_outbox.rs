@@ -1,0 +1,111 @@
+//! Outboxes in SQL: a page of one author's entries, and the newest entries of many authors.
+
+use sea_orm::Value;
+
+use super::{
+    SqlStore,
+    keyset::Columns,
+    rows::{Row, id_list},
+};
+use crate::{
+    domain::{Direction, Entry, PageRequest, Run, UserId},
+    store::{
+        StoreError,
+        contents::{OutboxHead, OutboxPage},
+    },
+};
+
+const POSITION: Columns = Columns { time: "publish_time", id: "id" };
+/// Authors that one statement reads the newest entries of: a member of its union each, of which SQLite allows 500.
+const AUTHORS_PER_STATEMENT: usize = 128;
+
+/// A member of a union and its values.
+type Part = (String, Vec<Value>);
+
+impl SqlStore {
+    /// See [`crate::store::Contents::outbox`].
+    pub(super) async fn outbox_page(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
+        let (direction, back, need) = (request.direction, request.direction.reversed(), request.need());
+        let (mut sql, mut values) = part(0, author, POSITION.beyond(direction, request.bound), direction, need);
+        if request.bound.is_some() {
+            let behind = part(1, author, POSITION.from(back, request.bound), back, 1);
+            sql = format!("{sql} UNION ALL {}", behind.0);
+            values.extend(behind.1);
+        }
+        let (mut ahead, mut behind) = (Vec::new(), Vec::new());
+        for row in self.read(&sql, values).await? {
+            let side = if row.get::<i64>(0)? == 0 { &mut ahead } else { &mut behind };
+            side.push(row.entry(1)?);
+        }
+        Ok(OutboxPage {
+            ahead: Run::from_limited_query(direction, ahead, need),
+            behind: request.bound.map(|_| Run::from_limited_query(back, behind, 1)),
+        })
+    }
+
+    /// See [`crate::store::Contents::outbox_heads`]: the number and the entries of an author come in one statement.
+    pub(super) async fn heads_of_outboxes(
+        &self,
+        authors: &[UserId],
+        limit: usize,
+    ) -> Result<Vec<OutboxHead>, StoreError> {
+        let mut heads = Vec::with_capacity(authors.len());
+        for authors in authors.chunks(AUTHORS_PER_STATEMENT) {
+            let (sql, values) = heads_statement(authors, limit);
+            let rows = self.read(&sql, values).await?;
+            for author in authors {
+                heads.push(head(*author, &rows, limit)?);
+            }
+        }
+        Ok(heads)
+    }
+}
+
+/// `(side, publish_time, id, author_id)` of at most `limit` of the author's entries in a window.
+fn part(side: u8, author: UserId, window: Part, direction: Direction, limit: usize) -> Part {
+    let (condition, bounds) = window;
+    let sql = format!(
+        "SELECT * FROM (SELECT {side} AS side, publish_time, id, author_id FROM contents \
+         WHERE author_id = ? AND removed_at IS NULL{condition}{order} LIMIT ?) AS side_{side}",
+        order = POSITION.order(direction)
+    );
+    let author = std::iter::once(Value::from(author.get()));
+    (sql, author.chain(bounds).chain([rows(limit)]).collect())
+}
+
+/// `(seq, publish_time, id, author_id)`: each author's number with neither time nor id, and one entry more than `limit` without a number.
+fn heads_statement(authors: &[UserId], limit: usize) -> Part {
+    let (list, mut values) = id_list(authors);
+    let mut sql =
+        format!("SELECT seq, NULL AS publish_time, NULL AS id, author_id FROM outbox_heads WHERE author_id IN {list}");
+    for author in authors {
+        sql.push_str(
+            " UNION ALL SELECT * FROM (SELECT NULL AS seq, publish_time, id, author_id FROM contents \
+             WHERE author_id = ? AND removed_at IS NULL ORDER BY publish_time DESC, id DESC LIMIT ?) AS newest",
+        );
+        values.extend([author.get().into(), rows(limit.saturating_add(1))]);
+    }
+    (sql, values)
+}
+
+/// An author who has published nothing has number 0.
+fn head(author: UserId, rows: &[Row], limit: usize) -> Result<OutboxHead, StoreError> {
+    let mut head = OutboxHead { author, outbox_seq: 0, entries: Vec::new(), whole: true };
+    for row in rows {
+        if row.user(3)? != author {
+            continue;
+        }
+        match row.get::<Option<i64>>(0)? {
+            Some(seq) => head.outbox_seq = seq,
+            None => head.entries.push(row.entry(1)?),
+        }
+    }
+    head.entries.sort_by_key(|entry| std::cmp::Reverse(Entry::position(entry)));
+    head.whole = head.entries.len() <= limit;
+    head.entries.truncate(limit);
+    Ok(head)
+}
+
+fn rows(limit: usize) -> Value {
+    i64::try_from(limit).unwrap_or(i64::MAX).into()
+}

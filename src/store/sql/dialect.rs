@@ -1,0 +1,106 @@
+//! The few words in which the engines differ. Chosen once, when the store connects; statements are one text with these words filled in.
+//! All engines take `?` as placeholder.
+
+use sea_orm::{DbBackend, Statement, Value};
+
+/// An engine's way of saying things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// SQLite.
+    Sqlite,
+    /// MySQL, MariaDB and what speaks like them.
+    Mysql,
+}
+
+impl Dialect {
+    /// A text with a value for each `?`, as sea-orm takes it.
+    pub(super) fn statement(self, sql: &str, values: impl IntoIterator<Item = Value>) -> Statement {
+        let backend = match self {
+            Self::Sqlite => DbBackend::Sqlite,
+            Self::Mysql => DbBackend::MySql,
+        };
+        Statement::from_sql_and_values(backend, sql, values)
+    }
+
+    /// Opens an insert that passes over rows whose key is there already; followed by the table's name. Affected rows count the new ones.
+    /// On MySQL it lets every other error of a row pass as well: only for rows that the database itself selects.
+    pub(super) const fn insert_ignore(self) -> &'static str {
+        match self {
+            Self::Sqlite => "INSERT OR IGNORE INTO",
+            Self::Mysql => "INSERT IGNORE INTO",
+        }
+    }
+
+    /// A join that reads its left side first, whatever the optimizer thinks; takes `ON`.
+    pub(super) const fn join_in_order(self) -> &'static str {
+        match self {
+            Self::Sqlite => "CROSS JOIN",
+            Self::Mysql => "STRAIGHT_JOIN",
+        }
+    }
+
+    /// Follows a table of a join: it is read through this index (`PRIMARY` for its key) or not at all. SQLite finds it by itself.
+    pub(super) fn force_index(self, name: &str) -> String {
+        match self {
+            Self::Sqlite => String::new(),
+            Self::Mysql => format!(" FORCE INDEX ({name})"),
+        }
+    }
+
+    /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the transaction began.
+    pub(super) const fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Mysql => "FOR UPDATE",
+        }
+    }
+
+    /// As [`Self::for_update`], passing over rows that another transaction has locked.
+    pub(super) const fn for_update_skip_locked(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Mysql => "FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// The function of two or more numbers that gives the largest.
+    pub(super) const fn greatest(self) -> &'static str {
+        match self {
+            Self::Sqlite => "MAX",
+            Self::Mysql => "GREATEST",
+        }
+    }
+
+    /// Follows the values of an insert, and is followed by assignments for the case that the row with this key (the columns of the primary key,
+    /// comma-separated) is there. In them a bare column is the row's old value, see [`Self::incoming`] for the new.
+    pub(super) fn on_conflict_update(self, key: &str) -> String {
+        match self {
+            Self::Sqlite => format!("ON CONFLICT ({key}) DO UPDATE SET"),
+            Self::Mysql => "ON DUPLICATE KEY UPDATE".to_owned(),
+        }
+    }
+
+    /// Within [`Self::on_conflict_update`]: the value that was to be inserted.
+    pub(super) fn incoming(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => format!("excluded.{column}"),
+            Self::Mysql => format!("VALUES({column})"),
+        }
+    }
+
+    /// Waits until no other node migrates this database. SQLite's transaction does that by itself; elsewhere a migration's every table commits.
+    pub(super) const fn lock_migrations(self) -> Option<&'static str> {
+        match self {
+            Self::Sqlite => None,
+            Self::Mysql => Some("SELECT GET_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64), 60)"),
+        }
+    }
+
+    /// Ends [`Self::lock_migrations`].
+    pub(super) const fn unlock_migrations(self) -> Option<&'static str> {
+        match self {
+            Self::Sqlite => None,
+            Self::Mysql => Some("SELECT RELEASE_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64))"),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Follow edges in SQL. Locks are taken in one order by all of them: the edge, its pending relation, then counts by ascending user id.
+
+use async_trait::async_trait;
+use sea_orm::Value;
+
+use super::{
+    SqlStore,
+    rows::{MAX_LIST, id_list},
+    transaction::Tx,
+};
+use crate::{
+    domain::{EdgeMode, UserId, limits::MAX_FOLLOWS},
+    store::{Follows, StoreError, follows::Followed, relations::Pair},
+};
+
+/// The sweeper looks at a pending relation this long after the operation at first: a worker that was told of it is done by then.
+const FIRST_LOOK_MS: i64 = 5_000;
+
+#[async_trait]
+impl Follows for SqlStore {
+    async fn follow(
+        &self,
+        follower: UserId,
+        author: UserId,
+        mode: EdgeMode,
+        inc: i64,
+        now_ms: i64,
+    ) -> Result<Followed, StoreError> {
+        if mode == EdgeMode::Push {
+            return Err(StoreError::Refused("a new edge covers nothing: follow with mode Fill or Pull".into()));
+        }
+        let pair = Pair { follower, author };
+        self.transaction(move |tx| async move {
+            if tx.query_one("SELECT 1 FROM users WHERE id = ?", [author.get().into()]).await?.is_none() {
+                return tx.roll_back(Followed::UnknownAuthor).await;
+            }
+            if !insert_edge(&tx, pair, mode, inc, now_ms).await? {
+                return tx.roll_back(Followed::Already).await;
+            }
+            record_relation(&tx, pair, inc, now_ms).await?;
+            add_to_counts(&tx, pair, 1).await?;
+            if follows_too_many(&tx, follower).await? {
+                return tx.roll_back(Followed::TooMany).await;
+            }
+            tx.commit(Followed::New).await
+        })
+        .await
+    }
+
+    async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
+        let pair = Pair { follower, author };
+        self.transaction(move |tx| async move {
+            let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
+            let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
+            let Some(row) = tx.query_one(&sql, key(pair)).await? else { return tx.roll_back(false).await };
+            let inc: i64 = row.get(0)?;
+            tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
+            record_relation(&tx, pair, inc.wrapping_neg(), now_ms).await?;
+            add_to_counts(&tx, pair, -1).await?;
+            tx.commit(true).await
+        })
+        .await
+    }
+
+    async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let mut followed = Vec::new();
+        for authors in authors.chunks(MAX_LIST) {
+            let (list, values) = id_list(authors);
+            let sql = format!("SELECT author_id FROM follows WHERE follower_id = ? AND author_id IN {list}");
+            let values = std::iter::once(Value::from(follower.get())).chain(values);
+            for row in self.read(&sql, values).await? {
+                followed.push(row.user(0)?);
+            }
+        }
+        Ok(followed)
+    }
+
+    async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError> {
+        let sql = "SELECT author_id FROM follows WHERE follower_id = ? ORDER BY author_id LIMIT ?";
+        let rows = self.read(sql, [follower.get().into(), rows(MAX_FOLLOWS + 1)]).await?;
+        rows.iter().map(|row| row.user(0)).collect()
+    }
+
+    async fn follower_count(&self, author: UserId) -> Result<u64, StoreError> {
+        let sql = "SELECT followers + 1 FROM user_counts WHERE user_id = ?";
+        let rows = self.read(sql, [author.get().into()]).await?;
+        rows.first().map_or(Ok(0), |row| row.count(0))
+    }
+
+    async fn demote_unseen(
+        &self,
+        author: UserId,
+        after: i64,
+        through: i64,
+        seen_before_ms: i64,
+    ) -> Result<u64, StoreError> {
+        let pull = EdgeMode::Pull.code();
+        let sql = "UPDATE follows SET mode = ? WHERE author_id = ? AND follower_id > ? AND follower_id <= ? AND mode <> ? \
+             AND NOT EXISTS (SELECT 1 FROM inbox_states s WHERE s.user_id = follows.follower_id AND s.last_seen >= ?)";
+        let range: [Value; 3] = [author.get().into(), after.into(), through.into()];
+        let values = std::iter::once(pull.into()).chain(range).chain([pull.into(), seen_before_ms.into()]);
+        self.write(sql, values).await
+    }
+
+    async fn promote(
+        &self,
+        follower: UserId,
+        inc_seed: i64,
+        limit: u64,
+        now_ms: i64,
+    ) -> Result<Vec<UserId>, StoreError> {
+        self.transaction(move |tx| async move {
+            let sql = format!(
+                "SELECT author_id FROM follows WHERE follower_id = ? AND mode = ? ORDER BY author_id LIMIT ? {}",
+                tx.dialect().for_update()
+            );
+            let pulled = tx.query(&sql, [follower.get().into(), EdgeMode::Pull.code().into(), rows(limit)]).await?;
+            let authors: Vec<UserId> = pulled.iter().map(|row| row.user(0)).collect::<Result<_, _>>()?;
+            for authors in authors.chunks(MAX_LIST) {
+                fill(&tx, follower, authors, inc_seed, now_ms).await?;
+            }
+            tx.commit(authors).await
+        })
+        .await
+    }
+}
+
+/// `false` if the pair has an edge.
+async fn insert_edge(tx: &Tx, pair: Pair, mode: EdgeMode, inc: i64, now_ms: i64) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES (?, ?, ?, ?, ?)";
+    let [follower, author] = key(pair);
+    tx.insert(sql, [follower, author, mode.code().into(), inc.into(), now_ms.into()]).await
+}
+
+/// The pair is to be looked at. `version` differs from that of every other operation on the pair, also of those whose record is gone: the
+/// edge's `inc` for its making, its negative for its end.
+async fn record_relation(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> Result<(), StoreError> {
+    let [follower, author] = key(pair);
+    let values = [follower, author, version.into(), look_at(now_ms)];
+    let insert = "INSERT INTO relations (follower_id, author_id, version, attempts, look_at) VALUES (?, ?, ?, 0, ?)";
+    tx.execute(&format!("{insert} {}", over_earlier_relation(tx)), values).await.map(|_| ())
+}
+
+fn over_earlier_relation(tx: &Tx) -> String {
+    let dialect = tx.dialect();
+    let conflict = dialect.on_conflict_update("follower_id, author_id");
+    let (version, look_at) = (dialect.incoming("version"), dialect.incoming("look_at"));
+    format!("{conflict} version = {version}, attempts = 0, look_at = {look_at}")
+}
+
+fn look_at(now_ms: i64) -> Value {
+    now_ms.saturating_add(FIRST_LOOK_MS).into()
+}
+
+/// The author's followers and the follower's following; a user's own edge is not counted.
+async fn add_to_counts(tx: &Tx, pair: Pair, more: i64) -> Result<(), StoreError> {
+    if pair.follower == pair.author {
+        return Ok(());
+    }
+    let mut changes = [(pair.follower, "following"), (pair.author, "followers")];
+    changes.sort_unstable();
+    for (user, column) in changes {
+        let sql = format!("UPDATE user_counts SET {column} = {column} + ? WHERE user_id = ?");
+        tx.execute(&sql, [more.into(), user.get().into()]).await?;
+    }
+    Ok(())
+}
+
+/// Asked after the count was raised and its row thereby locked, so that no two follows pass the limit together.
+async fn follows_too_many(tx: &Tx, follower: UserId) -> Result<bool, StoreError> {
+    let row = tx.query_one("SELECT following FROM user_counts WHERE user_id = ?", [follower.get().into()]).await?;
+    row.map_or(Ok(false), |row| Ok(row.count(0)? > MAX_FOLLOWS))
+}
+
+/// One number serves all these edges: an `inc` tells an edge from earlier ones of the same pair, never from those of other pairs.
+async fn fill(tx: &Tx, follower: UserId, authors: &[UserId], inc: i64, now_ms: i64) -> Result<(), StoreError> {
+    let (list, ids) = id_list(authors);
+    let of_these = format!("WHERE follower_id = ? AND author_id IN {list}");
+    let these = || std::iter::once(Value::from(follower.get())).chain(ids.clone());
+    let update = format!("UPDATE follows SET mode = ?, inc = ? {of_these}");
+    let mode = [EdgeMode::Fill.code().into(), inc.into()];
+    tx.execute(&update, mode.into_iter().chain(these())).await?;
+    let insert = format!(
+        "INSERT INTO relations (follower_id, author_id, version, attempts, look_at) \
+         SELECT follower_id, author_id, inc, 0, ? FROM follows {of_these} {}",
+        over_earlier_relation(tx)
+    );
+    tx.execute(&insert, std::iter::once(look_at(now_ms)).chain(these())).await.map(|_| ())
+}
+
+fn key(pair: Pair) -> [Value; 2] {
+    [pair.follower.get().into(), pair.author.get().into()]
+}
+
+fn rows(limit: u64) -> Value {
+    i64::try_from(limit).unwrap_or(i64::MAX).into()
+}

@@ -1,0 +1,109 @@
+//! The SQL adapter: every port of the truth over SQLite, MySQL or MariaDB. [`SqlStore`] implements each port in the file of the port's
+//! name; the words in which the engines differ are in [`dialect`], everything else is one text for all.
+//!
+//! Refuses to know who asks and why; sea-orm and sqlx are named here and nowhere else.
+
+mod accounts;
+mod connect;
+mod contents;
+mod contents_outbox;
+mod deliveries;
+mod dialect;
+mod error;
+mod follows;
+mod inboxes;
+mod keyset;
+mod relations;
+mod rows;
+mod schema;
+mod seeding;
+mod timelines;
+mod transaction;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use migration::{Migrator, MigratorTrait as _};
+use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
+
+pub use self::connect::SqlOptions;
+use self::{dialect::Dialect, error::store_error, rows::Row};
+use super::StoreError;
+
+/// The SQL stores' one adapter. Cheap to clone: clones share the connections.
+#[derive(Clone, Debug)]
+pub struct SqlStore {
+    /// Single statements that read.
+    readers: DatabaseConnection,
+    /// Transactions, and single statements that write. On MySQL the same pool as `readers`.
+    writer: DatabaseConnection,
+    dialect: Dialect,
+    limits: TimeLimits,
+    sent: Arc<AtomicU64>,
+}
+
+/// How long things may take before the caller is told that the store is unavailable or contended.
+#[derive(Clone, Copy, Debug)]
+struct TimeLimits {
+    /// For a statement, or a transaction as a whole, with the wait for a connection; the caller's side of it.
+    operation: Duration,
+}
+
+impl SqlStore {
+    /// Connects. A SQLite file and its folder are made if they are missing; a server must answer within the acquire time-out. Touches no table.
+    pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
+        connect::connect(options).await
+    }
+
+    /// Brings the tables up to this version; does nothing if they are. Several nodes may do so at once: one works, the others wait.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        let tx = self.begin().await?;
+        if let Some(lock) = self.dialect.lock_migrations() {
+            tx.query(lock, []).await?;
+        }
+        let done = Migrator::up(tx.inner(), None).await;
+        if let Some(unlock) = self.dialect.unlock_migrations() {
+            tx.query(unlock, []).await?;
+        }
+        done.map_err(store_error)?;
+        tx.commit(()).await.map(|_| ())
+    }
+
+    /// Names of the migrations that have yet to be applied, oldest first. Reads only.
+    pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
+        let pending = Migrator::get_pending_migrations_read_only(&self.readers).await.map_err(store_error)?;
+        Ok(pending.iter().map(|migration| migration.name().to_owned()).collect())
+    }
+
+    /// Statements sent since the store was connected, by all clones together; a transaction's beginning and end do not count.
+    pub fn statements(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Whether the store answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.read("SELECT 1", []).await.map(|_| ())
+    }
+
+    /// Closes all connections once they are free; every later call fails as unavailable.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.readers.close_by_ref().await.map_err(store_error)?;
+        self.writer.close_by_ref().await.map_err(store_error)
+    }
+
+    /// One statement that reads: one snapshot.
+    async fn read(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
+        let statement = self.dialect.statement(sql, values);
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let rows = self.in_time(async { self.readers.query_all_raw(statement).await.map_err(store_error) }).await?;
+        Ok(rows.into_iter().map(Row).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! Rows read by place, and lists of ids as a statement takes them.
+
+use sea_orm::{QueryResult, TryGetable, Value};
+
+use super::error::store_error;
+use crate::{
+    domain::{ContentId, Entry, UserId, ids::InvalidId},
+    store::StoreError,
+};
+
+/// Ids that one statement takes at most: SQLite takes 32 766 values.
+pub(super) const MAX_LIST: usize = 16_384;
+
+/// A row of an answer; columns by place, from 0.
+#[derive(Debug)]
+pub(super) struct Row(pub(super) QueryResult);
+
+impl Row {
+    /// A number (`i64`), a text (`String`), or an `Option` of either.
+    pub(super) fn get<T: TryGetable>(&self, place: usize) -> Result<T, StoreError> {
+        self.0.try_get_by_index(place).map_err(store_error)
+    }
+
+    /// A count; a negative one is unreadable.
+    pub(super) fn count(&self, place: usize) -> Result<u64, StoreError> {
+        let number: i64 = self.get(place)?;
+        u64::try_from(number).map_err(|_| StoreError::Unreadable(format!("{number} is not a count")))
+    }
+
+    /// A user's id.
+    pub(super) fn user(&self, place: usize) -> Result<UserId, StoreError> {
+        UserId::try_new(self.get(place)?).map_err(unreadable)
+    }
+
+    /// A content's id.
+    pub(super) fn content(&self, place: usize) -> Result<ContentId, StoreError> {
+        ContentId::try_new(self.get(place)?).map_err(unreadable)
+    }
+
+    /// Publish time, content id and author id, in three columns from `place`.
+    pub(super) fn entry(&self, place: usize) -> Result<Entry, StoreError> {
+        Ok(Entry { publish_time: self.get(place)?, content: self.content(place + 1)?, author: self.user(place + 2)? })
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "shaped for map_err")]
+fn unreadable(invalid: InvalidId) -> StoreError {
+    StoreError::Unreadable(invalid.to_string())
+}
+
+/// `(?, ?, ..)` for `IN` and its values. The list is filled up to a power of two with its last id, so that lists of all lengths make a few statements
+/// only: each distinct text is prepared once a connection. `ids` is neither empty nor longer than [`MAX_LIST`].
+pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
+    let mut values: Vec<Value> = ids.iter().map(|id| Value::from((*id).into())).collect();
+    if let Some(last) = values.last().cloned() {
+        values.resize(values.len().next_power_of_two(), last);
+    }
+    (format!("({})", vec!["?"; values.len()].join(", ")), values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_filled_up_to_a_power_of_two_with_an_id_of_its_own() {
+        let (text, values) = id_list(&[7_i64, 8, 9]);
+        assert_eq!(text, "(?, ?, ?, ?)");
+        assert_eq!(values, [7_i64, 8, 9, 9].map(Value::from));
+        assert_eq!(id_list(&[1_i64]).0, "(?)");
+        assert!(id_list(&vec![1_i64; MAX_LIST]).1.len() < 32_766);
+    }
+}

@@ -1,0 +1,116 @@
+//! What the adapter promises beyond the ports, on SQLite; tests/it runs the ports' suites on every engine.
+
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use super::*;
+
+fn options(folder: &tempfile::TempDir) -> SqlOptions {
+    SqlOptions {
+        url: format!("sqlite://{}", folder.path().join("deeper/tidefeed.db").display()),
+        max_connections: 4,
+        acquire_timeout: Duration::from_secs(10),
+        statement_timeout: Duration::from_secs(10),
+    }
+}
+
+pub(super) async fn migrated(folder: &tempfile::TempDir) -> SqlStore {
+    let store = SqlStore::connect(&options(folder)).await.unwrap();
+    store.migrate().await.unwrap();
+    store
+}
+
+#[tokio::test]
+async fn a_missing_file_is_made_and_migrated_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqlStore::connect(&options(&folder)).await.unwrap();
+    store.ping().await.unwrap();
+    assert_eq!(store.pending_migrations().await.unwrap(), ["m20261121_000001_tables"]);
+    store.migrate().await.unwrap();
+    store.migrate().await.unwrap();
+    assert!(store.pending_migrations().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_transaction_rolls_back_is_undone_and_its_value_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder).await;
+    let insert = "INSERT INTO outbox_heads (author_id, seq) VALUES (1, 1)";
+    let given = store
+        .transaction(move |tx| async move {
+            tx.execute(insert, []).await?;
+            tx.roll_back(7).await
+        })
+        .await;
+    assert_eq!(given.unwrap(), 7);
+    assert!(store.read("SELECT 1 FROM outbox_heads", []).await.unwrap().is_empty());
+    let insert_it = || {
+        store.transaction(move |tx| async move {
+            let new = tx.insert(insert, []).await?;
+            tx.commit(new).await
+        })
+    };
+    assert!(insert_it().await.unwrap());
+    assert!(!insert_it().await.unwrap(), "a key that is there is an outcome");
+}
+
+#[tokio::test]
+async fn a_transaction_is_repeated_while_it_is_contended_and_not_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder).await;
+    let calls = AtomicU32::new(0);
+    let until = |enough: u32| {
+        let calls = &calls;
+        store.transaction(move |tx| async move {
+            if calls.fetch_add(1, Ordering::SeqCst) + 1 < enough {
+                return Err(StoreError::Contended("a deadlock".into()));
+            }
+            tx.commit(()).await
+        })
+    };
+    until(3).await.unwrap();
+    assert_eq!(calls.swap(0, Ordering::SeqCst), 3);
+    assert!(matches!(until(u32::MAX).await, Err(StoreError::Contended(_))));
+    assert_eq!(calls.swap(0, Ordering::SeqCst), 6);
+}
+
+#[tokio::test]
+async fn a_reader_cannot_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder).await;
+    assert!(store.read("DELETE FROM users", []).await.is_err());
+}
+
+#[tokio::test]
+async fn a_closed_store_says_that_it_cannot_be_reached() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder).await;
+    store.close().await.unwrap();
+    assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))));
+    assert!(store.transaction(|tx| tx.commit(())).await.unwrap_err().is_transient());
+}
+
+#[tokio::test]
+async fn an_address_of_no_use_is_refused_without_being_repeated() {
+    let refused = |url: &str| {
+        let options = SqlOptions {
+            url: url.to_owned(),
+            max_connections: 1,
+            acquire_timeout: Duration::from_millis(200),
+            statement_timeout: Duration::from_secs(1),
+        };
+        async move { SqlStore::connect(&options).await.unwrap_err() }
+    };
+    for url in ["postgres://u:secret@h/d", "secret", "sqlite::memory:", "mysql://u:secret@127.0.0.1:1"] {
+        let error = refused(url).await;
+        assert!(matches!(error, StoreError::Refused(_)), "{url}: {error:?}");
+        assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+    }
+    let nobody = refused("mysql://u:secret@127.0.0.1:1/d").await;
+    assert!(matches!(nobody, StoreError::Unavailable(_)), "{nobody:?}");
+    assert!(!format!("{nobody:?}").contains("secret"));
+}

@@ -1,0 +1,159 @@
+//! Transactions: begun right for the engine, ended in every case, and repeated as a whole while they are contended. One function that
+//! every port uses, so that none has its own idea of a retry.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use sea_orm::{
+    ConnectionTrait, DatabaseTransaction, DbErr, SqliteTransactionMode, Statement, TransactionOptions,
+    TransactionTrait, Value,
+};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{
+    SqlStore,
+    dialect::Dialect,
+    error::{is_unique_violation, store_error},
+    rows::Row,
+};
+use crate::store::StoreError;
+
+/// How often a contended transaction is tried at most.
+const ATTEMPTS: u32 = 6;
+/// The pause after the first attempt; each later one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(4);
+
+/// What a transaction gave that was ended; made by [`Tx::commit`] and [`Tx::roll_back`] alone, so that none can be left open.
+#[derive(Debug)]
+pub(super) struct Ended<T>(T);
+
+/// An open transaction. Undone when it is dropped.
+pub(super) struct Tx {
+    dialect: Dialect,
+    inner: DatabaseTransaction,
+    sent: Arc<AtomicU64>,
+}
+
+impl SqlStore {
+    /// Runs `work` in one transaction, which `work` ends. While it is contended (a deadlock, a lock that was waited for in vain) it is undone, and after a
+    /// short pause run again from the start: `work` may be called several times, and keeps nothing from a call that failed.
+    pub(super) async fn transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<Ended<T>, StoreError>>,
+    {
+        let work = &work;
+        let whole = move || async move { work(self.begin().await?).await };
+        self.while_contended(whole).await.map(|Ended(value)| value)
+    }
+
+    /// One statement that writes, in a transaction of its own. Returns the rows affected: on MySQL an update counts those it found, changed or not.
+    pub(super) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
+        let statement = &self.dialect.statement(sql, values);
+        let attempt = move || async move {
+            self.sent.fetch_add(1, Ordering::Relaxed);
+            self.writer.execute_raw(statement.clone()).await.map_err(store_error)
+        };
+        Ok(self.while_contended(attempt).await?.rows_affected())
+    }
+
+    /// Ends what takes longer than the store's limit.
+    pub(super) async fn in_time<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        match timeout(self.limits.operation, work).await {
+            Ok(done) => done,
+            Err(elapsed) => Err(StoreError::Unavailable(Box::new(elapsed))),
+        }
+    }
+
+    async fn while_contended<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let started = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        for _ in 1..ATTEMPTS {
+            match self.in_time(attempt()).await {
+                Err(StoreError::Contended(_)) if started.elapsed() < self.limits.operation => sleep(pause).await,
+                done => return done,
+            }
+            pause *= 2;
+        }
+        self.in_time(attempt()).await
+    }
+
+    /// On SQLite the writer's lock is taken at once: a transaction that reads first and writes later would fail where another process wrote in between.
+    pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
+        let immediate = Some(SqliteTransactionMode::Immediate);
+        let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
+        let inner = self.writer.begin_with_options(options).await.map_err(store_error)?;
+        Ok(Tx { dialect: self.dialect, inner, sent: Arc::clone(&self.sent) })
+    }
+}
+
+impl Tx {
+    /// Runs a statement; returns the rows affected, as [`SqlStore::write`] does.
+    pub(super) async fn execute(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
+        self.run(self.dialect.statement(sql, values)).await.map_err(store_error)
+    }
+
+    /// Runs an insert; `false` if a unique value of the row is there already, in which case nothing was inserted and the transaction goes on.
+    pub(super) async fn insert(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<bool, StoreError> {
+        match self.run(self.dialect.statement(sql, values)).await {
+            Ok(_) => Ok(true),
+            Err(error) if is_unique_violation(&error) => Ok(false),
+            Err(error) => Err(store_error(error)),
+        }
+    }
+
+    /// Rows of a statement.
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let rows = self.inner.query_all_raw(self.dialect.statement(sql, values)).await.map_err(store_error)?;
+        Ok(rows.into_iter().map(Row).collect())
+    }
+
+    /// The first row of a statement that gives one or none.
+    pub(super) async fn query_one(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Option<Row>, StoreError> {
+        Ok(self.query(sql, values).await?.into_iter().next())
+    }
+
+    /// The engine's words.
+    pub(super) const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// For migrations, which speak to sea-orm.
+    pub(super) const fn inner(&self) -> &DatabaseTransaction {
+        &self.inner
+    }
+
+    /// Makes all of it so, then gives `value`.
+    pub(super) async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
+        self.inner.commit().await.map_err(store_error)?;
+        Ok(Ended(value))
+    }
+
+    /// Undoes all of it, then gives `value`.
+    pub(super) async fn roll_back<T>(self, value: T) -> Result<Ended<T>, StoreError> {
+        self.inner.rollback().await.map_err(store_error)?;
+        Ok(Ended(value))
+    }
+
+    async fn run(&self, statement: Statement) -> Result<u64, DbErr> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        Ok(self.inner.execute_raw(statement).await?.rows_affected())
+    }
+}

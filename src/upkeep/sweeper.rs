@@ -1,0 +1,109 @@
+//! The sweeper: nudges again whatever has been waiting too long, so that losing every message only delays; and takes readers
+//! who have not been seen for long out of deliveries.
+
+use std::sync::Arc;
+
+use crate::{
+    clock::SharedClock,
+    domain::{backoff, delivery::DeliveryPolicy},
+    draw::Draw,
+    store::{
+        Deliveries, Inboxes, Queue, Relations, StoreError,
+        queue::{Message, Topic},
+    },
+    telemetry::metrics::{DELIVERIES_FAILING, DELIVERIES_UNFINISHED, OLDEST_DELIVERY_SECONDS, QUEUE_DEPTH, SWEPT},
+};
+
+/// Records nudged, and readers turned off, in one sweep.
+const AT_ONCE: u64 = 200;
+/// A record that was nudged is looked at again after about this many doublings of the first wait (16 s).
+const LOOK_AGAIN_AFTER: u32 = 6;
+
+/// What one sweep found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Deliveries nudged.
+    pub deliveries: usize,
+    /// Pairs nudged.
+    pub relations: usize,
+    /// Readers turned off.
+    pub readers_off: u64,
+}
+
+impl Swept {
+    /// Whether there was nothing to do.
+    pub const fn is_nothing(&self) -> bool {
+        self.deliveries == 0 && self.relations == 0 && self.readers_off == 0
+    }
+}
+
+/// Sweeps.
+pub struct Sweeper {
+    deliveries: Arc<dyn Deliveries>,
+    relations: Arc<dyn Relations>,
+    inboxes: Arc<dyn Inboxes>,
+    queue: Arc<dyn Queue>,
+    policy: DeliveryPolicy,
+    failing_after: u32,
+    clock: SharedClock,
+    draw: Draw,
+}
+
+/// The stores that a sweeper looks at.
+pub struct SweptStores {
+    /// Unfinished deliveries.
+    pub deliveries: Arc<dyn Deliveries>,
+    /// Pending relations.
+    pub relations: Arc<dyn Relations>,
+    /// Readers.
+    pub inboxes: Arc<dyn Inboxes>,
+    /// Where nudges go.
+    pub queue: Arc<dyn Queue>,
+}
+
+impl Sweeper {
+    /// `failing_after`: failures from which on a delivery is shown as failing.
+    #[must_use]
+    pub fn new(
+        stores: SweptStores,
+        policy: DeliveryPolicy,
+        failing_after: u32,
+        clock: SharedClock,
+        draw: Draw,
+    ) -> Self {
+        let SweptStores { deliveries, relations, inboxes, queue } = stores;
+        Self { deliveries, relations, inboxes, queue, policy, failing_after, clock, draw }
+    }
+
+    /// One sweep.
+    pub async fn run_once(&self) -> Result<Swept, StoreError> {
+        let now = self.clock.now_ms();
+        let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.draw.u32());
+        let deliveries = self.deliveries.due(now, next_look, AT_ONCE).await?;
+        let relations = self.relations.due(now, next_look, AT_ONCE).await?;
+        let messages: Vec<Message> = deliveries
+            .iter()
+            .map(|it| Message::ContentPublished { entry: it.entry })
+            .chain(relations.iter().map(|it| Message::RelationChanged { pair: it.pair }))
+            .collect();
+        metrics::counter!(SWEPT, "kind" => "delivery").increment(deliveries.len() as u64);
+        metrics::counter!(SWEPT, "kind" => "relation").increment(relations.len() as u64);
+        self.queue.send(&messages).await?;
+        let readers_off = self.inboxes.turn_off_unseen(self.policy.dormant_before(now), AT_ONCE).await?;
+        self.measure(now).await?;
+        Ok(Swept { deliveries: deliveries.len(), relations: relations.len(), readers_off })
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "gauges are floats; 2^52 deliveries are not to be expected")]
+    async fn measure(&self, now: i64) -> Result<(), StoreError> {
+        let backlog = self.deliveries.backlog(self.failing_after).await?;
+        metrics::gauge!(DELIVERIES_UNFINISHED).set(backlog.unfinished as f64);
+        metrics::gauge!(DELIVERIES_FAILING).set(backlog.failing as f64);
+        let age_ms = backlog.oldest.map_or(0, |oldest| (now - oldest).max(0));
+        metrics::gauge!(OLDEST_DELIVERY_SECONDS).set(age_ms as f64 / 1000.0);
+        for topic in Topic::ALL {
+            metrics::gauge!(QUEUE_DEPTH, "topic" => topic.name()).set(self.queue.depth(topic).await? as f64);
+        }
+        Ok(())
+    }
+}

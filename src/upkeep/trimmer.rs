@@ -1,0 +1,40 @@
+//! The cleaner of inboxes: walks all of them, over and over, and trims those that have grown.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use crate::{
+    store::{Inboxes, StoreError},
+    telemetry::metrics::ROWS_TRIMMED,
+};
+
+/// Inboxes looked at in one step of the walk.
+const LOOK_AT: u64 = 200;
+
+/// Trims inboxes.
+pub struct Trimmer {
+    inboxes: Arc<dyn Inboxes>,
+    keep: u32,
+    after: Mutex<i64>,
+}
+
+impl Trimmer {
+    /// `keep`: rows that an inbox keeps. A tenth more is tolerated, so that not every delivery makes work.
+    pub fn new(inboxes: Arc<dyn Inboxes>, keep: u32) -> Self {
+        Self { inboxes, keep, after: Mutex::new(0) }
+    }
+
+    /// One step of the walk; returns how many inboxes were trimmed and whether the walk has come round.
+    pub async fn run_once(&self) -> Result<(usize, bool), StoreError> {
+        let mut after = self.after.lock().await;
+        let tolerated = self.keep.saturating_add(self.keep / 10);
+        let (overfull, last) = self.inboxes.overfull(*after, tolerated, LOOK_AT).await?;
+        for reader in &overfull {
+            let trimmed = self.inboxes.trim(*reader, self.keep).await?;
+            metrics::counter!(ROWS_TRIMMED).increment(trimmed.rows);
+        }
+        *after = last.unwrap_or(0);
+        Ok((overfull.len(), last.is_none()))
+    }
+}
