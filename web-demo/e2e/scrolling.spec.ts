@@ -67,6 +67,36 @@ test("a reader far down who follows someone on another device is offered the cha
   await expect(page.getByTestId("post-text").first()).toHaveText("From the other shore");
 });
 
+test("a page that comes in after the timeline was read anew leaves no gap", async ({ page }) => {
+  // Tall enough that the second page is asked for without scrolling: a reader at the top has the timeline read anew at once.
+  await page.setViewportSize({ width: 1280, height: 1400 });
+  const reader = await register("reader", "Rita Reader");
+  const writer = await register("writer", "Walt Writer");
+  const other = await register("other", "Olga Other");
+  await follow(reader, writer);
+  const before = numbered("Before", 30);
+  const meanwhile = numbered("Meanwhile", 25);
+  await publishMany(writer, before);
+
+  let release = () => { /* set below */ };
+  const released = new Promise<void>((resolve) => { release = resolve; });
+  await page.route("**/graphql", async (route) => {
+    if (/"after":"/.test(route.request().postData() ?? "")) await released;
+    await route.continue();
+  });
+  const secondPage = page.waitForRequest((request) => /"after":"/.test(request.postData() ?? ""));
+  await openAs(page, reader);
+  await waitUntilLive(page);
+  await secondPage;
+  await publishMany(writer, meanwhile);
+  const readAnew = page.waitForResponse(async (response) => (await response.text()).includes("Meanwhile 25"));
+  await follow(reader, other);
+  await readAnew;
+  release();
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post-text")).toHaveText([...before, ...meanwhile].toReversed());
+});
+
 // 1012 (service restart) is retried by the transport itself; 1011 (internal error) ends the subscription, and the page begins a new one.
 for (const code of [1012, 1011]) {
   test(`after a connection lost with ${code} the reader gets what was published, and loses what was deleted, meanwhile`, async ({ page }) => {
