@@ -1,5 +1,5 @@
 // Endless scrolling, and what newFeed does to a reader who is far down.
-import { expect, test } from "@playwright/test";
+import { expect, type Request, test } from "@playwright/test";
 import { deleteContent, follow, numbered, publish, publishMany, register } from "./api";
 import { openAs, postWith, scrollTo, waitUntilLive } from "./page";
 
@@ -80,19 +80,24 @@ test("a page that comes in after the timeline was read anew leaves no gap", asyn
 
   let release = () => { /* set below */ };
   const released = new Promise<void>((resolve) => { release = resolve; });
-  await page.route("**/graphql", async (route) => {
-    if (/"after":"/.test(route.request().postData() ?? "")) await released;
+  const readsOn = (request: Request) => /"after":"/.test(request.postData() ?? "");
+  let held: Request | undefined;
+  await page.route("**/graphql", async (route, request) => {
+    if (readsOn(request)) held ??= request;
+    if (request === held) await released;
     await route.continue();
   });
-  const secondPage = page.waitForRequest((request) => /"after":"/.test(request.postData() ?? ""));
+  const secondPage = page.waitForRequest(readsOn);
   await openAs(page, reader);
   await waitUntilLive(page);
   await secondPage;
   await publishMany(writer, meanwhile);
-  const readAnew = page.waitForResponse(async (response) => (await response.text()).includes("Meanwhile 25"));
   await follow(reader, other);
-  await readAnew;
+  await expect(postWith(page, "Before 30")).toBeVisible();
+  await expect(postWith(page, "Meanwhile 1")).toBeVisible();
+  const late = page.waitForResponse((response) => response.request() === held);
   release();
+  await (await late).finished();
   await scrollTo(page, page.getByTestId("feed-end"));
   await expect(page.getByTestId("post-text")).toHaveText([...before, ...meanwhile].toReversed());
 });
