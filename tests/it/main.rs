@@ -4,3 +4,4 @@
 
 mod conformance;
 mod servers;
+mod store_sql;
