@@ -12,9 +12,9 @@ servers=$root/data/servers
 end_server() {
     local pid
     pid=$(cat "$servers/$1.pid" 2>/dev/null) || return 0
-    if grep -qsF "$servers" "/proc/$pid/cmdline"; then
-        end_by_pid "$pid"
-    fi
+    case $(readlink "/proc/$pid/cwd") in # both work in their own folder; a stranger with the same id does not
+    "$servers"/*) end_by_pid "$pid" ;;
+    esac
     rm -f "$servers/$1.pid"
 }
 end_servers() {

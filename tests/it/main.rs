@@ -2,6 +2,12 @@
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 
+mod api_client;
 mod conformance;
+mod delivery;
+mod fixture;
+mod harness;
+mod redis_outage;
 mod servers;
 mod store_sql;
+mod worked_example;

@@ -4,9 +4,14 @@
 #![expect(clippy::expect_used, reason = "a fixture that cannot be made fails its test")]
 
 mod accounts;
+mod announcements;
 mod contents;
 mod follows;
+mod outbox_cache;
+mod outbox_model;
 mod outboxes;
+mod places;
+mod queue;
 
 use std::time::Duration;
 

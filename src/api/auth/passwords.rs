@@ -1,0 +1,196 @@
+//! Passwords: argon2id, kept as PHC strings, off the threads that serve requests and never many at a time.
+//!
+//! Apart, because each hash takes megabytes and a core for tens of milliseconds. It refuses to know users.
+
+use std::sync::Arc;
+
+use argon2::{
+    Algorithm, Argon2, Params, Version,
+    password_hash::{Error as HashError, PasswordHasher as _, PasswordVerifier as _, phc},
+};
+use tokio::{sync::Semaphore, task::spawn_blocking};
+
+use crate::{draw::Draw, store::accounts::PasswordHash};
+
+const SALT_BYTES: usize = 16;
+
+/// The cost of a hash, and how many may be paid at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PasswordSettings {
+    /// KiB of one hash. 19456 by default, OWASP's minimum with two passes.
+    pub memory_kib: u32,
+    /// Passes over that memory. 2.
+    pub iterations: u32,
+    /// Lanes. 1.
+    pub parallelism: u32,
+    /// Hashed or checked at the same time at most. 2.
+    pub slots: usize,
+    /// Waiting for a slot at most; those beyond are refused at once. 128.
+    pub waiting: usize,
+}
+
+impl Default for PasswordSettings {
+    fn default() -> Self {
+        Self { memory_kib: 19_456, iterations: 2, parallelism: 1, slots: 2, waiting: 128 }
+    }
+}
+
+/// Why a password was neither hashed nor checked.
+#[derive(Debug, thiserror::Error)]
+pub enum PasswordError {
+    /// The settings are no argon2 parameters.
+    #[error("argon2 does not take these parameters: {0}")]
+    Parameters(argon2::Error),
+    /// Too many wait already.
+    #[error("too many people are signing in at this moment; try again in a few seconds")]
+    Busy,
+    /// A stored hash that cannot be read, or a defect of the library.
+    #[error("the password could not be hashed or checked: {0}")]
+    Hash(HashError),
+    /// The task was cut off: the process is ending.
+    #[error("hashing was cut off")]
+    CutOff,
+}
+
+/// Hashes passwords and checks them.
+pub struct Passwords {
+    argon2: Argon2<'static>,
+    slots: Arc<Semaphore>,
+    admitted: Arc<Semaphore>,
+    draw: Draw,
+    decoy: PasswordHash,
+}
+
+impl Passwords {
+    /// Checks the parameters and makes the decoy: takes as long as one hash.
+    pub fn try_new(settings: PasswordSettings, draw: Draw) -> Result<Self, PasswordError> {
+        let params = Params::new(settings.memory_kib, settings.iterations, settings.parallelism, None)
+            .map_err(PasswordError::Parameters)?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let mut nobody = [0; SALT_BYTES];
+        draw.fill(&mut nobody);
+        let decoy = hash(&argon2, &nobody, salt(&draw))?;
+        let slots = settings.slots.max(1);
+        Ok(Self {
+            argon2,
+            slots: Arc::new(Semaphore::new(slots)),
+            admitted: Arc::new(Semaphore::new(slots + settings.waiting)),
+            draw,
+            decoy,
+        })
+    }
+
+    /// The hash of `password` under a fresh salt.
+    pub async fn hash(&self, password: String) -> Result<PasswordHash, PasswordError> {
+        let (argon2, salt) = (self.argon2.clone(), salt(&self.draw));
+        self.in_turn(move || hash(&argon2, password.as_bytes(), salt)).await
+    }
+
+    /// Whether `password` is the one behind `stored`. Takes as long without a `stored` one, and is `false` then.
+    pub async fn verify(&self, password: String, stored: Option<PasswordHash>) -> Result<bool, PasswordError> {
+        let (argon2, exists) = (self.argon2.clone(), stored.is_some());
+        let stored = stored.unwrap_or_else(|| self.decoy.clone());
+        let fits = self.in_turn(move || fits(&argon2, password.as_bytes(), &stored)).await?;
+        Ok(fits && exists)
+    }
+
+    /// Runs `work` when a slot is free; a caller who goes away gives the slot back only when the work is done.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
+    ) -> Result<T, PasswordError> {
+        let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|_| PasswordError::Busy)?;
+        let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| PasswordError::CutOff)?;
+        let task = spawn_blocking(move || {
+            let _held = (admitted, slot);
+            work()
+        });
+        task.await.map_err(|_| PasswordError::CutOff)?
+    }
+}
+
+fn salt(draw: &Draw) -> [u8; SALT_BYTES] {
+    let mut salt = [0; SALT_BYTES];
+    draw.fill(&mut salt);
+    salt
+}
+
+fn hash(argon2: &Argon2<'_>, password: &[u8], salt: [u8; SALT_BYTES]) -> Result<PasswordHash, PasswordError> {
+    let hash: phc::PasswordHash = argon2.hash_password_with_salt(password, &salt).map_err(PasswordError::Hash)?;
+    Ok(PasswordHash(hash.to_string()))
+}
+
+/// The stored string's own parameters decide: older ones stay good after a change of settings.
+fn fits(argon2: &Argon2<'_>, password: &[u8], stored: &PasswordHash) -> Result<bool, PasswordError> {
+    let stored = phc::PasswordHash::new(&stored.0).map_err(|_| PasswordError::Hash(HashError::EncodingInvalid))?;
+    match argon2.verify_password(password, &stored) {
+        Ok(()) => Ok(true),
+        Err(HashError::PasswordInvalid) => Ok(false),
+        Err(error) => Err(PasswordError::Hash(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    fn passwords(slots: usize, waiting: usize) -> Passwords {
+        let settings = PasswordSettings { memory_kib: 64, iterations: 1, parallelism: 1, slots, waiting };
+        Passwords::try_new(settings, Draw::from_seed(1)).unwrap()
+    }
+
+    #[tokio::test]
+    async fn only_the_right_password_fits() {
+        let passwords = passwords(2, 2);
+        let stored = passwords.hash("correct horse".to_owned()).await.unwrap();
+        assert!(stored.0.starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", stored.0);
+        assert!(passwords.verify("correct horse".to_owned(), Some(stored.clone())).await.unwrap());
+        assert!(!passwords.verify("correct horsf".to_owned(), Some(stored)).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn the_same_password_has_another_hash_each_time() {
+        let passwords = passwords(2, 2);
+        let [one, two] = [passwords.hash("a".to_owned()).await.unwrap(), passwords.hash("a".to_owned()).await.unwrap()];
+        assert_ne!(one.0, two.0);
+    }
+
+    #[tokio::test]
+    async fn without_a_stored_hash_the_decoy_is_worked_through_and_nothing_fits() {
+        let passwords = passwords(2, 2);
+        assert!(!passwords.verify("anything".to_owned(), None).await.unwrap());
+        let decoy = phc::PasswordHash::new(&passwords.decoy.0).unwrap();
+        assert_eq!(decoy.params.to_string(), "m=64,t=1,p=1", "the decoy costs what real hashes cost");
+    }
+
+    #[tokio::test]
+    async fn older_parameters_stay_good() {
+        let old = passwords(2, 2).hash("a".to_owned()).await.unwrap();
+        let settings = PasswordSettings { memory_kib: 128, iterations: 2, ..PasswordSettings::default() };
+        let new = Passwords::try_new(settings, Draw::from_seed(2)).unwrap();
+        assert!(new.verify("a".to_owned(), Some(old)).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn whoever_finds_the_queue_full_is_refused_at_once() {
+        let passwords = passwords(1, 1);
+        let hash = || passwords.hash("a".to_owned());
+        let (one, two, three) = futures_util::join!(hash(), hash(), hash());
+        assert!(one.is_ok() && two.is_ok());
+        assert!(matches!(three, Err(PasswordError::Busy)));
+        assert!(hash().await.is_ok(), "the slots are free again");
+    }
+
+    #[tokio::test]
+    async fn an_unreadable_stored_hash_is_an_error_and_no_mismatch() {
+        let result = passwords(1, 1).verify("a".to_owned(), Some(PasswordHash("plain".to_owned()))).await;
+        assert!(matches!(result, Err(PasswordError::Hash(_))));
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused_when_the_service_is_made() {
+        let settings = PasswordSettings { memory_kib: 1, ..PasswordSettings::default() };
+        assert!(matches!(Passwords::try_new(settings, Draw::from_seed(1)), Err(PasswordError::Parameters(_))));
+    }
+}

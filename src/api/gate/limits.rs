@@ -1,0 +1,41 @@
+//! The gate's bounds: how large a document may be before anybody looks at what it means.
+//!
+//! Apart from the walks that use them, so that configuration fills one struct. It refuses to know where values come from.
+
+/// What one GraphQL document may be at most. Every bound is inclusive: a document of exactly this size passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GateLimits {
+    /// Length of the query text in bytes of UTF-8. 64 KiB.
+    pub query_bytes: usize,
+    /// Brackets, braces and parentheses open at once, in selections and values together. 64.
+    pub nesting: usize,
+    /// Lexical tokens. 4,000.
+    pub tokens: usize,
+    /// Fields after every fragment has been expanded, over all operations of the document; spreads, directives
+    /// and argument values count as fields. 2,000.
+    pub expanded_fields: u64,
+    /// Aliases after every fragment has been expanded. 50.
+    pub aliases: u64,
+    /// Fields within fields, fragments expanded. 15: exactly what the introspection query of graphql-js needs.
+    pub depth: usize,
+    /// Selection sets within selection sets, those of fragments included. 32, which is also where the executor stops.
+    pub selection_levels: usize,
+    /// Lists within lists of the schema's description: `fields`, `inputFields`, `interfaces`, `possibleTypes` inside
+    /// `__schema` or `__type`. 2, as in graphql-js: each level multiplies the answer by the schema's size.
+    pub introspection_lists: usize,
+}
+
+impl Default for GateLimits {
+    fn default() -> Self {
+        Self {
+            query_bytes: 64 * 1024,
+            nesting: 64,
+            tokens: 4000,
+            expanded_fields: 2000,
+            aliases: 50,
+            depth: 15,
+            selection_levels: 32,
+            introspection_lists: 2,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Why a document does not pass the gate, in words for the client's developer.
+//!
+//! Apart, because HTTP and WebSocket answer the same refusal in different envelopes. It refuses to know either.
+
+use async_graphql::{ErrorExtensionValues, Pos, ServerError, parser};
+
+/// The value of `extensions.code` of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalCode {
+    /// The text is not a GraphQL document.
+    ParseFailed,
+    /// The document breaks a rule of the language.
+    ValidationFailed,
+    /// The document is larger or deeper than this server executes.
+    TooComplex,
+    /// The operation that the request names is not in the document.
+    OperationResolution,
+    /// A variable is missing or is not of its declared type.
+    BadUserInput,
+}
+
+impl RefusalCode {
+    /// The code as clients read it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ParseFailed => "GRAPHQL_PARSE_FAILED",
+            Self::ValidationFailed => "GRAPHQL_VALIDATION_FAILED",
+            Self::TooComplex => "QUERY_TOO_COMPLEX",
+            Self::OperationResolution => "OPERATION_RESOLUTION_FAILURE",
+            Self::BadUserInput => "BAD_USER_INPUT",
+        }
+    }
+}
+
+/// A document, or a request for one of its operations, that is not executed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// More bytes than `GateLimits::query_bytes`.
+    #[error(
+        "The query is {found} bytes long; the limit is {limit}. Send a shorter query, with its values in variables."
+    )]
+    TooLong {
+        /// Length of the query in bytes.
+        found: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// More tokens than `GateLimits::tokens`; counting stops at the first one too many.
+    #[error("The query has more than {limit} tokens. Send a shorter query, with its values in variables.")]
+    TooManyTokens {
+        /// The bound.
+        limit: usize,
+        /// Where the first token too many stands.
+        at: Pos,
+    },
+    /// More brackets open than `GateLimits::nesting`.
+    #[error(
+        "The query nests {found} brackets, braces or parentheses; the limit is {limit}. Send nested values in variables."
+    )]
+    NestedTooDeeply {
+        /// The nesting at which the scan stopped.
+        found: usize,
+        /// The bound.
+        limit: usize,
+        /// Where the first bracket too many stands.
+        at: Pos,
+    },
+    /// A string that does not end.
+    #[error("Syntax error: a string begins at line {}, column {} and does not end.", .at.line, .at.column)]
+    UnterminatedString {
+        /// Where the string begins.
+        at: Pos,
+    },
+    /// The parser does not understand the document.
+    #[error("{message}")]
+    Syntax {
+        /// What was expected, and where.
+        message: String,
+        /// The places concerned, the most important first.
+        at: Vec<Pos>,
+    },
+    /// More fields than `GateLimits::expanded_fields`.
+    #[error(
+        "The document selects {found} fields once its fragments are expanded (spreads, directives and argument values count too); the limit is {limit}. Split it into smaller queries."
+    )]
+    TooManyFields {
+        /// Fields after expansion, saturating.
+        found: u64,
+        /// The bound.
+        limit: u64,
+    },
+    /// More aliases than `GateLimits::aliases`.
+    #[error(
+        "The document has {found} aliases once its fragments are expanded; the limit is {limit}. Split it into smaller queries."
+    )]
+    TooManyAliases {
+        /// Aliases after expansion, saturating.
+        found: u64,
+        /// The bound.
+        limit: u64,
+    },
+    /// Fields nested deeper than `GateLimits::depth`.
+    #[error(
+        "The document nests fields {found} deep; the limit is {limit}. Ask for the inner objects in a query of their own."
+    )]
+    TooDeep {
+        /// Depth of the deepest field.
+        found: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// Selection sets nested deeper than `GateLimits::selection_levels`.
+    #[error(
+        "The document nests more than {limit} selection sets, fragments included. Use fewer fragments within fragments."
+    )]
+    TooManyLevels {
+        /// The bound.
+        limit: usize,
+    },
+    /// More lists within lists than `GateLimits::introspection_lists`.
+    #[error(
+        "The document nests {found} lists of the schema's description in each other; the limit is {limit}. Ask for types by name with __type."
+    )]
+    IntrospectionTooDeep {
+        /// Lists within lists.
+        found: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// A fragment that contains itself.
+    #[error("Fragment \"{name}\" contains itself. Remove the cycle.")]
+    FragmentCycle {
+        /// The fragment's name.
+        name: String,
+        /// The spread that closes the cycle.
+        at: Pos,
+    },
+    /// A subscription that selects more than one field.
+    #[error("A subscription selects exactly one root field; this one selects {found}. Send one subscription for each.")]
+    SubscriptionRoots {
+        /// Root fields of the operation.
+        found: usize,
+        /// Where the operation begins.
+        at: Pos,
+    },
+    /// A subscription whose root field is inside a fragment.
+    #[error("A subscription's root field must stand in the operation itself, not in a fragment. Move it there.")]
+    SubscriptionFragment {
+        /// Where the fragment is used.
+        at: Pos,
+    },
+    /// `operationName` names nothing in the document.
+    #[error("The document has no operation named \"{name}\". Send one of its operations' names as operationName.")]
+    UnknownOperation {
+        /// The name asked for.
+        name: String,
+    },
+    /// Several operations and no `operationName`.
+    #[error("The document has {found} operations. Send the name of the one to execute as operationName.")]
+    OperationNameNeeded {
+        /// Operations in the document.
+        found: usize,
+    },
+    /// A required variable is absent.
+    #[error("Variable \"${name}\" of required type \"{expected}\" was not provided. Add it to variables.")]
+    VariableMissing {
+        /// The variable's name.
+        name: String,
+        /// Its declared type.
+        expected: String,
+        /// Where it is declared.
+        at: Pos,
+    },
+    /// A variable is not of its declared type.
+    #[error("Variable \"${name}\" got an invalid value at \"{path}\": expected type \"{expected}\", found {found}.")]
+    VariableInvalid {
+        /// The variable's name.
+        name: String,
+        /// The variable and the list indexes below it.
+        path: String,
+        /// The type expected there.
+        expected: String,
+        /// What kind of value stands there.
+        found: &'static str,
+        /// Where the variable is declared.
+        at: Pos,
+    },
+}
+
+impl Refusal {
+    /// The `extensions.code` that belongs to it.
+    pub fn code(&self) -> RefusalCode {
+        match self {
+            Self::UnterminatedString { .. } | Self::Syntax { .. } => RefusalCode::ParseFailed,
+            Self::FragmentCycle { .. } | Self::SubscriptionRoots { .. } | Self::SubscriptionFragment { .. } => {
+                RefusalCode::ValidationFailed
+            }
+            Self::TooLong { .. }
+            | Self::TooManyTokens { .. }
+            | Self::NestedTooDeeply { .. }
+            | Self::TooManyFields { .. }
+            | Self::TooManyAliases { .. }
+            | Self::TooDeep { .. }
+            | Self::TooManyLevels { .. }
+            | Self::IntrospectionTooDeep { .. } => RefusalCode::TooComplex,
+            Self::UnknownOperation { .. } | Self::OperationNameNeeded { .. } => RefusalCode::OperationResolution,
+            Self::VariableMissing { .. } | Self::VariableInvalid { .. } => RefusalCode::BadUserInput,
+        }
+    }
+
+    /// The places in the query that it speaks of; empty when it speaks of the whole.
+    pub fn locations(&self) -> Vec<Pos> {
+        match self {
+            Self::TooManyTokens { at, .. }
+            | Self::NestedTooDeeply { at, .. }
+            | Self::UnterminatedString { at }
+            | Self::FragmentCycle { at, .. }
+            | Self::SubscriptionRoots { at, .. }
+            | Self::SubscriptionFragment { at }
+            | Self::VariableMissing { at, .. }
+            | Self::VariableInvalid { at, .. } => vec![*at],
+            Self::Syntax { at, .. } => at.clone(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl From<parser::Error> for Refusal {
+    /// Keeps what the parser expected and drops the excerpt of the query: it may be a single line of 64 KiB.
+    fn from(error: parser::Error) -> Self {
+        let at: Vec<Pos> = error.positions().collect();
+        let text = error.to_string();
+        let expectation = text.lines().last().unwrap_or_default().trim_start_matches([' ', '=']).to_owned();
+        let message = match (at.first(), expectation.is_empty()) {
+            (_, true) => "Syntax error: this is not a GraphQL document.".to_owned(),
+            (Some(pos), false) => format!("Syntax error at line {}, column {}: {expectation}.", pos.line, pos.column),
+            (None, false) => format!("Syntax error: {expectation}."),
+        };
+        Self::Syntax { message, at }
+    }
+}
+
+impl From<Refusal> for ServerError {
+    fn from(refusal: Refusal) -> Self {
+        let mut error = Self::new(refusal.to_string(), None);
+        error.locations = refusal.locations();
+        let mut extensions = ErrorExtensionValues::default();
+        extensions.set("code", refusal.code().as_str());
+        error.extensions = Some(extensions);
+        error
+    }
+}

@@ -1,0 +1,218 @@
+//! The one mapping from failures to what clients read: a code, and words that give away nothing of the inside.
+//!
+//! Apart, because every resolver fails through it and none may write an error of its own. Expected outcomes of mutations
+//! are no failures: they are `userErrors`.
+
+use async_graphql::{Error, ErrorExtensionValues};
+
+use super::ids::InvalidId;
+use crate::{
+    api::auth::{AccountError, PasswordError, TokenError},
+    domain::{limits::MAX_NODES, page::InvalidPage},
+    publish::PublishError,
+    store::StoreError,
+};
+
+/// The values of `extensions.code` that resolvers give; the transport has more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// An argument is at fault.
+    BadUserInput,
+    /// A viewer is needed.
+    Unauthenticated,
+    /// Try again later.
+    RateLimited,
+    /// Our fault.
+    InternalServerError,
+}
+
+impl ErrorCode {
+    /// The code as clients read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BadUserInput => "BAD_USER_INPUT",
+            Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::RateLimited => "RATE_LIMITED",
+            Self::InternalServerError => "INTERNAL_SERVER_ERROR",
+        }
+    }
+}
+
+/// Everything that a resolver can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Nobody is signed in.
+    #[error("Sign in first: this needs a bearer token.")]
+    Anonymous,
+    /// The token ended after the connection began, or its user is gone.
+    #[error("The sign-in has ended. Sign in again.")]
+    SignInEnded,
+    /// An id of no use.
+    #[error(transparent)]
+    Id(#[from] InvalidId),
+    /// Connection arguments that make no page.
+    #[error(transparent)]
+    Page(#[from] InvalidPage),
+    /// More than `nodes` takes.
+    #[error("{0} ids are too many. Ask for at most {MAX_NODES} at a time.")]
+    TooManyIds(usize),
+    /// A store failed.
+    #[error("a store failed")]
+    Store(#[from] StoreError),
+    /// A publish failed.
+    #[error("publishing failed")]
+    Publish(#[from] PublishError),
+    /// A registration or a sign-in failed.
+    #[error("an account could not be worked on")]
+    Account(#[from] AccountError),
+    /// A live feed broke off.
+    #[error("the live feed broke off")]
+    FeedEnded,
+    /// The request was executed without its scope.
+    #[error("the request has no scope: the transport did not attach it")]
+    NoScope,
+    /// A loader failed; it was logged there, once for its whole batch.
+    #[error("{}", .0.message)]
+    Logged(ApiError),
+}
+
+impl Failure {
+    /// What clients are told that it is.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Anonymous | Self::SignInEnded => ErrorCode::Unauthenticated,
+            Self::Id(_) | Self::Page(_) | Self::TooManyIds(_) => ErrorCode::BadUserInput,
+            Self::Account(error) => match error {
+                AccountError::Password(PasswordError::Busy) => ErrorCode::RateLimited,
+                AccountError::Password(
+                    PasswordError::Parameters(_) | PasswordError::Hash(_) | PasswordError::CutOff,
+                )
+                | AccountError::Token(TokenError::Invalid | TokenError::Expired | TokenError::Unsignable)
+                | AccountError::Store(_)
+                | AccountError::NoFreeId => ErrorCode::InternalServerError,
+            },
+            Self::Store(
+                StoreError::Unavailable(_)
+                | StoreError::Contended(_)
+                | StoreError::Unreadable(_)
+                | StoreError::Refused(_),
+            )
+            | Self::Publish(PublishError::Store(_) | PublishError::NoFreeId)
+            | Self::FeedEnded
+            | Self::NoScope => ErrorCode::InternalServerError,
+            Self::Logged(error) => error.code,
+        }
+    }
+
+    /// Whether the same request may succeed in a moment.
+    const fn is_transient(&self) -> bool {
+        match self {
+            Self::Store(error)
+            | Self::Publish(PublishError::Store(error))
+            | Self::Account(AccountError::Store(error)) => error.is_transient(),
+            Self::Account(AccountError::Password(PasswordError::Busy)) | Self::FeedEnded => true,
+            _ => false,
+        }
+    }
+
+    /// What the client reads. Logs what it does not: the failure with its causes, under `request_id`.
+    pub fn told(self, request_id: &str) -> ApiError {
+        let code = self.code();
+        if let Self::Logged(error) = self {
+            return error;
+        }
+        if code != ErrorCode::InternalServerError {
+            let message = match &self {
+                Self::Account(error) => sentence(&error.to_string()),
+                Self::Page(error) => sentence(&error.to_string()),
+                other => other.to_string(),
+            };
+            return ApiError { code, message };
+        }
+        tracing::error!(request_id, error = &self as &dyn std::error::Error, "a request failed");
+        let remedy = if self.is_transient() { "Try again in a moment" } else { "If it stays, report the requestId" };
+        ApiError { code, message: format!("Something went wrong on our side. {remedy}.") }
+    }
+}
+
+fn sentence(words: &str) -> String {
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
+}
+
+/// An error as the client reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiError {
+    /// `extensions.code`.
+    pub code: ErrorCode,
+    /// Without anything of the inside.
+    pub message: String,
+}
+
+impl From<ApiError> for Error {
+    fn from(told: ApiError) -> Self {
+        let mut extensions = ErrorExtensionValues::default();
+        extensions.set("code", told.code.as_str());
+        Self { message: told.message, source: None, extensions: Some(extensions) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(text: &str) -> StoreError {
+        StoreError::Refused(text.into())
+    }
+
+    #[test]
+    fn internals_are_masked() {
+        for failure in [
+            Failure::Store(store("SELECT secret")),
+            Failure::Store(StoreError::Unreadable("secret".to_owned())),
+            Failure::Publish(PublishError::Store(store("secret"))),
+            Failure::Account(AccountError::Store(store("secret"))),
+            Failure::Account(AccountError::Token(TokenError::Unsignable)),
+            Failure::NoScope,
+        ] {
+            let told = failure.told("r1");
+            assert_eq!(told.code, ErrorCode::InternalServerError);
+            assert_eq!(told.message, "Something went wrong on our side. If it stays, report the requestId.");
+        }
+    }
+
+    #[test]
+    fn a_passing_failure_invites_to_try_again() {
+        let told = Failure::Store(StoreError::Unavailable("10.0.0.7 refused".into())).told("r1");
+        assert_eq!(told.message, "Something went wrong on our side. Try again in a moment.");
+    }
+
+    #[test]
+    fn faults_of_the_client_are_told_in_words() {
+        let page = Failure::Page(InvalidPage::Mixed).told("r1");
+        assert_eq!(page.code, ErrorCode::BadUserInput);
+        assert!(page.message.contains("first"), "{}", page.message);
+        let id = Failure::Id(InvalidId::NotAUser).told("r1");
+        assert_eq!(
+            (id.code, id.message.as_str()),
+            (ErrorCode::BadUserInput, "This is not the id of a user. Those begin with U_.")
+        );
+        assert_eq!(Failure::Anonymous.told("r1").code, ErrorCode::Unauthenticated);
+        let busy = Failure::Account(AccountError::Password(PasswordError::Busy)).told("r1");
+        assert_eq!(busy.code, ErrorCode::RateLimited);
+        assert!(busy.message.starts_with("Too many people"), "{}", busy.message);
+    }
+
+    #[test]
+    fn what_was_logged_is_passed_on_as_it_was_told() {
+        let told = Failure::Store(store("secret")).told("r1");
+        assert_eq!(Failure::Logged(told.clone()).told("r1"), told);
+    }
+
+    #[test]
+    fn the_code_reaches_the_extensions() {
+        let error = Error::from(Failure::Anonymous.told("r1"));
+        let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
+        assert_eq!(code, Some(&async_graphql::Value::from("UNAUTHENTICATED")));
+    }
+}

@@ -1,0 +1,130 @@
+//! Hydration: from ids to what is shown of them, in one batch for each kind of thing.
+//!
+//! One lasts as long as what it has loaded may be shown: a query, one mutation, one event of a subscription. Objects carry
+//! theirs with them.
+
+use std::{sync::Arc, time::Duration};
+
+use async_graphql::dataloader::{DataLoader, HashMapCache};
+use futures_util::join;
+
+use super::{
+    errors::Failure,
+    loaders::{CountersOf, CountsOf, FollowOf, NextTurn, Source, Tracked},
+    services::Services,
+    wants::{ContentWants, UserWants},
+};
+use crate::{
+    api::auth::Viewer,
+    domain::{Content, ContentId, Counters, Profile, UserId, profile::ProfileCounts},
+};
+
+/// The loaders of one answer and whose eyes it is for.
+pub struct Hydration {
+    loader: DataLoader<Source, HashMapCache>,
+}
+
+impl Hydration {
+    /// Has loaded nothing yet.
+    pub fn new(services: Arc<Services>, viewer: Option<Viewer>, request_id: Arc<str>) -> Self {
+        let tasks = Tracked(services.tasks.clone());
+        let source = Source { services, viewer, request_id };
+        let loader = DataLoader::with_cache(source, tasks, NextTurn, HashMapCache::default());
+        Self { loader: loader.delay(Duration::ZERO) }
+    }
+
+    /// A new one for the same eyes.
+    pub fn renewed(&self) -> Arc<Self> {
+        let Source { services, viewer, request_id } = self.loader.loader();
+        Arc::new(Self::new(Arc::clone(services), *viewer, Arc::clone(request_id)))
+    }
+
+    /// Use cases and ports.
+    pub fn services(&self) -> &Services {
+        &self.loader.loader().services
+    }
+
+    /// Of whose request this is part.
+    pub fn request_id(&self) -> &str {
+        &self.loader.loader().request_id
+    }
+
+    /// Who looks at the answer, for the fields that depend on it.
+    pub fn viewer_id(&self) -> Option<UserId> {
+        self.viewer().ok().map(|viewer| viewer.id)
+    }
+
+    /// Who asks, where nobody else may. A token is good at this moment, or it is none.
+    pub fn viewer(&self) -> Result<Viewer, Failure> {
+        let viewer = self.loader.loader().viewer.ok_or(Failure::Anonymous)?;
+        if self.services().clock.now_ms() >= viewer.good_until_ms {
+            return Err(Failure::SignInEnded);
+        }
+        Ok(viewer)
+    }
+
+    /// Loads what `wants` says of contents and their authors, all kinds at once. What cannot be loaded is left to the field
+    /// that shows it: it tries again, and fails alone.
+    pub async fn prime_contents(&self, contents: &[ContentId], authors: &[UserId], wants: ContentWants) {
+        let counters = async {
+            if wants.counters {
+                let _unread = self.loader.load_many(contents.iter().copied().map(CountersOf)).await;
+            }
+        };
+        let authors = async {
+            if let Some(wants) = wants.author {
+                self.prime_users(authors, wants).await;
+            }
+        };
+        let _unread = join!(self.loader.load_many(contents.iter().copied()), counters, authors);
+    }
+
+    /// As [`Hydration::prime_contents`], for users.
+    pub async fn prime_users(&self, users: &[UserId], wants: UserWants) {
+        let counts = async {
+            if wants.counts {
+                let _unread = self.loader.load_many(users.iter().copied().map(CountsOf)).await;
+            }
+        };
+        let following = async {
+            let others = users.iter().copied().filter(|user| self.viewer_id().is_some_and(|viewer| viewer != *user));
+            if wants.following {
+                let _unread = self.loader.load_many(others.map(FollowOf)).await;
+            }
+        };
+        let _unread = join!(self.loader.load_many(users.iter().copied()), counts, following);
+    }
+
+    /// The content, unless it does not exist or was removed.
+    pub async fn content(&self, id: ContentId) -> Result<Option<Arc<Content>>, Failure> {
+        Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The content's counters.
+    pub async fn counters(&self, id: ContentId) -> Result<Option<Counters>, Failure> {
+        Ok(self.loader.load_one(CountersOf(id)).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The user's profile.
+    pub async fn profile(&self, id: UserId) -> Result<Option<Arc<Profile>>, Failure> {
+        Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// Remembers what was read elsewhere.
+    pub async fn remember(&self, profile: &Arc<Profile>) {
+        self.loader.feed_one(profile.id, Some(Arc::clone(profile))).await;
+    }
+
+    /// The user's counts.
+    pub async fn counts(&self, id: UserId) -> Result<Option<ProfileCounts>, Failure> {
+        Ok(self.loader.load_one(CountsOf(id)).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// Whether the viewer follows the user; `None` when nobody is signed in, and for oneself.
+    pub async fn viewer_follows(&self, id: UserId) -> Result<Option<bool>, Failure> {
+        if self.viewer_id().is_none_or(|viewer| viewer == id) {
+            return Ok(None);
+        }
+        self.loader.load_one(FollowOf(id)).await.map_err(Failure::Logged)
+    }
+}

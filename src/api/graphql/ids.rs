@@ -1,0 +1,126 @@
+//! Ids as clients see them: a type prefix and the number as base64url of its 8 bytes, big endian, without padding.
+//!
+//! Apart, because every way in checks them alike. Exactly one text stands for an id.
+
+use async_graphql::ID;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+
+use crate::domain::{ContentId, UserId};
+
+const BYTES: usize = 8;
+const USER: &str = "U_";
+const CONTENT: &str = "C_";
+
+/// What an id names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeId {
+    /// `U_...`
+    User(UserId),
+    /// `C_...`
+    Content(ContentId),
+}
+
+/// The text is no id, or an id of something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidId {
+    /// No id that this service has given out.
+    #[error("Not an id of this service. Pass an `id` as it was given.")]
+    Malformed,
+    /// An id, but not a user's.
+    #[error("This is not the id of a user. Those begin with U_.")]
+    NotAUser,
+    /// An id, but not a content's.
+    #[error("This is not the id of a content. Those begin with C_.")]
+    NotAContent,
+}
+
+/// The id of a user.
+pub fn of_user(user: UserId) -> ID {
+    encode(USER, user.get())
+}
+
+/// The id of a content.
+pub fn of_content(content: ContentId) -> ID {
+    encode(CONTENT, content.get())
+}
+
+/// What `id` names, whether it exists or not.
+pub fn parse(id: &str) -> Result<NodeId, InvalidId> {
+    if let Some(text) = id.strip_prefix(USER) {
+        return UserId::try_new(decode(text)?).map(NodeId::User).map_err(|_| InvalidId::Malformed);
+    }
+    let text = id.strip_prefix(CONTENT).ok_or(InvalidId::Malformed)?;
+    ContentId::try_new(decode(text)?).map(NodeId::Content).map_err(|_| InvalidId::Malformed)
+}
+
+/// The user that `id` names.
+pub fn parse_user(id: &str) -> Result<UserId, InvalidId> {
+    match parse(id)? {
+        NodeId::User(user) => Ok(user),
+        NodeId::Content(_) => Err(InvalidId::NotAUser),
+    }
+}
+
+/// The content that `id` names.
+pub fn parse_content(id: &str) -> Result<ContentId, InvalidId> {
+    match parse(id)? {
+        NodeId::Content(content) => Ok(content),
+        NodeId::User(_) => Err(InvalidId::NotAContent),
+    }
+}
+
+fn encode(prefix: &str, number: i64) -> ID {
+    let mut text = prefix.to_owned();
+    URL_SAFE_NO_PAD.encode_string(number.to_be_bytes(), &mut text);
+    ID(text)
+}
+
+fn decode(text: &str) -> Result<i64, InvalidId> {
+    let mut bytes = [0; BYTES];
+    match URL_SAFE_NO_PAD.decode_slice(text, &mut bytes) {
+        Ok(BYTES) => Ok(i64::from_be_bytes(bytes)),
+        _ => Err(InvalidId::Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn an_id_names_what_it_was_made_of(number in 1..=i64::MAX) {
+            if let (Ok(user), Ok(content)) = (UserId::try_new(number), ContentId::try_new(number)) {
+                prop_assert_eq!(parse(&of_user(user)), Ok(NodeId::User(user)));
+                prop_assert_eq!(parse_content(&of_content(content)), Ok(content));
+                prop_assert_eq!(parse_user(&of_content(content)), Err(InvalidId::NotAUser));
+                prop_assert_eq!(parse_content(&of_user(user)), Err(InvalidId::NotAContent));
+            }
+        }
+
+        #[test]
+        fn any_other_text_is_refused_without_a_panic(text in "([UC]_)?[A-Za-z0-9_=-]{0,14}") {
+            match parse(&text) {
+                Ok(NodeId::User(user)) => prop_assert_eq!(of_user(user).0, text),
+                Ok(NodeId::Content(content)) => prop_assert_eq!(of_content(content).0, text),
+                Err(error) => prop_assert_eq!(error, InvalidId::Malformed),
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_no_ids_are_refused() {
+        for number in [0, -1, i64::MIN] {
+            assert_eq!(parse(&encode(USER, number)), Err(InvalidId::Malformed), "{number}");
+            assert_eq!(parse(&encode(CONTENT, number)), Err(InvalidId::Malformed), "{number}");
+        }
+    }
+
+    #[test]
+    fn the_form_stays_as_clients_have_stored_it() {
+        assert_eq!(UserId::try_new(1).map(|user| of_user(user).0), Ok("U_AAAAAAAAAAE".to_owned()));
+        assert_eq!(parse("U_AAAAAAAAAAF"), Err(InvalidId::Malformed), "bits beyond the number are not ignored");
+    }
+}

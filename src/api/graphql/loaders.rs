@@ -1,0 +1,125 @@
+//! Loaders: many keys, one statement. One loader for each thing that an object shows and does not hold itself.
+//!
+//! Every key gets a value, `None` (or zero, or `false`) for what does not exist, so that nothing is asked for twice.
+
+use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
+
+use async_graphql::{dataloader::Loader, runtime::Timer};
+use futures_util::{
+    future::BoxFuture,
+    task::{FutureObj, Spawn, SpawnError},
+};
+use tokio_util::task::TaskTracker;
+
+use super::{
+    errors::{ApiError, Failure},
+    services::Services,
+};
+use crate::{
+    api::auth::Viewer,
+    domain::{Content, ContentId, Counters, Profile, UserId, profile::ProfileCounts},
+    store::StoreError,
+};
+
+/// Where loaders read.
+pub struct Source {
+    pub services: Arc<Services>,
+    pub viewer: Option<Viewer>,
+    pub request_id: Arc<str>,
+}
+
+/// Key of a content's counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CountersOf(pub ContentId);
+
+/// Key of a user's counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CountsOf(pub UserId);
+
+/// Key of whether the viewer follows a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FollowOf(pub UserId);
+
+impl Source {
+    /// A failed batch is logged here, once for all of its keys.
+    fn logged<T>(&self, result: Result<T, StoreError>) -> Result<T, ApiError> {
+        result.map_err(|error| Failure::Store(error).told(&self.request_id))
+    }
+}
+
+impl Loader<ContentId> for Source {
+    type Value = Option<Arc<Content>>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[ContentId]) -> Result<HashMap<ContentId, Self::Value>, ApiError> {
+        let found = self.logged(self.services.contents.by_ids(keys).await)?;
+        Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(Arc::new(content))))))
+    }
+}
+
+impl Loader<CountersOf> for Source {
+    type Value = Option<Counters>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[CountersOf]) -> Result<HashMap<CountersOf, Self::Value>, ApiError> {
+        let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.contents.counters(&ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, counters)| (CountersOf(id), Some(counters)))))
+    }
+}
+
+impl Loader<UserId> for Source {
+    type Value = Option<Arc<Profile>>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[UserId]) -> Result<HashMap<UserId, Self::Value>, ApiError> {
+        let found = self.logged(self.services.accounts.profiles(keys).await)?;
+        Ok(complete(keys, found.into_iter().map(|profile| (profile.id, Some(Arc::new(profile))))))
+    }
+}
+
+impl Loader<CountsOf> for Source {
+    type Value = Option<ProfileCounts>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[CountsOf]) -> Result<HashMap<CountsOf, Self::Value>, ApiError> {
+        let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.accounts.counts(&ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, counts)| (CountsOf(id), Some(counts)))))
+    }
+}
+
+impl Loader<FollowOf> for Source {
+    type Value = bool;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[FollowOf]) -> Result<HashMap<FollowOf, bool>, ApiError> {
+        let Some(viewer) = self.viewer else { return Ok(complete(keys, std::iter::empty())) };
+        let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|id| (FollowOf(id), true))))
+    }
+}
+
+fn complete<K: Copy + Eq + Hash, V: Default>(keys: &[K], found: impl Iterator<Item = (K, V)>) -> HashMap<K, V> {
+    keys.iter().map(|key| (*key, V::default())).chain(found).collect()
+}
+
+/// Runs a loader's batches as tracked tasks.
+pub struct Tracked(pub TaskTracker);
+
+impl Spawn for Tracked {
+    fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
+        self.0.spawn(future);
+        Ok(())
+    }
+}
+
+/// Lets whoever is ready go first and waits no longer: a timer's shortest wait is a millisecond.
+pub struct NextTurn;
+
+impl Timer for NextTurn {
+    fn delay(&self, _: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::task::yield_now())
+    }
+}

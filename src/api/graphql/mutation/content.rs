@@ -1,0 +1,167 @@
+//! Publishing and deleting.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use super::user_error::{UserError, UserErrorCode};
+use crate::{
+    api::graphql::{
+        errors::Failure,
+        ids,
+        objects::{self, MediaKind, TimelineEdge},
+        scalars::AnyInt,
+        scope::{Answer, answer, fresh_hydration},
+    },
+    domain::{Content, Media, content::Draft},
+    publish::{PublishOutcome, RemoveOutcome},
+};
+
+/// A link to a picture or a video that lives elsewhere.
+#[derive(InputObject)]
+struct MediaInput {
+    /// What the link shows.
+    kind: MediaKind,
+    /// Where it lives; starts with https:// or http://, at most 2048 characters.
+    url: String,
+    /// In pixels, 1 to 100000.
+    width: Option<AnyInt>,
+    /// In pixels, 1 to 100000.
+    height: Option<AnyInt>,
+    /// What it shows, in words, at most 1000 characters.
+    alt: Option<String>,
+}
+
+/// What is to be published.
+#[derive(InputObject)]
+struct PublishContentInput {
+    /// At most 5000 characters. May be empty if there are media.
+    text: String,
+    /// At most 9.
+    media: Option<Vec<MediaInput>>,
+    /// 1 to 64 characters of your choice, another for each content. Sent again with the same key, a request publishes nothing
+    /// new and answers with what was published then: so a request that was cut off can be repeated.
+    idempotency_key: Option<String>,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// What has been published; or why nothing was.
+#[derive(SimpleObject)]
+struct PublishContentPayload {
+    /// The new entry, as it stands in the viewer's own timeline. Null if refused.
+    timeline_edge: Option<TimelineEdge>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// What is to be deleted.
+#[derive(InputObject)]
+struct DeleteContentInput {
+    /// One of the viewer's own contents.
+    content_id: ID,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// What has been deleted; or why nothing was.
+#[derive(SimpleObject)]
+struct DeleteContentPayload {
+    /// The id of what is gone from every timeline. Null if refused.
+    deleted_content_id: Option<ID>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// The part of the root about contents.
+#[derive(Default)]
+pub struct ContentMutation;
+
+#[Object]
+impl ContentMutation {
+    /// Publishes a content: the next read of every follower shows it.
+    async fn publish_content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to publish.")] input: PublishContentInput,
+    ) -> Answer<PublishContentPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let PublishContentInput { text, media, idempotency_key, client_mutation_id } = input;
+            let media = media.into_iter().flatten().map(Media::from).collect();
+            let published = match Draft::try_new(&text, media, idempotency_key) {
+                Ok(draft) => published(hydration.services().publisher.publish(viewer.id, draft).await?)?,
+                Err(fault) => Err(fault.into()),
+            };
+            let (content, user_errors) = split(published);
+            let timeline_edge = content.map(|content| {
+                let entry = content.entry();
+                TimelineEdge::new(&entry, Some(objects::Content::new(Arc::new(content), hydration)))
+            });
+            Ok(Some(PublishContentPayload { timeline_edge, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+
+    /// Deletes one of the viewer's own contents: no read shows it any more.
+    async fn delete_content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to delete.")] input: DeleteContentInput,
+    ) -> Answer<DeleteContentPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let DeleteContentInput { content_id, client_mutation_id } = input;
+            let content = ids::parse_content(&content_id)?;
+            let outcome = hydration.services().publisher.remove(viewer.id, content).await?;
+            let (deleted_content_id, user_errors) = split(removed(outcome).map(|()| content_id));
+            Ok(Some(DeleteContentPayload { deleted_content_id, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+}
+
+fn published(outcome: PublishOutcome) -> Result<Result<Content, UserError>, Failure> {
+    match outcome {
+        PublishOutcome::Published(content) | PublishOutcome::Repeated(Some(content)) => Ok(Ok(content)),
+        PublishOutcome::Repeated(None) => Ok(Err(UserError::about(
+            &["idempotencyKey"],
+            UserErrorCode::Conflict,
+            "what was published with this idempotency key has been deleted: use another key to publish again",
+        ))),
+        PublishOutcome::UnknownAuthor => Err(Failure::SignInEnded),
+    }
+}
+
+fn removed(outcome: RemoveOutcome) -> Result<(), UserError> {
+    match outcome {
+        RemoveOutcome::Removed => Ok(()),
+        RemoveOutcome::Unknown => {
+            Err(UserError::about(&["contentId"], UserErrorCode::NotFound, "there is no such content, or none any more"))
+        }
+        RemoveOutcome::NotTheAuthor => {
+            Err(UserError::about(&["contentId"], UserErrorCode::NotAllowed, "only its author can delete a content"))
+        }
+    }
+}
+
+fn split<T>(result: Result<T, UserError>) -> (Option<T>, Vec<UserError>) {
+    match result {
+        Ok(value) => (Some(value), Vec::new()),
+        Err(refusal) => (None, vec![refusal]),
+    }
+}
+
+impl From<MediaInput> for Media {
+    fn from(input: MediaInput) -> Self {
+        let MediaInput { kind, url, width, height, alt } = input;
+        let (width, height) = (width.map(AnyInt::saturating), height.map(AnyInt::saturating));
+        Self { kind: kind.into(), url, width, height, alt: alt.unwrap_or_default() }
+    }
+}

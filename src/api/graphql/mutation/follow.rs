@@ -1,0 +1,161 @@
+//! Following and unfollowing. Both are idempotent.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use super::user_error::{UserError, UserErrorCode};
+use crate::{
+    api::graphql::{
+        errors::Failure,
+        hydration::Hydration,
+        ids,
+        objects::User,
+        scope::{Answer, answer, fresh_hydration},
+        wants::UserWants,
+    },
+    domain::{UserId, limits::MAX_FOLLOWS},
+    follow::{FollowOutcome, UnfollowOutcome},
+};
+
+/// Whom to follow.
+#[derive(InputObject)]
+struct FollowUserInput {
+    /// The user's id; begins with U_.
+    user_id: ID,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// Who is followed now; or why not.
+#[derive(SimpleObject)]
+struct FollowUserPayload {
+    /// The followed user, with counts as they are now. Null if refused.
+    user: Option<User>,
+    /// Who follows, with counts as they are now.
+    viewer: Option<User>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// Whom to follow no more.
+#[derive(InputObject)]
+struct UnfollowUserInput {
+    /// The user's id; begins with U_.
+    user_id: ID,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// Who is followed no more; or why not.
+#[derive(SimpleObject)]
+struct UnfollowUserPayload {
+    /// The user, with counts as they are now. Null if refused.
+    user: Option<User>,
+    /// Who followed, with counts as they are now.
+    viewer: Option<User>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// The part of the root about follows.
+#[derive(Default)]
+pub struct FollowMutation;
+
+#[Object]
+impl FollowMutation {
+    /// Follows a user: their contents, old ones too, are in the viewer's timeline from the next read on. Nothing changes if the
+    /// viewer follows them already, or is them.
+    async fn follow_user(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Whom to follow.")] input: FollowUserInput,
+    ) -> Answer<FollowUserPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let reader = hydration.viewer()?.id;
+            let author = ids::parse_user(&input.user_id)?;
+            let outcome = hydration.services().following.follow(reader, author).await?;
+            let (user, viewer, user_errors) =
+                ended(ctx, &hydration, reader, followed(outcome).map(|()| author)).await?;
+            Ok(Some(FollowUserPayload { user, viewer, user_errors, client_mutation_id: input.client_mutation_id }))
+        })
+        .await
+    }
+
+    /// Follows a user no more: none of their contents are in the viewer's timeline from the next read on. Nothing changes if
+    /// the viewer does not follow them.
+    async fn unfollow_user(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Whom to follow no more.")] input: UnfollowUserInput,
+    ) -> Answer<UnfollowUserPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let reader = hydration.viewer()?.id;
+            let author = ids::parse_user(&input.user_id)?;
+            let outcome = hydration.services().following.unfollow(reader, author).await?;
+            let (user, viewer, user_errors) =
+                ended(ctx, &hydration, reader, unfollowed(outcome).map(|()| author)).await?;
+            Ok(Some(UnfollowUserPayload { user, viewer, user_errors, client_mutation_id: input.client_mutation_id }))
+        })
+        .await
+    }
+}
+
+fn followed(outcome: FollowOutcome) -> Result<(), UserError> {
+    match outcome {
+        FollowOutcome::Following => Ok(()),
+        FollowOutcome::UnknownAuthor => Err(no_such_user()),
+        FollowOutcome::TooMany => Err(UserError::general(
+            UserErrorCode::NotAllowed,
+            &format!("one can follow {MAX_FOLLOWS} users at most: unfollow some first"),
+        )),
+    }
+}
+
+fn unfollowed(outcome: UnfollowOutcome) -> Result<(), UserError> {
+    match outcome {
+        UnfollowOutcome::NotFollowing => Ok(()),
+        UnfollowOutcome::Oneself => Err(UserError::about(
+            &["userId"],
+            UserErrorCode::NotAllowed,
+            "one's own contents stay in one's own timeline: nobody can unfollow themselves",
+        )),
+    }
+}
+
+fn no_such_user() -> UserError {
+    UserError::about(&["userId"], UserErrorCode::NotFound, "there is no such user")
+}
+
+type Ended = (Option<User>, Option<User>, Vec<UserError>);
+
+/// What both payloads have in common, read after the change.
+async fn ended(
+    ctx: &Context<'_>,
+    hydration: &Arc<Hydration>,
+    reader: UserId,
+    result: Result<UserId, UserError>,
+) -> Result<Ended, Failure> {
+    let selected = ctx.look_ahead();
+    let wants = UserWants::of(&selected.field("user")).and(UserWants::of(&selected.field("viewer")));
+    let ids: Vec<UserId> = result.iter().copied().chain([reader]).collect();
+    hydration.prime_users(&ids, wants).await;
+    let viewer = shown(hydration, reader).await?;
+    match result {
+        Ok(author) => match shown(hydration, author).await? {
+            Some(user) => Ok((Some(user), viewer, Vec::new())),
+            None => Ok((None, viewer, vec![no_such_user()])),
+        },
+        Err(refusal) => Ok((None, viewer, vec![refusal])),
+    }
+}
+
+async fn shown(hydration: &Arc<Hydration>, id: UserId) -> Result<Option<User>, Failure> {
+    Ok(hydration.profile(id).await?.map(|profile| User::new(profile, Arc::clone(hydration))))
+}

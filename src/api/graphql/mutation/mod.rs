@@ -1,0 +1,14 @@
+//! The entry points for changing things: verb first, one input, a payload with what has changed.
+//!
+//! Expected refusals are `userErrors` of the payload; faults of the client and of this server are top-level errors.
+
+mod account;
+mod content;
+mod follow;
+mod user_error;
+
+use async_graphql::MergedObject;
+
+/// A request's entry points for changing things. Several in one request run one after the other, in their order.
+#[derive(MergedObject, Default)]
+pub struct Mutation(account::AccountMutation, content::ContentMutation, follow::FollowMutation);

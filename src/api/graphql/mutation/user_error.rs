@@ -1,0 +1,86 @@
+//! Refusals that are part of a mutation's answer: told to people, not to programmers.
+
+use async_graphql::{Enum, SimpleObject};
+
+use crate::domain::{content::InvalidDraft, profile::InvalidProfile};
+
+/// Why a mutation was refused, for a program to act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+pub enum UserErrorCode {
+    /// A value is not of the form that is asked for.
+    Invalid,
+    /// A value is longer than is taken.
+    TooLong,
+    /// Somebody else has it.
+    Taken,
+    /// There is none, or none any more.
+    NotFound,
+    /// The viewer may not do this.
+    NotAllowed,
+    /// Handle and password do not belong together.
+    WrongCredentials,
+    /// It contradicts what was done before.
+    Conflict,
+}
+
+/// Why a mutation was refused.
+#[derive(Debug, Clone, PartialEq, Eq, SimpleObject)]
+pub struct UserError {
+    /// For people, in English.
+    message: String,
+    /// For programs.
+    code: UserErrorCode,
+    /// The path to the value at fault, from the mutation's arguments on: `["input", "handle"]`. Null if it is none of them.
+    field: Option<Vec<String>>,
+}
+
+impl UserError {
+    /// About no value in particular.
+    pub fn general(code: UserErrorCode, message: &str) -> Self {
+        Self { message: message.to_owned(), code, field: None }
+    }
+
+    /// About the value of `input` that `path` leads to.
+    pub fn about(path: &[&str], code: UserErrorCode, message: &str) -> Self {
+        let field = std::iter::once("input").chain(path.iter().copied()).map(str::to_owned).collect();
+        Self { message: message.to_owned(), code, field: Some(field) }
+    }
+}
+
+impl From<InvalidProfile> for UserError {
+    fn from(fault: InvalidProfile) -> Self {
+        let code = if fault == InvalidProfile::Bio { UserErrorCode::TooLong } else { UserErrorCode::Invalid };
+        Self::about(&[fault.field()], code, &fault.to_string())
+    }
+}
+
+impl From<InvalidDraft> for UserError {
+    fn from(fault: InvalidDraft) -> Self {
+        use UserErrorCode::{Invalid, TooLong};
+        let message = fault.to_string();
+        let medium = |index: usize, field, code| Self::about(&["media", &index.to_string(), field], code, &message);
+        match fault {
+            InvalidDraft::Empty => Self::about(&["text"], Invalid, &message),
+            InvalidDraft::TextTooLong(_) => Self::about(&["text"], TooLong, &message),
+            InvalidDraft::TooManyMedia(_) => Self::about(&["media"], TooLong, &message),
+            InvalidDraft::MediaUrl(index) => medium(index, "url", Invalid),
+            InvalidDraft::MediaSize(index) => medium(index, "width", Invalid),
+            InvalidDraft::MediaAlt(index) => medium(index, "alt", TooLong),
+            InvalidDraft::IdempotencyKey => Self::about(&["idempotencyKey"], Invalid, &message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_leads_to_the_value_at_fault() {
+        let path = |error: UserError| error.field.unwrap_or_default().join(".");
+        assert_eq!(path(InvalidProfile::Avatar.into()), "input.avatarUrl");
+        assert_eq!(path(InvalidDraft::MediaUrl(2).into()), "input.media.2.url");
+        assert_eq!(path(InvalidDraft::IdempotencyKey.into()), "input.idempotencyKey");
+        assert_eq!(UserError::general(UserErrorCode::NotAllowed, "no").field, None);
+    }
+}

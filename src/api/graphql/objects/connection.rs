@@ -1,0 +1,124 @@
+//! Pages as Relay's connections: a timeline's and an author's.
+//!
+//! Both list contents newest first, so the "next" page is older. An entry whose content is gone since the page was read
+//! keeps its edge, with a null node.
+
+use std::sync::Arc;
+
+use async_graphql::SimpleObject;
+
+use super::Content;
+use crate::{
+    api::graphql::{errors::Failure, hydration::Hydration, wants::ContentWants},
+    domain::{ContentId, Entry, Page, UserId, cursor},
+};
+
+/// Where a page stands in the whole.
+#[derive(SimpleObject)]
+struct PageInfo {
+    /// Whether older entries follow the last one. Exact.
+    has_next_page: bool,
+    /// Whether newer entries precede the first one. Exact.
+    has_previous_page: bool,
+    /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
+    start_cursor: Option<String>,
+    /// The last entry's cursor: pass it as `after` for what is older. Null on an empty page.
+    end_cursor: Option<String>,
+}
+
+/// A page of a timeline, newest first.
+#[derive(SimpleObject)]
+pub struct TimelineConnection {
+    /// The entries with their cursors.
+    edges: Vec<TimelineEdge>,
+    /// The entries' contents, as in `edges.node`.
+    nodes: Vec<Option<Content>>,
+    /// Whether and how to read on.
+    page_info: PageInfo,
+}
+
+/// An entry of a timeline.
+#[derive(SimpleObject)]
+pub struct TimelineEdge {
+    /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
+    cursor: String,
+    /// The content. Null if it was deleted while the page was read.
+    node: Option<Content>,
+}
+
+/// A page of an author's contents, newest first.
+#[derive(SimpleObject)]
+pub struct ContentConnection {
+    /// The contents with their cursors.
+    edges: Vec<ContentEdge>,
+    /// The contents, as in `edges.node`.
+    nodes: Vec<Option<Content>>,
+    /// Whether and how to read on.
+    page_info: PageInfo,
+}
+
+/// A content in an author's list.
+#[derive(SimpleObject)]
+struct ContentEdge {
+    /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
+    cursor: String,
+    /// The content. Null if it was deleted while the page was read.
+    node: Option<Content>,
+}
+
+/// A page with its contents, ready to be shown.
+pub struct Shown {
+    rows: Vec<(String, Option<Content>)>,
+    page_info: PageInfo,
+}
+
+impl Shown {
+    /// Loads what `wants` says in one batch for each kind, however long the page; nothing if it is `None`.
+    pub async fn load(hydration: &Arc<Hydration>, page: &Page, wants: Option<ContentWants>) -> Result<Self, Failure> {
+        if let Some(wants) = wants {
+            let contents: Vec<ContentId> = page.entries.iter().map(|entry| entry.content).collect();
+            let authors: Vec<UserId> = page.entries.iter().map(|entry| entry.author).collect();
+            hydration.prime_contents(&contents, &authors, wants).await;
+        }
+        let mut rows = Vec::with_capacity(page.entries.len());
+        for entry in &page.entries {
+            let content = if wants.is_some() { hydration.content(entry.content).await? } else { None };
+            let content = content.map(|content| Content::new(content, Arc::clone(hydration)));
+            rows.push((cursor::encode(entry.position()), content));
+        }
+        let page_info = PageInfo {
+            has_next_page: page.has_older,
+            has_previous_page: page.has_newer,
+            start_cursor: rows.first().map(|row| row.0.clone()),
+            end_cursor: rows.last().map(|row| row.0.clone()),
+        };
+        Ok(Self { rows, page_info })
+    }
+
+    fn nodes(&self) -> Vec<Option<Content>> {
+        self.rows.iter().map(|row| row.1.clone()).collect()
+    }
+}
+
+impl TimelineEdge {
+    /// The edge of `entry`, whose content is `node`.
+    pub fn new(entry: &Entry, node: Option<Content>) -> Self {
+        Self { cursor: cursor::encode(entry.position()), node }
+    }
+}
+
+impl From<Shown> for TimelineConnection {
+    fn from(shown: Shown) -> Self {
+        let nodes = shown.nodes();
+        let edges = shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor, node }).collect();
+        Self { edges, nodes, page_info: shown.page_info }
+    }
+}
+
+impl From<Shown> for ContentConnection {
+    fn from(shown: Shown) -> Self {
+        let nodes = shown.nodes();
+        let edges = shown.rows.into_iter().map(|(cursor, node)| ContentEdge { cursor, node }).collect();
+        Self { edges, nodes, page_info: shown.page_info }
+    }
+}

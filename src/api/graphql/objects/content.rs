@@ -1,0 +1,138 @@
+//! A content as clients see it.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, Enum, ID, Object, SimpleObject};
+
+use super::User;
+use crate::{
+    api::graphql::{
+        hydration::Hydration,
+        ids,
+        scalars::{Timestamp, count},
+        scope::{Answer, answer},
+    },
+    domain,
+};
+
+/// What a content is to its readers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "domain::ContentKind")]
+pub enum ContentKind {
+    /// Text, with or without media.
+    Post,
+}
+
+/// What a link shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[graphql(remote = "domain::MediaKind")]
+pub enum MediaKind {
+    /// A still picture.
+    Picture,
+    /// A moving one.
+    Video,
+}
+
+/// A picture or a video that lives elsewhere.
+#[derive(SimpleObject)]
+struct Media {
+    /// What the link shows.
+    kind: MediaKind,
+    /// Where it lives; starts with https:// or http://.
+    url: String,
+    /// In pixels, if the author has said.
+    width: Option<i32>,
+    /// In pixels, if the author has said.
+    height: Option<i32>,
+    /// What it shows, in words; empty if its author gave none.
+    alt: String,
+}
+
+/// How often others have answered a content.
+#[derive(SimpleObject)]
+struct ContentCounters {
+    /// Replies.
+    comments: i32,
+    /// Likes.
+    likes: i32,
+    /// Reposts.
+    reposts: i32,
+    /// Favourites.
+    favourites: i32,
+}
+
+/// A content, held with its hydration.
+#[derive(Clone)]
+pub struct Content {
+    content: Arc<domain::Content>,
+    hydration: Arc<Hydration>,
+}
+
+impl Content {
+    /// `content` as `hydration`'s viewer sees it.
+    pub const fn new(content: Arc<domain::Content>, hydration: Arc<Hydration>) -> Self {
+        Self { content, hydration }
+    }
+}
+
+/// Something that an author has published.
+#[Object]
+impl Content {
+    /// Opaque; begins with C_.
+    pub async fn id(&self) -> ID {
+        ids::of_content(self.content.id)
+    }
+
+    /// What it is.
+    async fn kind(&self) -> ContentKind {
+        self.content.kind.into()
+    }
+
+    /// Its words; empty if it has media only.
+    async fn text(&self) -> &str {
+        &self.content.text
+    }
+
+    /// Its pictures and videos, in the author's order.
+    async fn media(&self) -> Vec<Media> {
+        self.content.media.iter().map(Media::from).collect()
+    }
+
+    /// When it was published; its place in every timeline.
+    async fn publish_time(&self) -> Timestamp {
+        Timestamp(self.content.publish_time)
+    }
+
+    /// Who published it. Null if that cannot be read now.
+    async fn author(&self, ctx: &Context<'_>) -> Answer<User> {
+        answer(ctx, async {
+            let profile = self.hydration.profile(self.content.author).await?;
+            Ok(profile.map(|profile| User::new(profile, Arc::clone(&self.hydration))))
+        })
+        .await
+    }
+
+    /// How often others have answered it. Null if that cannot be read now.
+    async fn counters(&self, ctx: &Context<'_>) -> Answer<ContentCounters> {
+        answer(ctx, async { Ok(self.hydration.counters(self.content.id).await?.map(ContentCounters::from)) }).await
+    }
+
+    /// Whether the viewer has published it, and so may delete it. False for anonymous viewers.
+    async fn viewer_is_author(&self) -> bool {
+        self.hydration.viewer_id() == Some(self.content.author)
+    }
+}
+
+impl From<&domain::Media> for Media {
+    fn from(media: &domain::Media) -> Self {
+        let domain::Media { kind, url, width, height, alt } = media.clone();
+        Self { kind: kind.into(), url, width, height, alt }
+    }
+}
+
+impl From<domain::Counters> for ContentCounters {
+    fn from(counters: domain::Counters) -> Self {
+        let domain::Counters { comments, likes, reposts, favourites } = counters;
+        Self { comments: count(comments), likes: count(likes), reposts: count(reposts), favourites: count(favourites) }
+    }
+}

@@ -1,0 +1,13 @@
+//! What clients see: objects of the schema, each over a domain value and the hydration that it is shown with.
+//!
+//! They are neither the domain's types nor the stores'. Fields that the value does not hold go through loaders.
+
+mod connection;
+mod content;
+mod node;
+mod user;
+
+pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
+pub use content::{Content, MediaKind};
+pub use node::Node;
+pub use user::User;

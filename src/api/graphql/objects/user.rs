@@ -1,0 +1,118 @@
+//! A user as clients see them.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, Object};
+
+use super::{ContentConnection, Shown};
+use crate::{
+    api::graphql::{
+        hydration::Hydration,
+        ids,
+        outbox::outbox_page,
+        scalars::{AnyInt, Timestamp, count},
+        scope::{Answer, answer},
+        wants::ContentWants,
+    },
+    domain::{PageRequest, Profile, profile::ProfileCounts},
+};
+
+/// A user, held with its hydration.
+#[derive(Clone)]
+pub struct User {
+    profile: Arc<Profile>,
+    hydration: Arc<Hydration>,
+}
+
+impl User {
+    /// `profile` as `hydration`'s viewer sees it.
+    pub const fn new(profile: Arc<Profile>, hydration: Arc<Hydration>) -> Self {
+        Self { profile, hydration }
+    }
+
+    async fn count(&self, ctx: &Context<'_>, of: fn(ProfileCounts) -> i64) -> Answer<i32> {
+        answer(ctx, async { Ok(self.hydration.counts(self.profile.id).await?.map(|counts| count(of(counts)))) }).await
+    }
+}
+
+/// Somebody who reads and publishes.
+#[Object]
+impl User {
+    /// Opaque; begins with U_.
+    pub async fn id(&self) -> ID {
+        ids::of_user(self.profile.id)
+    }
+
+    /// The unique name, without @: a to z, 0 to 9 and _.
+    async fn handle(&self) -> &str {
+        self.profile.handle.as_str()
+    }
+
+    /// The name to show.
+    async fn name(&self) -> &str {
+        &self.profile.name
+    }
+
+    /// A few words of their own; may be empty.
+    async fn bio(&self) -> &str {
+        &self.profile.bio
+    }
+
+    /// A link to a picture, if they have one.
+    async fn avatar_url(&self) -> Option<&str> {
+        self.profile.avatar_url.as_deref()
+    }
+
+    /// When they registered.
+    async fn created_at(&self) -> Timestamp {
+        Timestamp(self.profile.created_at)
+    }
+
+    /// How many follow them. Null if that cannot be read now.
+    async fn follower_count(&self, ctx: &Context<'_>) -> Answer<i32> {
+        self.count(ctx, |counts| counts.followers).await
+    }
+
+    /// How many they follow. Null if that cannot be read now.
+    async fn following_count(&self, ctx: &Context<'_>) -> Answer<i32> {
+        self.count(ctx, |counts| counts.following).await
+    }
+
+    /// How many contents they have published and not deleted. Null if that cannot be read now.
+    async fn content_count(&self, ctx: &Context<'_>) -> Answer<i32> {
+        self.count(ctx, |counts| counts.contents).await
+    }
+
+    /// Whether the viewer follows them. Null for anonymous viewers and for the viewer themselves: one's own contents are
+    /// always part of one's timeline.
+    async fn viewer_is_following(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, self.hydration.viewer_follows(self.profile.id)).await
+    }
+
+    /// Whether they are the viewer.
+    async fn is_viewer(&self) -> bool {
+        self.hydration.viewer_id() == Some(self.profile.id)
+    }
+
+    /// What they have published, newest first. Paged as `Query.timeline` is.
+    async fn contents(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older than the entry with this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
+    ) -> Answer<ContentConnection> {
+        answer(ctx, async {
+            let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
+            let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
+            let page = outbox_page(&*self.hydration.services().contents, self.profile.id, &request).await?;
+            let wants = ContentWants::of_connection(&ctx.look_ahead());
+            Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, wants).await?)))
+        })
+        .await
+    }
+}

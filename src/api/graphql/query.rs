@@ -1,0 +1,148 @@
+//! The entry points for reading.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, Object};
+
+use super::{
+    errors::{ApiError, Failure},
+    hydration::Hydration,
+    ids::{self, InvalidId, NodeId},
+    objects::{Content, Node, Shown, TimelineConnection, User},
+    scalars::AnyInt,
+    scope::{Answer, answer, hydration, request_id},
+    wants::{ContentWants, UserWants},
+};
+use crate::domain::{ContentId, Handle, PageRequest, UserId, limits::MAX_NODES};
+
+/// The root of queries.
+pub struct Query;
+
+/// A request's entry points for reading.
+#[Object]
+impl Query {
+    /// The "following" page of the viewer: exactly the merge of what the followed authors have published, newest first
+    /// (publish time descending, then content id descending). Use `first` with `after` to read on into the past, `last` with
+    /// `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for anonymous viewers,
+    /// with an UNAUTHENTICATED error.
+    async fn timeline(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older than the entry with this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
+    ) -> Answer<TimelineConnection> {
+        answer(ctx, async {
+            let hydration = hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
+            let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
+            let page = hydration.services().timelines.page(viewer.id, &request).await?;
+            let wants = ContentWants::of_connection(&ctx.look_ahead());
+            Ok(Some(TimelineConnection::from(Shown::load(&hydration, &page, wants).await?)))
+        })
+        .await
+    }
+
+    /// Who is asking. Null for anonymous viewers.
+    async fn viewer(&self, ctx: &Context<'_>) -> Answer<User> {
+        answer(ctx, async {
+            let hydration = hydration(ctx)?;
+            let Some(id) = hydration.viewer_id() else { return Ok(None) };
+            hydration.prime_users(&[id], UserWants::of(&ctx.look_ahead())).await;
+            user(&hydration, id).await
+        })
+        .await
+    }
+
+    /// The user with a handle. Null if there is none.
+    async fn user(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "In any case, with or without a leading @.")] handle: String,
+    ) -> Answer<User> {
+        answer(ctx, async {
+            let hydration = hydration(ctx)?;
+            let Ok(handle) = Handle::try_new(&handle) else { return Ok(None) };
+            let Some(profile) = hydration.services().accounts.by_handle(&handle).await?.map(Arc::new) else {
+                return Ok(None);
+            };
+            hydration.remember(&profile).await;
+            hydration.prime_users(&[profile.id], UserWants::of(&ctx.look_ahead())).await;
+            Ok(Some(User::new(profile, hydration)))
+        })
+        .await
+    }
+
+    /// A content. Null if there is none with this id, or if it was deleted.
+    async fn content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "A content's id; begins with C_.")] id: ID,
+    ) -> Answer<Content> {
+        answer(ctx, async { content(&hydration(ctx)?, ids::parse_content(&id)?).await }).await
+    }
+
+    /// Whatever has this id. Null if nothing has, or nothing any more.
+    async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "Any object's id.")] id: ID) -> Answer<Node> {
+        answer(ctx, async { node(&hydration(ctx)?, ids::parse(&id)?).await }).await
+    }
+
+    /// Whatever has these ids, in their order; null at the place of an id that nothing has. At most 100.
+    async fn nodes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Any objects' ids, at most 100.")] ids: Vec<ID>,
+    ) -> Result<Vec<Answer<Node>>, ApiError> {
+        nodes(ctx, &ids).await.map_err(|failure| failure.told(request_id(ctx)))
+    }
+}
+
+async fn user(hydration: &Arc<Hydration>, id: UserId) -> Result<Option<User>, Failure> {
+    Ok(hydration.profile(id).await?.map(|profile| User::new(profile, Arc::clone(hydration))))
+}
+
+async fn content(hydration: &Arc<Hydration>, id: ContentId) -> Result<Option<Content>, Failure> {
+    Ok(hydration.content(id).await?.map(|content| Content::new(content, Arc::clone(hydration))))
+}
+
+async fn node(hydration: &Arc<Hydration>, id: NodeId) -> Result<Option<Node>, Failure> {
+    Ok(match id {
+        NodeId::User(id) => user(hydration, id).await?.map(Node::User),
+        NodeId::Content(id) => content(hydration, id).await?.map(Node::Content),
+    })
+}
+
+/// An id of no use fails its own place only.
+async fn nodes(ctx: &Context<'_>, ids: &[ID]) -> Result<Vec<Answer<Node>>, Failure> {
+    if ids.len() > MAX_NODES {
+        return Err(Failure::TooManyIds(ids.len()));
+    }
+    let hydration = hydration(ctx)?;
+    let parsed: Vec<Result<NodeId, InvalidId>> = ids.iter().map(|id| ids::parse(id)).collect();
+    prime(ctx, &hydration, &parsed).await;
+    let mut nodes = Vec::with_capacity(parsed.len());
+    for id in parsed {
+        nodes.push(answer(ctx, async { node(&hydration, id?).await }).await);
+    }
+    Ok(nodes)
+}
+
+async fn prime(ctx: &Context<'_>, hydration: &Hydration, parsed: &[Result<NodeId, InvalidId>]) {
+    let (mut users, mut contents) = (Vec::new(), Vec::new());
+    for id in parsed {
+        match id {
+            Ok(NodeId::User(id)) => users.push(*id),
+            Ok(NodeId::Content(id)) => contents.push(*id),
+            Err(_) => {}
+        }
+    }
+    let selected = ctx.look_ahead();
+    hydration.prime_users(&users, UserWants::of(&selected)).await;
+    let wants = ContentWants { author: None, ..ContentWants::of(&selected) };
+    hydration.prime_contents(&contents, &[], wants).await;
+}

@@ -1,0 +1,89 @@
+//! Numbers and times in the forms that GraphQL has for them.
+//!
+//! Apart, because GraphQL's `Int` has 32 bits and Tidefeed's numbers have 64.
+
+use std::borrow::Cow;
+
+use async_graphql::{InputType, InputValueError, InputValueResult, Scalar, ScalarType, Value, registry::Registry};
+use chrono::{DateTime, SecondsFormat, Utc};
+
+/// A count as `Int`; what is more than an `Int` holds is shown as the largest one, what is below zero as zero.
+pub fn count(number: i64) -> i32 {
+    i32::try_from(number.max(0)).unwrap_or(i32::MAX)
+}
+
+/// Milliseconds since 1970, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timestamp(pub i64);
+
+/// A moment: RFC 3339, in UTC, with milliseconds, such as `2026-11-21T09:30:00.000Z`.
+#[Scalar(name = "DateTime")]
+impl ScalarType for Timestamp {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(text) => Ok(Self(DateTime::parse_from_rfc3339(text)?.timestamp_millis())),
+            _ => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let time = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or(DateTime::<Utc>::MAX_UTC);
+        Value::String(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+/// An argument of type `Int` of which our own code says whether it is in range, so that the client is told in our words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnyInt(pub i64);
+
+impl AnyInt {
+    /// The nearest `i32`.
+    pub fn saturating(self) -> i32 {
+        i32::try_from(self.0).unwrap_or(if self.0 < 0 { i32::MIN } else { i32::MAX })
+    }
+}
+
+impl InputType for AnyInt {
+    type RawValueType = Self;
+
+    fn type_name() -> Cow<'static, str> {
+        <i32 as InputType>::type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        <i32 as InputType>::create_type_info(registry)
+    }
+
+    fn parse(value: Option<Value>) -> InputValueResult<Self> {
+        match value.unwrap_or_default() {
+            Value::Number(number) => number.as_i64().map(Self).ok_or_else(|| InputValueError::custom("not an integer")),
+            value => Err(InputValueError::expected_type(value)),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Number(self.0.into())
+    }
+
+    fn as_raw_value(&self) -> Option<&Self> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_saturate() {
+        assert_eq!([count(-1), count(0), count(7), count(i64::MAX)], [0, 0, 7, i32::MAX]);
+    }
+
+    #[test]
+    fn times_are_written_in_utc_with_milliseconds() {
+        let written = |ms| ScalarType::to_value(&Timestamp(ms));
+        assert_eq!(written(0), Value::from("1970-01-01T00:00:00.000Z"));
+        assert_eq!(written(1_795_253_400_007), Value::from("2026-11-21T09:30:00.007Z"));
+        assert!(matches!(written(i64::MAX), Value::String(_)), "a time beyond the calendar does not break the answer");
+    }
+}

@@ -1,0 +1,66 @@
+//! What belongs to one operation: who asks, under which request id, and what has been loaded for it.
+//!
+//! Apart, because the transport attaches it and every resolver begins with it. It refuses to know how a request came.
+
+use std::sync::{Arc, OnceLock};
+
+use async_graphql::{Context, Request};
+
+use super::{
+    errors::{ApiError, Failure},
+    hydration::Hydration,
+    services::Services,
+};
+use crate::api::auth::Viewer;
+
+/// How a resolver of a nullable field ends: so that a failure nulls that field and no more (a `Result<Option<T>>` would null
+/// its parent).
+pub type Answer<T> = Option<Result<T, ApiError>>;
+
+/// Attached by the transport to every request, see [`attach`].
+struct Scope {
+    viewer: Option<Viewer>,
+    request_id: Arc<str>,
+    hydration: OnceLock<Arc<Hydration>>,
+}
+
+/// `request` with what the resolvers look for. `request_id` goes into log lines.
+#[must_use]
+pub fn attach(request: Request, viewer: Option<Viewer>, request_id: &str) -> Request {
+    request.data(Scope { viewer, request_id: request_id.into(), hydration: OnceLock::new() })
+}
+
+/// What is loaded for this operation, shared by all of its query fields.
+pub fn hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
+    let scope = scope(ctx)?;
+    if let Some(made) = scope.hydration.get() {
+        return Ok(Arc::clone(made));
+    }
+    let fresh = fresh_hydration(ctx)?;
+    Ok(Arc::clone(scope.hydration.get_or_init(|| fresh)))
+}
+
+/// A hydration that has loaded nothing yet: what a mutation has changed is read anew.
+pub fn fresh_hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
+    hydration_for(ctx, scope(ctx)?.viewer)
+}
+
+/// As [`fresh_hydration`], seen by `viewer`: whoever has signed in just now.
+pub fn hydration_for(ctx: &Context<'_>, viewer: Option<Viewer>) -> Result<Arc<Hydration>, Failure> {
+    let services = ctx.data::<Arc<Services>>().map_err(|_| Failure::NoScope)?;
+    Ok(Arc::new(Hydration::new(Arc::clone(services), viewer, Arc::clone(&scope(ctx)?.request_id))))
+}
+
+/// Ends a resolver through the one error mapping.
+pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Option<T>, Failure>> + Send) -> Answer<T> {
+    work.await.map_err(|failure| failure.told(request_id(ctx))).transpose()
+}
+
+/// The id of the request; empty if no scope was attached.
+pub fn request_id<'a>(ctx: &Context<'a>) -> &'a str {
+    ctx.data::<Scope>().map_or("", |scope| &scope.request_id)
+}
+
+fn scope<'a>(ctx: &Context<'a>) -> Result<&'a Scope, Failure> {
+    ctx.data::<Scope>().map_err(|_| Failure::NoScope)
+}

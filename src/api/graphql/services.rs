@@ -1,0 +1,41 @@
+//! What the resolvers can call: use cases, and the ports that hydration reads.
+//!
+//! Apart, so that the composition root fills one struct. It refuses to know any adapter.
+
+use std::sync::Arc;
+
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    api::auth::AccountsService,
+    clock::SharedClock,
+    follow::Following,
+    live::LiveFeed,
+    publish::Publisher,
+    read::TimelineReader,
+    store::{Accounts, Contents, Follows},
+};
+
+/// Everything behind the schema.
+pub struct Services {
+    /// Registers and signs in.
+    pub sign_in: Arc<AccountsService>,
+    /// Reads timelines.
+    pub timelines: Arc<TimelineReader>,
+    /// Publishes and removes.
+    pub publisher: Arc<Publisher>,
+    /// Follows and unfollows.
+    pub following: Arc<Following>,
+    /// Opens live feeds.
+    pub live: Arc<LiveFeed>,
+    /// Profiles and their counts.
+    pub accounts: Arc<dyn Accounts>,
+    /// Contents, their counters, and authors' own contents.
+    pub contents: Arc<dyn Contents>,
+    /// Whom the viewer follows.
+    pub follows: Arc<dyn Follows>,
+    /// Decides whether a token has ended since it was checked.
+    pub clock: SharedClock,
+    /// Batches of the loaders run here; each ends with its statement.
+    pub tasks: TaskTracker,
+}

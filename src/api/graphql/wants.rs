@@ -1,0 +1,65 @@
+//! Look-ahead: what of a content or of an author the client has selected, so that a page's needs are loaded at once.
+//!
+//! Apart, because field names stand here as text; a test holds them against the schema's behaviour. A want that is
+//! missed costs a statement more, nothing else.
+
+use async_graphql::Lookahead;
+
+/// What is selected of a user besides what a profile holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UserWants {
+    /// Any of the counts.
+    pub counts: bool,
+    /// Whether the viewer follows.
+    pub following: bool,
+}
+
+/// What is selected of a content besides what it holds itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContentWants {
+    /// Its counters.
+    pub counters: bool,
+    /// Its author, and what of them.
+    pub author: Option<UserWants>,
+}
+
+impl UserWants {
+    /// What the selection of a user's fields asks for.
+    pub fn of(user: &Lookahead<'_>) -> Self {
+        let any = |names: &[&str]| names.iter().any(|name| user.field(name).exists());
+        Self {
+            counts: any(&["followerCount", "followingCount", "contentCount"]),
+            following: any(&["viewerIsFollowing"]),
+        }
+    }
+
+    /// What either asks for.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { counts: self.counts || other.counts, following: self.following || other.following }
+    }
+}
+
+impl ContentWants {
+    /// What the selection of a content's fields asks for.
+    pub fn of(content: &Lookahead<'_>) -> Self {
+        let author = content.field("author");
+        Self { counters: content.field("counters").exists(), author: author.exists().then(|| UserWants::of(&author)) }
+    }
+
+    /// What the selection of a connection asks of its contents; `None` if it shows none.
+    pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
+        let shown = [connection.field("edges").field("node"), connection.field("nodes")];
+        shown.iter().filter(|content| content.exists()).map(Self::of).reduce(Self::and)
+    }
+
+    /// What either asks for.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let author = match (self.author, other.author) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        };
+        Self { counters: self.counters || other.counters, author }
+    }
+}

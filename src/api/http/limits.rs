@@ -1,0 +1,87 @@
+//! The transport's bounds and its few choices.
+//!
+//! Apart, so that configuration fills one struct. It refuses to know where the values come from.
+
+use std::time::Duration;
+
+use crate::api::gate::GateLimits;
+
+/// How the API is served.
+#[derive(Debug, Clone, Default)]
+pub struct HttpSettings {
+    /// What a document may be at most.
+    pub gate: GateLimits,
+    /// What a request over plain HTTP may be at most.
+    pub request: RequestLimits,
+    /// What a WebSocket may be at most.
+    pub socket: SocketLimits,
+    /// Origins, such as `https://app.example.org`, whose pages may open a WebSocket beside those of this very host.
+    /// Compared letter for letter, case aside; no wildcards.
+    pub allowed_origins: Vec<String>,
+}
+
+/// Bounds of one request, and of what is remembered of past ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// Length of a request's body in bytes. 256 KiB.
+    pub body_bytes: usize,
+    /// From the request's head to its answer; queries and mutations over WebSocket have it too. 30 s.
+    pub time: Duration,
+    /// Parsed documents kept. 1,024.
+    pub cached_documents: usize,
+    /// Bytes of query text of the documents kept; a parsed one takes about ten times as much. 4 MiB.
+    pub cached_document_bytes: usize,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 256 * 1024,
+            time: Duration::from_secs(30),
+            cached_documents: 1024,
+            cached_document_bytes: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// Bounds of the sockets of one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketLimits {
+    /// Sockets open at once on this node; more are answered 503. 20,000.
+    pub sockets: usize,
+    /// Operations running at once on one socket. 32.
+    pub operations: usize,
+    /// Length of an incoming message, and of a frame, in bytes. 256 KiB.
+    pub message_bytes: usize,
+    /// Characters of an operation's id. 128.
+    pub id_chars: usize,
+    /// From the opening of the socket to `connection_init`. 3 s.
+    pub init_time: Duration,
+    /// Between two pings of the server. 12 s.
+    pub ping_every: Duration,
+    /// Silence after which the client is taken for dead: two pings and a half unanswered. 30 s.
+    pub silence: Duration,
+    /// Messages waiting for one client; an operation that has one more waits. 32.
+    pub queued_messages: usize,
+    /// How long the client may leave one message unread before the socket is dropped. 10 s.
+    pub send_time: Duration,
+    /// How long the closing handshake may take. 2 s.
+    pub close_time: Duration,
+}
+
+impl Default for SocketLimits {
+    fn default() -> Self {
+        Self {
+            sockets: 20_000,
+            operations: 32,
+            message_bytes: 256 * 1024,
+            id_chars: 128,
+            init_time: Duration::from_secs(3),
+            ping_every: Duration::from_secs(12),
+            silence: Duration::from_secs(30),
+            queued_messages: 32,
+            send_time: Duration::from_secs(10),
+            close_time: Duration::from_secs(2),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The id that ties an answer to its log line.
+//!
+//! Apart, because every transport gives one to each request. It refuses to know what the request is about.
+
+use std::{fmt, sync::Arc};
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::draw::Draw;
+
+/// The header in which ids come and go.
+pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Characters of an id that a client may choose itself.
+const MAX_CHARS: usize = 128;
+
+/// 1 to 128 ASCII letters, digits, `-`, `_`, `.`: safe in headers and log lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(Arc<str>);
+
+impl RequestId {
+    /// The id that the client has chosen, if it is sane, or else a new one: 32 hexadecimal digits.
+    pub(super) fn of_headers(headers: &HeaderMap, draw: &Draw) -> Self {
+        let chosen = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| is_sane(text));
+        chosen.map_or_else(|| Self::new(draw), |text| Self(text.into()))
+    }
+
+    pub(super) fn new(draw: &Draw) -> Self {
+        Self(format!("{:016x}{:016x}", draw.u64(), draw.u64()).into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id as a header's value.
+    pub(super) fn to_header(&self) -> HeaderValue {
+        HeaderValue::from_str(&self.0).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_sane(text: &str) -> bool {
+    let safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=MAX_CHARS).contains(&text.len()) && text.bytes().all(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &'static str) -> RequestId {
+        let headers = HeaderMap::from_iter([(HEADER, HeaderValue::from_static(text))]);
+        RequestId::of_headers(&headers, &Draw::from_seed(1))
+    }
+
+    #[test]
+    fn a_sane_id_is_kept_and_any_other_replaced() {
+        assert_eq!(of("abc-1_2.3").as_str(), "abc-1_2.3");
+        for unsafe_id in ["", "a b", "a\"b", "a/b", "a{}"] {
+            assert_eq!(of(unsafe_id).as_str().len(), 32, "{unsafe_id}");
+        }
+        let long = HeaderMap::from_iter([(
+            HEADER,
+            HeaderValue::from_str(&"a".repeat(129)).unwrap_or_else(|_| HeaderValue::from_static("")),
+        )]);
+        assert_eq!(RequestId::of_headers(&long, &Draw::from_seed(1)).as_str().len(), 32);
+    }
+
+    #[test]
+    fn two_drawn_ids_differ() {
+        let draw = Draw::from_seed(1);
+        assert_ne!(RequestId::new(&draw), RequestId::new(&draw));
+    }
+}

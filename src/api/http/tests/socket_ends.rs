@@ -1,0 +1,193 @@
+//! How sockets end: in time, with a handshake, and without waiting for those who do not listen.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+use tokio_tungstenite::tungstenite::{
+    Message,
+    protocol::{CloseFrame, frame::coding::CloseCode},
+};
+
+use super::{client::Server, *};
+
+/// All sockets are gone within `time`.
+async fn emptied(server: &Server, time: Duration) {
+    server.sockets.close();
+    let gone = timeout(time, server.sockets.wait()).await;
+    assert!(gone.is_ok(), "{} sockets are left", server.sockets.len());
+}
+
+#[tokio::test]
+async fn silence_at_the_beginning_closes_with_4408_when_the_time_is_up() {
+    assert_eq!(SocketLimits::default().init_time, Duration::from_secs(3));
+    let server = Server::with(SocketLimits { init_time: Duration::from_millis(300), ..SocketLimits::default() }).await;
+    let mut client = server.client().await;
+    let begin = Instant::now();
+    assert_eq!(client.closed().await, (4408, "Connection initialisation timeout".to_owned()));
+    assert!((290..1500).contains(&begin.elapsed().as_millis()), "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn a_client_that_only_pings_is_no_initialised_one() {
+    let server = Server::with(SocketLimits { init_time: Duration::from_millis(200), ..SocketLimits::default() }).await;
+    let mut client = server.client().await;
+    client.say(json!({"type": "ping"})).await;
+    assert_eq!(client.closed().await.0, 4408);
+}
+
+#[tokio::test]
+async fn a_stopping_server_completes_every_operation_and_closes_with_1001() {
+    let server = Server::start(HttpSettings::default()).await;
+    let (mut busy, mut idle, mut new) =
+        (server.acknowledged().await, server.acknowledged().await, server.client().await);
+    busy.subscribe("a", "subscription { silence }").await;
+    busy.subscribe("b", "{ slow(ms: 60000) }").await;
+    busy.say(json!({"type": "ping"})).await;
+    assert_eq!(busy.hear().await["type"], "pong");
+    server.stop.cancel();
+    let mut completed = [busy.hear().await, busy.hear().await].map(|message| message["id"].to_string());
+    completed.sort();
+    assert_eq!(completed, ["\"a\"", "\"b\""]);
+    for client in [&mut busy, &mut idle, &mut new] {
+        assert_eq!(client.closed().await.0, 1001);
+    }
+    emptied(&server, Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_client_that_closes_is_answered_with_its_own_code() {
+    let server = Server::start(HttpSettings::default()).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("1", "subscription { silence }").await;
+    client.0.close(Some(CloseFrame { code: CloseCode::Normal, reason: "done".into() })).await.unwrap();
+    let answer = client.frame().await.unwrap().unwrap();
+    assert!(matches!(&answer, Message::Close(Some(close)) if close.code == CloseCode::Normal), "{answer:?}");
+    assert!(client.frame().await.is_none());
+    emptied(&server, Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_client_that_vanishes_takes_its_operations_with_it() {
+    let server = Server::start(HttpSettings::default()).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("1", "subscription { silence }").await;
+    drop(client);
+    emptied(&server, Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_answer_the_close_is_left_after_a_while() {
+    let server = Server::with(SocketLimits { close_time: Duration::from_millis(200), ..SocketLimits::default() }).await;
+    let _client = server.acknowledged().await;
+    server.stop.cancel();
+    emptied(&server, Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_read_from_and_then_dropped() {
+    let send_time = Duration::from_millis(500);
+    let server = Server::with(SocketLimits { send_time, queued_messages: 4, ..SocketLimits::default() }).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("1", "subscription { flood }").await;
+    let begin = Instant::now();
+    emptied(&server, Duration::from_secs(5)).await;
+    assert!(begin.elapsed() >= send_time, "it had its time: {:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_can_still_complete() {
+    let send_time = Duration::from_mins(1);
+    let server = Server::with(SocketLimits { send_time, queued_messages: 4, ..SocketLimits::default() }).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("1", "subscription { flood }").await;
+    // The flood fills what the kernel holds for a client that does not read; 64 KiB at a time, that is soon.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    client.say(json!({"type": "complete", "id": "1"})).await;
+    client.subscribe("2", "{ hello }").await;
+    let mut floods = 0;
+    loop {
+        let message = client.hear().await;
+        if message["id"] == "2" {
+            assert_eq!(message["payload"]["data"]["hello"], "world");
+            break;
+        }
+        floods += 1;
+        assert!(floods < 2000, "the flood goes on after its complete");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_without_reading_the_answers_is_dropped() {
+    let send_time = Duration::from_mins(1);
+    let server = Server::with(SocketLimits { send_time, queued_messages: 4, ..SocketLimits::default() }).await;
+    let mut client = server.acknowledged().await;
+    let ping = json!({"type": "ping", "payload": {"text": "x".repeat(60_000)}}).to_string();
+    while client.0.send(Message::text(ping.clone())).await.is_ok() {}
+    emptied(&server, Duration::from_secs(5)).await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_large_closes_with_1009() {
+    let server = Server::with(SocketLimits { message_bytes: 1000, ..SocketLimits::default() }).await;
+    let mut client = server.acknowledged().await;
+    client.0.send(Message::text("x".repeat(1001))).await.unwrap();
+    assert_eq!(client.closed().await, (1009, "Message too large: the limit is 1000 bytes".to_owned()));
+    let mut client = server.acknowledged().await;
+    client.0.send(Message::text("x".repeat(3000))).await.unwrap();
+    assert_eq!(client.closed().await.0, 1002);
+}
+
+#[tokio::test]
+async fn the_server_pings_and_gives_up_on_who_does_not_answer() {
+    let limits = SocketLimits {
+        ping_every: Duration::from_millis(100),
+        silence: Duration::from_millis(250),
+        ..SocketLimits::default()
+    };
+    let server = Server::with(limits).await;
+    let mut answering = server.acknowledged().await;
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(800) {
+        let frame = timeout(Duration::from_secs(1), answering.0.next()).await.unwrap().unwrap().unwrap();
+        assert!(matches!(frame, Message::Ping(_)), "{frame:?}");
+    }
+    drop(answering);
+    let _mute = mute(&server).await;
+    emptied(&server, Duration::from_secs(2)).await;
+}
+
+/// A client that has been acknowledged and never says anything again, not even a pong.
+async fn mute(server: &Server) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = "GET /graphql/ws HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+        sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: graphql-transport-ws\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = [0_u8; 1024];
+    let length = stream.read(&mut answer).await.unwrap();
+    assert!(String::from_utf8_lossy(&answer[..length]).starts_with("HTTP/1.1 101"));
+    let init = br#"{"type":"connection_init"}"#;
+    let mut frame = vec![0x81, 0x80 | u8::try_from(init.len()).unwrap(), 0, 0, 0, 0];
+    frame.extend_from_slice(init);
+    stream.write_all(&frame).await.unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn no_more_sockets_than_there_is_room_for() {
+    let server = Server::with(SocketLimits { sockets: 2, ..SocketLimits::default() }).await;
+    let (first, _second) = (server.acknowledged().await, server.acknowledged().await);
+    assert_eq!(server.open(&[]).await.err(), Some(503));
+    drop(first);
+    let room = async {
+        while server.open(&[]).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(timeout(Duration::from_secs(2), room).await.is_ok());
+}

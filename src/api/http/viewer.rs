@@ -1,0 +1,110 @@
+//! Who asks: the bearer token of a request, and the two ports through which the composition root gives it a meaning.
+//!
+//! Apart, because HTTP and WebSocket carry tokens differently and mean the same by them. It refuses to know what a
+//! token says and what a viewer is.
+
+use async_graphql::Request;
+use async_trait::async_trait;
+use axum::http::{HeaderMap, header::AUTHORIZATION};
+use axum_extra::headers::{Authorization, HeaderMapExt as _, authorization::Bearer};
+
+use super::request_id::RequestId;
+
+/// The caller's type for an authenticated viewer. Every type that can be shared between tasks is one.
+pub trait Viewer: Clone + Send + Sync + 'static {}
+
+impl<T: Clone + Send + Sync + 'static> Viewer for T {}
+
+/// Gives bearer tokens a meaning. `V`: the caller's type for an authenticated viewer.
+#[async_trait]
+pub trait Authenticate<V: Viewer>: Send + Sync + 'static {
+    /// The viewer that `token` speaks for; `None` if it is valid and speaks for nobody.
+    ///
+    /// A request without a token is anonymous and is not asked about.
+    async fn authenticate(&self, token: &str) -> Result<Option<V>, AuthenticateError>;
+}
+
+/// Why a token gives no viewer.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthenticateError {
+    /// Not a token of this service, expired, or revoked. The text is shown to the client.
+    #[error("{0}")]
+    Invalid(String),
+    /// What decides about tokens cannot be reached. The text is logged, not shown.
+    #[error("the token could not be checked: {0}")]
+    Unavailable(String),
+}
+
+/// Attaches what resolvers look for in a request's data: loaders, the viewer, the request id.
+///
+/// Called once for every operation, after it has passed the gate.
+pub trait Attach<V: Viewer>: Send + Sync + 'static {
+    /// `request` with its data.
+    fn attach(&self, request: Request, scope: &Scope<V>) -> Request;
+}
+
+impl<V: Viewer, F> Attach<V> for F
+where
+    F: Fn(Request, &Scope<V>) -> Request + Send + Sync + 'static,
+{
+    fn attach(&self, request: Request, scope: &Scope<V>) -> Request {
+        self(request, scope)
+    }
+}
+
+/// Of whom and of what an operation is part.
+#[derive(Debug, Clone)]
+pub struct Scope<V> {
+    /// Who asks; `None` when anonymous.
+    pub viewer: Option<V>,
+    /// The id that the response carries and the log line names.
+    pub request_id: RequestId,
+}
+
+/// What a request says about who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Credentials {
+    Anonymous,
+    Bearer(String),
+    /// Something is there, but it is no bearer token.
+    Unreadable,
+}
+
+impl Credentials {
+    pub(super) fn of_headers(headers: &HeaderMap) -> Self {
+        if !headers.contains_key(AUTHORIZATION) {
+            return Self::Anonymous;
+        }
+        match headers.typed_try_get::<Authorization<Bearer>>() {
+            Ok(Some(bearer)) => Self::of_token(bearer.token()),
+            _ => Self::Unreadable,
+        }
+    }
+
+    /// `text`: the value of an authorization header, as a WebSocket's first message carries it.
+    pub(super) fn of_text(text: &str) -> Self {
+        match text.trim().split_once(' ') {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Self::of_token(token),
+            _ => Self::Unreadable,
+        }
+    }
+
+    fn of_token(token: &str) -> Self {
+        let token = token.trim();
+        if token.is_empty() { Self::Unreadable } else { Self::Bearer(token.to_owned()) }
+    }
+
+    /// Asks `authenticate` if there is a token to ask about.
+    pub(super) async fn viewer<V: Viewer>(
+        self,
+        authenticate: &dyn Authenticate<V>,
+    ) -> Result<Option<V>, AuthenticateError> {
+        match self {
+            Self::Anonymous => Ok(None),
+            Self::Bearer(token) => authenticate.authenticate(&token).await,
+            Self::Unreadable => Err(AuthenticateError::Invalid(
+                "The authorization is not of the form \"Bearer <token>\". Sign in for a token.".to_owned(),
+            )),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! GraphQL over WebSocket: the subprotocol graphql-transport-ws, spoken by hand.
+//!
+//! Apart from HTTP's handler, because a socket has a life: it begins, is spoken on in turns, and has to be ended well.
+//! It refuses to know schema and viewer.
+
+mod message;
+mod operation;
+mod origin;
+mod socket;
+mod writer;
+
+use std::{pin::pin, sync::Arc};
+
+use async_graphql::Executor;
+use axum::{
+    body::Body,
+    extract::{
+        State,
+        ws::{WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
+    },
+    http::{HeaderMap, HeaderName, Response, StatusCode, header::RETRY_AFTER},
+    response::IntoResponse as _,
+};
+use futures_util::StreamExt as _;
+use tokio::time::timeout;
+use tracing::Instrument as _;
+
+use self::{
+    message::SUBPROTOCOL,
+    socket::{Conversation, Ending, drain},
+};
+use super::{
+    Core,
+    request_id::{self, RequestId},
+    viewer::{Credentials, Viewer},
+};
+
+/// Bytes read from a socket at once: an idle one then keeps 18 KiB instead of 144 KiB.
+const READ_BUFFER_BYTES: usize = 4096;
+
+/// Opens a WebSocket, if its page may, the client speaks the subprotocol, and there is room.
+pub(super) async fn upgrade<E: Executor, V: Viewer>(
+    State(core): State<Arc<Core<E, V>>>,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response<Body> {
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade.protocols([SUBPROTOCOL]),
+        Err(rejection) => return rejection.into_response(),
+    };
+    if let Some(refusal) = refusal(&headers, &upgrade, &core.settings.allowed_origins) {
+        return refusal.into_response();
+    }
+    let Ok(room) = Arc::clone(&core.free_sockets).try_acquire_owned() else {
+        tracing::warn!("no room for another WebSocket");
+        return (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], "No room for another WebSocket.")
+            .into_response();
+    };
+    let id = RequestId::of_headers(&headers, &core.draw);
+    let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
+    let span = tracing::info_span!("socket", %id);
+    let credentials = Credentials::of_headers(&headers);
+    let limits = core.settings.socket;
+    // The library gives up on what exceeds its bound without a word; up to twice ours, we can say why.
+    let largest = limits.message_bytes.saturating_mul(2);
+    let counted = core.sockets.token();
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES).max_message_size(largest).max_frame_size(largest);
+    let response = upgrade.on_upgrade(move |socket| {
+        async move {
+            serve(core, socket, id, credentials).await;
+            drop((room, counted));
+        }
+        .instrument(span)
+    });
+    ([told], response).into_response()
+}
+
+/// Why this client may not open a socket, if it may not.
+fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &[String]) -> Option<(StatusCode, String)> {
+    if !origin::is_allowed(headers, origins) {
+        let message = "This origin may not open a WebSocket here. Add it to the allowed origins of the server.";
+        return Some((StatusCode::FORBIDDEN, message.to_owned()));
+    }
+    let message = || format!("The client has to offer the subprotocol {SUBPROTOCOL}.");
+    upgrade.selected_protocol().is_none().then(|| (StatusCode::BAD_REQUEST, message()))
+}
+
+/// Holds the conversation and ends it as the protocol wants: what the server has to say is sent, its close frame is
+/// answered, or the client's is.
+async fn serve<E: Executor, V: Viewer>(
+    core: Arc<Core<E, V>>,
+    socket: WebSocket,
+    id: RequestId,
+    credentials: Credentials,
+) {
+    let limits = core.settings.socket;
+    let (sink, mut frames) = socket.split();
+    let (control, events, queues) = writer::queues(limits.queued_messages);
+    let mut writing = pin!(writer::write(sink, queues, limits.send_time));
+    let mut conversation = Conversation::new(core, id, credentials, control.clone(), events);
+    let ending = tokio::select! {
+        ending = conversation.run(&mut frames) => ending,
+        () = &mut writing => Ending::Lost,
+    };
+    tracing::debug!(?ending, "a conversation ends");
+    let completes = conversation.stop_operations().await;
+    drop(conversation);
+    match ending {
+        Ending::Lost => {}
+        Ending::Closed => drain(&mut frames, limits.close_time).await,
+        Ending::Close(closing) => {
+            let last = completes.into_iter().chain([closing.to_frame()]).collect();
+            if control.finish(last).is_ok() && timeout(limits.close_time, writing).await.is_ok() {
+                drain(&mut frames, limits.close_time).await;
+            }
+        }
+    }
+}

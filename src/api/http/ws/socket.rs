@@ -1,0 +1,219 @@
+//! The reading half of a socket: what the protocol allows a client to say, and when.
+//!
+//! Apart from operations and from sending, both of which run beside it. It refuses to know GraphQL.
+
+use std::sync::Arc;
+
+use async_graphql::Executor;
+use axum::extract::ws::Message;
+use futures_util::{Stream, StreamExt as _};
+use serde_json::{Map, Value as Json};
+use tokio::{
+    sync::mpsc::Sender,
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
+};
+use tracing::Instrument as _;
+
+use super::{
+    message::{ClientMessage, Closing, ServerMessage},
+    operation::{self, Outlet, Register},
+    writer::{ControlQueue, Event, NotDraining},
+};
+use crate::api::http::{
+    Core, mask,
+    request_id::RequestId,
+    viewer::{AuthenticateError, Credentials, Scope, Viewer},
+};
+
+/// How a conversation ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The server closes.
+    Close(Closing),
+    /// The client has closed; its close frame is answered by reading on.
+    Closed,
+    /// Nobody is there any more, or nobody who reads.
+    Lost,
+}
+
+impl From<NotDraining> for Ending {
+    fn from(_: NotDraining) -> Self {
+        Self::Lost
+    }
+}
+
+/// One client's conversation.
+pub(super) struct Conversation<E, V: Viewer> {
+    core: Arc<Core<E, V>>,
+    id: RequestId,
+    /// What the upgrade request said about who asks.
+    credentials: Credentials,
+    phase: Phase<V>,
+    control: ControlQueue,
+    events: Sender<Event>,
+    register: Register,
+    tasks: JoinSet<()>,
+}
+
+enum Phase<V> {
+    /// Until this moment, for `connection_init`.
+    Waiting(Instant),
+    Open {
+        viewer: Option<V>,
+    },
+}
+
+impl<E: Executor, V: Viewer> Conversation<E, V> {
+    pub(super) fn new(
+        core: Arc<Core<E, V>>,
+        id: RequestId,
+        credentials: Credentials,
+        control: ControlQueue,
+        events: Sender<Event>,
+    ) -> Self {
+        let phase = Phase::Waiting(Instant::now() + core.settings.socket.init_time);
+        Self { core, id, credentials, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
+    }
+
+    /// Reads until there is a reason to stop.
+    pub(super) async fn run(
+        &mut self,
+        frames: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+    ) -> Ending {
+        let limits = self.core.settings.socket;
+        let stop = self.core.stop.clone();
+        let mut heard = Instant::now();
+        let mut pings = interval_at(heard + limits.ping_every, limits.ping_every);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let init_deadline = match &self.phase {
+                Phase::Waiting(deadline) => Some(*deadline),
+                Phase::Open { .. } => None,
+            };
+            let turn = tokio::select! {
+                biased;
+                () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
+                () = sleep_until(init_deadline.unwrap_or(heard)), if init_deadline.is_some() => {
+                    Err(Ending::Close(Closing::InitTimeout))
+                }
+                _ = pings.tick() => self.ping(heard),
+                Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
+                frame = frames.next() => {
+                    heard = Instant::now();
+                    self.hear(frame).await
+                }
+            };
+            if let Err(ending) = turn {
+                return ending;
+            }
+        }
+    }
+
+    /// Stops every operation and answers the `complete`s of those that were running.
+    pub(super) async fn stop_operations(&mut self) -> Vec<Message> {
+        self.tasks.shutdown().await;
+        let running = self.register.take_all();
+        running.keys().map(|id| ServerMessage::Complete { id }.to_frame()).collect()
+    }
+
+    fn ping(&self, heard: Instant) -> Result<(), Ending> {
+        if heard.elapsed() > self.core.settings.socket.silence {
+            return Err(Ending::Lost);
+        }
+        Ok(self.control.send(Message::Ping(Vec::new().into()))?)
+    }
+
+    async fn hear(&mut self, frame: Option<Result<Message, axum::Error>>) -> Result<(), Ending> {
+        let limit = self.core.settings.socket.message_bytes;
+        let text = match frame {
+            None => return Err(Ending::Lost),
+            Some(Err(_)) => return Err(Ending::Close(Closing::Unreadable)),
+            Some(Ok(Message::Close(_))) => return Err(Ending::Closed),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
+            Some(Ok(Message::Binary(_))) => {
+                return Err(Ending::Close(Closing::BadMessage("a message has to be text".to_owned())));
+            }
+            Some(Ok(Message::Text(text))) if text.len() > limit => {
+                return Err(Ending::Close(Closing::TooLarge { limit }));
+            }
+            Some(Ok(Message::Text(text))) => text,
+        };
+        let message = ClientMessage::parse(&text).map_err(|what| Ending::Close(Closing::BadMessage(what)))?;
+        match message {
+            ClientMessage::ConnectionInit { payload } => self.init(&payload).await,
+            ClientMessage::Ping { payload } => Ok(self.control.send(ServerMessage::Pong { payload }.to_frame())?),
+            ClientMessage::Pong => Ok(()),
+            ClientMessage::Subscribe { id, payload } => self.subscribe(id, payload).map_err(Ending::Close),
+            ClientMessage::Complete { id } => {
+                if let Some(operation) = self.register.remove(&id) {
+                    operation.cancel();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Waiting -> Open, once.
+    async fn init(&mut self, payload: &Map<String, Json>) -> Result<(), Ending> {
+        let Phase::Waiting(deadline) = &self.phase else {
+            return Err(Ending::Close(Closing::TwoInits));
+        };
+        let given = payload.iter().find(|(name, _)| name.eq_ignore_ascii_case("authorization")).map(|(_, value)| value);
+        let credentials = match given {
+            None | Some(Json::Null) => self.credentials.clone(),
+            Some(Json::String(text)) => Credentials::of_text(text),
+            Some(_) => Credentials::Unreadable,
+        };
+        // Authentication is ours, not the client's: it has the time of a request beyond the client's deadline.
+        let until = *deadline + self.core.settings.request.time;
+        let viewer = tokio::select! {
+            viewer = credentials.viewer(&*self.core.authenticate) => viewer,
+            () = self.core.stop.cancelled() => return Err(Ending::Close(Closing::GoingAway)),
+            () = sleep_until(until) => Err(AuthenticateError::Unavailable("no answer in time".to_owned())),
+        };
+        match viewer {
+            Ok(viewer) => self.phase = Phase::Open { viewer },
+            Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
+            Err(error @ AuthenticateError::Unavailable(_)) => {
+                mask::failed(&error, &self.id);
+                return Err(Ending::Close(Closing::TryAgainLater));
+            }
+        }
+        Ok(self.control.send(ServerMessage::ConnectionAck.to_frame())?)
+    }
+
+    fn subscribe(&mut self, id: String, payload: Json) -> Result<(), Closing> {
+        let Phase::Open { viewer } = &self.phase else {
+            return Err(Closing::Unauthorized);
+        };
+        let limits = self.core.settings.socket;
+        if id.chars().count() > limits.id_chars {
+            return Err(Closing::BadMessage(format!("\"id\" is longer than {} characters", limits.id_chars)));
+        }
+        if self.register.contains(&id) {
+            return Err(Closing::DuplicateId(id));
+        }
+        if self.register.len() >= limits.operations {
+            return Err(Closing::TooManyOperations { limit: limits.operations });
+        }
+        let scope = Scope { viewer: viewer.clone(), request_id: RequestId::new(&self.core.draw) };
+        let span = tracing::info_span!(
+            "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.id,
+            operation = tracing::field::Empty, name = tracing::field::Empty
+        );
+        let stop = self.register.add(&id);
+        let outlet = Outlet { id, stop, register: self.register.clone(), events: self.events.clone() };
+        self.tasks.spawn(operation::run(Arc::clone(&self.core), payload, scope, outlet).instrument(span));
+        Ok(())
+    }
+}
+
+/// Reads and forgets until the client has closed too, or `time` is up.
+pub(super) async fn drain(
+    frames: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+    time: std::time::Duration,
+) {
+    let to_the_end = async { while let Some(Ok(_)) = frames.next().await {} };
+    let _ = timeout(time, to_the_end).await;
+}

@@ -1,0 +1,7 @@
+//! Seed.
+mod calendar;
+mod lexicon;
+mod numbers;
+mod people;
+mod popularity;
+mod world;
