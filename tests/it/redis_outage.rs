@@ -222,6 +222,32 @@ async fn a_cut_subscription_is_made_anew_and_listeners_are_told() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_hangs_costs_no_more_than_the_time_of_a_command() -> Result<()> {
+    let server = Server::start(Kind::Redis).await?;
+    let node = Node::start(vec![server.url()], false).await?;
+    let mut listener = node.announcements.listen();
+    node.works(1).await?;
+    signal("STOP", &server).await?;
+    failures_are_quick_and_transient(&node).await?;
+    // Long enough for the listener to notice: nothing was closed.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    signal("CONT", &server).await?;
+    soon(|| node.works(2)).await?;
+    assert_eq!(next(&mut listener).await?, Announcement::Gap);
+    let said = Announcement::FollowsChanged { reader: UserId::try_new(3)? };
+    node.announcements.announce(&said).await?;
+    assert_eq!(next_said(&mut listener).await?, said);
+    node.end().await
+}
+
+async fn signal(name: &str, server: &Server) -> Result<()> {
+    let pid = server.pid().to_string();
+    let status = tokio::process::Command::new("kill").args(["-s", name, &pid]).status().await?;
+    ensure!(status.success(), "the server was not sent {name}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flushing_everything_breaks_nothing() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let node = Node::start(vec![server.url()], false).await?;

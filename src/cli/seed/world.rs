@@ -80,6 +80,16 @@ impl World {
         self.plan.users
     }
 
+    /// The end of its past, in milliseconds UTC.
+    pub const fn now_ms(&self) -> i64 {
+        self.plan.now_ms
+    }
+
+    /// What it was made from.
+    pub const fn seed(&self) -> u64 {
+        self.plan.seed
+    }
+
     /// The id of the person of that rank.
     pub fn user_id(&self, rank: u64) -> UserId {
         let low = self.scramble(rank, Purpose::Id) & u64::from(u32::MAX);

@@ -6,6 +6,7 @@
 mod announcements;
 mod connect;
 mod error;
+mod inspection;
 mod link;
 mod listener;
 mod options;
@@ -18,6 +19,7 @@ mod wire;
 
 pub use announcements::RedisAnnouncements;
 pub use connect::{ConnectError, Redis};
+pub use inspection::inspect;
 pub use options::{InvalidRedisOptions, RedisOptions};
 pub use outbox_cache::RedisOutboxCache;
 pub use queue::RedisQueue;

@@ -12,6 +12,7 @@ mod dialect;
 mod error;
 mod follows;
 mod inboxes;
+mod inspection;
 mod keyset;
 mod relations;
 mod rows;

@@ -26,7 +26,7 @@ use super::places::{Backdoor, Place, on_each_place};
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_mins(10);
 /// Short enough to wait for, long enough not to pass by accident.
-const SOON: Duration = Duration::from_millis(800);
+const SOON: Duration = Duration::from_millis(1_500);
 /// What a test waits at most for something that must come.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -38,6 +38,7 @@ on_each_place!(
     two_consumers_never_share_a_message,
     a_thousand_messages_reach_four_consumers_once_each,
     an_unacknowledged_message_comes_again_before_new_ones,
+    an_overdue_message_behind_many_recent_ones_is_found,
     a_waiting_consumer_gets_what_another_left,
     an_acknowledged_message_never_comes_again,
     unknown_ids_are_passed_over,
@@ -185,6 +186,16 @@ async fn an_unacknowledged_message_comes_again_before_new_ones(place: Place) -> 
     assert_eq!((again, ids(&first[..1]).len()), (first[1..].to_vec(), 1));
     let fresh = now(&*queue, Topic::Visit, "b", 9).await?;
     assert_eq!(messages(&fresh), [care(3)], "what b has just received is b's for the redelivery time");
+    Ok(())
+}
+
+async fn an_overdue_message_behind_many_recent_ones_is_found(place: Place) -> Result<()> {
+    let queue = queue(place, SOON).await?;
+    queue.send(&cares(1..=60)).await?;
+    assert_eq!(now(&*queue, Topic::Relation, "a", 60).await?.len(), 60);
+    tokio::time::sleep(SOON + Duration::from_millis(100)).await;
+    assert_eq!(messages(&now(&*queue, Topic::Relation, "b", 59).await?), cares(1..=59));
+    assert_eq!(messages(&now(&*queue, Topic::Relation, "c", 1).await?), [care(60)]);
     Ok(())
 }
 
