@@ -131,6 +131,26 @@ mod servers_only {
             Ok(())
         }
 
+        async fn a_migration_waits_for_another_nodes_longer_than_statements_may_take(backend: Backend) -> Result<()> {
+            let database = backend.fresh_database().await?;
+            let store = SqlStore::connect(&options(&database.url, Duration::from_secs(1))).await?;
+            let rival = Rival::on(&database).await?;
+            let other_node = rival.0.begin().await?;
+            let name = "LEFT(CONCAT('tidefeed:', DATABASE()), 64)";
+            other_node.execute_unprepared(&format!("DO GET_LOCK({name}, 5)")).await?;
+            let held = async {
+                sleep(Duration::from_secs(3)).await;
+                assert_eq!(rival.number("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").await?, 0);
+                other_node.execute_unprepared(&format!("DO RELEASE_LOCK({name})")).await?;
+                anyhow::Ok(())
+            };
+            let (migrated, held) = tokio::join!(store.migrate(), held);
+            held?;
+            migrated?;
+            assert!(store.pending_migrations().await?.is_empty());
+            Ok(())
+        }
+
         async fn a_read_that_takes_too_long_is_ended_and_the_store_goes_on(backend: Backend) -> Result<()> {
             let database = backend.fresh_database().await?;
             let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
