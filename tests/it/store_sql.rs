@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TransactionTrait as _};
-use tidefeed::domain::EdgeMode;
+use tidefeed::domain::{Direction, EdgeMode, PageRequest, PageSize, Position};
 use tidefeed::store::accounts::Registered;
 use tidefeed::store::follows::Followed;
 use tidefeed::store::sql::{SqlOptions, SqlStore};
-use tidefeed::store::{Accounts as _, Follows as _, StoreError};
+use tidefeed::store::{Accounts as _, Contents as _, Follows as _, StoreError};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::conformance::{NOW, account, at_once, user};
+use crate::conformance::{NOW, World, account, at_once, content_id, user};
 use crate::servers::{Backend, FreshDatabase, Kind, Server, on_each_backend};
 
 /// The other side of a lock: a connection past the store.
@@ -73,6 +73,47 @@ on_each_backend! {
         lock.rollback().await?;
         assert_eq!(store.followed_by(user(1)).await?, [user(1)]);
         assert_eq!(follow(&store).await?, Followed::New);
+        Ok(())
+    }
+
+    async fn a_point_read_is_one_statement_for_any_number_of_ids(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(3).await?;
+        world.publish(5, 1, NOW).await?;
+        let (store, ann) = (&world.store, account(1, "user_1").registration.handle);
+        let users: Vec<_> = (1..=100).map(user).collect();
+        let contents: Vec<_> = (1..=100).map(content_id).collect();
+        let bound = Some(Position::bound(NOW, 5));
+        let page = PageRequest { direction: Direction::Newer, bound, size: PageSize::default() };
+        let mut sent = store.statements();
+        let mut one = |what: &str| {
+            let before = std::mem::replace(&mut sent, store.statements());
+            assert_eq!(sent - before, 1, "{what}");
+        };
+        store.profiles(&users).await.map(|_| one("profiles"))?;
+        store.counts(&users).await.map(|_| one("counts"))?;
+        store.by_handle(&ann).await.map(|_| one("by_handle"))?;
+        store.credential(&ann).await.map(|_| one("credential"))?;
+        store.by_ids(&contents).await.map(|_| one("by_ids"))?;
+        store.counters(&contents).await.map(|_| one("counters"))?;
+        store.outbox(user(1), &page).await.map(|_| one("outbox"))?;
+        store.outbox_heads(&users, 50).await.map(|_| one("outbox_heads"))?;
+        store.followed_among(user(1), &users).await.map(|_| one("followed_among"))?;
+        store.followed_by(user(1)).await.map(|_| one("followed_by"))?;
+        store.follower_count(user(1)).await.map(|_| one("follower_count"))?;
+        Ok(())
+    }
+
+    async fn a_publish_costs_the_same_with_and_without_followers(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(20).await?;
+        let start = world.store.statements();
+        world.publish(5, 1, NOW).await?;
+        let alone = world.store.statements() - start;
+        for follower in 2..=20 {
+            world.store.follow(user(follower), user(1), EdgeMode::Fill, 7, NOW).await?;
+        }
+        let start = world.store.statements();
+        world.publish(6, 1, NOW).await?;
+        assert_eq!(world.store.statements() - start, alone);
         Ok(())
     }
 
