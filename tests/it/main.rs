@@ -9,4 +9,5 @@ mod fixture;
 mod harness;
 mod redis_outage;
 mod servers;
+mod store_sql;
 mod worked_example;
