@@ -3,6 +3,7 @@
 mod adapters;
 mod api;
 mod house;
+mod inspection;
 mod server;
 mod settings;
 mod workers;
@@ -16,6 +17,7 @@ pub use self::{
     adapters::{Adapters, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, router as api_router},
     house::{House, Ports, Settings},
+    inspection::inspect_redis,
 };
 use crate::{
     api::auth::{PasswordError, WeakSecret},

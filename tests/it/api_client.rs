@@ -29,8 +29,7 @@ impl ApiServer {
     pub async fn start(house: Arc<TestHouse>) -> Result<Self> {
         let stop = CancellationToken::new();
         let clock: SharedClock = house.clock.clone();
-        let runtime =
-            ApiRuntime { clock, draw: house.draw.clone(), stop: stop.clone(), tasks: TaskTracker::new() };
+        let runtime = ApiRuntime { clock, draw: house.draw.clone(), stop: stop.clone(), tasks: TaskTracker::new() };
         let router = api_router(&house, &house.ports, &settings(), runtime)?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -75,7 +74,8 @@ impl ApiServer {
         let input = json!({ "handle": handle, "name": handle, "password": "correct horse battery" });
         let answer = self.post(None, query, json!({ "input": input })).await?;
         let data = &answer["data"];
-        let text = |value: &Value| value.as_str().map(str::to_owned).with_context(|| format!("not registered: {answer:#}"));
+        let text =
+            |value: &Value| value.as_str().map(str::to_owned).with_context(|| format!("not registered: {answer:#}"));
         Ok((text(&data["registerUser"]["user"]["id"])?, text(&data["registerUser"]["token"])?))
     }
 }

@@ -209,8 +209,7 @@ async fn surroundings(around: Around, stop: &CancellationToken) -> Result<Surrou
     };
     let options = RedisOptions { command_timeout_ms: 10_000, outbox_capacity: 50, ..options };
     let redis = Redis::connect(options).await?;
-    let announcements =
-        RedisAnnouncements::start(redis.clone(), &TaskTracker::new(), stop, Draw::from_seed(1)).await?;
+    let announcements = RedisAnnouncements::start(redis.clone(), &TaskTracker::new(), stop, Draw::from_seed(1)).await?;
     let queue = Arc::new(RedisQueue::new(redis.clone()));
     Ok((queue, Some(Arc::new(RedisOutboxCache::new(redis))), Arc::new(announcements)))
 }

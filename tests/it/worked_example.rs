@@ -5,7 +5,8 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use tidefeed::{
     domain::{
-        ContentId, PageRequest, PageSize, Position, UserId, content::Draft, plan::UncoveredAuthor, profile::Registration,
+        ContentId, PageRequest, PageSize, Position, UserId, content::Draft, plan::UncoveredAuthor,
+        profile::Registration,
     },
     follow::FollowOutcome,
     store::{
@@ -95,7 +96,8 @@ async fn holds(backend: Backend, around: Around) -> Result<()> {
     let viewer = build(&house, &example).await?;
     let size = PageSize::try_new(3)?;
     let inbox = house.ports.timelines.read(viewer, &PageRequest::newest(size), Depth::Inbox).await?;
-    let outbox = |author: &str| Ok::<_, anyhow::Error>((UserId::try_new(author.parse()?)?, example.outboxes[author].len()));
+    let outbox =
+        |author: &str| Ok::<_, anyhow::Error>((UserId::try_new(author.parse()?)?, example.outboxes[author].len()));
     for (author, published) in [outbox("200")?, outbox("211")?] {
         let uncovered = UncoveredAuthor { author, outbox_seq: i64::try_from(published)? };
         ensure!(inbox.uncovered.contains(&uncovered), "{author} is not pulled: {:?}", inbox.uncovered);

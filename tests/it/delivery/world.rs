@@ -53,7 +53,8 @@ pub async fn followed_author(house: &TestHouse, followers: i64) -> Result<()> {
     }
     // Every reader is on, with nothing trusted yet: deliveries include them.
     let database = servers::connect_sql(house.database_url()).await?;
-    servers::execute(&database, &format!("UPDATE inbox_states SET floor_time = {0}, floor_content = {0}", i64::MAX)).await
+    servers::execute(&database, &format!("UPDATE inbox_states SET floor_time = {0}, floor_content = {0}", i64::MAX))
+        .await
 }
 
 /// Publishes one content of the author; nothing has been delivered yet.
