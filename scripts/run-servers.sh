@@ -43,7 +43,7 @@ trap end_servers EXIT
 if [ ! -d "$servers/mariadb/mysql" ]; then
     step "Making a new MariaDB in data/servers/mariadb"
     rm -rf "$servers/mariadb"
-    mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$servers/mariadb" --skip-test-db \
+    mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$servers/mariadb" --skip-test-db \
         --auth-root-authentication-method=normal >"$servers/mariadb.log" 2>&1 ||
         fail "MariaDB could not be prepared:" "$(tail -n 15 "$servers/mariadb.log")"
 fi

@@ -119,7 +119,7 @@ impl App {
             draining.run_until_cancelled(hub.run(announcements)).await;
         });
         if let Some(measurements) = measurements.clone() {
-            self.fold(measurements, lifecycle);
+            fold(measurements, lifecycle);
         }
         let tasks = TaskTracker::new();
         let runtime = ApiRuntime {
@@ -136,13 +136,13 @@ impl App {
         tasks.wait().await;
         Ok(())
     }
+}
 
-    fn fold(&self, measurements: Measurements, lifecycle: &Lifecycle) {
-        let draining = lifecycle.draining();
-        lifecycle.spawn("measurements", async move {
-            while draining.run_until_cancelled(tokio::time::sleep(FOLD_EVERY)).await.is_some() {
-                measurements.fold();
-            }
-        });
-    }
+fn fold(measurements: Measurements, lifecycle: &Lifecycle) {
+    let draining = lifecycle.draining();
+    lifecycle.spawn("measurements", async move {
+        while draining.run_until_cancelled(tokio::time::sleep(FOLD_EVERY)).await.is_some() {
+            measurements.fold();
+        }
+    });
 }

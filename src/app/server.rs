@@ -16,6 +16,7 @@ use tower_http::compression::CompressionLayer;
 
 use super::adapters::Adapters;
 use crate::{
+    api::http::prompt,
     lifecycle::Lifecycle,
     telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
 };
@@ -50,7 +51,7 @@ pub fn router(
 
 /// Serves until draining begins and open requests have ended.
 pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle) -> std::io::Result<()> {
-    axum::serve(listener, router).with_graceful_shutdown(lifecycle.draining().cancelled_owned()).await
+    axum::serve(prompt(listener), router).with_graceful_shutdown(lifecycle.draining().cancelled_owned()).await
 }
 
 /// 200 as long as new work is welcome and SQL answers. Redis decides nothing: without it pages only cost more.

@@ -46,11 +46,11 @@ impl Node {
 
     /// Sends a message and receives it.
     async fn queue_works(&self, reader: i64) -> Result<()> {
-        let message = Message::InboxCare { reader: UserId::try_new(reader)? };
+        let message = Message::ReaderSeen { reader: UserId::try_new(reader)? };
         self.queue.send(std::slice::from_ref(&message)).await?;
-        let received = self.queue.receive(Topic::Relation, "a", 1, PATIENCE).await?;
+        let received = self.queue.receive(Topic::Visit, "a", 1, PATIENCE).await?;
         ensure!(received.first().and_then(|one| one.message.as_ref()) == Some(&message), "{received:?}");
-        self.queue.acknowledge(Topic::Relation, &[received[0].id.clone()]).await?;
+        self.queue.acknowledge(Topic::Visit, &[received[0].id.clone()]).await?;
         Ok(())
     }
 
@@ -109,13 +109,13 @@ async fn next_said(listener: &mut Receiver<Announcement>) -> Result<Announcement
 
 /// What goes on while Redis is away: failures that say so, in time, and nothing that hangs.
 async fn failures_are_quick_and_transient(node: &Node) -> Result<()> {
-    let message = Message::InboxCare { reader: UserId::try_new(1)? };
+    let message = Message::ReaderSeen { reader: UserId::try_new(1)? };
     let author = UserId::try_new(1)?;
     let before = Instant::now();
     let failures: [Option<StoreError>; 5] = [
         node.redis.ping().await.err(),
         node.queue.send(&[message]).await.err(),
-        node.queue.receive(Topic::Relation, "a", 1, Duration::from_secs(1)).await.err(),
+        node.queue.receive(Topic::Visit, "a", 1, Duration::from_secs(1)).await.err(),
         node.cache.fetch(&[author]).await.err(),
         node.announcements.announce(&Announcement::FollowsChanged { reader: author }).await.err(),
     ];
@@ -219,6 +219,32 @@ async fn a_cut_subscription_is_made_anew_and_listeners_are_told() -> Result<()> 
         assert_eq!(next(&mut listener).await?, said);
     }
     node.end().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_hangs_costs_no_more_than_the_time_of_a_command() -> Result<()> {
+    let server = Server::start(Kind::Redis).await?;
+    let node = Node::start(vec![server.url()], false).await?;
+    let mut listener = node.announcements.listen();
+    node.works(1).await?;
+    signal("STOP", &server).await?;
+    failures_are_quick_and_transient(&node).await?;
+    // Long enough for the listener to notice: nothing was closed.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    signal("CONT", &server).await?;
+    soon(|| node.works(2)).await?;
+    assert_eq!(next(&mut listener).await?, Announcement::Gap);
+    let said = Announcement::FollowsChanged { reader: UserId::try_new(3)? };
+    node.announcements.announce(&said).await?;
+    assert_eq!(next_said(&mut listener).await?, said);
+    node.end().await
+}
+
+async fn signal(name: &str, server: &Server) -> Result<()> {
+    let pid = server.pid().to_string();
+    let status = tokio::process::Command::new("kill").args(["-s", name, &pid]).status().await?;
+    ensure!(status.success(), "the server was not sent {name}");
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -74,7 +74,7 @@ impl Redis {
     /// Redis is back, and then work again.
     pub async fn connect(options: RedisOptions) -> Result<Self, ConnectError> {
         let addresses = options.addresses()?.into_iter();
-        let addresses: Vec<_> = addresses.map(|info| info.set_tcp_settings(tcp_settings())).collect();
+        let addresses: Vec<_> = addresses.map(as_we_speak).collect();
         let first = meet_any(&options, &addresses).await?;
         let commands = match connect_for_commands(&options, &addresses).await {
             Ok(link) => link,
@@ -172,6 +172,12 @@ impl Redis {
         let builder = builder.unwrap_or_else(|| ClusterClient::builder(self.addresses.iter().cloned()));
         connect_cluster(&self.options, builder, limit).await
     }
+}
+
+/// The older protocol, whatever the address says: only listening needs the newer one.
+fn as_we_speak(address: ConnectionInfo) -> ConnectionInfo {
+    let settings = address.redis_settings().clone().set_protocol(ProtocolVersion::RESP2);
+    address.set_redis_settings(settings).set_tcp_settings(tcp_settings())
 }
 
 fn tcp_settings() -> TcpSettings {

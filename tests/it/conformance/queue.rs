@@ -26,7 +26,7 @@ use super::places::{Backdoor, Place, on_each_place};
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_mins(10);
 /// Short enough to wait for, long enough not to pass by accident.
-const SOON: Duration = Duration::from_millis(800);
+const SOON: Duration = Duration::from_millis(1_500);
 /// What a test waits at most for something that must come.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -38,6 +38,7 @@ on_each_place!(
     two_consumers_never_share_a_message,
     a_thousand_messages_reach_four_consumers_once_each,
     an_unacknowledged_message_comes_again_before_new_ones,
+    an_overdue_message_behind_many_recent_ones_is_found,
     a_waiting_consumer_gets_what_another_left,
     an_acknowledged_message_never_comes_again,
     unknown_ids_are_passed_over,
@@ -54,7 +55,7 @@ async fn queue(place: Place, redelivery: Duration) -> Result<Arc<dyn Queue>> {
 }
 
 fn care(reader: i64) -> Message {
-    Message::InboxCare { reader: UserId::try_new(reader).unwrap() }
+    Message::ReaderSeen { reader: UserId::try_new(reader).unwrap() }
 }
 
 fn cares(readers: std::ops::RangeInclusive<i64>) -> Vec<Message> {
@@ -89,16 +90,16 @@ async fn messages_arrive_in_order_within_their_topic(place: Place) -> Result<()>
     assert_eq!(messages(&now(&*queue, Topic::ContentChange, "a", 9).await?), changes);
     assert_eq!(messages(&now(&*queue, Topic::Push, "a", 9).await?), [subtask(-1)]);
     let expected = [relations[0].clone(), care(1), care(2)];
-    assert_eq!(messages(&now(&*queue, Topic::Relation, "a", 9).await?), expected);
+    assert_eq!(messages(&now(&*queue, Topic::Visit, "a", 9).await?), expected);
     Ok(())
 }
 
 async fn no_more_than_asked_for_are_received(place: Place) -> Result<()> {
     let queue = queue(place, NEVER).await?;
     queue.send(&cares(1..=5)).await?;
-    assert_eq!(messages(&now(&*queue, Topic::Relation, "a", 2).await?), cares(1..=2));
-    assert!(now(&*queue, Topic::Relation, "a", 0).await?.is_empty());
-    assert_eq!(messages(&now(&*queue, Topic::Relation, "a", 9).await?), cares(3..=5));
+    assert_eq!(messages(&now(&*queue, Topic::Visit, "a", 2).await?), cares(1..=2));
+    assert!(now(&*queue, Topic::Visit, "a", 0).await?.is_empty());
+    assert_eq!(messages(&now(&*queue, Topic::Visit, "a", 9).await?), cares(3..=5));
     Ok(())
 }
 
@@ -126,12 +127,12 @@ async fn a_message_ends_a_wait(place: Place) -> Result<()> {
 async fn two_consumers_never_share_a_message(place: Place) -> Result<()> {
     let queue = queue(place, NEVER).await?;
     queue.send(&cares(1..=4)).await?;
-    let (one, other) = tokio::join!(now(&*queue, Topic::Relation, "a", 2), now(&*queue, Topic::Relation, "b", 2));
+    let (one, other) = tokio::join!(now(&*queue, Topic::Visit, "a", 2), now(&*queue, Topic::Visit, "b", 2));
     let mut all: Vec<String> = ids(&one?).into_iter().chain(ids(&other?)).collect();
     all.sort();
     all.dedup();
     assert_eq!(all.len(), 4);
-    assert!(now(&*queue, Topic::Relation, "c", 9).await?.is_empty());
+    assert!(now(&*queue, Topic::Visit, "c", 9).await?.is_empty());
     Ok(())
 }
 
@@ -152,7 +153,7 @@ async fn a_thousand_messages_reach_four_consumers_once_each(place: Place) -> Res
         }
     }
     assert_eq!((times.len(), times.values().max()), (1_000, Some(&1)));
-    assert_eq!(queue.depth(Topic::Relation).await?, 0);
+    assert_eq!(queue.depth(Topic::Visit).await?, 0);
     Ok(())
 }
 
@@ -160,40 +161,50 @@ async fn a_thousand_messages_reach_four_consumers_once_each(place: Place) -> Res
 async fn consume_until_quiet(queue: &dyn Queue, consumer: &str) -> Result<Vec<i64>> {
     let mut readers = Vec::new();
     loop {
-        let received = queue.receive(Topic::Relation, consumer, 7, Duration::from_secs(2)).await?;
+        let received = queue.receive(Topic::Visit, consumer, 7, Duration::from_secs(2)).await?;
         if received.is_empty() {
             return Ok(readers);
         }
         for message in messages(&received) {
-            let Message::InboxCare { reader } = message else { bail!("nobody sent {message:?}") };
+            let Message::ReaderSeen { reader } = message else { bail!("nobody sent {message:?}") };
             readers.push(reader.get());
         }
-        queue.acknowledge(Topic::Relation, &ids(&received)).await?;
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
     }
 }
 
 async fn an_unacknowledged_message_comes_again_before_new_ones(place: Place) -> Result<()> {
     let queue = queue(place, SOON).await?;
     queue.send(&cares(1..=2)).await?;
-    let first = now(&*queue, Topic::Relation, "a", 2).await?;
+    let first = now(&*queue, Topic::Visit, "a", 2).await?;
     let received_at = Instant::now();
-    queue.acknowledge(Topic::Relation, &ids(&first[..1])).await?;
+    queue.acknowledge(Topic::Visit, &ids(&first[..1])).await?;
     queue.send(&[care(3)]).await?;
     tokio::time::sleep(SOON + Duration::from_millis(100)).await;
-    let again = now(&*queue, Topic::Relation, "b", 1).await?;
+    let again = now(&*queue, Topic::Visit, "b", 1).await?;
     assert!(received_at.elapsed() >= SOON);
     assert_eq!((again, ids(&first[..1]).len()), (first[1..].to_vec(), 1));
-    let fresh = now(&*queue, Topic::Relation, "b", 9).await?;
+    let fresh = now(&*queue, Topic::Visit, "b", 9).await?;
     assert_eq!(messages(&fresh), [care(3)], "what b has just received is b's for the redelivery time");
+    Ok(())
+}
+
+async fn an_overdue_message_behind_many_recent_ones_is_found(place: Place) -> Result<()> {
+    let queue = queue(place, SOON).await?;
+    queue.send(&cares(1..=60)).await?;
+    assert_eq!(now(&*queue, Topic::Relation, "a", 60).await?.len(), 60);
+    tokio::time::sleep(SOON + Duration::from_millis(100)).await;
+    assert_eq!(messages(&now(&*queue, Topic::Relation, "b", 59).await?), cares(1..=59));
+    assert_eq!(messages(&now(&*queue, Topic::Relation, "c", 1).await?), [care(60)]);
     Ok(())
 }
 
 async fn a_waiting_consumer_gets_what_another_left(place: Place) -> Result<()> {
     let queue = queue(place, SOON).await?;
     queue.send(&[care(1)]).await?;
-    let left = now(&*queue, Topic::Relation, "a", 1).await?;
+    let left = now(&*queue, Topic::Visit, "a", 1).await?;
     let before = Instant::now();
-    let found = queue.receive(Topic::Relation, "b", 1, NEVER).await?;
+    let found = queue.receive(Topic::Visit, "b", 1, NEVER).await?;
     assert_eq!(found, left);
     assert!((SOON / 2..PATIENCE).contains(&before.elapsed()), "{:?}", before.elapsed());
     Ok(())
@@ -202,10 +213,10 @@ async fn a_waiting_consumer_gets_what_another_left(place: Place) -> Result<()> {
 async fn an_acknowledged_message_never_comes_again(place: Place) -> Result<()> {
     let queue = queue(place, SOON).await?;
     queue.send(&cares(1..=3)).await?;
-    let received = now(&*queue, Topic::Relation, "a", 9).await?;
-    queue.acknowledge(Topic::Relation, &ids(&received)).await?;
-    queue.acknowledge(Topic::Relation, &ids(&received)).await?;
-    assert!(queue.receive(Topic::Relation, "b", 9, SOON * 2).await?.is_empty());
+    let received = now(&*queue, Topic::Visit, "a", 9).await?;
+    queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+    queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+    assert!(queue.receive(Topic::Visit, "b", 9, SOON * 2).await?.is_empty());
     Ok(())
 }
 
@@ -224,13 +235,13 @@ async fn unknown_ids_are_passed_over(place: Place) -> Result<()> {
 
 async fn depth_counts_what_waits_and_what_is_unacknowledged(place: Place) -> Result<()> {
     let queue = queue(place, NEVER).await?;
-    assert_eq!(queue.depth(Topic::Relation).await?, 0);
+    assert_eq!(queue.depth(Topic::Visit).await?, 0);
     queue.send(&cares(1..=5)).await?;
-    assert_eq!(queue.depth(Topic::Relation).await?, 5);
-    let received = now(&*queue, Topic::Relation, "a", 3).await?;
-    assert_eq!(queue.depth(Topic::Relation).await?, 5);
-    queue.acknowledge(Topic::Relation, &ids(&received[1..])).await?;
-    assert_eq!((queue.depth(Topic::Relation).await?, queue.depth(Topic::Push).await?), (3, 0));
+    assert_eq!(queue.depth(Topic::Visit).await?, 5);
+    let received = now(&*queue, Topic::Visit, "a", 3).await?;
+    assert_eq!(queue.depth(Topic::Visit).await?, 5);
+    queue.acknowledge(Topic::Visit, &ids(&received[1..])).await?;
+    assert_eq!((queue.depth(Topic::Visit).await?, queue.depth(Topic::Push).await?), (3, 0));
     Ok(())
 }
 
@@ -238,12 +249,12 @@ async fn a_cancelled_wait_loses_nothing(place: Place) -> Result<()> {
     let queue = queue(place, SOON).await?;
     for reader in 1..=10 {
         let short = Duration::from_millis(20);
-        let cancelled = tokio::time::timeout(short, queue.receive(Topic::Relation, "a", 1, NEVER)).await;
+        let cancelled = tokio::time::timeout(short, queue.receive(Topic::Visit, "a", 1, NEVER)).await;
         assert!(cancelled.is_err());
         queue.send(&[care(reader)]).await?;
-        let received = queue.receive(Topic::Relation, "b", 1, PATIENCE).await?;
+        let received = queue.receive(Topic::Visit, "b", 1, PATIENCE).await?;
         assert_eq!(messages(&received), [care(reader)]);
-        queue.acknowledge(Topic::Relation, &ids(&received)).await?;
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
     }
     Ok(())
 }
@@ -254,7 +265,7 @@ mod on_servers {
 
     async fn with_backdoor(place: Place) -> Result<(RedisQueue, Backdoor, String)> {
         let options = place.options().await?.context("a server")?;
-        let key = format!("{}timeline_relation", options.prefix);
+        let key = format!("{}timeline_visit", options.prefix);
         let backdoor = Backdoor::open(&options).await?;
         Ok((RedisQueue::new(Redis::connect(options).await?), backdoor, key))
     }
@@ -266,10 +277,10 @@ mod on_servers {
             backdoor.run::<String>(cmd("XADD").arg(&key).arg("*").arg(field).arg(payload)).await?;
         }
         queue.send(&[care(1)]).await?;
-        let received = now(&queue, Topic::Relation, "a", 9).await?;
+        let received = now(&queue, Topic::Visit, "a", 9).await?;
         let said: Vec<Option<Message>> = received.iter().map(|one| one.message.clone()).collect();
         assert_eq!(said, [None, None, None, Some(care(1))]);
-        queue.acknowledge(Topic::Relation, &ids(&received)).await?;
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
         assert_eq!(backdoor.run::<u64>(cmd("XLEN").arg(&key)).await?, 0, "acknowledged messages do not stay");
         Ok(())
     }
@@ -277,13 +288,13 @@ mod on_servers {
     async fn a_stream_that_is_taken_away_is_made_anew(place: Place) -> Result<()> {
         let (queue, backdoor, key) = with_backdoor(place).await?;
         queue.send(&[care(1)]).await?;
-        assert_eq!(now(&queue, Topic::Relation, "a", 9).await?.len(), 1);
+        assert_eq!(now(&queue, Topic::Visit, "a", 9).await?.len(), 1);
         backdoor.run::<u64>(cmd("DEL").arg(&key)).await?;
         queue.send(&[care(2)]).await?;
-        assert_eq!(messages(&now(&queue, Topic::Relation, "a", 9).await?), [care(2)]);
+        assert_eq!(messages(&now(&queue, Topic::Visit, "a", 9).await?), [care(2)]);
         let queue = Arc::new(queue);
         let waiting = Arc::clone(&queue);
-        let received = tokio::spawn(async move { waiting.receive(Topic::Relation, "a", 9, NEVER).await });
+        let received = tokio::spawn(async move { waiting.receive(Topic::Visit, "a", 9, NEVER).await });
         tokio::time::sleep(Duration::from_millis(100)).await;
         backdoor.run::<u64>(cmd("DEL").arg(&key)).await?;
         queue.send(&[care(3)]).await?;
@@ -295,10 +306,10 @@ mod on_servers {
         let (queue, backdoor, key) = with_backdoor(place).await?;
         queue.send(&cares(1..=3)).await?;
         backdoor.run::<()>(cmd("XGROUP").arg("CREATE").arg(&key).arg("others").arg("0")).await?;
-        let received = now(&queue, Topic::Relation, "a", 2).await?;
-        queue.acknowledge(Topic::Relation, &ids(&received)).await?;
+        let received = now(&queue, Topic::Visit, "a", 2).await?;
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
         assert_eq!(backdoor.run::<u64>(cmd("XLEN").arg(&key)).await?, 3);
-        assert_eq!(queue.depth(Topic::Relation).await?, 1);
+        assert_eq!(queue.depth(Topic::Visit).await?, 1);
         Ok(())
     }
 
@@ -308,9 +319,9 @@ mod on_servers {
         for _ in 0..10 {
             queue.send(&cares(1..=100)).await?;
         }
-        let depth = queue.depth(Topic::Relation).await?;
+        let depth = queue.depth(Topic::Visit).await?;
         assert!((100..=200).contains(&depth), "{depth}");
-        assert_eq!(messages(&now(&queue, Topic::Relation, "a", 1_000).await?).last(), Some(&care(100)));
+        assert_eq!(messages(&now(&queue, Topic::Visit, "a", 1_000).await?).last(), Some(&care(100)));
         Ok(())
     }
 
