@@ -3,6 +3,7 @@
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 
 mod api_client;
+mod command_line;
 mod conformance;
 mod delivery;
 mod fixture;
