@@ -6,12 +6,17 @@
 mod accounts;
 mod announcements;
 mod contents;
+mod deliveries;
 mod follows;
+mod inboxes;
 mod outbox_cache;
 mod outbox_model;
 mod outboxes;
 mod places;
 mod queue;
+mod relations;
+pub mod rows;
+mod timelines;
 
 use std::time::Duration;
 
