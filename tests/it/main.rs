@@ -2,4 +2,5 @@
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 
+mod graphql_api;
 mod servers;
