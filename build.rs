@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+#[expect(clippy::disallowed_methods, reason = "this is how cargo tells a build script its folders")]
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("web-demo");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());

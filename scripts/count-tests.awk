@@ -30,7 +30,11 @@ END {
 }
 
 function group_of(binary, name) {
+    if (binary == "src/lib.rs") return "unit tests"
+    if (binary == "tests/tidy.rs") return "the repository's own rules"
     if (binary !~ /^tests\//) return binary
+    sub(/^tests\//, "", binary)
+    sub(/(\/main)?\.rs$/, "", binary)
     if (name ~ /(^|::)mysql::/) return binary " on MySQL 9"
     if (name ~ /(^|::)mariadb::/) return binary " on MariaDB"
     if (name ~ /(^|::)sqlite::/) return binary " on SQLite"

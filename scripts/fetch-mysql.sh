@@ -10,7 +10,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-home=$target_dir/mysql
+home=$root/target/mysql # where tests/it/servers looks for it
 unavailable() {
     printf '\n*** MySQL 9 cannot be had: %s\n' "$1" >&2
     printf '*** The tests on MySQL will NOT run; MariaDB alone decides. Try again with scripts/fetch-mysql.sh\n' >&2
@@ -56,6 +56,7 @@ server=$(find "$home/root/usr/sbin" "$home/root/usr/bin" -name mysqld -type f 2>
 [ -n "$server" ] || unavailable "the packages hold no mysqld (sid has changed: see this script)"
 loader=$(find "$home/root" -name 'ld-linux-*.so.*' -print -quit)
 [ -n "$loader" ] || unavailable "the packages hold no ld-linux (sid has changed: see this script)"
+# shellcheck disable=SC2016 # the launcher below expands $home, not we
 libraries=$(cd "$home/root" && find . -name 'lib*.so*' ! -path '*/perl*' ! -path '*/plugin/*' -printf '%h\n' | sort -u |
     sed 's|^\./|\$home/root/|' | paste -sd :)
 

@@ -37,7 +37,7 @@ fi
 command -v apt-get >/dev/null ||
     fail "This is no Debian. Please install ${missing[*]} in your system's way; the programs must be on the PATH."
 
-install=(env DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends install "${missing[@]}")
+install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}")
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
     if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
@@ -47,5 +47,5 @@ if [ "$(id -u)" -ne 0 ]; then
     fi
 fi
 step "Installing ${missing[*]} with apt-get"
-"${as_root[@]}" apt-get update
+"${as_root[@]}" apt-get -q update
 "${as_root[@]}" "${install[@]}"

@@ -51,6 +51,12 @@ end_by_pid() {
 # answers URL: whether an HTTP request succeeds.
 answers() { node -e 'fetch(process.argv[1]).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))' "$1"; }
 
+ready_or_gone() { answers "$1/readyz" || stopped "$2"; }
+# page_is_up URL PID: waits until the server is ready; false once its process has ended or two minutes have passed.
+page_is_up() {
+    wait_until 120 ready_or_gone "$1" "$2" && running "$2"
+}
+
 # build_all: the web pages if their sources have changed, then the binary that holds them.
 build_all() {
     need_tools
@@ -76,8 +82,7 @@ serve_on() {
     app=$!
     trap ':' INT
     trap 'kill "$app" 2>/dev/null || true' TERM HUP
-    until answers "$url/readyz" || stopped "$app"; do sleep 0.1; done
-    if running "$app"; then
+    if page_is_up "$url" "$app"; then
         printf '\n    The page:    %s\n    GraphiQL:    %s/graphiql\n\n' "$url" "$url"
     fi
     while running "$app"; do

@@ -12,9 +12,9 @@ servers=$root/data/servers
 end_server() {
     local pid
     pid=$(cat "$servers/$1.pid" 2>/dev/null) || return 0
-    if grep -qsF "$servers" "/proc/$pid/cmdline"; then
-        end_by_pid "$pid"
-    fi
+    case $(readlink "/proc/$pid/cwd") in # both work in their own folder; a stranger with the same id does not
+    "$servers"/*) end_by_pid "$pid" ;;
+    esac
     rm -f "$servers/$1.pid"
 }
 end_servers() {
@@ -43,7 +43,7 @@ trap end_servers EXIT
 if [ ! -d "$servers/mariadb/mysql" ]; then
     step "Making a new MariaDB in data/servers/mariadb"
     rm -rf "$servers/mariadb"
-    mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$servers/mariadb" --skip-test-db \
+    mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$servers/mariadb" --skip-test-db \
         --auth-root-authentication-method=normal >"$servers/mariadb.log" 2>&1 ||
         fail "MariaDB could not be prepared:" "$(tail -n 15 "$servers/mariadb.log")"
 fi

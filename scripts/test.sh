@@ -7,7 +7,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
-export CARGO_TERM_PROGRESS_WHEN=${CARGO_TERM_PROGRESS_WHEN:-auto}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-make-test.XXXXXX")
 results=$scratch/results # one line per group: passed <tab> failed <tab> not run <tab> name
 : >"$results"
@@ -62,7 +61,7 @@ browser_tests() {
     fi
     "$tidefeed_bin" serve >"$scratch/serve.log" 2>&1 &
     app=$!
-    if ! wait_until 60 answers "http://127.0.0.1:$port/readyz"; then
+    if ! page_is_up "http://127.0.0.1:$port" "$app"; then
         tail -n 30 "$scratch/serve.log"
         record 0 1 0 "browser: the server did not become ready"
         return

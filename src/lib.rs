@@ -4,12 +4,16 @@
 
 pub mod api;
 pub mod app;
+pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod domain;
 pub mod draw;
 pub mod follow;
+pub mod lifecycle;
 pub mod live;
 pub mod publish;
 pub mod read;
 pub mod store;
+pub mod telemetry;
 pub mod upkeep;

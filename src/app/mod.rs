@@ -1,5 +1,146 @@
 //! The composition root: the only place that chooses adapters and starts what runs.
 
+mod adapters;
+mod api;
 mod house;
+mod server;
+mod settings;
+mod workers;
 
-pub use house::{House, Ports, Settings};
+use std::{io, sync::Arc, time::Duration};
+
+use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
+
+pub use self::{
+    adapters::{Adapters, open_store, redis_options},
+    api::{ApiRuntime, ApiSettings, router as api_router},
+    house::{House, Ports, Settings},
+};
+use crate::{
+    api::auth::{PasswordError, WeakSecret},
+    clock::SharedClock,
+    config::{Config, SecretError, signing_secret},
+    draw::Draw,
+    lifecycle::Lifecycle,
+    store::{StoreError, redis::ConnectError},
+    telemetry::metrics::Measurements,
+};
+
+/// How often measurements are folded together, scraped or not.
+const FOLD_EVERY: Duration = Duration::from_secs(5);
+
+/// Why a node cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// SQL cannot be used as configured.
+    #[error("the store (store.url) cannot be used; `tidefeed doctor` tells more")]
+    Store(#[source] StoreError),
+    /// Tables are missing or old, and `store.migrate_at_start` is off.
+    #[error("the tables are not up to date ({0} migrations pending): run `tidefeed migrate`")]
+    NotMigrated(usize),
+    /// Redis cannot be reached as configured.
+    #[error("redis (redis.urls) cannot be used; `tidefeed doctor` tells more")]
+    Redis(#[source] ConnectError),
+    /// Announcements cannot be listened to.
+    #[error("announcements cannot be listened to; is Redis 7 or later?")]
+    Announcements(#[source] StoreError),
+    /// There is nothing to sign tokens with.
+    #[error("auth.secret cannot be used")]
+    SigningSecret(#[from] SecretError),
+    /// The secret is too short.
+    #[error("auth.secret is too short")]
+    Secret(#[source] WeakSecret),
+    /// argon2 refuses its parameters.
+    #[error("the auth.argon2 parameters cannot be used")]
+    Passwords(#[source] PasswordError),
+    /// The port is taken, or not ours.
+    #[error("cannot serve")]
+    Serve(#[source] io::Error),
+}
+
+/// A node: every adapter open, every use case built, nothing running yet.
+pub struct App {
+    /// What it stands on.
+    pub adapters: Arc<Adapters>,
+    /// What it can do.
+    pub house: Arc<House>,
+    api: ApiSettings,
+    config: Config,
+    clock: SharedClock,
+    draw: Draw,
+}
+
+impl App {
+    /// Opens the stores, brings tables up to date if configured so, and puts the house together.
+    pub async fn open(
+        config: &Config,
+        clock: SharedClock,
+        draw: Draw,
+        lifecycle: &Lifecycle,
+    ) -> Result<Self, AppError> {
+        let adapters = adapters::open(config, lifecycle, &draw).await?;
+        if config.store.migrate_at_start {
+            adapters.store.migrate().await.map_err(AppError::Store)?;
+        }
+        let pending = adapters.store.pending_migrations().await.map_err(AppError::Store)?;
+        if !pending.is_empty() {
+            return Err(AppError::NotMigrated(pending.len()));
+        }
+        let secret = signing_secret(config, |bytes| draw.fill(bytes))?;
+        let house = House::build(&adapters.ports, settings::house(config), &clock, &draw);
+        Ok(Self {
+            adapters: Arc::new(adapters),
+            house: Arc::new(house),
+            api: settings::api(config, secret.expose().as_bytes()),
+            config: config.clone(),
+            clock,
+            draw,
+        })
+    }
+
+    /// Starts the workers of this node.
+    pub fn spawn_workers(&self, lifecycle: &Lifecycle) {
+        workers::spawn(&self.house, &self.config, lifecycle, &self.draw);
+    }
+
+    /// Serves the API on `listener` until the process leaves; live subscriptions hear announcements from now on.
+    pub async fn serve(
+        &self,
+        listener: TcpListener,
+        lifecycle: &Lifecycle,
+        measurements: Option<Measurements>,
+    ) -> Result<(), AppError> {
+        let (hub, announcements) = (self.house.hub.clone(), self.adapters.ports.announcements.listen());
+        let draining = lifecycle.draining();
+        lifecycle.spawn("live hub", async move {
+            draining.run_until_cancelled(hub.run(announcements)).await;
+        });
+        if let Some(measurements) = measurements.clone() {
+            self.fold(measurements, lifecycle);
+        }
+        let tasks = TaskTracker::new();
+        let runtime = ApiRuntime {
+            clock: self.clock.clone(),
+            draw: self.draw.clone(),
+            stop: lifecycle.draining(),
+            tasks: tasks.clone(),
+        };
+        let api = api::router(&self.house, &self.adapters.ports, &self.api, runtime)?;
+        let graphiql = self.config.graphql.graphiql;
+        let router = server::router(api, self.adapters.clone(), lifecycle.clone(), measurements, graphiql);
+        server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)?;
+        tasks.close();
+        tasks.wait().await;
+        Ok(())
+    }
+
+    fn fold(&self, measurements: Measurements, lifecycle: &Lifecycle) {
+        let draining = lifecycle.draining();
+        lifecycle.spawn("measurements", async move {
+            while draining.run_until_cancelled(tokio::time::sleep(FOLD_EVERY)).await.is_some() {
+                measurements.fold();
+            }
+        });
+    }
+}

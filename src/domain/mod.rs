@@ -18,6 +18,8 @@ pub mod plan;
 pub mod position;
 pub mod profile;
 pub mod subtask;
+#[cfg(test)]
+mod worked_example;
 
 pub use content::{Content, ContentKind, Counters, Media, MediaKind};
 pub use coverage::Run;

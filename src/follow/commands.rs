@@ -10,6 +10,7 @@ use crate::{
         Announcements, Follows, Queue, StoreError, announcements::Announcement, follows::Followed, queue::Message,
         relations::Pair,
     },
+    telemetry::metrics::NUDGES_LOST,
 };
 
 /// How a follow ends.
@@ -85,7 +86,7 @@ impl Following {
             futures_util::join!(self.queue.send(&messages), self.announcements.announce(&announcement));
         for (what, result) in [("queue", sent), ("announcement", announced)] {
             if let Err(error) = result {
-                metrics::counter!("tidefeed_nudges_lost_total", "to" => what).increment(1);
+                metrics::counter!(NUDGES_LOST, "to" => what).increment(1);
                 tracing::warn!(error = &error as &dyn std::error::Error, to = what, "a nudge was lost");
             }
         }

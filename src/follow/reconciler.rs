@@ -15,6 +15,7 @@ use crate::{
         queue::{Message, Topic},
         relations::{Pair, PendingRelation},
     },
+    telemetry::metrics::RELATIONS,
 };
 
 /// Messages taken at a time; repetitions among them are dealt with once.
@@ -71,9 +72,14 @@ impl RelationReconciler {
 
     async fn reconcile(&self, relation: &PendingRelation) -> Result<(), StoreError> {
         let Pair { follower, author } = relation.pair;
-        if self.inboxes.cover(follower, author, self.keep).await? == Covered::NotFilling {
-            self.inboxes.clear_unfollowed(follower, author).await?;
-        }
+        let outcome = match self.inboxes.cover(follower, author, self.keep).await? {
+            Covered::Yes { .. } => "covered",
+            Covered::NotFilling => {
+                self.inboxes.clear_unfollowed(follower, author).await?;
+                "cleared"
+            }
+        };
+        metrics::counter!(RELATIONS, "outcome" => outcome).increment(1);
         self.relations.done(relation).await
     }
 }

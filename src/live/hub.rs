@@ -14,6 +14,7 @@ use tokio::sync::{broadcast, mpsc};
 use crate::{
     domain::{ContentId, Entry, UserId},
     store::announcements::Announcement,
+    telemetry::metrics::{LIVE_EVENTS_MISSED, SUBSCRIPTIONS},
 };
 
 /// Events that wait for a subscriber at most.
@@ -95,6 +96,7 @@ impl Hub {
         let mut state = self.lock();
         state.subscribers.insert(id, subscriber);
         state.by_reader.entry(reader).or_default().insert(id);
+        metrics::gauge!(SUBSCRIPTIONS).increment(1);
         Registration { hub: Arc::clone(self), id, events, missed }
     }
 
@@ -132,6 +134,7 @@ impl State {
 
     fn remove(&mut self, id: u64) {
         let Some(subscriber) = self.subscribers.remove(&id) else { return };
+        metrics::gauge!(SUBSCRIPTIONS).decrement(1);
         remove(&mut self.by_reader, subscriber.reader, id);
         for author in subscriber.authors {
             remove(&mut self.by_author, author, id);
@@ -152,7 +155,7 @@ impl Subscriber {
     fn tell(&self, event: &LiveEvent) {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(event.clone()) {
             self.missed.store(true, Ordering::SeqCst);
-            metrics::counter!("tidefeed_live_events_missed_total").increment(1);
+            metrics::counter!(LIVE_EVENTS_MISSED).increment(1);
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::{
         Deliveries, Queue, StoreError,
         queue::{Message, Topic},
     },
+    telemetry::metrics::DELIVERY_FAILURES,
 };
 
 /// What a dispatcher may do at once.
@@ -66,6 +67,7 @@ impl Dispatcher {
 
     async fn dispatch_or_record(&self, content: ContentId) -> bool {
         let Err(error) = self.dispatch(content).await else { return true };
+        metrics::counter!(DELIVERY_FAILURES).increment(1);
         tracing::warn!(%content, error = &error as &dyn std::error::Error, "a dispatch failed; it will be tried again");
         let retry_at = self.clock.now_ms() + backoff::wait_ms(1, self.draw.u32());
         if let Err(error) = self.deliveries.record_failure(content, &error.to_string(), retry_at).await {

@@ -12,6 +12,7 @@ use crate::{
         deliveries::Subtask,
         queue::{Message, Topic},
     },
+    telemetry::metrics::{DELIVERY_FAILURES, EDGES_DEMOTED, ROWS_PUSHED, SUBTASKS},
 };
 
 /// How an executor works.
@@ -68,7 +69,7 @@ impl SubtaskExecutor {
     async fn run_or_record(&self, content: ContentId, after: i64) -> bool {
         let Err(error) = self.run(content, after).await else { return true };
         tracing::warn!(%content, after, error = &error as &dyn std::error::Error, "a subtask failed; it will be tried again");
-        metrics::counter!("tidefeed_subtask_failures_total").increment(1);
+        metrics::counter!(DELIVERY_FAILURES).increment(1);
         if let Err(error) = self.record(content, &error).await {
             tracing::warn!(%content, error = &error as &dyn std::error::Error, "the failure could not be recorded");
         }
@@ -90,9 +91,10 @@ impl SubtaskExecutor {
         let mut left = Some(subtask.progress);
         while let Some(progress) = left.filter(|progress| !progress.is_done()) {
             let pushed = self.deliveries.push_batch(&Subtask { progress, ..subtask }, self.options.batch_size).await?;
-            metrics::counter!("tidefeed_inbox_rows_pushed_total").increment(pushed.rows);
+            metrics::counter!(ROWS_PUSHED).increment(pushed.rows);
             left = pushed.progress;
         }
+        metrics::counter!(SUBTASKS).increment(1);
         self.deliveries.finish(content).await?;
         Ok(())
     }
@@ -109,7 +111,7 @@ impl SubtaskExecutor {
         let progress = subtask.progress;
         let demoted =
             self.follows.demote_unseen(author, progress.pushed_through, progress.range.through, since).await?;
-        metrics::counter!("tidefeed_edges_demoted_total").increment(demoted);
+        metrics::counter!(EDGES_DEMOTED).increment(demoted);
         Ok(())
     }
 }

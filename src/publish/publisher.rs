@@ -13,6 +13,7 @@ use crate::{
         outbox_cache::OutboxChange,
         queue::Message,
     },
+    telemetry::metrics::{NUDGES_LOST, PUBLISHED},
 };
 
 /// Ids drawn before giving up; two collisions in a row are already beyond belief.
@@ -116,7 +117,7 @@ impl Publisher {
     }
 
     async fn tell_published(&self, content: &Content, outbox_seq: i64) {
-        metrics::counter!("tidefeed_contents_published_total").increment(1);
+        metrics::counter!(PUBLISHED).increment(1);
         let entry = content.entry();
         let change = OutboxChange::Published(entry);
         self.tell(outbox_seq, change, Message::ContentPublished { entry }, Announcement::Published { entry }).await;
@@ -135,7 +136,7 @@ impl Publisher {
             futures_util::join!(cached, self.queue.send(&messages), self.announcements.announce(&announcement));
         for (what, result) in [("outbox cache", cached), ("queue", sent), ("announcement", announced)] {
             if let Err(error) = result {
-                metrics::counter!("tidefeed_nudges_lost_total", "to" => what).increment(1);
+                metrics::counter!(NUDGES_LOST, "to" => what).increment(1);
                 tracing::warn!(error = &error as &dyn std::error::Error, to = what, "a nudge was lost");
             }
         }

@@ -8,12 +8,15 @@ mod visits;
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use crate::{
     domain::{
         Page, PageRequest, UserId,
         plan::{Next, Snapshot, decide},
     },
     store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
+    telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
 pub use visits::Visits;
@@ -39,7 +42,9 @@ impl TimelineReader {
 
     /// The page of `reader`'s timeline: exactly what it is at one instant during the call.
     pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        let started = Instant::now();
         let (page, trusts_nothing) = self.read(reader, request).await?;
+        metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
         self.visits.note(reader, trusts_nothing).await;
         Ok(page)
     }
@@ -53,14 +58,17 @@ impl TimelineReader {
         {
             next = decide(request, &snapshot, Some(&outboxes));
         }
-        count(&next);
         match next {
-            Next::Serve(page) => Ok((page, snapshot.floor.trusts_nothing())),
+            Next::Serve(page) => {
+                count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
+                Ok((page, snapshot.floor.trusts_nothing()))
+            }
             Next::PullOutboxes | Next::PullEverything => self.read_everything(reader, request).await,
         }
     }
 
     async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<(Page, bool), StoreError> {
+        count("everything");
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
         match decide(request, &snapshot, None) {
             Next::Serve(page) => Ok((page, snapshot.floor.trusts_nothing())),
@@ -69,10 +77,6 @@ impl TimelineReader {
     }
 }
 
-fn count(next: &Next) {
-    let path = match next {
-        Next::Serve(_) => "inbox",
-        Next::PullOutboxes | Next::PullEverything => "pulled",
-    };
-    metrics::counter!("tidefeed_pages_total", "path" => path).increment(1);
+fn count(way: &'static str) {
+    metrics::counter!(PAGES, "way" => way).increment(1);
 }

@@ -8,6 +8,7 @@ use crate::{
         plan::{Outboxes, Snapshot},
     },
     store::{Contents, OutboxCache, StoreError, contents::OutboxHead, outbox_cache::CachedOutbox},
+    telemetry::metrics::OUTBOX_CACHE,
 };
 
 /// Outboxes that are fetched from SQL and cached in one read at most; with more, one statement that pulls everything is cheaper.
@@ -36,8 +37,8 @@ pub async fn pull(
             _ => missing.push(*author),
         }
     }
-    metrics::counter!("tidefeed_outbox_cache_hits_total").increment(current.len() as u64);
-    metrics::counter!("tidefeed_outbox_cache_misses_total").increment(missing.len() as u64);
+    metrics::counter!(OUTBOX_CACHE, "outcome" => "hit").increment(current.len() as u64);
+    metrics::counter!(OUTBOX_CACHE, "outcome" => "miss").increment(missing.len() as u64);
     if missing.len() > MAX_REFILLS {
         return Ok(None);
     }

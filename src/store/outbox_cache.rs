@@ -35,6 +35,18 @@ pub struct CachedOutbox {
     pub complete_from: Position,
 }
 
+impl CachedOutbox {
+    /// What a cache of `capacity` entries keeps of a head: its newest, complete from the oldest that is kept, or from the
+    /// beginning if nothing older exists.
+    pub fn of_head(head: &OutboxHead, capacity: usize) -> Self {
+        let entries: Vec<Entry> = head.entries.iter().take(capacity).copied().collect();
+        let everything = head.whole && entries.len() == head.entries.len();
+        let oldest_kept = entries.last().map_or(Position::NEWEST, Entry::position);
+        let complete_from = if everything { Position::OLDEST } else { oldest_kept };
+        Self { outbox_seq: head.outbox_seq, entries, complete_from }
+    }
+}
+
 /// The outbox cache. Never the truth: every failure here is a miss.
 #[async_trait]
 pub trait OutboxCache: Send + Sync {

@@ -7,7 +7,11 @@ use crate::{
     clock::SharedClock,
     domain::{backoff, delivery::DeliveryPolicy},
     draw::Draw,
-    store::{Deliveries, Inboxes, Queue, Relations, StoreError, queue::Message},
+    store::{
+        Deliveries, Inboxes, Queue, Relations, StoreError,
+        queue::{Message, Topic},
+    },
+    telemetry::metrics::{DELIVERIES_FAILING, DELIVERIES_UNFINISHED, OLDEST_DELIVERY_SECONDS, QUEUE_DEPTH, SWEPT},
 };
 
 /// Records nudged, and readers turned off, in one sweep.
@@ -82,6 +86,8 @@ impl Sweeper {
             .map(|it| Message::ContentPublished { entry: it.entry })
             .chain(relations.iter().map(|it| Message::RelationChanged { pair: it.pair }))
             .collect();
+        metrics::counter!(SWEPT, "kind" => "delivery").increment(deliveries.len() as u64);
+        metrics::counter!(SWEPT, "kind" => "relation").increment(relations.len() as u64);
         self.queue.send(&messages).await?;
         let readers_off = self.inboxes.turn_off_unseen(self.policy.dormant_before(now), AT_ONCE).await?;
         self.measure(now).await?;
@@ -91,10 +97,13 @@ impl Sweeper {
     #[expect(clippy::cast_precision_loss, reason = "gauges are floats; 2^52 deliveries are not to be expected")]
     async fn measure(&self, now: i64) -> Result<(), StoreError> {
         let backlog = self.deliveries.backlog(self.failing_after).await?;
-        metrics::gauge!("tidefeed_deliveries_unfinished").set(backlog.unfinished as f64);
-        metrics::gauge!("tidefeed_deliveries_failing").set(backlog.failing as f64);
+        metrics::gauge!(DELIVERIES_UNFINISHED).set(backlog.unfinished as f64);
+        metrics::gauge!(DELIVERIES_FAILING).set(backlog.failing as f64);
         let age_ms = backlog.oldest.map_or(0, |oldest| (now - oldest).max(0));
-        metrics::gauge!("tidefeed_delivery_oldest_seconds").set(age_ms as f64 / 1000.0);
+        metrics::gauge!(OLDEST_DELIVERY_SECONDS).set(age_ms as f64 / 1000.0);
+        for topic in Topic::ALL {
+            metrics::gauge!(QUEUE_DEPTH, "topic" => topic.name()).set(self.queue.depth(topic).await? as f64);
+        }
         Ok(())
     }
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use crate::store::{Inboxes, StoreError};
+use crate::{
+    store::{Inboxes, StoreError},
+    telemetry::metrics::ROWS_TRIMMED,
+};
 
 /// Inboxes looked at in one step of the walk.
 const LOOK_AT: u64 = 200;
@@ -29,7 +32,7 @@ impl Trimmer {
         let (overfull, last) = self.inboxes.overfull(*after, tolerated, LOOK_AT).await?;
         for reader in &overfull {
             let trimmed = self.inboxes.trim(*reader, self.keep).await?;
-            metrics::counter!("tidefeed_inbox_rows_trimmed_total").increment(trimmed.rows);
+            metrics::counter!(ROWS_TRIMMED).increment(trimmed.rows);
         }
         *after = last.unwrap_or(0);
         Ok((overfull.len(), last.is_none()))

@@ -12,6 +12,7 @@ use crate::{
         queue::{Message, Topic},
         relations::Pair,
     },
+    telemetry::metrics::READERS_WOKEN,
 };
 
 /// Messages taken at a time.
@@ -65,6 +66,7 @@ impl Waker {
 
     /// Brings one reader back.
     pub async fn wake(&self, reader: UserId) -> Result<(), StoreError> {
+        metrics::counter!(READERS_WOKEN).increment(1);
         let now = self.clock.now_ms();
         self.inboxes.mark_seen(reader, now).await?;
         let authors = self.follows.promote(reader, self.draw.inc(), PROMOTE_AT_ONCE, now).await?;

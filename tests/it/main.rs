@@ -2,5 +2,12 @@
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 
+mod api_client;
+mod conformance;
+mod delivery;
+mod fixture;
 mod graphql_api;
+mod harness;
+mod redis_outage;
 mod servers;
+mod worked_example;

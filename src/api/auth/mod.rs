@@ -1,10 +1,8 @@
 //! Who is asking: accounts with passwords, and the tokens that they are exchanged for.
 //!
-//! Apart from the transports, which carry tokens, and from the schema, which asks for a viewer. Of the transports it knows
-//! only the port that asks what a token means; it refuses to know the schema.
+//! Apart from the transports, which carry tokens, and from the schema, which asks for a viewer. It refuses to know both.
 
 mod accounts;
-mod bearer;
 mod passwords;
 mod tokens;
 

@@ -40,7 +40,12 @@ struct Cost {
     depth: usize,
     /// Selection sets within selection sets.
     levels: usize,
+    /// Lists of the schema's description within such lists.
+    schema_lists: usize,
 }
+
+/// Fields of the schema's description that are lists of types or of what refers to types.
+const SCHEMA_LISTS: [&str; 4] = ["fields", "inputFields", "interfaces", "possibleTypes"];
 
 impl Cost {
     fn fields(fields: u64) -> Self {
@@ -53,6 +58,7 @@ impl Cost {
         self.aliases = self.aliases.saturating_add(other.aliases);
         self.depth = self.depth.max(other.depth);
         self.levels = self.levels.max(other.levels);
+        self.schema_lists = self.schema_lists.max(other.schema_lists);
     }
 }
 
@@ -102,11 +108,22 @@ impl<'a> Walk<'a> {
         let mut cost = self.selection_set(&field.selection_set, level)?;
         cost.depth += 1;
         cost.aliases = cost.aliases.saturating_add(u64::from(field.alias.is_some()));
+        cost.schema_lists = self.schema_lists(field.name.node.as_str(), cost.schema_lists)?;
         for (_, value) in &field.arguments {
             let Ok(plain) = value.node.clone().into_const_with(|_| Ok::<_, Infallible>(Value::Null));
             cost.add(Cost::fields(values_in(&plain)));
         }
         Ok(cost)
+    }
+
+    /// `inside`: the lists below the field of this name. Outside of the schema's description the names mean nothing.
+    fn schema_lists(&self, name: &str, inside: usize) -> Result<usize, Refusal> {
+        let limit = self.limits.introspection_lists;
+        match name {
+            "__schema" | "__type" if inside > limit => Err(Refusal::IntrospectionTooDeep { found: inside, limit }),
+            "__schema" | "__type" => Ok(0),
+            _ => Ok(inside + usize::from(SCHEMA_LISTS.contains(&name))),
+        }
     }
 
     fn spread(&mut self, spread: &'a Positioned<FragmentSpread>, level: usize) -> Result<Cost, Refusal> {

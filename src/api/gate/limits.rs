@@ -20,6 +20,9 @@ pub struct GateLimits {
     pub depth: usize,
     /// Selection sets within selection sets, those of fragments included. 32, which is also where the executor stops.
     pub selection_levels: usize,
+    /// Lists within lists of the schema's description: `fields`, `inputFields`, `interfaces`, `possibleTypes` inside
+    /// `__schema` or `__type`. 2, as in graphql-js: each level multiplies the answer by the schema's size.
+    pub introspection_lists: usize,
 }
 
 impl Default for GateLimits {
@@ -32,6 +35,7 @@ impl Default for GateLimits {
             aliases: 50,
             depth: 15,
             selection_levels: 32,
+            introspection_lists: 2,
         }
     }
 }

@@ -117,6 +117,16 @@ pub enum Refusal {
         /// The bound.
         limit: usize,
     },
+    /// More lists within lists than `GateLimits::introspection_lists`.
+    #[error(
+        "The document nests {found} lists of the schema's description in each other; the limit is {limit}. Ask for types by name with __type."
+    )]
+    IntrospectionTooDeep {
+        /// Lists within lists.
+        found: usize,
+        /// The bound.
+        limit: usize,
+    },
     /// A fragment that contains itself.
     #[error("Fragment \"{name}\" contains itself. Remove the cycle.")]
     FragmentCycle {
@@ -191,7 +201,8 @@ impl Refusal {
             | Self::TooManyFields { .. }
             | Self::TooManyAliases { .. }
             | Self::TooDeep { .. }
-            | Self::TooManyLevels { .. } => RefusalCode::TooComplex,
+            | Self::TooManyLevels { .. }
+            | Self::IntrospectionTooDeep { .. } => RefusalCode::TooComplex,
             Self::UnknownOperation { .. } | Self::OperationNameNeeded { .. } => RefusalCode::OperationResolution,
             Self::VariableMissing { .. } | Self::VariableInvalid { .. } => RefusalCode::BadUserInput,
         }

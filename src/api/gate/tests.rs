@@ -116,6 +116,21 @@ fn the_introspection_query_of_graphql_js_is_exactly_as_deep_as_allowed() {
 }
 
 #[test]
+fn a_description_of_the_schema_that_multiplies_itself_is_refused() {
+    let nested = |count: usize| format!("{}name{}", "fields { type { ".repeat(count), "} }".repeat(count));
+    assert!(open(&format!("{{ __schema {{ types {{ {} }} }} }}", nested(2))).is_ok());
+    for query in [
+        format!("{{ __schema {{ types {{ {} }} }} }}", nested(3)),
+        format!("{{ __type(name: \"A\") {{ ...f }} }} fragment f on __Type {{ {} }}", nested(3)),
+        "{ __type(name: \"A\") { interfaces { possibleTypes { ... on __Type { inputFields { name } } } } } }"
+            .to_owned(),
+    ] {
+        assert_eq!(open(&query).unwrap_err(), Refusal::IntrospectionTooDeep { found: 3, limit: 2 });
+    }
+    assert!(open(&format!("{{ a {{ {} }} }}", nested(3))).is_ok(), "elsewhere these are fields like others");
+}
+
+#[test]
 fn every_limit_passes_what_is_exactly_as_large() {
     let aliases = |count: usize| format!("{{ {} }}", "x: a ".repeat(count));
     let fields = |count: usize| format!("{{ {} }}", "a ".repeat(count));

@@ -4,7 +4,7 @@
 //! wait for it (WAL). `synchronous = FULL`: a commit is on the disk before it is acknowledged, so that what was acknowledged survives a power
 //! loss as well as a crash; deliveries write a thousand rows a commit and do not feel it. **MySQL, MariaDB**: one pool, every session READ COMMITTED.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use sea_orm::{
     SqlxMySqlConnector, SqlxSqliteConnector,
@@ -99,6 +99,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
         dialect: Dialect::Sqlite,
         limits,
+        sent: Arc::default(),
     })
 }
 
@@ -126,7 +127,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
         .await
         .map_err(connect_error)?;
     let pool = SqlxMySqlConnector::from_sqlx_mysql_pool(pool);
-    Ok(SqlStore { readers: pool.clone(), writer: pool, dialect: Dialect::Mysql, limits })
+    Ok(SqlStore { readers: pool.clone(), writer: pool, dialect: Dialect::Mysql, limits, sent: Arc::default() })
 }
 
 fn mysql_pool(options: &SqlOptions) -> MySqlPoolOptions {

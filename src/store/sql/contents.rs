@@ -19,7 +19,7 @@ use crate::{
 /// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done by then.
 const FIRST_LOOK_MS: i64 = 10_000;
 /// The number that `contents.kind` has for a post.
-const POST: i32 = 1;
+pub(super) const POST: i32 = 1;
 const CONTENT: &str = "SELECT id, author_id, kind, text, media, publish_time FROM contents";
 
 #[async_trait]

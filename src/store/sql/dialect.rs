@@ -39,6 +39,14 @@ impl Dialect {
         }
     }
 
+    /// Follows a table of a join: it is read through this index (`PRIMARY` for its key) or not at all. SQLite finds it by itself.
+    pub(super) fn force_index(self, name: &str) -> String {
+        match self {
+            Self::Sqlite => String::new(),
+            Self::Mysql => format!(" FORCE INDEX ({name})"),
+        }
+    }
+
     /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the transaction began.
     pub(super) const fn for_update(self) -> &'static str {
         match self {

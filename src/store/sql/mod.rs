@@ -7,14 +7,27 @@ mod accounts;
 mod connect;
 mod contents;
 mod contents_outbox;
+mod deliveries;
 mod dialect;
 mod error;
 mod follows;
+mod inboxes;
+mod inspection;
 mod keyset;
+mod relations;
 mod rows;
+mod schema;
+mod seeding;
+mod timelines;
 mod transaction;
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use migration::{Migrator, MigratorTrait as _};
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
@@ -32,6 +45,7 @@ pub struct SqlStore {
     writer: DatabaseConnection,
     dialect: Dialect,
     limits: TimeLimits,
+    sent: Arc<AtomicU64>,
 }
 
 /// How long things may take before the caller is told that the store is unavailable or contended.
@@ -67,6 +81,11 @@ impl SqlStore {
         Ok(pending.iter().map(|migration| migration.name().to_owned()).collect())
     }
 
+    /// Statements sent since the store was connected, by all clones together; a transaction's beginning and end do not count.
+    pub fn statements(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
     /// Whether the store answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read("SELECT 1", []).await.map(|_| ())
@@ -81,6 +100,7 @@ impl SqlStore {
     /// One statement that reads: one snapshot.
     async fn read(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
         let statement = self.dialect.statement(sql, values);
+        self.sent.fetch_add(1, Ordering::Relaxed);
         let rows = self.in_time(async { self.readers.query_all_raw(statement).await.map_err(store_error) }).await?;
         Ok(rows.into_iter().map(Row).collect())
     }

@@ -18,7 +18,7 @@ fn options(folder: &tempfile::TempDir) -> SqlOptions {
     }
 }
 
-async fn migrated(folder: &tempfile::TempDir) -> SqlStore {
+pub(super) async fn migrated(folder: &tempfile::TempDir) -> SqlStore {
     let store = SqlStore::connect(&options(folder)).await.unwrap();
     store.migrate().await.unwrap();
     store

@@ -1,7 +1,14 @@
 //! Transactions: begun right for the engine, ended in every case, and repeated as a whole while they are contended. One function that
 //! every port uses, so that none has its own idea of a retry.
 
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbErr, SqliteTransactionMode, Statement, TransactionOptions,
@@ -30,6 +37,7 @@ pub(super) struct Ended<T>(T);
 pub(super) struct Tx {
     dialect: Dialect,
     inner: DatabaseTransaction,
+    sent: Arc<AtomicU64>,
 }
 
 impl SqlStore {
@@ -47,7 +55,10 @@ impl SqlStore {
     /// One statement that writes, in a transaction of its own. Returns the rows affected: on MySQL an update counts those it found, changed or not.
     pub(super) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
         let statement = &self.dialect.statement(sql, values);
-        let attempt = move || async move { self.writer.execute_raw(statement.clone()).await.map_err(store_error) };
+        let attempt = move || async move {
+            self.sent.fetch_add(1, Ordering::Relaxed);
+            self.writer.execute_raw(statement.clone()).await.map_err(store_error)
+        };
         Ok(self.while_contended(attempt).await?.rows_affected())
     }
 
@@ -80,7 +91,7 @@ impl SqlStore {
         let immediate = Some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
         let inner = self.writer.begin_with_options(options).await.map_err(store_error)?;
-        Ok(Tx { dialect: self.dialect, inner })
+        Ok(Tx { dialect: self.dialect, inner, sent: Arc::clone(&self.sent) })
     }
 }
 
@@ -105,6 +116,7 @@ impl Tx {
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Row>, StoreError> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
         let rows = self.inner.query_all_raw(self.dialect.statement(sql, values)).await.map_err(store_error)?;
         Ok(rows.into_iter().map(Row).collect())
     }
@@ -141,6 +153,7 @@ impl Tx {
     }
 
     async fn run(&self, statement: Statement) -> Result<u64, DbErr> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
         Ok(self.inner.execute_raw(statement).await?.rows_affected())
     }
 }

@@ -19,13 +19,13 @@ use tidefeed::{
     read::TimelineReader,
     store::{
         Announcements as _,
+        memory::{MemoryAnnouncements, MemoryQueue},
         sql::{SqlOptions, SqlStore},
     },
 };
-use tokio::sync::broadcast;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-use super::stores::{Asked, Counted, SilentQueue, Voice};
+use super::stores::{Asked, Counted};
 
 pub const NOW: i64 = 1_795_253_400_000;
 
@@ -65,7 +65,7 @@ impl Api {
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
         let passwords = Arc::new(Passwords::try_new(cheap, draw.clone()).unwrap());
         let sign_in = AccountsService::new(ports.clone(), passwords, tokens.clone(), clock.clone(), draw.clone());
-        let (voice, queue) = (Arc::new(Voice(broadcast::channel(64).0)), Arc::new(SilentQueue));
+        let (voice, queue) = (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_secs(60))));
         let hub = Arc::new(Hub::default());
         let (listening, announcements) = (hub.clone(), voice.listen());
         tasks.spawn(async move { listening.run(announcements).await });

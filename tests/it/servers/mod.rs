@@ -20,6 +20,7 @@ pub(crate) use self::backend::on_each_backend;
 pub use self::recipe::Kind;
 pub use self::redis::{FreshKeys, RedisCluster};
 pub use self::server::Server;
+pub use self::sql::{FreshDatabase, connect as connect_sql, execute, numbers};
 
 /// The server of this kind that all tests of this process share, started at the first call.
 pub async fn shared(kind: Kind) -> Result<&'static Server> {

@@ -39,7 +39,7 @@ impl Kind {
         match self {
             Self::MariaDb => Recipe {
                 program: "mariadbd".to_owned(),
-                prepare: r#"mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$folder/data" --skip-test-db \
+                prepare: r#"mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$folder/data" --skip-test-db \
                     --auth-root-authentication-method=normal --innodb-log-file-size=8M"#,
                 serve: r#"exec "$program" --no-defaults --user="$(id -un)" --datadir="$folder/data" --port="$port" --bind-address=127.0.0.1 \
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --innodb-log-file-size=8M --innodb-buffer-pool-size=64M \

@@ -52,3 +52,16 @@ pub async fn data_folder(url: &str) -> Result<PathBuf> {
     connection.close().await?;
     Ok(PathBuf::from(folder))
 }
+
+/// Runs a statement past the product.
+pub async fn execute(database: &DatabaseConnection, sql: &str) -> Result<()> {
+    database.execute_unprepared(sql).await.with_context(|| sql.to_owned())?;
+    Ok(())
+}
+
+/// The first column of a statement's rows, as numbers.
+pub async fn numbers(database: &DatabaseConnection, sql: &str) -> Result<Vec<i64>> {
+    let statement = Statement::from_string(database.get_database_backend(), sql);
+    let rows = database.query_all_raw(statement).await.with_context(|| sql.to_owned())?;
+    rows.iter().map(|row| Ok(row.try_get_by_index(0)?)).collect()
+}

@@ -1,5 +1,7 @@
 //! Requests over plain HTTP: what is answered, with which status, and what is hidden.
 
+use std::sync::Mutex;
+
 use serde_json::json;
 
 use super::*;
@@ -143,6 +145,40 @@ async fn an_error_without_a_code_is_hidden_and_one_with_a_code_is_shown() {
         errors.iter().any(|error| error["message"] == "Sign in first." && error["path"] == json!(["codedFailure"]))
     );
     assert!(errors.iter().any(|error| error["path"] == json!(["secretFailure"])));
+}
+
+/// What is logged while it is the subscriber.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn what_is_hidden_from_the_client_is_logged_once_with_the_request_id() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    let body = "{\"query\":\"{ secretFailure a: secretFailure codedFailure }\"}";
+    send(HttpSettings::default(), post(body, &[("x-request-id", "find-me")])).await;
+    drop(guard);
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("ERROR")).collect();
+    let [line] = lines.as_slice() else { unreachable!("one line: {text}") };
+    assert!(
+        line.contains("find-me") && line.contains("count=2") && line.contains("secretFailure: password=hunter2"),
+        "{line}"
+    );
+    assert!(!line.contains("Sign in first."), "{line}");
 }
 
 #[tokio::test]

@@ -1,0 +1,112 @@
+//! Which adapter stands behind each port, by configuration: SQL for what is true, Redis or this process for what is not.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::task::TaskTracker;
+
+use super::{AppError, house::Ports};
+use crate::{
+    config::Config,
+    draw::Draw,
+    lifecycle::Lifecycle,
+    store::{
+        Announcements, OutboxCache, Queue,
+        memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
+        redis::{Redis, RedisAnnouncements, RedisOptions, RedisOutboxCache, RedisQueue},
+        sql::{SqlOptions, SqlStore},
+    },
+};
+
+/// Messages of a topic that wait in this process at most.
+const QUEUE_CAPACITY: usize = 100_000;
+/// Announcements that the slowest listener of this process may be behind.
+const ANNOUNCEMENT_BUFFER: usize = 4_096;
+/// How long reaching a Redis server may take.
+const REDIS_CONNECT_MS: u64 = 2_000;
+
+/// The adapters of one node.
+pub struct Adapters {
+    /// What is true.
+    pub store: SqlStore,
+    /// Absent when embedded.
+    pub redis: Option<Redis>,
+    /// All ports.
+    pub ports: Ports,
+}
+
+/// Opens the SQL store as configured; touches no table.
+pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
+    let options = SqlOptions {
+        url: config.store.url.expose().to_owned(),
+        max_connections: config.store.max_connections,
+        acquire_timeout: config.store.acquire_timeout_ms.duration(),
+        statement_timeout: config.store.statement_timeout_ms.duration(),
+    };
+    SqlStore::connect(&options).await.map_err(AppError::Store)
+}
+
+/// Opens everything.
+pub async fn open(config: &Config, lifecycle: &Lifecycle, draw: &Draw) -> Result<Adapters, AppError> {
+    let store = open_store(config).await?;
+    let redis = match redis_options(config) {
+        Some(options) => Some(Redis::connect(options).await.map_err(AppError::Redis)?),
+        None => None,
+    };
+    let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, draw).await?;
+    let truth = Arc::new(store.clone());
+    let ports = Ports {
+        accounts: truth.clone(),
+        contents: truth.clone(),
+        follows: truth.clone(),
+        timelines: truth.clone(),
+        deliveries: truth.clone(),
+        inboxes: truth.clone(),
+        relations: truth,
+        queue,
+        outbox_cache: config.outbox_cache.enabled.then_some(cache),
+        announcements,
+    };
+    Ok(Adapters { store, redis, ports })
+}
+
+/// How Redis is reached, if at all.
+pub fn redis_options(config: &Config) -> Option<RedisOptions> {
+    let urls: Vec<String> = config.redis.urls.iter().map(|url| url.expose().to_owned()).collect();
+    (!urls.is_empty()).then(|| RedisOptions {
+        urls,
+        cluster: config.redis.cluster,
+        prefix: config.redis.prefix.clone(),
+        connect_timeout_ms: REDIS_CONNECT_MS,
+        command_timeout_ms: u64::try_from(config.redis.command_timeout_ms.as_i64()).unwrap_or(0),
+        redelivery_ms: u64::try_from(config.redis.redelivery_ms.as_i64()).unwrap_or(0),
+        stream_max_len: usize::try_from(config.redis.stream_max_len).unwrap_or(usize::MAX),
+        outbox_capacity: config.outbox_cache.capacity,
+        outbox_ttl_ms: u64::from(config.outbox_cache.ttl_s) * 1_000,
+        announcement_buffer: ANNOUNCEMENT_BUFFER,
+    })
+}
+
+type Surroundings = (Arc<dyn Queue>, Arc<dyn OutboxCache>, Arc<dyn Announcements>);
+
+async fn surroundings(
+    config: &Config,
+    redis: Option<&Redis>,
+    lifecycle: &Lifecycle,
+    draw: &Draw,
+) -> Result<Surroundings, AppError> {
+    let Some(redis) = redis else {
+        let redelivery: Duration = config.redis.redelivery_ms.duration();
+        return Ok((
+            Arc::new(MemoryQueue::new(QUEUE_CAPACITY, redelivery)),
+            Arc::new(MemoryOutboxCache::new(config.outbox_cache.max_authors, config.outbox_cache.capacity)),
+            Arc::new(MemoryAnnouncements::new(ANNOUNCEMENT_BUFFER)),
+        ));
+    };
+    let (tracker, stopping) = (TaskTracker::new(), lifecycle.stopping());
+    let announcements = RedisAnnouncements::start(redis.clone(), &tracker, &stopping, draw.clone());
+    Ok((
+        Arc::new(RedisQueue::new(redis.clone())),
+        Arc::new(RedisOutboxCache::new(redis.clone())),
+        Arc::new(announcements.await.map_err(AppError::Announcements)?),
+    ))
+}

@@ -1,0 +1,100 @@
+//! The HTTP server of a node: the API, its pages, and what operators and load balancers ask.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Json, Router,
+    extract::{MatchedPath, Request, State},
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde_json::json;
+use tokio::{net::TcpListener, time::Instant};
+use tower_http::compression::CompressionLayer;
+
+use super::adapters::Adapters;
+use crate::{
+    api::http::prompt,
+    lifecycle::Lifecycle,
+    telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
+};
+
+/// A store that takes longer than this to say that it lives is not ready.
+const PROBE_LIMIT: Duration = Duration::from_secs(2);
+
+/// What the operators' routes look at.
+struct Operators {
+    adapters: Arc<Adapters>,
+    lifecycle: Lifecycle,
+    measurements: Option<Measurements>,
+}
+
+/// The whole router: `api` with `/healthz`, `/readyz` and, if there are measurements, `/metrics`.
+pub fn router(
+    api: Router,
+    adapters: Arc<Adapters>,
+    lifecycle: Lifecycle,
+    measurements: Option<Measurements>,
+    graphiql: bool,
+) -> Router {
+    let operators = Arc::new(Operators { adapters, lifecycle, measurements });
+    let own = Router::new()
+        .route("/healthz", get(async || "alive\n"))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics_text))
+        .with_state(operators);
+    let api = if graphiql { api } else { api.layer(middleware::from_fn(without_graphiql)) };
+    api.merge(own).layer(middleware::from_fn(measure)).layer(CompressionLayer::new())
+}
+
+/// Serves until draining begins and open requests have ended.
+pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle) -> std::io::Result<()> {
+    axum::serve(prompt(listener), router).with_graceful_shutdown(lifecycle.draining().cancelled_owned()).await
+}
+
+/// 200 as long as new work is welcome and SQL answers. Redis decides nothing: without it pages only cost more.
+async fn ready(State(operators): State<Arc<Operators>>) -> Response {
+    let welcome = operators.lifecycle.is_ready();
+    let store = operators.adapters.store.ping();
+    let store = tokio::time::timeout(PROBE_LIMIT, store).await.is_ok_and(|it| it.is_ok());
+    let redis = match &operators.adapters.redis {
+        Some(redis) => match tokio::time::timeout(PROBE_LIMIT, redis.ping()).await {
+            Ok(Ok(())) => "up",
+            _ => "down",
+        },
+        None => "not used",
+    };
+    let status = if welcome && store { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let told = json!({ "ready": welcome && store, "leaving": !welcome, "store": if store { "up" } else { "down" }, "redis": redis });
+    (status, Json(told)).into_response()
+}
+
+async fn metrics_text(State(operators): State<Arc<Operators>>) -> Response {
+    match &operators.measurements {
+        Some(measurements) => {
+            ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], measurements.render())
+                .into_response()
+        }
+        None => (StatusCode::NOT_FOUND, "metrics.enabled is false\n").into_response(),
+    }
+}
+
+async fn without_graphiql(request: Request, next: Next) -> Response {
+    if request.uri().path().starts_with("/graphiql") {
+        return (StatusCode::NOT_FOUND, "graphql.graphiql is false\n").into_response();
+    }
+    next.run(request).await
+}
+
+/// Counts and times requests by route, never by path: paths are the clients' to choose.
+async fn measure(request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map_or("other".to_owned(), |path| path.as_str().to_owned());
+    let started = Instant::now();
+    let response = next.run(request).await;
+    metrics::histogram!(HTTP_SECONDS, "route" => route.clone()).record(started.elapsed());
+    let status = response.status().as_str().to_owned();
+    metrics::counter!(HTTP_REQUESTS, "route" => route, "status" => status).increment(1);
+    response
+}

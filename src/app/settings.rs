@@ -1,0 +1,86 @@
+//! From the configuration to the numbers that each part works by.
+
+use std::time::Duration;
+
+use super::{ApiSettings, Settings};
+use crate::{
+    api::{
+        auth::PasswordSettings,
+        gate::GateLimits,
+        http::{HttpSettings, RequestLimits, SocketLimits},
+    },
+    config::Config,
+    domain::delivery::DeliveryPolicy,
+};
+
+/// Pings that a client may leave unanswered: two and a half.
+const SILENT_PINGS: f64 = 2.5;
+
+/// The use cases' numbers.
+pub fn house(config: &Config) -> Settings {
+    let delivery = &config.delivery;
+    Settings {
+        policy: DeliveryPolicy {
+            push_threshold: delivery.push_threshold,
+            active_days: delivery.active_days,
+            dormant_days: delivery.dormant_days,
+        },
+        subtask_size: delivery.subtask_size,
+        batch_size: delivery.batch_size,
+        lease_ms: delivery.lease_ms.as_i64(),
+        failing_after: delivery.failing_after,
+        inbox_keep: config.inbox.keep,
+        extend_step: config.inbox.extend_step,
+    }
+}
+
+/// The API's numbers.
+pub fn api(config: &Config, secret: &[u8]) -> ApiSettings {
+    let auth = &config.auth;
+    ApiSettings {
+        http: http(config),
+        secret: secret.to_vec(),
+        token_ttl: Duration::from_secs(u64::from(auth.token_ttl_minutes) * 60),
+        passwords: PasswordSettings {
+            memory_kib: auth.argon2_memory_kib,
+            iterations: auth.argon2_iterations,
+            parallelism: auth.argon2_parallelism,
+            slots: auth.hashing_slots,
+            ..PasswordSettings::default()
+        },
+        open_registration: auth.open_registration,
+        introspection: config.graphql.introspection,
+    }
+}
+
+fn http(config: &Config) -> HttpSettings {
+    let (server, graphql, websocket) = (&config.server, &config.graphql, &config.websocket);
+    HttpSettings {
+        gate: GateLimits {
+            query_bytes: graphql.max_bytes,
+            nesting: graphql.max_nesting,
+            tokens: graphql.max_tokens,
+            expanded_fields: graphql.max_fields,
+            aliases: graphql.max_aliases,
+            depth: graphql.max_depth,
+            ..GateLimits::default()
+        },
+        request: RequestLimits {
+            body_bytes: server.max_body_bytes,
+            time: server.request_timeout_ms.duration(),
+            cached_documents: graphql.cached_documents,
+            ..RequestLimits::default()
+        },
+        socket: SocketLimits {
+            sockets: websocket.max_sockets,
+            operations: websocket.max_operations,
+            message_bytes: server.max_body_bytes,
+            init_time: websocket.init_timeout_ms.duration(),
+            ping_every: websocket.ping_ms.duration(),
+            silence: websocket.ping_ms.duration().mul_f64(SILENT_PINGS),
+            queued_messages: websocket.buffer,
+            ..SocketLimits::default()
+        },
+        allowed_origins: server.allowed_origins.clone(),
+    }
+}

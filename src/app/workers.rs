@@ -1,0 +1,128 @@
+//! What runs in the background of a node: each worker's `run_once` in a loop that ends when draining begins.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::house::House;
+use crate::{
+    config::{Config, Millis},
+    draw::Draw,
+    follow::RelationReconciler,
+    lifecycle::Lifecycle,
+    publish::{Dispatcher, SubtaskExecutor},
+    store::StoreError,
+    upkeep::{Sweeper, Trimmer, Waker},
+};
+
+/// How long a worker waits for a message before it looks whether the process is leaving.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a worker rests after a store failed it.
+const REST: Duration = Duration::from_millis(500);
+
+/// A worker that takes messages off a queue.
+#[async_trait]
+trait Consumer: Send + Sync {
+    /// One `run_once` under the consumer name `me`.
+    async fn step(&self, me: &str) -> Result<usize, StoreError>;
+}
+
+#[async_trait]
+impl Consumer for Dispatcher {
+    async fn step(&self, me: &str) -> Result<usize, StoreError> {
+        self.run_once(me, PATIENCE).await
+    }
+}
+
+#[async_trait]
+impl Consumer for SubtaskExecutor {
+    async fn step(&self, me: &str) -> Result<usize, StoreError> {
+        self.run_once(me, PATIENCE).await
+    }
+}
+
+#[async_trait]
+impl Consumer for RelationReconciler {
+    async fn step(&self, me: &str) -> Result<usize, StoreError> {
+        self.run_once(me, PATIENCE).await
+    }
+}
+
+#[async_trait]
+impl Consumer for Waker {
+    async fn step(&self, me: &str) -> Result<usize, StoreError> {
+        self.run_once(me, PATIENCE).await
+    }
+}
+
+/// Starts every worker of this node.
+pub fn spawn(house: &House, config: &Config, lifecycle: &Lifecycle, draw: &Draw) {
+    let consumers: [(&'static str, Arc<dyn Consumer>, usize); 4] = [
+        ("dispatcher", house.dispatcher.clone(), config.delivery.dispatchers),
+        ("executor", house.executor.clone(), config.delivery.executors),
+        ("reconciler", house.reconciler.clone(), config.upkeep.relation_workers),
+        ("waker", house.waker.clone(), 1),
+    ];
+    let node = format!("{:016x}", draw.u64());
+    for (name, worker, count) in consumers {
+        for number in 0..count {
+            consume(lifecycle, name, Arc::clone(&worker), format!("{name}-{node}-{number}"));
+        }
+    }
+    sweep(lifecycle, Arc::clone(&house.sweeper), config.upkeep.sweep_ms);
+    trim(lifecycle, Arc::clone(&house.trimmer), config.upkeep.trim_ms);
+}
+
+fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {
+    let draining = lifecycle.draining();
+    lifecycle.spawn(name, async move {
+        while !draining.is_cancelled() {
+            let step = worker.step(&me).await;
+            rest_if_failed(name, step, &draining).await;
+        }
+    });
+}
+
+/// Sweeps at once again while there is something to do.
+fn sweep(lifecycle: &Lifecycle, sweeper: Arc<Sweeper>, every: Millis) {
+    let draining = lifecycle.draining();
+    lifecycle.spawn("sweeper", async move {
+        while !draining.is_cancelled() {
+            let swept = rest_if_failed("sweeper", sweeper.run_once().await, &draining).await;
+            if swept.is_none_or(|swept| swept.is_nothing()) {
+                pause(&draining, every.duration()).await;
+            }
+        }
+    });
+}
+
+fn trim(lifecycle: &Lifecycle, trimmer: Arc<Trimmer>, every: Millis) {
+    let draining = lifecycle.draining();
+    lifecycle.spawn("trimmer", async move {
+        while !draining.is_cancelled() {
+            rest_if_failed("trimmer", trimmer.run_once().await, &draining).await;
+            pause(&draining, every.duration()).await;
+        }
+    });
+}
+
+async fn rest_if_failed<T>(
+    worker: &'static str,
+    step: Result<T, StoreError>,
+    draining: &CancellationToken,
+) -> Option<T> {
+    match step {
+        Ok(done) => Some(done),
+        Err(error) => {
+            tracing::warn!(worker, error = &error as &dyn std::error::Error, "a store failed; resting");
+            pause(draining, REST).await;
+            None
+        }
+    }
+}
+
+async fn pause(draining: &CancellationToken, time: Duration) {
+    draining.run_until_cancelled(sleep(time)).await;
+}

@@ -1,0 +1,29 @@
+//! `tidefeed config`: what is in force, the defaults, the reference.
+
+use clap::Args;
+
+use super::{Outcome, print};
+use crate::config::{Config, DEFAULTS, Sources, reference};
+
+#[derive(Debug, Args)]
+pub struct ConfigArguments {
+    /// Print the defaults instead: a commented file to start from.
+    #[arg(long, conflicts_with = "reference")]
+    defaults: bool,
+    /// Print docs/configuration.md instead.
+    #[arg(long)]
+    reference: bool,
+}
+
+/// Prints even what cannot be used, so that its origin can be seen; then tells the problems.
+pub fn run(arguments: &ConfigArguments, sources: &Sources) -> anyhow::Result<Outcome> {
+    if arguments.defaults {
+        print::whole(DEFAULTS)?;
+    } else if arguments.reference {
+        print::whole(&reference())?;
+    } else {
+        print::whole(&Config::show(sources))?;
+        Config::load(sources)?;
+    }
+    Ok(Outcome::Done)
+}

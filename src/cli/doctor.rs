@@ -1,0 +1,166 @@
+//! `tidefeed doctor`: tries every server, looks for work that is stuck, and says what to do next.
+
+use anyhow::Context;
+
+use super::{Outcome, print};
+use crate::{
+    app::{inspect_redis, open_store},
+    clock::{Clock, SystemClock},
+    config::{Config, SqlEngine},
+    store::{
+        Deliveries, Inspect, Schema, StoreError,
+        deliveries::Delivery,
+        inspection::{Finding, Verdict},
+    },
+};
+
+/// Failing deliveries that are listed one by one.
+const LISTED: u64 = 20;
+/// A delivery that has waited for longer than this deserves a word.
+const LONG_WAIT_MS: i64 = 60_000;
+
+/// Exit code 1 if anything is broken.
+pub async fn run(config: &Config) -> anyhow::Result<Outcome> {
+    let mut findings = vec![secret(config), shape(config)];
+    findings.extend(store(config, &SystemClock).await);
+    findings.extend(inspect_redis(config).await.unwrap_or_default());
+    for finding in &findings {
+        print::line(line(finding))?;
+    }
+    let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
+    let (broken, doubtful) = (count(Verdict::Broken), count(Verdict::Doubtful));
+    print::line(format!("{} looked at, {doubtful} to think about, {broken} broken", findings.len()))
+        .context("standard output")?;
+    Ok(if broken > 0 { Outcome::Wanting } else { Outcome::Done })
+}
+
+/// `FAIL subject: what was seen -> what to do`.
+fn line(finding: &Finding) -> String {
+    let word = match finding.verdict {
+        Verdict::Fine => "ok  ",
+        Verdict::Doubtful => "warn",
+        Verdict::Broken => "FAIL",
+    };
+    let next = if finding.remedy.is_empty() { String::new() } else { format!("\n       -> {}", finding.remedy) };
+    format!("{word} {}: {}{next}", finding.subject, finding.seen)
+}
+
+fn secret(config: &Config) -> Finding {
+    match (config.auth.secret.is_empty(), config.store.url.sqlite_file()) {
+        (false, _) => Finding::fine("secret", "auth.secret is set"),
+        (true, Some(file)) => {
+            let path = file.with_file_name("secret");
+            let state = if path.exists() { "kept in" } else { "will be made at the first start, in" };
+            Finding::fine("secret", format!("{state} {}", path.display()))
+        }
+        (true, None) => Finding::doubtful(
+            "secret",
+            "drawn at every start",
+            "set auth.secret, or everybody signs in again after a restart",
+        ),
+    }
+}
+
+/// Whether the servers suit each other.
+fn shape(config: &Config) -> Finding {
+    let redis = !config.redis.urls.is_empty();
+    match (config.store.url.engine(), redis) {
+        (SqlEngine::Sqlite, false) => Finding::fine("shape", "one node, embedded"),
+        (SqlEngine::Sqlite, true) => Finding::fine("shape", "SQLite with Redis: several processes of one machine"),
+        (SqlEngine::MySql, true) => Finding::fine("shape", "any number of nodes"),
+        (SqlEngine::MySql, false) => Finding::doubtful(
+            "shape",
+            "MySQL without Redis",
+            "fine for one node; with several, live subscriptions miss what other nodes publish: set redis.urls",
+        ),
+    }
+}
+
+async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
+    let store = match open_store(config).await {
+        Ok(store) => store,
+        Err(error) => {
+            let told = format!("{:#}", anyhow::Error::from(error));
+            return vec![Finding::broken(
+                "store",
+                told,
+                "check that the server runs, store.url, and the user's password",
+            )];
+        }
+    };
+    let mut findings = vec![tables(&store).await];
+    let ready = findings.iter().all(|finding| finding.verdict == Verdict::Fine);
+    findings.extend(store.inspect().await);
+    if ready {
+        findings.extend(deliveries(&store, config.delivery.failing_after, clock.now_ms()).await);
+    }
+    findings
+}
+
+async fn tables(schema: &dyn Schema) -> Finding {
+    match schema.pending().await {
+        Ok(pending) if pending.is_empty() => Finding::fine("tables", "up to date"),
+        Ok(pending) => Finding::broken("tables", format!("pending: {}", pending.join(", ")), "run `tidefeed migrate`"),
+        Err(error) => unanswered("tables", error),
+    }
+}
+
+/// The backlog, and each delivery that keeps failing.
+async fn deliveries(deliveries: &dyn Deliveries, failing_after: u32, now_ms: i64) -> Vec<Finding> {
+    let backlog = match deliveries.backlog(failing_after).await {
+        Ok(backlog) => backlog,
+        Err(error) => return vec![unanswered("deliveries", error)],
+    };
+    let waited_ms = backlog.oldest.map_or(0, |oldest| now_ms.saturating_sub(oldest));
+    let seen = format!(
+        "{} unfinished, {} failing, the oldest {} s old",
+        backlog.unfinished,
+        backlog.failing,
+        waited_ms / 1000
+    );
+    let mut findings = Vec::new();
+    findings.push(if waited_ms > LONG_WAIT_MS {
+        Finding::doubtful("deliveries", seen, "are workers running (`tidefeed serve` or `tidefeed work`)? Pages are right meanwhile, they read what is undelivered from here")
+    } else {
+        Finding::fine("deliveries", seen)
+    });
+    match deliveries.failing(failing_after, LISTED).await {
+        Ok(failing) => findings.extend(failing.iter().map(failing_delivery)),
+        Err(error) => findings.push(unanswered("deliveries", error)),
+    }
+    findings
+}
+
+fn failing_delivery(delivery: &Delivery) -> Finding {
+    let seen = format!(
+        "content {} of author {} has failed {} times: {}",
+        delivery.entry.content, delivery.entry.author, delivery.attempts, delivery.last_error
+    );
+    Finding::broken(
+        "delivery",
+        seen,
+        "mend what the error names; it is tried again by itself, and readers see the content meanwhile",
+    )
+}
+
+fn unanswered(subject: &str, error: StoreError) -> Finding {
+    let told = format!("{:#}", anyhow::Error::from(error));
+    Finding::broken(subject, format!("cannot be asked: {told}"), "check the server, and the user's rights")
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::{ContentId, Entry, UserId};
+
+    #[test]
+    fn a_failing_delivery_is_told_with_content_attempts_error_and_what_to_do() {
+        let entry =
+            Entry { publish_time: 1, content: ContentId::try_new(7).unwrap(), author: UserId::try_new(3).unwrap() };
+        let delivery = Delivery { entry, removed: false, attempts: 9, last_error: "disk full".to_owned() };
+        let told = line(&failing_delivery(&delivery));
+        assert!(told.starts_with("FAIL delivery: content 7 of author 3 has failed 9 times: disk full"), "{told}");
+        assert!(told.contains("-> mend"), "{told}");
+    }
+}

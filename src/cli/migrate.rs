@@ -1,0 +1,32 @@
+//! `tidefeed migrate`: brings the tables up to date, or tells what is missing.
+
+use anyhow::Context;
+use clap::Args;
+
+use super::{Outcome, print};
+use crate::{app::open_store, config::Config, store::Schema};
+
+#[derive(Debug, Args)]
+pub struct MigrateArguments {
+    /// Only tell what is pending; exit code 1 if anything is.
+    #[arg(long)]
+    check: bool,
+}
+
+pub async fn run(arguments: &MigrateArguments, config: &Config) -> anyhow::Result<Outcome> {
+    let store = open_store(config).await?;
+    let schema: &dyn Schema = &store;
+    let pending = schema.pending().await.context("the migrations that are pending cannot be found out")?;
+    if pending.is_empty() {
+        print::line(format!("{}: up to date", config.store.url))?;
+        return Ok(Outcome::Done);
+    }
+    if arguments.check {
+        print::line(format!("{}: {} pending, apply with `tidefeed migrate`:", config.store.url, pending.len()))?;
+        print::line(format!("  {}", pending.join("\n  ")))?;
+        return Ok(Outcome::Wanting);
+    }
+    schema.migrate().await.context("the migrations cannot be applied; does the user own the database?")?;
+    print::line(format!("{}: applied {}", config.store.url, pending.join(", ")))?;
+    Ok(Outcome::Done)
+}

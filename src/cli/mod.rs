@@ -1,0 +1,135 @@
+//! The command line: reads arguments and configuration, runs one command, and ends with an exit code. Commands know the
+//! application and its ports; they hold no rules of their own.
+
+mod configuration;
+mod doctor;
+mod migrate;
+mod node;
+mod print;
+mod seed;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use crate::{
+    api::graphql::schema_sdl,
+    config::{Config, ConfigError, Environment, Sources},
+};
+
+/// The configuration or the arguments are at fault; clap uses the same.
+const USAGE: u8 = 2;
+/// What a shell says of a command that Ctrl-C has ended.
+const INTERRUPTED: u8 = 130;
+
+/// A timeline feed service: GraphQL with live subscriptions over an exact push-pull engine.
+#[derive(Debug, Parser)]
+#[command(name = "tidefeed", version, about)]
+struct Arguments {
+    /// Configuration file; ./tidefeed.toml if there is one, else defaults and environment alone.
+    #[arg(long, global = true, value_name = "PATH")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the API, live subscriptions and the page, and run the workers.
+    Serve(node::ServeArguments),
+    /// Run the workers only: deliveries, follow changes, upkeep.
+    Work,
+    /// Bring the tables up to date.
+    Migrate(migrate::MigrateArguments),
+    /// Fill an empty database with a believable world.
+    Seed(seed::SeedArguments),
+    /// Print the GraphQL schema.
+    Schema,
+    /// Print what is configured, and where each value comes from.
+    Config(configuration::ConfigArguments),
+    /// Try every server, look for work that is stuck, and say what to do.
+    Doctor,
+}
+
+/// How a command ends that has not failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// All is well.
+    Done,
+    /// What was asked for was found wanting, and has been told.
+    Wanting,
+    /// A signal ended it; what is there is consistent.
+    Interrupted,
+}
+
+/// Runs the command that the process's arguments ask for. Exit codes: 0 done, 1 failed, 2 arguments or configuration at
+/// fault, 130 interrupted.
+pub fn run() -> ExitCode {
+    answer(Arguments::try_parse())
+}
+
+fn answer(arguments: Result<Arguments, clap::Error>) -> ExitCode {
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(told) => {
+            let code = if told.use_stderr() { USAGE } else { 0 };
+            // Standard output or error that cannot be written leaves nothing to tell.
+            let _ = told.print();
+            return ExitCode::from(code);
+        }
+    };
+    match begin(arguments) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Wanting) => ExitCode::FAILURE,
+        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(error) => {
+            print::complaint(format!("error: {error:#}"));
+            if error.is::<ConfigError>() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+fn begin(arguments: Arguments) -> anyhow::Result<Outcome> {
+    let sources = Sources::new(arguments.config, Environment::of_the_process());
+    match arguments.command {
+        Command::Schema => {
+            print::whole(&schema_sdl())?;
+            Ok(Outcome::Done)
+        }
+        Command::Config(arguments) => configuration::run(&arguments, &sources),
+        command => {
+            let config = Config::load(&sources)?;
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+            runtime.block_on(with_stores(command, &config))
+        }
+    }
+}
+
+async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Serve(arguments) => node::serve(&arguments, config).await,
+        Command::Work => node::work(config).await,
+        Command::Migrate(arguments) => migrate::run(&arguments, config).await,
+        Command::Seed(arguments) => seed::run(arguments, config).await,
+        Command::Doctor => doctor::run(config).await,
+        Command::Schema | Command::Config(_) => Ok(Outcome::Done),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_unknown_command_ends_with_the_code_for_usage() {
+        let code = answer(Arguments::try_parse_from(["tidefeed", "sevre"]));
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(USAGE)));
+    }
+}

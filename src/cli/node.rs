@@ -1,0 +1,78 @@
+//! `tidefeed serve` and `tidefeed work`: a node, from its first log line to its end.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use tokio::net::TcpListener;
+
+use super::Outcome;
+use crate::{
+    app::App,
+    clock::SystemClock,
+    config::Config,
+    draw::Draw,
+    lifecycle::{Ending, Lifecycle},
+    telemetry::{
+        logs,
+        metrics::{self, Measurements},
+    },
+};
+
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// Leave the workers to other nodes (`tidefeed work`).
+    #[arg(long)]
+    no_workers: bool,
+}
+
+/// Serves until a signal or a failure ends it. The port is taken before anything is started.
+pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Result<Outcome> {
+    let (lifecycle, measurements) = begin(config)?;
+    let listen = config.server.listen;
+    let listener = TcpListener::bind(listen).await;
+    let listener = listener.with_context(|| format!("cannot listen on {listen}: another server? (server.listen)"))?;
+    let address = listener.local_addr()?;
+    let app = Arc::new(open(config, &lifecycle).await?);
+    if !arguments.no_workers {
+        app.spawn_workers(&lifecycle);
+    }
+    let life = lifecycle.clone();
+    lifecycle.spawn("api", async move {
+        if let Err(error) = app.serve(listener, &life, measurements).await {
+            tracing::error!(error = &error as &dyn std::error::Error, "the API cannot be served");
+        }
+    });
+    tracing::info!(%address, workers = !arguments.no_workers, store = %config.store.url, "serving");
+    end(config, &lifecycle).await
+}
+
+/// Works until a signal or a failure ends it.
+pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
+    let (lifecycle, _measurements) = begin(config)?;
+    let app = open(config, &lifecycle).await?;
+    app.spawn_workers(&lifecycle);
+    tracing::info!(store = %config.store.url, "working");
+    end(config, &lifecycle).await
+}
+
+fn begin(config: &Config) -> anyhow::Result<(Lifecycle, Option<Measurements>)> {
+    logs::start(&config.log)?;
+    let measurements = config.metrics.enabled.then(metrics::start).transpose()?;
+    let lifecycle = Lifecycle::new();
+    lifecycle.watch_signals(config.server.unready_ms.duration()).context("signals cannot be watched")?;
+    Ok((lifecycle, measurements))
+}
+
+async fn open(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<App> {
+    Ok(App::open(config, Arc::new(SystemClock), Draw::from_system(), lifecycle).await?)
+}
+
+async fn end(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<Outcome> {
+    match lifecycle.ended(config.server.drain_ms.duration()).await {
+        Ending::Drained => tracing::info!("ended"),
+        Ending::Stopped => tracing::warn!("stopped before all work had ended; it is taken up again elsewhere or later"),
+        Ending::Failed(task) => bail!("the task `{task}` has died; the log says why"),
+    }
+    Ok(Outcome::Done)
+}

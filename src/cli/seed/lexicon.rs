@@ -1,0 +1,147 @@
+//! Words in several languages, and sentences made of them: a small grammar in which `{slot}` stands for any line of `[slot]`, and
+//! `{Slot}` for the same with a capital letter.
+
+use std::collections::HashMap;
+
+use rand::{Rng, RngExt};
+
+/// Slots within slots at most; what is deeper stays empty. No text of ours needs more than four.
+const DEPTH: u8 = 6;
+
+/// The languages of the made-up world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    English,
+    Chinese,
+    German,
+    Spanish,
+    Japanese,
+}
+
+impl Language {
+    pub const ALL: [Self; 5] = [Self::English, Self::Chinese, Self::German, Self::Spanish, Self::Japanese];
+
+    /// Hours that its speakers' clocks are before UTC, about.
+    pub const fn hours_before_utc(self) -> i64 {
+        match self {
+            Self::English => -3,
+            Self::Chinese => 8,
+            Self::German => 1,
+            Self::Spanish => -4,
+            Self::Japanese => 9,
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::English => include_str!("words/en.txt"),
+            Self::Chinese => include_str!("words/zh.txt"),
+            Self::German => include_str!("words/de.txt"),
+            Self::Spanish => include_str!("words/es.txt"),
+            Self::Japanese => include_str!("words/ja.txt"),
+        }
+    }
+}
+
+/// One language's words, by slot.
+#[derive(Debug)]
+pub struct Lexicon(HashMap<&'static str, Vec<&'static str>>);
+
+impl Lexicon {
+    pub fn of(language: Language) -> Self {
+        let mut slots: HashMap<_, Vec<_>> = HashMap::new();
+        let mut slot = "";
+        for line in language.words().lines().filter(|line| !line.is_empty()) {
+            match line.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+                Some(name) => slot = name,
+                None => slots.entry(slot).or_default().push(line),
+            }
+        }
+        Self(slots)
+    }
+
+    /// The lines of a slot; none if there is no such slot.
+    pub fn lines(&self, slot: &str) -> &[&'static str] {
+        self.0.get(slot).map_or(&[], Vec::as_slice)
+    }
+
+    /// A text for `slot`; `\n` in it becomes a line break.
+    pub fn text(&self, slot: &str, rng: &mut impl Rng) -> String {
+        let mut text = String::new();
+        self.expand(slot, rng, DEPTH, &mut text);
+        text.replace("\\n", "\n")
+    }
+
+    fn expand(&self, slot: &str, rng: &mut impl Rng, depth: u8, text: &mut String) {
+        let capital = slot.starts_with(|c: char| c.is_ascii_uppercase());
+        let lines = self.lines(&slot.to_ascii_lowercase());
+        if lines.is_empty() || depth == 0 {
+            return;
+        }
+        let begins = text.len();
+        let mut rest = lines[rng.random_range(0..lines.len())];
+        while let Some((before, (inner, after))) =
+            rest.split_once('{').and_then(|(before, opened)| Some((before, opened.split_once('}')?)))
+        {
+            text.push_str(before);
+            self.expand(inner, rng, depth - 1, text);
+            rest = after;
+        }
+        text.push_str(rest);
+        if capital {
+            capitalise(text, begins);
+        }
+    }
+}
+
+fn capitalise(text: &mut String, at: usize) {
+    if let Some(first) = text[at..].chars().next() {
+        let upper: String = first.to_uppercase().collect();
+        text.replace_range(at..at + first.len_utf8(), &upper);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    #[test]
+    fn every_slot_that_a_line_names_has_lines() {
+        for language in Language::ALL {
+            let lexicon = Lexicon::of(language);
+            for slot in ["given", "family", "bio", "post", "picture", "alt"] {
+                assert!(!lexicon.lines(slot).is_empty(), "{language:?} has no [{slot}]");
+            }
+            for line in lexicon.0.values().flatten() {
+                for named in line.split('{').skip(1).filter_map(|part| part.split('}').next()) {
+                    assert!(
+                        !lexicon.lines(&named.to_ascii_lowercase()).is_empty(),
+                        "{language:?}: {{{named}}} in {line}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texts_vary_and_hold_no_braces() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for language in Language::ALL {
+            let lexicon = Lexicon::of(language);
+            let texts: HashSet<_> = (0..500).map(|_| lexicon.text("post", &mut rng)).collect();
+            assert!(texts.len() > 250, "{language:?} has only {} texts", texts.len());
+            assert!(texts.iter().all(|text| !text.contains(['{', '}', '\\'])));
+        }
+    }
+
+    #[test]
+    fn a_slot_with_a_capital_starts_with_one() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let lexicon = Lexicon::of(Language::English);
+        assert!(lexicon.text("Topic", &mut rng).starts_with(char::is_uppercase));
+    }
+}

@@ -1,0 +1,126 @@
+//! `tidefeed seed`: a believable world of any size. What the world is, is decided by [`world`], purely; here it is written,
+//! and told how far it has come.
+
+mod calendar;
+mod guest;
+mod lexicon;
+mod numbers;
+mod people;
+mod popularity;
+mod progress;
+mod stages;
+mod world;
+
+use anyhow::{Context, bail, ensure};
+use clap::{Args, value_parser};
+use tokio::time::Instant;
+
+use self::{
+    guest::{Guest, HANDLE, PASSWORD},
+    stages::{Stages, Written},
+    world::{Plan, World},
+};
+use super::{Outcome, print};
+use crate::{
+    api::auth::{PasswordSettings, Passwords},
+    app::open_store,
+    clock::{Clock, SystemClock},
+    config::{AuthSettings, Config},
+    domain::Handle,
+    draw::Draw,
+    lifecycle::Lifecycle,
+    store::{Accounts, Schema, accounts::PasswordHash},
+};
+
+#[derive(Debug, Clone, Args)]
+pub struct SeedArguments {
+    /// How many people.
+    #[arg(long, default_value_t = 200, value_parser = value_parser!(u64).range(1..=10_000_000))]
+    users: u64,
+    /// How many authors each follows, on average.
+    #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(0..=1_000))]
+    follows_per_user: u32,
+    /// How many contents each has published, on average.
+    #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(0..=1_000))]
+    contents_per_user: u32,
+    /// How many days back contents go.
+    #[arg(long, default_value_t = 21, value_parser = value_parser!(u32).range(1..=1_000))]
+    days: u32,
+    /// Another seed, another world; the same one makes the same.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where pictures of some contents are, with {n} for a number; "none" for a world without.
+    #[arg(long, default_value = "https://picsum.photos/seed/{n}/800/600", value_name = "URL")]
+    pictures: String,
+    /// Do nothing if the database has users already.
+    #[arg(long, conflicts_with = "add")]
+    if_empty: bool,
+    /// Add the world to the users that are there.
+    #[arg(long)]
+    add: bool,
+}
+
+impl SeedArguments {
+    fn plan(&self, first_place: u64, now_ms: i64) -> Plan {
+        Plan {
+            seed: self.seed,
+            users: self.users,
+            first_place,
+            follows_per_user: self.follows_per_user,
+            contents_per_user: self.contents_per_user,
+            days: self.days,
+            now_ms,
+            pictures: (self.pictures != "none").then(|| self.pictures.clone()),
+        }
+    }
+}
+
+pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Outcome> {
+    let store = open_store(config).await?;
+    let pending = store.pending().await.context("the tables cannot be looked at")?;
+    ensure!(pending.is_empty(), "the tables are not up to date: run `tidefeed migrate` first");
+    let there = store.count().await.context("the users cannot be counted")?;
+    if there > 0 && arguments.if_empty {
+        print::line(format!("{there} users are there already; nothing to do"))?;
+        return Ok(Outcome::Done);
+    }
+    if there > 0 && !arguments.add {
+        bail!("{there} users are there already: `--add` adds a world to them, `--if-empty` leaves them alone");
+    }
+    let lifecycle = Lifecycle::new();
+    lifecycle.watch_signals(std::time::Duration::ZERO).context("signals cannot be watched")?;
+    let world = World::new(arguments.plan(there, SystemClock.now_ms()));
+    let has_guest = store.by_handle(&Handle::try_new(HANDLE)?).await?.is_some();
+    let guest = (!has_guest).then(|| Guest::of(&world)).transpose()?;
+    let password = hash(&config.auth).await?;
+    let started = Instant::now();
+    let stages = Stages { store: &store, world: &world, guest: guest.as_ref(), interrupted: lifecycle.draining() };
+    let written = stages.run(&password).await.context(
+        "writing the world failed; what is there is consistent (if a handle is taken, another --seed will not help: rename, or start empty)",
+    )?;
+    tell(&written, started.elapsed().as_secs_f64())?;
+    Ok(if written.interrupted { Outcome::Interrupted } else { Outcome::Done })
+}
+
+async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
+    let settings = PasswordSettings {
+        memory_kib: auth.argon2_memory_kib,
+        iterations: auth.argon2_iterations,
+        parallelism: auth.argon2_parallelism,
+        ..PasswordSettings::default()
+    };
+    Ok(Passwords::try_new(settings, Draw::from_system())?.hash(PASSWORD.to_owned()).await?)
+}
+
+fn tell(written: &Written, seconds: f64) -> anyhow::Result<()> {
+    let rate = numbers::fraction(written.rows()) / seconds.max(0.001);
+    let Written { users, contents, follows, interrupted } = written;
+    let how = if *interrupted { "Interrupted after" } else { "Seeded in" };
+    print::line(format!(
+        "{how} {seconds:.1} s ({rate:.0} rows/s): {users} users, {contents} contents, {follows} follows"
+    ))?;
+    print::line(format!(
+        "Next: `tidefeed serve`, and sign in as `{HANDLE}` with `{PASSWORD}` (every seeded account has that password)"
+    ))?;
+    Ok(())
+}

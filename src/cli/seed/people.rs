@@ -1,0 +1,134 @@
+//! Who lives in the made-up world: languages, names, handles that no two share, a few words about themselves.
+
+use rand::{Rng, RngExt};
+
+use super::lexicon::{Language, Lexicon};
+
+/// Languages by turns: of twenty people in a row so many speak each.
+const TURNS: [Language; 20] = {
+    use Language::{Chinese as Z, English as E, German as D, Japanese as J, Spanish as S};
+    [E, Z, E, D, E, Z, S, E, J, E, Z, E, E, Z, D, E, S, J, Z, E]
+};
+
+/// Everybody's words.
+#[derive(Debug)]
+pub struct People(Vec<(Language, Lexicon)>);
+
+/// A name in two forms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    pub shown: String,
+    pub handle: String,
+}
+
+impl People {
+    pub fn new() -> Self {
+        Self(Language::ALL.map(|language| (language, Lexicon::of(language))).into())
+    }
+
+    /// What the person at this place speaks.
+    pub fn language(place: u64) -> Language {
+        TURNS[turn(place)]
+    }
+
+    pub fn lexicon(&self, language: Language) -> &Lexicon {
+        // Every language is in the list; the first stands in for none.
+        self.0.iter().find(|(other, _)| *other == language).map_or(&self.0[0].1, |(_, lexicon)| lexicon)
+    }
+
+    /// The name of the person at this place of the world: handles differ for all places.
+    pub fn name(&self, place: u64) -> Name {
+        let language = Self::language(place);
+        let lexicon = self.lexicon(language);
+        let (given, family) = (lexicon.lines("given"), lexicon.lines("family"));
+        let pairs = (given.len() * family.len()).max(1);
+        let rank = rank_among_speakers(place);
+        let round = rank / pairs as u64;
+        let pair = stride(usize::try_from(rank % pairs as u64).unwrap_or(0), pairs);
+        let name = joined(language, forms(given[pair % given.len()]), forms(family[pair / given.len()]));
+        match round {
+            0 => name,
+            _ => Name { handle: format!("{}{}", name.handle, round + 1), ..name },
+        }
+    }
+
+    /// A few words about themselves; some have none.
+    pub fn bio(&self, language: Language, rng: &mut impl Rng) -> String {
+        if rng.random_bool(0.1) { String::new() } else { self.lexicon(language).text("bio", rng) }
+    }
+}
+
+fn turn(place: u64) -> usize {
+    usize::try_from(place % TURNS.len() as u64).unwrap_or(0)
+}
+
+/// How many before this place speak the same language.
+fn rank_among_speakers(place: u64) -> u64 {
+    let language = People::language(place);
+    let speak = |turns: &[Language]| turns.iter().filter(|other| **other == language).count() as u64;
+    place / TURNS.len() as u64 * speak(&TURNS) + speak(&TURNS[..turn(place)])
+}
+
+/// Walks through all of `0..length` with large steps, so that neighbours share neither name.
+fn stride(nth: usize, length: usize) -> usize {
+    let shares_a_factor = |step: usize| {
+        let (mut a, mut b) = (step, length);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a != 1
+    };
+    let mut step = length * 5 / 8 + 1;
+    while shares_a_factor(step) {
+        step += 1;
+    }
+    nth * step % length
+}
+
+/// `Müller mueller`: as shown, and in letters that a handle may have.
+fn forms(line: &str) -> (&str, &str) {
+    line.split_once(' ').unwrap_or((line, line))
+}
+
+/// Families first or last, and handles that no two languages can share.
+fn joined(language: Language, given: (&str, &str), family: (&str, &str)) -> Name {
+    let (shown, handle) = match language {
+        Language::English => (format!("{} {}", given.0, family.0), format!("{}_{}", given.1, family.1)),
+        Language::German => (format!("{} {}", given.0, family.0), format!("{}_{}_", given.1, family.1)),
+        Language::Spanish => (format!("{} {}", given.0, family.0), format!("{}{}", given.1, family.1)),
+        Language::Chinese => (format!("{}{}", family.0, given.0), format!("{}_{}", family.1, given.1)),
+        Language::Japanese => (format!("{} {}", family.0, given.0), format!("{}{}_", family.1, given.1)),
+    };
+    Name { shown, handle }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::domain::Handle;
+
+    #[test]
+    fn a_hundred_thousand_people_have_handles_of_their_own() {
+        let people = People::new();
+        let handles: HashSet<_> = (0..100_000).map(|place| people.name(place).handle).collect();
+        assert_eq!(handles.len(), 100_000);
+        for handle in &handles {
+            assert_eq!(Handle::try_new(handle).unwrap().as_str(), handle);
+        }
+    }
+
+    #[test]
+    fn the_first_people_have_names_without_numbers() {
+        let people = People::new();
+        assert!((0..500).all(|place| !people.name(place).handle.contains(|c: char| c.is_ascii_digit())));
+    }
+
+    #[test]
+    fn every_language_is_spoken() {
+        let spoken: HashSet<_> = (0..20).map(People::language).collect();
+        assert_eq!(spoken.len(), Language::ALL.len());
+    }
+}

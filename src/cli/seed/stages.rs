@@ -1,0 +1,123 @@
+//! The stages in which a world is written: people with their contents, then who follows whom, then their accounts. Each batch is
+//! one transaction after which everything is consistent; the order is the one that [`Seeding`] asks for.
+
+use tokio_util::sync::CancellationToken;
+
+use super::{guest::Guest, progress::Progress, world::World};
+use crate::{
+    domain::UserId,
+    store::{
+        Seeding,
+        accounts::PasswordHash,
+        seeding::{SeedAuthor, SeedFollow},
+    },
+};
+
+/// Users and contents of one transaction, about: short enough for a service beside it to write as well.
+const AUTHOR_ROWS: usize = 1_000;
+/// Edges of one transaction, about; larger, because each also raises two counts, and those come together.
+const EDGE_ROWS: usize = 4_000;
+/// Accounts of one transaction.
+const ACCOUNTS: usize = 2_000;
+
+/// What is written, and where.
+pub struct Stages<'a> {
+    pub store: &'a dyn Seeding,
+    pub world: &'a World,
+    /// Who is there to be tried, unless there is one.
+    pub guest: Option<&'a Guest>,
+    /// Ends the stages after the batch under way.
+    pub interrupted: CancellationToken,
+}
+
+/// What has been written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Written {
+    pub users: u64,
+    pub contents: u64,
+    pub follows: u64,
+    /// Less than was asked for.
+    pub interrupted: bool,
+}
+
+impl Written {
+    /// Rows that people would count.
+    pub const fn rows(&self) -> u64 {
+        self.users + self.contents + self.follows
+    }
+}
+
+impl Stages<'_> {
+    /// Writes everything; when interrupted, opens the accounts of those who are there and leaves the rest out.
+    pub async fn run(&self, password: &PasswordHash) -> anyhow::Result<Written> {
+        let mut written = Written::default();
+        let ranks = self.people(&mut written).await?;
+        if ranks == self.world.users() {
+            self.follows(&mut written).await?;
+        }
+        self.accounts(ranks, password).await?;
+        written.interrupted = self.interrupted.is_cancelled();
+        Ok(written)
+    }
+
+    /// Returns how many ranks have been written.
+    async fn people(&self, written: &mut Written) -> anyhow::Result<u64> {
+        let progress = Progress::of("People and contents", self.world.users());
+        let mut batch: Vec<SeedAuthor> = self.guest.iter().map(|guest| guest.author.clone()).collect();
+        let mut done = 0;
+        for rank in 0..self.world.users() {
+            batch.push(self.world.author(rank)?);
+            let rows: usize = batch.iter().map(|author| author.contents.len() + 1).sum();
+            if rows < AUTHOR_ROWS && rank + 1 < self.world.users() {
+                continue;
+            }
+            self.store.add_authors(&batch).await?;
+            written.users += batch.len() as u64;
+            written.contents += (rows - batch.len()) as u64;
+            done = rank + 1;
+            batch.clear();
+            progress.reached(done, written.contents, "contents");
+            if self.interrupted.is_cancelled() {
+                break;
+            }
+        }
+        progress.finish();
+        Ok(done)
+    }
+
+    async fn follows(&self, written: &mut Written) -> anyhow::Result<()> {
+        let progress = Progress::of("Follows", self.world.users());
+        let mut batch: Vec<SeedFollow> = self.guest.map(|guest| guest.follows.clone()).unwrap_or_default();
+        for rank in 0..self.world.users() {
+            batch.extend(self.world.follows(rank));
+            if batch.len() < EDGE_ROWS && rank + 1 < self.world.users() {
+                continue;
+            }
+            if self.interrupted.is_cancelled() {
+                break;
+            }
+            self.store.add_follows(&batch).await?;
+            written.follows += batch.len() as u64;
+            batch.clear();
+            progress.reached(rank + 1, written.follows, "follows");
+        }
+        progress.finish();
+        Ok(())
+    }
+
+    /// Also when interrupted, so that nobody is left who can never sign in.
+    async fn accounts(&self, ranks: u64, password: &PasswordHash) -> anyhow::Result<()> {
+        let progress = Progress::of("Accounts", ranks);
+        let mut batch: Vec<UserId> = self.guest.filter(|_| ranks > 0).iter().map(|guest| guest.author.id).collect();
+        for rank in 0..ranks {
+            batch.push(self.world.user_id(rank));
+            if batch.len() >= ACCOUNTS || rank + 1 == ranks {
+                self.store.open_accounts(&batch, password).await?;
+                batch.clear();
+                progress.reached(rank + 1, rank + 1, "accounts");
+            }
+        }
+        progress.finish();
+        Ok(())
+    }
+}

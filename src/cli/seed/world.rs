@@ -1,0 +1,344 @@
+//! The made-up world: a pure function from a plan to people, contents and follows, one person at a time, so that a world of any size
+//! needs no memory. The same plan gives the same world.
+
+use std::collections::BTreeSet;
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use super::{
+    calendar::{DAY_MS, last_seen, moment},
+    lexicon::Language,
+    numbers::{fraction, scramble, signed, whole},
+    people::People,
+    popularity::{Popularity, skewed},
+};
+use crate::{
+    domain::{
+        ContentId, Counters, Media, MediaKind, UserId,
+        content::Draft,
+        limits::MAX_FOLLOWS,
+        profile::{InvalidProfile, Registration},
+    },
+    store::seeding::{SeedAuthor, SeedContent, SeedFollow},
+};
+
+/// Contents of one person at most, so that a person and all contents fit one transaction.
+const MAX_CONTENTS: u64 = 2_000;
+/// How long before the first content people have come, in days.
+const OLDEST_MEMBER_DAYS: u64 = 400;
+/// Whom somebody follows speaks the same language more often than chance has it: so many draws are made over.
+const REDRAWS: usize = 2;
+const PICTURES_IN_A_HUNDRED: u32 = 5;
+
+/// What one drawing is for; drawings for different purposes have nothing to do with each other.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    Arrival = 1,
+    Id,
+    Person,
+    Contents,
+    Follows,
+}
+
+/// What world to make.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Another seed, another world.
+    pub seed: u64,
+    /// People, the guest not counted; at least 1.
+    pub users: u64,
+    /// How many people the database had before: places, and with them handles, go on from there.
+    pub first_place: u64,
+    /// Authors that one person follows, on average.
+    pub follows_per_user: u32,
+    /// Contents of one person, on average.
+    pub contents_per_user: u32,
+    /// How far back contents go; at least 1.
+    pub days: u32,
+    /// The end of the world's past, in milliseconds UTC.
+    pub now_ms: i64,
+    /// Where pictures are, with `{n}` for a number; `None` makes a world without.
+    pub pictures: Option<String>,
+}
+
+/// The world of a plan.
+#[derive(Debug)]
+pub struct World {
+    plan: Plan,
+    people: People,
+    popularity: Popularity,
+}
+
+impl World {
+    pub fn new(plan: Plan) -> Self {
+        let popularity = Popularity::among(plan.users);
+        Self { plan, people: People::new(), popularity }
+    }
+
+    /// How many people there are; their ranks are 0 to this, the most popular first.
+    pub const fn users(&self) -> u64 {
+        self.plan.users
+    }
+
+    /// The end of its past, in milliseconds UTC.
+    pub const fn now_ms(&self) -> i64 {
+        self.plan.now_ms
+    }
+
+    /// What it was made from.
+    pub const fn seed(&self) -> u64 {
+        self.plan.seed
+    }
+
+    /// The id of the person of that rank.
+    pub fn user_id(&self, rank: u64) -> UserId {
+        let low = self.scramble(rank, Purpose::Id) & u64::from(u32::MAX);
+        UserId::draw(self.arrival(rank), u32::try_from(low).unwrap_or_default())
+    }
+
+    /// The person of that rank with all contents.
+    pub fn author(&self, rank: u64) -> Result<SeedAuthor, InvalidProfile> {
+        let place = self.plan.first_place + rank;
+        let language = People::language(place);
+        let name = self.people.name(place);
+        let mut rng = self.rng(rank, Purpose::Person);
+        let bio = self.people.bio(language, &mut rng);
+        Ok(SeedAuthor {
+            id: self.user_id(rank),
+            registration: Registration::try_new(&name.handle, &name.shown, &bio, None)?,
+            created_at: self.arrival(rank),
+            last_seen: last_seen(self.arrival(rank), self.plan.now_ms, &mut rng),
+            inc: edge_identity(&mut rng),
+            contents: self.contents(rank, language),
+        })
+    }
+
+    /// Whom the person of that rank follows: each author once, never themselves.
+    pub fn follows(&self, rank: u64) -> Vec<SeedFollow> {
+        let mut rng = self.rng(rank, Purpose::Follows);
+        let most = (self.plan.users - 1).min(MAX_FOLLOWS / 2);
+        let wanted =
+            whole(skewed(f64::from(self.plan.follows_per_user), 0.7, &mut rng).round()).clamp(1.min(most), most);
+        let language = People::language(self.plan.first_place + rank);
+        let authors = self.choose(wanted, Some(rank), Some(language), &mut rng);
+        let follower = self.user_id(rank);
+        authors.into_iter().map(|author| self.edge((follower, self.arrival(rank)), author, &mut rng)).collect()
+    }
+
+    /// Whom a newcomer follows who speaks all languages: `wanted` popular authors, or all there are.
+    pub fn popular(&self, follower: UserId, wanted: u64) -> Vec<SeedFollow> {
+        let mut rng = self.rng(u64::MAX, Purpose::Follows);
+        let authors = self.choose(wanted.min(self.plan.users), None, None, &mut rng);
+        let arrived = self.plan.now_ms - i64::from(self.plan.days) * DAY_MS;
+        authors.into_iter().map(|author| self.edge((follower, arrived), author, &mut rng)).collect()
+    }
+
+    /// The picture of that number, as a link.
+    fn picture(&self, lexicon_alt: String, rng: &mut StdRng) -> Option<Media> {
+        let template = self.plan.pictures.as_ref()?;
+        let url = template.replace("{n}", &rng.random_range(1..1_000_000).to_string());
+        Some(Media { kind: MediaKind::Picture, url, width: Some(800), height: Some(600), alt: lexicon_alt })
+    }
+
+    fn contents(&self, rank: u64, language: Language) -> Vec<SeedContent> {
+        let mut rng = self.rng(rank, Purpose::Contents);
+        let count = whole(skewed(f64::from(self.plan.contents_per_user), 0.9, &mut rng).round()).min(MAX_CONTENTS);
+        let mut ids = BTreeSet::new();
+        let mut contents: Vec<_> = (0..count).filter_map(|_| self.content(rank, language, &mut rng)).collect();
+        contents.retain(|content| ids.insert(content.id));
+        contents
+    }
+
+    /// `None` for a text that nobody may publish; the words hold none.
+    fn content(&self, rank: u64, language: Language, rng: &mut StdRng) -> Option<SeedContent> {
+        let lexicon = self.people.lexicon(language);
+        let publish_time = moment(language, self.plan.days, self.plan.now_ms, rng);
+        let pictured = rng.random_range(0..100) < PICTURES_IN_A_HUNDRED;
+        let media: Vec<Media> =
+            if pictured { self.picture(lexicon.text("alt", rng), rng).into_iter().collect() } else { Vec::new() };
+        let text = lexicon.text(if media.is_empty() { "post" } else { "picture" }, rng);
+        Some(SeedContent {
+            id: ContentId::draw(publish_time, rng.random()),
+            draft: Draft::try_new(&text, media, None).ok()?,
+            publish_time,
+            counters: self.counters(rank, rng),
+        })
+    }
+
+    /// What others make of a content: a skewed share of those who are expected to follow its author.
+    fn counters(&self, rank: u64, rng: &mut StdRng) -> Counters {
+        let edges = fraction(self.plan.users) * f64::from(self.plan.follows_per_user);
+        let followers = (edges * self.popularity.share(rank)).min(fraction(self.plan.users));
+        let likes = skewed(followers * 0.06, 1.0, rng).min(followers);
+        let mut share_of_likes = |share: f64| signed(whole(skewed(likes * share, 0.8, rng).round()));
+        Counters {
+            comments: share_of_likes(0.15),
+            reposts: share_of_likes(0.1),
+            favourites: share_of_likes(0.25),
+            likes: signed(whole(likes.round())),
+        }
+    }
+
+    /// Ranks, ascending: `wanted` of them unless chance stays away from some for very long.
+    fn choose(&self, wanted: u64, but: Option<u64>, language: Option<Language>, rng: &mut StdRng) -> BTreeSet<u64> {
+        let mut chosen = BTreeSet::new();
+        for _ in 0..wanted.saturating_mul(8) {
+            if chosen.len() as u64 >= wanted {
+                break;
+            }
+            let rank = self.draw_author(language, rng);
+            if Some(rank) != but {
+                chosen.insert(rank);
+            }
+        }
+        chosen
+    }
+
+    fn draw_author(&self, language: Option<Language>, rng: &mut StdRng) -> u64 {
+        let mut rank = self.popularity.draw(rng);
+        for _ in 0..REDRAWS {
+            let understood = language.is_none_or(|own| People::language(self.plan.first_place + rank) == own);
+            if understood {
+                break;
+            }
+            rank = self.popularity.draw(rng);
+        }
+        rank
+    }
+
+    /// Made some time after both were there.
+    fn edge(&self, (follower, arrived): (UserId, i64), author: u64, rng: &mut StdRng) -> SeedFollow {
+        let both = arrived.max(self.arrival(author));
+        let followed_at = rng.random_range(both..self.plan.now_ms.max(both + 1));
+        SeedFollow { follower, author: self.user_id(author), inc: edge_identity(rng), followed_at }
+    }
+
+    /// When the person of that rank came, in milliseconds UTC: before all contents.
+    fn arrival(&self, rank: u64) -> i64 {
+        let before = u64::from(self.plan.days) + 2;
+        let span = OLDEST_MEMBER_DAYS * DAY_MS.unsigned_abs();
+        let jitter = self.scramble(rank, Purpose::Arrival) % span;
+        self.plan.now_ms - signed(before) * DAY_MS - signed(jitter)
+    }
+
+    fn scramble(&self, rank: u64, purpose: Purpose) -> u64 {
+        scramble(self.plan.seed, self.plan.first_place.wrapping_add(rank), purpose as u64)
+    }
+
+    fn rng(&self, rank: u64, purpose: Purpose) -> StdRng {
+        StdRng::seed_from_u64(self.scramble(rank, purpose))
+    }
+}
+
+fn edge_identity(rng: &mut StdRng) -> i64 {
+    rng.random_range(1..i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use std::collections::{HashMap, HashSet};
+
+    use super::*;
+
+    fn world(seed: u64, users: u64) -> World {
+        World::new(Plan {
+            seed,
+            users,
+            first_place: 0,
+            follows_per_user: 20,
+            contents_per_user: 20,
+            days: 21,
+            now_ms: 1_790_000_000_000,
+            pictures: Some("https://pictures.example/{n}".to_owned()),
+        })
+    }
+
+    fn followers(world: &World) -> Vec<usize> {
+        let mut counts: HashMap<UserId, usize> = HashMap::new();
+        for rank in 0..world.users() {
+            for follow in world.follows(rank) {
+                *counts.entry(follow.author).or_default() += 1;
+            }
+        }
+        let mut all: Vec<usize> =
+            (0..world.users()).map(|rank| counts.get(&world.user_id(rank)).copied().unwrap_or(0)).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        all
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_world_and_another_makes_another() {
+        let shown = |seed| {
+            let world = world(seed, 50);
+            let all: Vec<_> = (0..50).map(|rank| (world.author(rank).unwrap(), world.follows(rank))).collect();
+            format!("{all:?}")
+        };
+        assert_eq!(shown(7), shown(7));
+        assert_ne!(shown(7), shown(8));
+    }
+
+    #[test]
+    fn the_most_followed_hundredth_has_more_than_ten_times_the_median() {
+        for users in [200, 5000] {
+            let degrees = followers(&world(1, users));
+            let hundredth = degrees.len() / 100;
+            let top = degrees[..hundredth].iter().sum::<usize>() / hundredth;
+            let median = degrees[degrees.len() / 2].max(1);
+            assert!(top > 10 * median, "{users}: {top} against {median}");
+            let mean = degrees.iter().sum::<usize>() / degrees.len();
+            assert!((15..25).contains(&mean), "{users}: {mean} follows a user");
+        }
+    }
+
+    #[test]
+    fn nobody_follows_themselves_or_anybody_twice() {
+        let world = world(3, 100);
+        for rank in 0..100 {
+            let follows = world.follows(rank);
+            let authors: HashSet<_> = follows.iter().map(|follow| follow.author).collect();
+            assert!(authors.len() == follows.len() && !authors.contains(&world.user_id(rank)) && !follows.is_empty());
+            assert!(follows.iter().all(|follow| follow.followed_at < 1_790_000_000_000 && follow.inc > 0));
+        }
+    }
+
+    #[test]
+    fn contents_lie_between_their_authors_arrival_and_now() {
+        let world = world(4, 300);
+        let authors: Vec<_> = (0..300).map(|rank| world.author(rank).unwrap()).collect();
+        let contents: Vec<_> = authors.iter().flat_map(|author| &author.contents).collect();
+        assert!((4500..7500).contains(&contents.len()), "{}", contents.len());
+        assert!(authors.iter().all(|author| {
+            author
+                .contents
+                .iter()
+                .all(|content| content.publish_time > author.created_at && content.publish_time < 1_790_000_000_000)
+        }));
+        let ids: HashSet<_> = contents.iter().map(|content| content.id).collect();
+        let texts: HashSet<_> = contents.iter().map(|content| &content.draft.text).collect();
+        assert!(ids.len() == contents.len() && texts.len() > contents.len() / 2, "{} texts", texts.len());
+        let pictured = contents.iter().filter(|content| !content.draft.media.is_empty()).count();
+        assert!((contents.len() / 40..contents.len() / 10).contains(&pictured), "{pictured}");
+        assert!(contents.iter().any(|content| content.counters.likes > 5));
+        assert!(contents.iter().all(|content| content.counters.likes >= 0 && content.counters.comments >= 0));
+    }
+
+    #[test]
+    fn worlds_that_go_on_from_each_other_share_nobody() {
+        let first = world(5, 100);
+        let second = World::new(Plan { first_place: 100, ..first.plan.clone() });
+        let handles = |world: &World| -> HashSet<String> {
+            (0..100).map(|rank| world.author(rank).unwrap().registration.handle.to_string()).collect()
+        };
+        assert!(handles(&first).is_disjoint(&handles(&second)));
+        let ids: HashSet<_> = (0..100).flat_map(|rank| [first.user_id(rank), second.user_id(rank)]).collect();
+        assert_eq!(ids.len(), 200);
+    }
+
+    #[test]
+    fn a_world_of_one_has_nobody_to_follow() {
+        let world = world(6, 1);
+        assert!(world.follows(0).is_empty());
+        assert_eq!(world.popular(UserId::try_new(5).unwrap(), 50).len(), 1);
+    }
+}

@@ -1,0 +1,117 @@
+//! Addresses of servers, which may carry a password: checked, and shown without it.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use url::Url;
+
+/// Which SQL engine an address is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SqlEngine {
+    /// In process; one node.
+    Sqlite,
+    /// MySQL or MariaDB.
+    MySql,
+}
+
+/// The address of a server; `Debug` and `Display` hide its password.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Address(String);
+
+impl Address {
+    /// A store's: `sqlite:` and a path, or `mysql://` with host and database. The error says what is expected.
+    pub fn store(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix("sqlite:") {
+            let path = path.trim_start_matches("//").split('?').next().unwrap_or_default();
+            if path.is_empty() {
+                return Err("expected a path after sqlite://, such as sqlite://data/tidefeed.db".to_owned());
+            }
+            return Ok(Self(text.to_owned()));
+        }
+        let expected = || "expected sqlite://PATH or mysql://user:password@host:3306/database".to_owned();
+        let url = Url::parse(text).map_err(|_| expected())?;
+        let whole = url.scheme() == "mysql" && url.has_host() && url.path().len() > 1;
+        if whole { Ok(Self(text.to_owned())) } else { Err(expected()) }
+    }
+
+    /// A Redis server's: `redis://host:port/number`. The error says what is expected.
+    pub fn redis(text: &str) -> Result<Self, String> {
+        let fits = Url::parse(text).is_ok_and(|url| url.scheme() == "redis" && url.has_host());
+        if fits { Ok(Self(text.to_owned())) } else { Err("expected redis://host:6379/0".to_owned()) }
+    }
+
+    /// The whole address, password included: for connecting, never for showing.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Which SQL engine it is of, for a store's.
+    pub fn engine(&self) -> SqlEngine {
+        if self.0.starts_with("sqlite:") { SqlEngine::Sqlite } else { SqlEngine::MySql }
+    }
+
+    /// The database's file; `None` if it is in memory, or on a server.
+    pub fn sqlite_file(&self) -> Option<PathBuf> {
+        let path = self.0.strip_prefix("sqlite:")?.trim_start_matches("//").split('?').next()?;
+        let in_memory = path == ":memory:" || self.0.contains("mode=memory");
+        (!in_memory).then(|| Path::new(path).to_owned())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&without_password(&self.0))
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+/// `text` unless it is an address with a password, which is then replaced by stars.
+pub fn without_password(text: &str) -> String {
+    match Url::parse(text) {
+        Ok(mut url) if url.password().is_some() => {
+            // Fails only for addresses that cannot have a password.
+            if url.set_password(Some("***")).is_err() { "(hidden)".to_owned() } else { url.into() }
+        }
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let address = Address::store("mysql://ann:pa55word@db.example:3306/feed").unwrap();
+        assert_eq!(address.to_string(), "mysql://ann:***@db.example:3306/feed");
+        assert!(!format!("{address:?}").contains("pa55word"));
+        assert!(address.expose().contains("pa55word"));
+    }
+
+    #[test]
+    fn an_address_of_another_kind_is_refused() {
+        for bad in ["", "sqlite://", "postgres://h/d", "mysql://host", "mysql:///d", "data/tidefeed.db"] {
+            assert!(Address::store(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "localhost:6379", "http://h"] {
+            assert!(Address::redis(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_file_of_a_database_is_known_unless_it_is_in_memory() {
+        let file = |text| Address::store(text).unwrap().sqlite_file();
+        assert_eq!(file("sqlite://data/tidefeed.db?mode=rwc"), Some(PathBuf::from("data/tidefeed.db")));
+        assert_eq!(file("sqlite:///var/lib/t.db"), Some(PathBuf::from("/var/lib/t.db")));
+        assert_eq!(file("sqlite::memory:"), None);
+        assert_eq!(file("mysql://h/d"), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! What must hold between settings that are fine one by one.
+
+use super::{Config, SqlEngine, reader::Reader, secret::MIN_SECRET_BYTES};
+
+/// Leaves with `reader` whatever does not fit together.
+pub fn check(config: &Config, reader: &mut Reader) {
+    secret(config, reader);
+    delivery(config, reader);
+    redis(config, reader);
+}
+
+fn secret(config: &Config, reader: &mut Reader) {
+    let make = "make one with `openssl rand -base64 48`, the same on every node";
+    let secret = &config.auth.secret;
+    if secret.is_empty() && config.store.url.engine() == SqlEngine::MySql {
+        reader.refuse("auth.secret", format!("is empty; with MySQL tokens need a secret: {make}"));
+    } else if !secret.is_empty() && secret.expose().len() < MIN_SECRET_BYTES {
+        let length = secret.expose().len();
+        reader.refuse("auth.secret", format!("has {length} bytes, expected at least {MIN_SECRET_BYTES}: {make}"));
+    }
+}
+
+fn delivery(config: &Config, reader: &mut Reader) {
+    let delivery = &config.delivery;
+    if delivery.batch_size > delivery.subtask_size {
+        reader.refuse(
+            "delivery.batch_size",
+            format!("expected at most delivery.subtask_size, {}", delivery.subtask_size),
+        );
+    }
+    if delivery.active_days > delivery.dormant_days {
+        reader.refuse(
+            "delivery.active_days",
+            format!("expected at most delivery.dormant_days, {}", delivery.dormant_days),
+        );
+    }
+    if delivery.lease_ms < config.store.statement_timeout_ms {
+        let timeout = config.store.statement_timeout_ms;
+        reader.refuse("delivery.lease_ms", format!("expected at least store.statement_timeout_ms, {timeout}"));
+    }
+}
+
+fn redis(config: &Config, reader: &mut Reader) {
+    let redis = &config.redis;
+    if redis.cluster && redis.urls.is_empty() {
+        reader.refuse("redis.cluster", "is true without redis.urls; name at least one node of the cluster".to_owned());
+    }
+    if !redis.cluster && redis.urls.len() > 1 {
+        reader.refuse("redis.urls", "several urls are for a cluster: set redis.cluster = true, or name one".to_owned());
+    }
+}

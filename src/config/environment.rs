@@ -1,0 +1,94 @@
+//! Environment variables: the one place that reads them, and how they become values.
+
+use figment::{
+    Error, Metadata, Profile, Provider,
+    util::nest,
+    value::{Dict, Map, Value},
+};
+
+/// What every variable of ours starts with; sections and keys follow, joined by two underscores.
+pub const PREFIX: &str = "TIDEFEED__";
+
+/// Variables that configure, by name. Handed in, so that tests need not touch the process.
+#[derive(Debug, Clone, Default)]
+pub struct Environment(Vec<(String, String)>);
+
+impl Environment {
+    /// The process's own variables.
+    #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
+    pub fn of_the_process() -> Self {
+        let all = std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
+        Self::of(all)
+    }
+
+    /// Those of `variables` that are ours, ordered by name.
+    pub fn of(variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut ours: Vec<_> = variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+        ours.sort();
+        Self(ours)
+    }
+
+    pub(super) fn variables(&self) -> impl Iterator<Item = Variable<'_>> {
+        self.0.iter().map(|(name, text)| Variable { name, text })
+    }
+}
+
+/// One variable, as a source of one value.
+pub struct Variable<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Variable<'_> {
+    /// `section.key`.
+    pub fn key(&self) -> String {
+        self.name.trim_start_matches(PREFIX).to_lowercase().replace("__", ".")
+    }
+
+    /// The value, read as what the default is: a text of digits stays a text where a text is expected.
+    fn value(&self, default: Option<&Value>) -> Value {
+        match default {
+            Some(Value::Num(..)) => self.text.trim().parse::<i64>().map_or_else(|_| self.text.into(), Value::from),
+            Some(Value::Bool(..)) => self.text.trim().parse::<bool>().map_or_else(|_| self.text.into(), Value::from),
+            Some(Value::Array(..)) => list(self.text),
+            _ => self.text.into(),
+        }
+    }
+
+    /// A provider of this one value.
+    pub fn provider(&self, defaults: &Value) -> impl Provider + use<> {
+        let key = self.key();
+        let value = self.value(defaults.find_ref(&key));
+        Single { name: format!("environment {}", self.name), tree: nest(&key, value) }
+    }
+}
+
+/// `["a", "b"]` as in the file, or `a, b`.
+fn list(text: &str) -> Value {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        list: Vec<String>,
+    }
+    if text.trim_start().starts_with('[') {
+        return toml::from_str::<Line>(&format!("list = {text}")).map_or_else(|_| text.into(), |line| line.list.into());
+    }
+    let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+    items.map(str::to_owned).collect::<Vec<_>>().into()
+}
+
+struct Single {
+    name: String,
+    tree: Value,
+}
+
+impl Provider for Single {
+    fn metadata(&self) -> Metadata {
+        Metadata::named(self.name.clone())
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, Error> {
+        let tree = self.tree.clone().into_dict().unwrap_or_default();
+        Ok(Map::from([(Profile::Default, tree)]))
+    }
+}

@@ -1,0 +1,206 @@
+//! From values to settings: each key once, with the range that makes sense for it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tracing_subscriber::EnvFilter;
+
+use super::{
+    Address, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings,
+    MetricsSettings, Millis, OutboxCacheSettings, RedisSettings, Secret, ServerSettings, StoreSettings, UpkeepSettings,
+    WebsocketSettings,
+    reader::{Reader, URL_ALIAS},
+};
+
+const MINUTE_MS: u32 = 60_000;
+const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
+const MIB: usize = 1024 * 1024;
+
+/// Reads every key; what is wrong is left with `reader`.
+pub fn read(reader: &mut Reader) -> Config {
+    Config {
+        server: server(reader),
+        store: store(reader),
+        redis: redis(reader),
+        outbox_cache: outbox_cache(reader),
+        auth: auth(reader),
+        delivery: delivery(reader),
+        inbox: InboxSettings {
+            keep: reader.whole("inbox.keep", 20..=10_000),
+            extend_step: reader.whole("inbox.extend_step", 20..=10_000),
+        },
+        upkeep: upkeep(reader),
+        graphql: graphql(reader),
+        websocket: websocket(reader),
+        log: log(reader),
+        metrics: MetricsSettings { enabled: reader.flag("metrics.enabled") },
+    }
+}
+
+fn server(reader: &mut Reader) -> ServerSettings {
+    let listen = |text: &str| {
+        text.parse().map(Listen).map_err(|_| "expected an address and a port, such as 127.0.0.1:8080".to_owned())
+    };
+    ServerSettings {
+        listen: reader.parsed("server.listen", listen).0,
+        allowed_origins: origins(reader),
+        request_timeout_ms: millis(reader, "server.request_timeout_ms", 100, 10 * MINUTE_MS),
+        max_body_bytes: reader.whole("server.max_body_bytes", 1024..=64 * MIB),
+        unready_ms: millis(reader, "server.unready_ms", 0, 10 * MINUTE_MS),
+        drain_ms: millis(reader, "server.drain_ms", 0, 10 * MINUTE_MS),
+    }
+}
+
+fn store(reader: &mut Reader) -> StoreSettings {
+    StoreSettings {
+        url: reader.parsed("store.url", Address::store),
+        max_connections: reader.whole("store.max_connections", 2..=10_000),
+        acquire_timeout_ms: millis(reader, "store.acquire_timeout_ms", 10, 10 * MINUTE_MS),
+        statement_timeout_ms: millis(reader, "store.statement_timeout_ms", 100, 10 * MINUTE_MS),
+        migrate_at_start: reader.flag("store.migrate_at_start"),
+    }
+}
+
+fn redis(reader: &mut Reader) -> RedisSettings {
+    RedisSettings {
+        urls: redis_urls(reader),
+        cluster: reader.flag("redis.cluster"),
+        prefix: reader.parsed("redis.prefix", prefix),
+        command_timeout_ms: millis(reader, "redis.command_timeout_ms", 10, MINUTE_MS),
+        redelivery_ms: millis(reader, "redis.redelivery_ms", 100, DAY_MS),
+        stream_max_len: reader.whole("redis.stream_max_len", 1000..=1_000_000_000),
+    }
+}
+
+fn outbox_cache(reader: &mut Reader) -> OutboxCacheSettings {
+    OutboxCacheSettings {
+        enabled: reader.flag("outbox_cache.enabled"),
+        capacity: reader.whole("outbox_cache.capacity", 20..=10_000),
+        ttl_s: reader.whole("outbox_cache.ttl_s", 1..=30 * 86_400),
+        max_authors: reader.whole("outbox_cache.max_authors", 1..=10_000_000),
+    }
+}
+
+fn auth(reader: &mut Reader) -> AuthSettings {
+    AuthSettings {
+        secret: Secret::new(reader.text("auth.secret")),
+        token_ttl_minutes: reader.whole("auth.token_ttl_minutes", 1..=525_600),
+        open_registration: reader.flag("auth.open_registration"),
+        argon2_memory_kib: reader.whole("auth.argon2_memory_kib", 19_456..=4_194_304),
+        argon2_iterations: reader.whole("auth.argon2_iterations", 2..=100),
+        argon2_parallelism: reader.whole("auth.argon2_parallelism", 1..=64),
+        hashing_slots: reader.whole("auth.hashing_slots", 1..=1024),
+    }
+}
+
+fn delivery(reader: &mut Reader) -> DeliverySettings {
+    DeliverySettings {
+        push_threshold: reader.whole("delivery.push_threshold", 0..=1_000_000_000_000),
+        active_days: reader.whole("delivery.active_days", 0..=36_500),
+        dormant_days: reader.whole("delivery.dormant_days", 1..=36_500),
+        subtask_size: reader.whole("delivery.subtask_size", 1..=100_000),
+        batch_size: reader.whole("delivery.batch_size", 1..=10_000),
+        dispatchers: reader.whole("delivery.dispatchers", 1..=64),
+        executors: reader.whole("delivery.executors", 1..=1024),
+        lease_ms: millis(reader, "delivery.lease_ms", 1000, 60 * MINUTE_MS),
+        failing_after: reader.whole("delivery.failing_after", 1..=1000),
+    }
+}
+
+fn upkeep(reader: &mut Reader) -> UpkeepSettings {
+    UpkeepSettings {
+        sweep_ms: millis(reader, "upkeep.sweep_ms", 10, 60 * MINUTE_MS),
+        sweep_batch: reader.whole("upkeep.sweep_batch", 1..=10_000),
+        relation_workers: reader.whole("upkeep.relation_workers", 1..=1024),
+        trim_ms: millis(reader, "upkeep.trim_ms", 10, DAY_MS),
+        trim_batch: reader.whole("upkeep.trim_batch", 1..=10_000),
+        dormant_ms: millis(reader, "upkeep.dormant_ms", 10, DAY_MS),
+    }
+}
+
+fn graphql(reader: &mut Reader) -> GraphqlSettings {
+    GraphqlSettings {
+        max_bytes: reader.whole("graphql.max_bytes", 256..=16 * MIB),
+        max_nesting: reader.whole("graphql.max_nesting", 8..=256),
+        max_tokens: reader.whole("graphql.max_tokens", 100..=1_000_000),
+        max_fields: reader.whole("graphql.max_fields", 10..=1_000_000),
+        max_aliases: reader.whole("graphql.max_aliases", 0..=100_000),
+        max_depth: reader.whole("graphql.max_depth", 3..=32),
+        introspection: reader.flag("graphql.introspection"),
+        graphiql: reader.flag("graphql.graphiql"),
+        cached_documents: reader.whole("graphql.cached_documents", 1..=1_000_000),
+    }
+}
+
+fn websocket(reader: &mut Reader) -> WebsocketSettings {
+    WebsocketSettings {
+        max_sockets: reader.whole("websocket.max_sockets", 1..=10_000_000),
+        init_timeout_ms: millis(reader, "websocket.init_timeout_ms", 100, MINUTE_MS),
+        ping_ms: millis(reader, "websocket.ping_ms", 100, 60 * MINUTE_MS),
+        max_operations: reader.whole("websocket.max_operations", 1..=10_000),
+        buffer: reader.whole("websocket.buffer", 1..=100_000),
+    }
+}
+
+fn log(reader: &mut Reader) -> LogSettings {
+    let format = |text: &str| match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("expected \"text\" or \"json\"".to_owned()),
+    };
+    let filter = |text: &str| match EnvFilter::builder().parse(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(format!("expected a level, or levels by module such as \"info,tidefeed=debug\" ({error})")),
+    };
+    LogSettings { format: reader.parsed("log.format", format), filter: reader.parsed("log.filter", filter) }
+}
+
+fn millis(reader: &mut Reader, key: &str, least: u32, most: u32) -> Millis {
+    Millis::new(reader.whole(key, least..=most))
+}
+
+fn origins(reader: &mut Reader) -> Vec<String> {
+    let key = "server.allowed_origins";
+    let origins = reader.list(key);
+    let fits = |origin: &String| url::Url::parse(origin).is_ok_and(|url| url.origin().ascii_serialization() == *origin);
+    if !origins.iter().all(fits) {
+        reader.refuse(
+            key,
+            "expected origins: scheme, host and perhaps a port, such as https://app.example.org".to_owned(),
+        );
+    }
+    origins
+}
+
+fn redis_urls(reader: &mut Reader) -> Vec<Address> {
+    let alias = reader.is_set(URL_ALIAS);
+    let key = if alias { URL_ALIAS } else { "redis.urls" };
+    if alias && !reader.list("redis.urls").is_empty() {
+        reader.refuse(URL_ALIAS, "redis.urls is set as well; keep one of them".to_owned());
+    }
+    let texts = reader.list(key);
+    let read: Result<Vec<_>, _> =
+        texts.iter().filter(|text| !text.is_empty()).map(|text| Address::redis(text)).collect();
+    read.unwrap_or_else(|expected| {
+        reader.refuse(key, expected);
+        Vec::new()
+    })
+}
+
+/// Braces would move the hash tags that keep one author's keys on one cluster node.
+fn prefix(text: &str) -> Result<String, String> {
+    let fits = !text.is_empty() && text.len() <= 64 && text.chars().all(|c| c.is_ascii_graphic() && !"{}".contains(c));
+    if fits {
+        Ok(text.to_owned())
+    } else {
+        Err("expected 1 to 64 printable ASCII characters without { and }".to_owned())
+    }
+}
+
+/// An address with a default, as [`Reader::parsed`] asks for; the default is never served on.
+struct Listen(SocketAddr);
+
+impl Default for Listen {
+    fn default() -> Self {
+        Self(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    }
+}

@@ -1,0 +1,141 @@
+//! The settings, section by section. Fields are named as the keys of config/default.toml, where each is explained.
+#![expect(
+    missing_docs,
+    reason = "config/default.toml says what each key means; saying it twice would let one of them rot"
+)]
+
+use std::net::SocketAddr;
+
+use super::{Address, Millis, Secret};
+
+/// `[server]`
+#[derive(Debug, Clone)]
+pub struct ServerSettings {
+    pub listen: SocketAddr,
+    pub allowed_origins: Vec<String>,
+    pub request_timeout_ms: Millis,
+    pub max_body_bytes: usize,
+    pub unready_ms: Millis,
+    pub drain_ms: Millis,
+}
+
+/// `[store]`
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    pub url: Address,
+    pub max_connections: u32,
+    pub acquire_timeout_ms: Millis,
+    pub statement_timeout_ms: Millis,
+    pub migrate_at_start: bool,
+}
+
+/// `[redis]`; without urls everything is in process.
+#[derive(Debug, Clone)]
+pub struct RedisSettings {
+    pub urls: Vec<Address>,
+    pub cluster: bool,
+    pub prefix: String,
+    pub command_timeout_ms: Millis,
+    pub redelivery_ms: Millis,
+    pub stream_max_len: u64,
+}
+
+/// `[outbox_cache]`
+#[derive(Debug, Clone)]
+pub struct OutboxCacheSettings {
+    pub enabled: bool,
+    pub capacity: usize,
+    pub ttl_s: u32,
+    pub max_authors: u64,
+}
+
+/// `[auth]`; [`super::signing_secret`] knows what an empty secret means.
+#[derive(Debug, Clone)]
+pub struct AuthSettings {
+    pub secret: Secret,
+    pub token_ttl_minutes: u32,
+    pub open_registration: bool,
+    pub argon2_memory_kib: u32,
+    pub argon2_iterations: u32,
+    pub argon2_parallelism: u32,
+    pub hashing_slots: usize,
+}
+
+/// `[delivery]`
+#[derive(Debug, Clone)]
+pub struct DeliverySettings {
+    pub push_threshold: u64,
+    pub active_days: u32,
+    pub dormant_days: u32,
+    pub subtask_size: u32,
+    pub batch_size: u32,
+    pub dispatchers: usize,
+    pub executors: usize,
+    pub lease_ms: Millis,
+    pub failing_after: u32,
+}
+
+/// `[inbox]`
+#[derive(Debug, Clone)]
+pub struct InboxSettings {
+    pub keep: u32,
+    pub extend_step: u32,
+}
+
+/// `[upkeep]`
+#[derive(Debug, Clone)]
+pub struct UpkeepSettings {
+    pub sweep_ms: Millis,
+    pub sweep_batch: u64,
+    pub relation_workers: usize,
+    pub trim_ms: Millis,
+    pub trim_batch: u64,
+    pub dormant_ms: Millis,
+}
+
+/// `[graphql]`
+#[derive(Debug, Clone)]
+pub struct GraphqlSettings {
+    pub max_bytes: usize,
+    pub max_nesting: usize,
+    pub max_tokens: usize,
+    pub max_fields: u64,
+    pub max_aliases: u64,
+    pub max_depth: usize,
+    pub introspection: bool,
+    pub graphiql: bool,
+    pub cached_documents: usize,
+}
+
+/// `[websocket]`
+#[derive(Debug, Clone)]
+pub struct WebsocketSettings {
+    pub max_sockets: usize,
+    pub init_timeout_ms: Millis,
+    pub ping_ms: Millis,
+    pub max_operations: usize,
+    pub buffer: usize,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `[log]`
+#[derive(Debug, Clone)]
+pub struct LogSettings {
+    pub format: LogFormat,
+    pub filter: String,
+}
+
+/// `[metrics]`
+#[derive(Debug, Clone)]
+pub struct MetricsSettings {
+    pub enabled: bool,
+}

@@ -1,0 +1,66 @@
+//! Where values come from, and in which order.
+
+use std::path::PathBuf;
+
+use figment::{
+    Figment,
+    providers::{Format, Toml},
+    value::Value,
+};
+
+use super::{DEFAULTS, environment::Environment, problem::Problem};
+
+/// The file that is read if none is named and it exists.
+const DEFAULT_FILE: &str = "tidefeed.toml";
+
+/// A file and an environment, over the compiled-in defaults.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    file: Option<PathBuf>,
+    environment: Environment,
+}
+
+impl Sources {
+    /// `file` if one is named, else ./tidefeed.toml if it exists; then the environment.
+    pub fn new(file: Option<PathBuf>, environment: Environment) -> Self {
+        let found = || Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.exists());
+        Self { file: file.or_else(found), environment }
+    }
+
+    /// Everything merged, the later over the earlier; and what of it cannot be read at all.
+    pub(super) fn figment(&self) -> (Figment, Vec<Problem>) {
+        let mut figment = default_figment();
+        let mut unreadable = Vec::new();
+        match self.file_provider() {
+            Ok(Some(provider)) => figment = figment.merge(provider),
+            Ok(None) => {}
+            Err(problem) => unreadable.push(problem),
+        }
+        let defaults = defaults();
+        for variable in self.environment.variables() {
+            if !variable.key().is_empty() {
+                figment = figment.merge(variable.provider(&defaults));
+            }
+        }
+        (figment, unreadable)
+    }
+
+    fn file_provider(&self) -> Result<Option<impl figment::Provider + use<>>, Problem> {
+        let Some(path) = &self.file else { return Ok(None) };
+        let problem =
+            |expected: String| Problem { key: path.display().to_string(), given: None, from: String::new(), expected };
+        let text = std::fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}")))?;
+        toml::from_str::<toml::Table>(&text).map_err(|error| problem(format!("is not TOML: {error}")))?;
+        Ok(Some(Toml::file_exact(path)))
+    }
+}
+
+/// The compiled-in defaults alone.
+pub fn default_figment() -> Figment {
+    Figment::from(Toml::string(DEFAULTS))
+}
+
+/// The compiled-in defaults, as a tree.
+pub fn defaults() -> Value {
+    default_figment().extract::<Value>().unwrap_or_else(|_| Value::from(figment::value::Dict::new()))
+}

@@ -1,0 +1,143 @@
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+//! The configuration as an operator meets it.
+
+use std::path::PathBuf;
+
+use super::*;
+
+fn environment(variables: &[(&str, &str)]) -> Environment {
+    Environment::of(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+}
+
+fn load(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    Config::load(&Sources::new(None, environment(variables)))
+}
+
+fn problems(variables: &[(&str, &str)]) -> Vec<String> {
+    load(variables).unwrap_err().problems.iter().map(ToString::to_string).collect()
+}
+
+fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.toml");
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn the_defaults_are_a_valid_configuration() {
+    let config = Config::defaults().unwrap();
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.delivery.lease_ms.as_i64(), 30_000);
+    assert!(config.redis.urls.is_empty() && config.auth.secret.is_empty());
+}
+
+#[test]
+fn every_default_has_a_meaning_and_is_documented() {
+    let entries = reference::entries();
+    assert!(entries.len() > 50);
+    assert_eq!(entries.len(), reader::keys(&sources::defaults()).len());
+    for entry in &entries {
+        assert!(entry.meaning.len() > 10 && !entry.about.is_empty(), "{}.{} lacks a comment", entry.section, entry.key);
+    }
+    let page = include_str!("../../docs/configuration.md");
+    assert!(page == reference(), "run: tidefeed config --reference > docs/configuration.md");
+}
+
+#[test]
+fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
+    let (_folder, path) = file("[delivery]\nexecutors = 7\nactive_days = 3\n");
+    let sources = Sources::new(Some(path), environment(&[("TIDEFEED__DELIVERY__EXECUTORS", "9")]));
+    let config = Config::load(&sources).unwrap();
+    assert_eq!((config.delivery.executors, config.delivery.active_days, config.delivery.dispatchers), (9, 3, 1));
+    let shown = Config::show(&sources);
+    let origin = |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    assert!(origin("executors = 9").ends_with("# environment TIDEFEED__DELIVERY__EXECUTORS"));
+    assert!(origin("active_days = 3").ends_with("t.toml"));
+    assert!(origin("dispatchers = 1").ends_with("# default"));
+}
+
+#[test]
+fn all_problems_are_told_at_once_with_key_value_and_what_is_expected() {
+    let (_folder, path) = file("[delivery]\nbach_size = 5\nexecutors = \"many\"\n[log]\nformat = \"xml\"\n");
+    let sources = Sources::new(
+        Some(path),
+        environment(&[("TIDEFEED__STORE__URL", "oracle"), ("TIDEFEED__SERVER__LISTEN", "80")]),
+    );
+    let told = Config::load(&sources).unwrap_err().to_string();
+    assert!(told.starts_with("the configuration has 5 problems:"), "{told}");
+    assert!(told.contains("did you mean delivery.batch_size?"), "{told}");
+    for part in [
+        "executors = \"many\"",
+        "whole number from 1 to 1024",
+        "format = \"xml\"",
+        "store.url = \"oracle\" (environment TIDEFEED__STORE__URL)",
+        "server.listen = \"80\"",
+    ] {
+        assert!(told.contains(part), "{part} is not in: {told}");
+    }
+}
+
+#[test]
+fn settings_that_do_not_fit_together_are_refused() {
+    let told = problems(&[
+        ("TIDEFEED__DELIVERY__BATCH_SIZE", "2000"),
+        ("TIDEFEED__DELIVERY__ACTIVE_DAYS", "40"),
+        ("TIDEFEED__DELIVERY__LEASE_MS", "1000"),
+        ("TIDEFEED__REDIS__CLUSTER", "true"),
+        ("TIDEFEED__AUTH__SECRET", "too short"),
+    ]);
+    assert_eq!(told.len(), 5, "{told:?}");
+    assert!(!told.join("").contains("too short"), "a secret is shown: {told:?}");
+}
+
+#[test]
+fn mysql_asks_for_a_secret_and_says_how_to_make_one() {
+    let told = problems(&[("TIDEFEED__STORE__URL", "mysql://u:pw@h/d")]);
+    assert!(told.len() == 1 && told[0].contains("openssl rand -base64 48"), "{told:?}");
+}
+
+#[test]
+fn a_section_that_is_a_value_and_a_file_that_is_no_toml_are_told() {
+    let told = problems(&[("TIDEFEED__DELIVERY", "fast")]);
+    assert!(told[0].contains("is a section: write [delivery]"), "{told:?}");
+    let (_folder, path) = file("[delivery\n");
+    let error = Config::load(&Sources::new(Some(path), Environment::default())).unwrap_err();
+    assert!(error.problems[0].expected.starts_with("is not TOML"), "{error}");
+    let missing = Config::load(&Sources::new(Some("none.toml".into()), Environment::default())).unwrap_err();
+    assert!(missing.to_string().contains("none.toml: cannot be read"), "{missing}");
+}
+
+#[test]
+fn a_text_of_digits_stays_a_text_and_lists_have_two_forms() {
+    let digits = "01234567890123456789012345678901";
+    assert_eq!(load(&[("TIDEFEED__AUTH__SECRET", digits)]).unwrap().auth.secret.expose(), digits);
+    for (key, text, count) in [
+        ("TIDEFEED__REDIS__URL", "redis://a:1", 1),
+        ("TIDEFEED__REDIS__URLS", "redis://a:1", 1),
+        ("TIDEFEED__REDIS__URLS", "redis://a:1, redis://b:2", 2),
+        ("TIDEFEED__REDIS__URLS", "[\"redis://a:1\", \"redis://b:2\"]", 2),
+    ] {
+        let cluster = if count > 1 { "true" } else { "false" };
+        let config = load(&[(key, text), ("TIDEFEED__REDIS__CLUSTER", cluster)]).unwrap();
+        assert_eq!(config.redis.urls.len(), count, "{text}");
+    }
+}
+
+#[test]
+fn what_is_shown_holds_no_secret() {
+    let sources = Sources::new(
+        None,
+        environment(&[
+            ("TIDEFEED__STORE__URL", "mysql://u:hidden1@h/d"),
+            ("TIDEFEED__REDIS__URL", "redis://:hidden2@h:1"),
+            ("TIDEFEED__AUTH__SECRET", "hidden3hidden3hidden3hidden3hidden3"),
+        ]),
+    );
+    let shown = Config::show(&sources);
+    let debugged = format!("{:?}", Config::load(&sources).unwrap());
+    for secret in ["hidden1", "hidden2", "hidden3"] {
+        assert!(!shown.contains(secret) && !debugged.contains(secret), "{secret} is shown");
+    }
+    assert!(shown.contains("mysql://u:***@h/d") && shown.contains("secret = \"(hidden)\""), "{shown}");
+}

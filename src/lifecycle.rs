@@ -1,0 +1,281 @@
+//! How the process lives and ends: named tasks, two steps of ending, and the rule that a task which dies takes the
+//! process down rather than leaving it half alive.
+//!
+//! The one place that spawns. It refuses to know what the tasks do.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::{sleep, timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// What tasks get to drop what they hold, once they are told to stop.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// How the process has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Everything that was running has ended by itself.
+    Drained,
+    /// Some work was cut off: time was up, or a second signal came.
+    Stopped,
+    /// A task died; it is named.
+    Failed(&'static str),
+}
+
+/// The life of one process; clones are the same life.
+#[derive(Debug, Clone, Default)]
+pub struct Lifecycle(Arc<Life>);
+
+#[derive(Debug, Default)]
+struct Life {
+    leaving: AtomicBool,
+    drain: CancellationToken,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    failed: Mutex<Option<&'static str>>,
+}
+
+impl Lifecycle {
+    /// A life that has just begun.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether new work is welcome; /readyz tells it. Turns false before anything else happens.
+    pub fn is_ready(&self) -> bool {
+        !self.0.leaving.load(Ordering::SeqCst) && !self.0.drain.is_cancelled()
+    }
+
+    /// Resolves when no new work may be begun: close the listener, take no more messages, end what runs.
+    pub fn draining(&self) -> CancellationToken {
+        self.0.drain.clone()
+    }
+
+    /// Resolves when running work must be dropped.
+    pub fn stopping(&self) -> CancellationToken {
+        self.0.stop.clone()
+    }
+
+    /// Turns readiness off and, `unready` later, begins to drain. For tests and for the end of a command.
+    pub async fn leave(&self, unready: Duration) {
+        self.0.leaving.store(true, Ordering::SeqCst);
+        if !unready.is_zero() {
+            sleep(unready).await;
+        }
+        self.0.drain.cancel();
+    }
+
+    /// Drains and stops at once.
+    pub fn stop(&self) {
+        self.0.leaving.store(true, Ordering::SeqCst);
+        self.0.drain.cancel();
+        self.0.stop.cancel();
+    }
+
+    /// Runs a service of the process: one that must not end before draining has begun. If it does, by returning or by
+    /// panicking, the process ends with [`Ending::Failed`]. It should watch [`Lifecycle::draining`]; it is dropped when stopping.
+    pub fn spawn(&self, name: &'static str, service: impl Future<Output = ()> + Send + 'static) {
+        let guard = Guard { life: self.clone(), name };
+        let stop = self.stopping();
+        self.run(async move {
+            let _guard = guard;
+            stop.run_until_cancelled(service).await;
+        });
+    }
+
+    /// Runs a job that ends by itself, on somebody's behalf: one connection, one write-behind. Draining waits for it, stopping
+    /// drops it. A panic is logged and ends the job alone: no single client may end the process.
+    pub fn spawn_job(&self, name: &'static str, job: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stopping();
+        self.run(async move {
+            let _guard = PanicLog(name);
+            stop.run_until_cancelled(job).await;
+        });
+    }
+
+    fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
+        spawn(self.0.tasks.track_future(task));
+    }
+
+    /// Watches SIGINT and SIGTERM from now on: the first leaves, the second stops at once.
+    pub fn watch_signals(&self, unready: Duration) -> std::io::Result<()> {
+        let mut signals = Signals::new()?;
+        let life = self.clone();
+        // Not among the tasks: draining must not wait for a second signal.
+        spawn(async move {
+            signals.next().await;
+            tracing::info!("leaving: running work may end; a second signal stops at once");
+            tokio::join!(life.leave(unready), async {
+                signals.next().await;
+                tracing::warn!("stopping at once");
+                life.stop();
+            });
+        });
+        Ok(())
+    }
+
+    /// Waits for the end: until draining begins, then until every task has ended, at most `drain_limit`; what runs then
+    /// is dropped.
+    pub async fn ended(&self, drain_limit: Duration) -> Ending {
+        self.0.drain.cancelled().await;
+        self.0.tasks.close();
+        let stopping = self.stopping();
+        let drained = tokio::select! {
+            biased;
+            () = self.0.tasks.wait() => true,
+            () = stopping.cancelled() => false,
+            () = sleep(drain_limit) => false,
+        };
+        self.stop();
+        if timeout(STOP_GRACE, self.0.tasks.wait()).await.is_err() {
+            tracing::warn!(tasks = self.0.tasks.len(), "tasks did not stop in time");
+        }
+        let failed = *self.0.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match failed {
+            Some(name) => Ending::Failed(name),
+            None if drained => Ending::Drained,
+            None => Ending::Stopped,
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that spawns")]
+fn spawn(task: impl Future<Output = ()> + Send + 'static) {
+    drop(tokio::spawn(task));
+}
+
+/// Dropped when a service has ended, however it did.
+struct Guard {
+    life: Lifecycle,
+    name: &'static str,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let draining = self.life.0.drain.is_cancelled();
+        if draining && !std::thread::panicking() {
+            return;
+        }
+        tracing::error!(task = self.name, "a task has died; the process ends");
+        self.life.0.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(self.name);
+        self.life.stop();
+    }
+}
+
+/// Dropped when a job has ended.
+struct PanicLog(&'static str);
+
+impl Drop for PanicLog {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tracing::error!(task = self.0, "a job has panicked");
+        }
+    }
+}
+
+/// The signals that ask a process to end.
+struct Signals {
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! { _ = self.terminate.recv() => (), _ = self.interrupt.recv() => () }
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {})
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::panic, reason = "a task that panics is what is tested")]
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(5);
+
+    #[tokio::test(start_paused = true)]
+    async fn draining_waits_for_what_runs() {
+        let life = Lifecycle::new();
+        let done = Arc::new(AtomicBool::new(false));
+        let (draining, flag) = (life.draining(), done.clone());
+        life.spawn("service", async move {
+            draining.cancelled().await;
+            sleep(Duration::from_secs(1)).await;
+            flag.store(true, Ordering::SeqCst);
+        });
+        assert!(life.is_ready());
+        life.leave(Duration::ZERO).await;
+        assert!(!life.is_ready());
+        assert_eq!(life.ended(LIMIT).await, Ending::Drained);
+        assert!(done.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn readiness_turns_false_before_draining_begins() {
+        let life = Lifecycle::new();
+        let (leaving, watched) = (life.leave(Duration::from_secs(3)), life.clone());
+        let watch = async {
+            sleep(Duration::from_secs(1)).await;
+            assert!(!watched.is_ready() && !watched.draining().is_cancelled());
+        };
+        tokio::join!(leaving, watch);
+        assert!(life.draining().is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_does_not_end_is_dropped_when_time_is_up() {
+        let life = Lifecycle::new();
+        life.spawn_job("job", std::future::pending());
+        life.leave(Duration::ZERO).await;
+        assert_eq!(life.ended(LIMIT).await, Ending::Stopped);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_service_that_ends_or_panics_takes_the_process_down() {
+        for panics in [false, true] {
+            let life = Lifecycle::new();
+            life.spawn("other", std::future::pending());
+            life.spawn("executor", async move {
+                assert!(!panics, "on purpose");
+            });
+            assert_eq!(life.ended(LIMIT).await, Ending::Failed("executor"));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_that_panics_ends_alone() {
+        let life = Lifecycle::new();
+        life.spawn_job("connection", async { panic!("on purpose") });
+        sleep(Duration::from_secs(1)).await;
+        assert!(life.is_ready());
+        life.leave(Duration::ZERO).await;
+        assert_eq!(life.ended(LIMIT).await, Ending::Drained);
+    }
+}

@@ -1,0 +1,63 @@
+//! What a failure of Redis means to a caller of a port.
+
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+use crate::store::StoreError;
+
+/// Codes of refusals that pass without anybody's help, beyond those that the library knows by kind.
+const PASSING: [&str; 5] = ["BUSY", "OOM", "MISCONF", "NOREPLICAS", "UNBLOCKED"];
+
+/// No answer within the time that a command may take.
+#[derive(Debug, thiserror::Error)]
+#[error("no answer from Redis within {0} ms")]
+pub struct TimedOut(pub u128);
+
+/// Outages, fail-overs and full memory are [`StoreError::Unavailable`]; what Redis will refuse again is
+/// [`StoreError::Refused`]; an answer of another shape is [`StoreError::Unreadable`].
+pub fn store_error(error: RedisError) -> StoreError {
+    match error.kind() {
+        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => StoreError::Unreadable(error.to_string()),
+        ErrorKind::Server(kind) if !passes(kind) => StoreError::Refused(Box::new(error)),
+        ErrorKind::Extension if !error.code().is_some_and(|code| PASSING.contains(&code)) => {
+            StoreError::Refused(Box::new(error))
+        }
+        _ => StoreError::Unavailable(Box::new(error)),
+    }
+}
+
+const fn passes(kind: ServerErrorKind) -> bool {
+    matches!(
+        kind,
+        ServerErrorKind::BusyLoading
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::MasterDown
+            | ServerErrorKind::TryAgain
+            | ServerErrorKind::Moved
+            | ServerErrorKind::Ask
+            | ServerErrorKind::ReadOnly
+            | ServerErrorKind::NoScript
+    )
+}
+
+/// Whether Redis says that the stream or its group of consumers is not there: it was restarted empty, or flushed.
+pub fn is_group_missing(error: &RedisError) -> bool {
+    matches!(error.code(), Some("NOGROUP" | "UNBLOCKED"))
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::make_extension_error;
+
+    use super::*;
+
+    #[test]
+    fn outages_are_transient_and_refusals_are_not() {
+        let dropped = RedisError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
+        assert!(store_error(dropped).is_transient());
+        let known = |kind| RedisError::from((ErrorKind::Server(kind), "said by the server"));
+        assert!(store_error(make_extension_error("OOM".to_owned(), None)).is_transient());
+        assert!(store_error(known(ServerErrorKind::BusyLoading)).is_transient());
+        assert!(!store_error(known(ServerErrorKind::NoPerm)).is_transient());
+        assert!(!store_error(make_extension_error("WRONGTYPE".to_owned(), None)).is_transient());
+    }
+}

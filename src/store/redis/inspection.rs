@@ -1,0 +1,153 @@
+//! What each Redis server says of itself, judged for `tidefeed doctor`. Reads only, on connections of its own, so that one
+//! server that is away hides no other.
+
+use redis::{Client, ConnectionInfo, InfoDict, RedisResult, aio::MultiplexedConnection};
+
+use super::options::RedisOptions;
+use crate::store::inspection::Finding;
+
+/// The oldest that knows sharded publish/subscribe.
+const OLDEST_MAJOR: u32 = 7;
+/// Entries up to which Redis keeps a sorted set small, if nobody has said otherwise.
+const LISTPACK_HINT: &str = "zset-max-listpack-entries";
+
+/// Findings of every configured server, in the order of the addresses.
+pub async fn inspect(options: &RedisOptions) -> Vec<Finding> {
+    let addresses = match options.addresses() {
+        Ok(addresses) => addresses,
+        Err(error) => return vec![Finding::broken("redis", error.to_string(), "correct redis.urls")],
+    };
+    let mut findings = Vec::new();
+    for address in addresses {
+        let name = format!("redis {}", address.addr());
+        match meet(options, address).await {
+            Ok((link, info)) => findings.extend(judge(options, &name, link, &info).await),
+            Err(error) => {
+                findings.push(Finding::broken(
+                    &name,
+                    error.to_string(),
+                    "check that it runs, its address in redis.urls, and its password",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+async fn meet(options: &RedisOptions, address: ConnectionInfo) -> RedisResult<(MultiplexedConnection, InfoDict)> {
+    let config = redis::AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(options.connect_timeout()))
+        .set_response_timeout(Some(options.command_timeout()));
+    let mut link = Client::open(address)?.get_multiplexed_async_connection_with_config(&config).await?;
+    let info = redis::cmd("INFO").query_async(&mut link).await?;
+    Ok((link, info))
+}
+
+async fn judge(options: &RedisOptions, name: &str, mut link: MultiplexedConnection, info: &InfoDict) -> Vec<Finding> {
+    let mut findings = vec![version(name, info), form(name, options.cluster, info), eviction(name, info)];
+    findings.push(listpack(name, options.outbox_capacity, setting(&mut link, LISTPACK_HINT).await.ok()));
+    if options.cluster {
+        let state: RedisResult<String> = redis::cmd("CLUSTER").arg("INFO").query_async(&mut link).await;
+        findings.push(cluster_state(name, state.ok().as_deref()));
+    }
+    findings
+}
+
+async fn setting(link: &mut MultiplexedConnection, name: &str) -> RedisResult<usize> {
+    let (_, value): (String, usize) = redis::cmd("CONFIG").arg("GET").arg(name).query_async(link).await?;
+    Ok(value)
+}
+
+fn version(name: &str, info: &InfoDict) -> Finding {
+    let version: String = info.get("redis_version").unwrap_or_default();
+    let valkey: Option<String> = info.get("valkey_version");
+    let seen = valkey.map_or_else(|| format!("Redis {version}"), |valkey| format!("Valkey {valkey}"));
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    match major {
+        Some(major) if major >= OLDEST_MAJOR => Finding::fine(name, seen),
+        _ => Finding::broken(name, seen, "Redis 7 or Valkey is needed for sharded announcements: upgrade it"),
+    }
+}
+
+fn form(name: &str, expected: bool, info: &InfoDict) -> Finding {
+    let is_cluster = info.get("cluster_enabled").is_some_and(|enabled: u8| enabled == 1);
+    match (expected, is_cluster) {
+        (true, false) => Finding::broken(name, "is no cluster", "set redis.cluster = false"),
+        (false, true) => Finding::broken(name, "is part of a cluster", "set redis.cluster = true"),
+        (true, true) => Finding::fine(name, "part of a cluster, as configured"),
+        (false, false) => Finding::fine(name, "a server of its own, as configured"),
+    }
+}
+
+/// Streams and cached outboxes may be lost, but a stream that is evicted takes its consumer group along.
+fn eviction(name: &str, info: &InfoDict) -> Finding {
+    let policy: String = info.get("maxmemory_policy").unwrap_or_default();
+    let limit: u64 = info.get("maxmemory").unwrap_or_default();
+    let remedy =
+        "set maxmemory-policy to volatile-lru: allkeys policies may evict the queue's streams, which delays deliveries";
+    if limit > 0 && policy.starts_with("allkeys") {
+        Finding::doubtful(name, format!("may evict any key ({policy})"), remedy)
+    } else {
+        Finding::fine(name, format!("memory limit {} MiB, {policy}", limit >> 20))
+    }
+}
+
+fn listpack(name: &str, capacity: usize, entries: Option<usize>) -> Finding {
+    match entries {
+        None => Finding::doubtful(
+            name,
+            format!("{LISTPACK_HINT} cannot be read"),
+            "check that it is at least outbox_cache.capacity",
+        ),
+        Some(entries) if entries < capacity => {
+            let seen = format!("{LISTPACK_HINT} is {entries}, outbox_cache.capacity is {capacity}");
+            Finding::doubtful(
+                name,
+                seen,
+                "set zset-max-listpack-entries 512 on the server (and the capacity no higher): cached outboxes take 4 to 7 times less memory",
+            )
+        }
+        Some(entries) => Finding::fine(name, format!("{LISTPACK_HINT} {entries}")),
+    }
+}
+
+fn cluster_state(name: &str, told: Option<&str>) -> Finding {
+    let state = told.and_then(|told| told.lines().find_map(|line| line.strip_prefix("cluster_state:")));
+    match state.map(str::trim) {
+        Some("ok") => Finding::fine(name, "cluster state ok"),
+        other => Finding::broken(
+            name,
+            format!("cluster state {}", other.unwrap_or("unknown")),
+            "redis-cli --cluster check, and mend it",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::inspection::Verdict;
+
+    #[test]
+    fn small_outboxes_are_recommended_to_be_kept_small() {
+        assert_eq!(listpack("r", 500, Some(128)).verdict, Verdict::Doubtful);
+        assert_eq!(listpack("r", 500, Some(512)).verdict, Verdict::Fine);
+        assert_eq!(listpack("r", 500, None).verdict, Verdict::Doubtful);
+    }
+
+    #[test]
+    fn a_cluster_that_is_down_is_broken() {
+        assert_eq!(cluster_state("r", Some("cluster_state:ok\r\ncluster_slots_ok:16384\r\n")).verdict, Verdict::Fine);
+        assert_eq!(cluster_state("r", Some("cluster_state:fail\r\n")).verdict, Verdict::Broken);
+        assert_eq!(cluster_state("r", None).verdict, Verdict::Broken);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_away_is_a_finding() {
+        let options = RedisOptions { urls: vec!["redis://127.0.0.1:1".to_owned()], ..RedisOptions::default() };
+        let findings = inspect(&options).await;
+        assert!(
+            findings.len() == 1 && findings[0].verdict == Verdict::Broken && findings[0].remedy.contains("redis.urls")
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! The subscription behind announcements: held for ever, made anew whenever it breaks, and honest about what may have been
+//! lost in between.
+
+use std::{sync::Arc, time::Duration};
+
+use redis::{Cmd, Msg, PushInfo, PushKind, cmd};
+use tokio::{
+    sync::{Notify, broadcast},
+    time::{sleep, timeout},
+};
+
+use super::{
+    connect::Redis,
+    error::{TimedOut, store_error},
+    link::Link,
+    wire,
+};
+use crate::{
+    domain::backoff::wait_ms,
+    draw::Draw,
+    store::{StoreError, announcements::Announcement},
+};
+
+/// How often a silent connection is asked whether the subscription still stands: subscribing again says so, and does
+/// nothing if it does.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
+/// Failures after which the wait between attempts grows no longer: about four seconds.
+const MAX_BACKOFF_ATTEMPTS: u32 = 4;
+
+/// Keeps a subscription to some channels and tells what comes to local listeners.
+pub struct Listener {
+    redis: Redis,
+    channels: Vec<String>,
+    listeners: broadcast::Sender<Announcement>,
+    draw: Draw,
+}
+
+/// A subscription that stood when it was made.
+pub struct Subscription {
+    link: Link,
+    broken: Arc<Notify>,
+}
+
+impl Listener {
+    /// For these channels; `draw` spreads attempts to reconnect.
+    pub const fn new(
+        redis: Redis,
+        channels: Vec<String>,
+        listeners: broadcast::Sender<Announcement>,
+        draw: Draw,
+    ) -> Self {
+        Self { redis, channels, listeners, draw }
+    }
+
+    /// Subscribes to all channels on a connection of its own.
+    pub async fn subscribe(&self) -> Result<Subscription, StoreError> {
+        let broken = Arc::new(Notify::new());
+        let (listeners, notify) = (self.listeners.clone(), Arc::clone(&broken));
+        let opening = self.redis.connect_listening(move |push| hear(&listeners, &notify, push));
+        let limit = self.redis.options().connect_timeout();
+        let link = match timeout(limit, opening).await {
+            Ok(link) => link.map_err(store_error)?,
+            Err(_) => return Err(StoreError::Unavailable(Box::new(TimedOut(limit.as_millis())))),
+        };
+        let mut subscription = Subscription { link, broken };
+        self.confirm(&mut subscription).await?;
+        Ok(subscription)
+    }
+
+    /// Holds `subscription`, and every one after it, for ever.
+    pub async fn run(self, mut subscription: Subscription) {
+        loop {
+            self.hold(subscription).await;
+            tracing::warn!("the subscription to announcements broke; making it anew");
+            subscription = self.resubscribe().await;
+            tracing::info!("announcements are heard again");
+            // Only now: what was announced before this was missed, what is announced from now on is heard.
+            let _ = self.listeners.send(Announcement::Gap);
+        }
+    }
+
+    async fn hold(&self, mut subscription: Subscription) {
+        let broken = Arc::clone(&subscription.broken);
+        loop {
+            tokio::select! {
+                () = broken.notified() => return,
+                () = sleep(CHECK_EVERY) => if self.confirm(&mut subscription).await.is_err() { return },
+            }
+        }
+    }
+
+    async fn resubscribe(&self) -> Subscription {
+        let mut attempts = 0;
+        loop {
+            match self.subscribe().await {
+                Ok(subscription) => return subscription,
+                Err(error) => tracing::debug!(attempts, error = &error as &dyn std::error::Error, "not yet"),
+            }
+            attempts = MAX_BACKOFF_ATTEMPTS.min(attempts + 1);
+            sleep(Duration::from_millis(wait_ms(attempts, self.draw.u32()).unsigned_abs())).await;
+        }
+    }
+
+    async fn confirm(&self, subscription: &mut Subscription) -> Result<(), StoreError> {
+        let subscribe = |channel: &String| -> Cmd {
+            let mut subscribe = cmd("SSUBSCRIBE");
+            subscribe.arg(channel);
+            subscribe
+        };
+        let commands = self.channels.iter().map(subscribe).collect();
+        let answers = self.redis.within(subscription.link.run_each(commands)).await?;
+        answers.into_iter().try_for_each(|answer| answer.map(drop)).map_err(store_error)
+    }
+}
+
+/// Called by the connection itself, so it must not wait. What cannot be read is of a later version, which tells it in its
+/// own way: passed over.
+fn hear(listeners: &broadcast::Sender<Announcement>, broken: &Notify, push: PushInfo) {
+    match push.kind {
+        // A node that gives a channel's slot away unsubscribes us; nobody here does.
+        PushKind::Disconnection | PushKind::SUnsubscribe => broken.notify_one(),
+        PushKind::SMessage => {
+            let announcement = Msg::from_push_info(push).and_then(|said| wire::decode(said.get_payload_bytes()));
+            if let Some(announcement) = announcement {
+                // An error means that nobody listens, which is nobody's loss.
+                let _ = listeners.send(announcement);
+            }
+        }
+        _ => {}
+    }
+}

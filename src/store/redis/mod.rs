@@ -1,0 +1,25 @@
+//! Adapters on Redis 7 or Valkey, a server on its own or a cluster: the queue as streams, the outbox cache as sorted sets,
+//! announcements as sharded publish/subscribe. Nothing kept here is the truth: losing all of it costs delay and misses only.
+//!
+//! The one place that names the client library. It knows no clock and no other adapter; randomness is handed in.
+
+mod announcements;
+mod connect;
+mod error;
+mod inspection;
+mod link;
+mod listener;
+mod options;
+mod outbox_cache;
+mod outbox_member;
+mod queue;
+mod reader;
+mod stream;
+mod wire;
+
+pub use announcements::RedisAnnouncements;
+pub use connect::{ConnectError, Redis};
+pub use inspection::inspect;
+pub use options::{InvalidRedisOptions, RedisOptions};
+pub use outbox_cache::RedisOutboxCache;
+pub use queue::RedisQueue;

@@ -1,0 +1,32 @@
+-- Applies one change to one author's cached outbox, if it is the next one.
+-- KEYS[1] the outbox. ARGV: number, number before it, capacity, ttl in ms, 'add' | 'remove' | 'evict', member, time.
+-- Numbers that may exceed 2^53 (ids) are compared as text; outbox numbers and times stay below it.
+local head = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
+if not head then return 'absent' end
+local seq, from_time, from_id = string.match(head, '^seq:(%d+):(%d+):(%d+)$')
+if not seq then redis.call('DEL', KEYS[1]) return 'evicted' end
+if tonumber(seq) >= tonumber(ARGV[1]) then return 'later' end
+if seq ~= ARGV[2] or ARGV[5] == 'evict' then redis.call('DEL', KEYS[1]) return 'evicted' end
+
+local function padded(id) return string.rep('0', 20 - #id) .. id end
+
+if ARGV[5] == 'remove' then
+  redis.call('ZREM', KEYS[1], ARGV[6])
+else
+  local time, from = tonumber(ARGV[7]), tonumber(from_time)
+  -- Below the complete part something newer may be missing already.
+  if time > from or (time == from and ARGV[6] >= padded(from_id)) then
+    redis.call('ZADD', KEYS[1], ARGV[7], ARGV[6])
+    local excess = redis.call('ZCARD', KEYS[1]) - 1 - tonumber(ARGV[3])
+    if excess > 0 then
+      redis.call('ZREMRANGEBYRANK', KEYS[1], 1, excess)
+      local oldest = redis.call('ZRANGE', KEYS[1], 1, 1, 'WITHSCORES')
+      from_time = string.format('%.0f', tonumber(oldest[2]))
+      from_id = string.gsub(oldest[1], '^0+', '')
+    end
+  end
+end
+redis.call('ZREM', KEYS[1], head)
+redis.call('ZADD', KEYS[1], -1, 'seq:' .. ARGV[1] .. ':' .. from_time .. ':' .. from_id)
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 'applied'

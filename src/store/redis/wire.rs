@@ -1,0 +1,84 @@
+//! The form of messages and announcements outside: JSON with a version, `{"v":1,"type":"contentPublished",...}`.
+//! docs/delivery.md shows all of them; other services may read them.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::store::StoreError;
+
+/// The version that this module writes and reads.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    v: u32,
+    #[serde(flatten)]
+    said: &'a T,
+}
+
+#[derive(Deserialize)]
+struct VersionOnly {
+    v: u32,
+}
+
+/// `said` as version 1. Fails only for what is never sent.
+pub fn encode<T: Serialize>(said: &T) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec(&Envelope { v: VERSION, said }).map_err(|error| StoreError::Refused(Box::new(error)))
+}
+
+/// What `bytes` say; `None` if they are no JSON, of another version, or of a type that this version does not know.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let version: VersionOnly = serde_json::from_slice(bytes).ok()?;
+    if version.v == VERSION { serde_json::from_slice(bytes).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::{
+        domain::{ContentId, Entry, UserId},
+        store::{announcements::Announcement, queue::Message, relations::Pair},
+    };
+
+    fn entry() -> Entry {
+        let content = ContentId::try_new(i64::MAX).unwrap();
+        Entry { publish_time: 1_700_000_000_000, content, author: UserId::try_new(7).unwrap() }
+    }
+
+    #[test]
+    fn messages_and_announcements_keep_their_documented_form() {
+        let said = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let published = said(encode(&Message::ContentPublished { entry: entry() }).unwrap());
+        let form = r#"{"v":1,"type":"contentPublished","entry":{"publish_time":1700000000000,"content":9223372036854775807,"author":7}}"#;
+        assert_eq!(published, form);
+        let subtask = said(encode(&Message::Subtask { content: entry().content, after: 5 }).unwrap());
+        assert_eq!(subtask, r#"{"v":1,"type":"subtask","content":9223372036854775807,"after":5}"#);
+        let follows = said(encode(&Announcement::FollowsChanged { reader: entry().author }).unwrap());
+        assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7}"#);
+        assert!(encode(&Announcement::Gap).is_err());
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_everything_else_is_not() {
+        let reader = entry().author;
+        let pair = Pair { follower: reader, author: reader };
+        for message in [
+            Message::ContentPublished { entry: entry() },
+            Message::ContentRemoved { entry: entry() },
+            Message::Subtask { content: entry().content, after: -1 },
+            Message::RelationChanged { pair },
+            Message::ReaderSeen { reader },
+        ] {
+            assert_eq!(decode::<Message>(&encode(&message).unwrap()), Some(message));
+        }
+        for unreadable in [
+            r#"{"v":2,"type":"readerSeen","reader":7}"#,
+            r#"{"type":"readerSeen","reader":7}"#,
+            r#"{"v":1,"type":"readerSeen","reader":0}"#,
+            r#"{"v":1,"type":"telegram"}"#,
+            "",
+        ] {
+            assert_eq!(decode::<Message>(unreadable.as_bytes()), None, "{unreadable}");
+        }
+    }
+}

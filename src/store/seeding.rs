@@ -1,0 +1,71 @@
+//! A made-up world, written in bulk: users who have never been here, with contents from long ago. Apart from the other ports
+//! because it takes a short cut that only holds for such users.
+//!
+//! Why no delivery record is needed (docs/coverage.md): a content may miss from an inbox as long as it lies below its
+//! reader's floor. Every reader written here is off, which reads as a floor above everything, and nobody else can follow an
+//! author before the author's row exists, which appears together with all of the author's contents. So each step is exact
+//! for itself, also beside a running service, and whoever stops half-way leaves a consistent database.
+
+use async_trait::async_trait;
+
+use super::{StoreError, accounts::PasswordHash};
+use crate::domain::{ContentId, Counters, UserId, content::Draft, profile::Registration};
+
+/// A user who never was here before, with everything they have published.
+#[derive(Debug, Clone)]
+pub struct SeedAuthor {
+    /// Unique.
+    pub id: UserId,
+    /// Checked; the handle is unique.
+    pub registration: Registration,
+    /// Milliseconds UTC; before every content.
+    pub created_at: i64,
+    /// Milliseconds UTC.
+    pub last_seen: i64,
+    /// Identifies the user's edge to themselves.
+    pub inc: i64,
+    /// In any order.
+    pub contents: Vec<SeedContent>,
+}
+
+/// A content from the past.
+#[derive(Debug, Clone)]
+pub struct SeedContent {
+    /// Unique.
+    pub id: ContentId,
+    /// Checked.
+    pub draft: Draft,
+    /// Milliseconds UTC.
+    pub publish_time: i64,
+    /// What others are said to have made of it.
+    pub counters: Counters,
+}
+
+/// A follow edge between two seeded users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeedFollow {
+    /// Who follows; not the author.
+    pub follower: UserId,
+    /// Who is followed.
+    pub author: UserId,
+    /// As in [`super::Follows::follow`].
+    pub inc: i64,
+    /// Milliseconds UTC.
+    pub followed_at: i64,
+}
+
+/// Bulk writes of a world, in this order: authors, follows, credentials. Counts are right after every call.
+#[async_trait]
+pub trait Seeding: Send + Sync {
+    /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode `Push`, their contents with
+    /// counters and outbox numbers, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
+    /// or a handle that is taken is [`StoreError::Refused`], and nothing is written.
+    async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError>;
+
+    /// One transaction: the edges, in mode `Push` (their readers are off, so that this claims nothing), and the counts of both sides. Each
+    /// pair once; both users from [`Seeding::add_authors`], the follower still without credentials.
+    async fn add_follows(&self, follows: &[SeedFollow]) -> Result<(), StoreError>;
+
+    /// One transaction: from now on these users can sign in. Those that can already keep their password.
+    async fn open_accounts(&self, users: &[UserId], password: &PasswordHash) -> Result<(), StoreError>;
+}

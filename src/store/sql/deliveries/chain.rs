@@ -1,0 +1,88 @@
+//! The chain of subtasks: grown, taken, asked whether it has been served. `domain::subtask` says where a range ends; this module fetches what it asks for.
+
+use super::super::{rows::Row, transaction::Tx};
+use crate::{
+    domain::{
+        ContentId, UserId,
+        limits::MAX_SUBTASKS_PER_TX,
+        subtask::{END, Progress, Range, next_range},
+    },
+    store::{StoreError, deliveries::Subtask},
+};
+
+/// Selects what [`subtask`] reads.
+pub(super) const SELECT_SUBTASK: &str = "SELECT content_id, task_no, first_fan, last_fan, pushed_through FROM subtasks";
+
+/// A row of [`SELECT_SUBTASK`].
+pub(super) fn subtask(row: &Row) -> Result<Subtask, StoreError> {
+    let range = Range { after: row.get(2)?, through: row.get(3)? };
+    let task_no: i64 = row.get(1)?;
+    Ok(Subtask {
+        content: row.content(0)?,
+        task_no: i32::try_from(task_no).unwrap_or(i32::MAX),
+        progress: Progress { range, pushed_through: row.get(4)? },
+    })
+}
+
+/// Adds ranges to the chain's end; the caller has locked the record. Whether the chain is complete now.
+pub(super) async fn extend(
+    tx: &Tx,
+    content: ContentId,
+    author: UserId,
+    (size, limit): (u32, usize),
+) -> Result<bool, StoreError> {
+    let sql = format!("{SELECT_SUBTASK} WHERE content_id = ? ORDER BY first_fan DESC LIMIT 1");
+    let last = tx.query_one(&sql, [content.get().into()]).await?.as_ref().map(subtask).transpose()?;
+    let (mut end, mut number) = last.map_or((0, 0), |last| (last.progress.range.through, last.task_no));
+    for _ in 0..limit.min(MAX_SUBTASKS_PER_TX) {
+        let probe = followers_at(tx, author, end, size).await?;
+        let Some(range) = next_range(end, probe) else { return Ok(true) };
+        number = number.saturating_add(1);
+        insert(tx, content, number, range).await?;
+        end = range.through;
+    }
+    Ok(end == END)
+}
+
+/// The followers at places `size` and `size + 1`, counted in ascending ids above `after`.
+async fn followers_at(tx: &Tx, author: UserId, after: i64, size: u32) -> Result<[Option<UserId>; 2], StoreError> {
+    let sql = "SELECT follower_id FROM follows WHERE author_id = ? AND follower_id > ? \
+               ORDER BY follower_id LIMIT 2 OFFSET ?";
+    let skipped = i64::from(size.max(1)) - 1;
+    let rows = tx.query(sql, [author.get().into(), after.into(), skipped.into()]).await?;
+    let at = |place: usize| rows.get(place).map(|row| row.user(0)).transpose();
+    Ok([at(0)?, at(1)?])
+}
+
+async fn insert(tx: &Tx, content: ContentId, number: i32, range: Range) -> Result<(), StoreError> {
+    let sql = "INSERT INTO subtasks (content_id, first_fan, task_no, last_fan, pushed_through, lease_until) \
+               VALUES (?, ?, ?, ?, ?, 0)";
+    let Range { after, through } = range;
+    let values = [content.get().into(), after.into(), number.into(), through.into(), after.into()];
+    tx.execute(sql, values).await.map(|_| ())
+}
+
+/// Takes the subtask of this content and start, if it is not done and its lease not running.
+pub(super) async fn take(
+    tx: &Tx,
+    (content, after): (ContentId, i64),
+    now_ms: i64,
+    lease_until_ms: i64,
+) -> Result<Option<Subtask>, StoreError> {
+    let sql = "UPDATE subtasks SET lease_until = ? \
+               WHERE content_id = ? AND first_fan = ? AND pushed_through < last_fan AND lease_until <= ?";
+    let values = [lease_until_ms.into(), content.get().into(), after.into(), now_ms.into()];
+    if tx.execute(sql, values).await? == 0 {
+        return Ok(None);
+    }
+    let sql = format!("{SELECT_SUBTASK} WHERE content_id = ? AND first_fan = ?");
+    tx.query_one(&sql, [content.get().into(), after.into()]).await?.as_ref().map(subtask).transpose()
+}
+
+/// Whether the chain reaches `end` and every subtask of it is done.
+pub(super) async fn is_served(tx: &Tx, content: ContentId, end: i64) -> Result<bool, StoreError> {
+    let sql = "SELECT MAX(last_fan), COUNT(CASE WHEN pushed_through < last_fan THEN 1 END) \
+               FROM subtasks WHERE content_id = ?";
+    let Some(row) = tx.query_one(sql, [content.get().into()]).await? else { return Ok(false) };
+    Ok(row.get::<Option<i64>>(0)? == Some(end) && row.count(1)? == 0)
+}

@@ -1,0 +1,118 @@
+//! Deliveries and their subtasks in SQL. Locks are taken in one order: the delivery's row, its subtasks' rows, inbox rows; never a row of
+//! `follows` or `inbox_states`, so that no delivery waits for a reader's job.
+
+mod batch;
+mod chain;
+mod records;
+
+use async_trait::async_trait;
+
+use super::{SqlStore, rows::MAX_LIST};
+use crate::{
+    domain::{ContentId, subtask},
+    store::{
+        Deliveries, StoreError,
+        deliveries::{Backlog, Delivery, Pushed, Subtask},
+    },
+};
+
+/// Characters of a failure that are kept.
+const ERROR_CHARS: usize = 500;
+
+#[async_trait]
+impl Deliveries for SqlStore {
+    async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError> {
+        let sql = format!("{} WHERE d.content_id = ?", records::SELECT);
+        self.read(&sql, [content.get().into()]).await?.first().map(records::delivery).transpose()
+    }
+
+    async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError> {
+        self.transaction(move |tx| async move {
+            let Some(author) = records::lock(&tx, content).await? else { return tx.roll_back(true).await };
+            let complete = chain::extend(&tx, content, author, (subtask_size, limit)).await?;
+            tx.commit(complete).await
+        })
+        .await
+    }
+
+    async fn open_subtasks(&self, content: ContentId) -> Result<Vec<Subtask>, StoreError> {
+        let sql =
+            format!("{} WHERE content_id = ? AND pushed_through < last_fan ORDER BY first_fan", chain::SELECT_SUBTASK);
+        self.read(&sql, [content.get().into()]).await?.iter().map(chain::subtask).collect()
+    }
+
+    async fn take_subtask(
+        &self,
+        content: ContentId,
+        after: i64,
+        now_ms: i64,
+        lease_until_ms: i64,
+    ) -> Result<Option<Subtask>, StoreError> {
+        self.transaction(move |tx| async move {
+            let taken = chain::take(&tx, (content, after), now_ms, lease_until_ms).await?;
+            tx.commit(taken).await
+        })
+        .await
+    }
+
+    async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError> {
+        let subtask = *subtask;
+        self.transaction(move |tx| async move {
+            let pushed = batch::push(&tx, &subtask, batch_size).await?;
+            tx.commit(pushed).await
+        })
+        .await
+    }
+
+    async fn finish(&self, content: ContentId) -> Result<bool, StoreError> {
+        self.transaction(move |tx| async move {
+            if records::lock(&tx, content).await?.is_none() {
+                return tx.roll_back(true).await;
+            }
+            let sql = "SELECT removed_at IS NOT NULL FROM contents WHERE id = ?";
+            let content_row = tx.query_one(sql, [content.get().into()]).await?;
+            let removed = content_row.map_or(Ok(1), |row| row.get::<i64>(0))? != 0;
+            if !removed && !chain::is_served(&tx, content, subtask::END).await? {
+                return tx.roll_back(false).await;
+            }
+            tx.execute("DELETE FROM subtasks WHERE content_id = ?", [content.get().into()]).await?;
+            tx.execute("DELETE FROM deliveries WHERE content_id = ?", [content.get().into()]).await?;
+            tx.commit(true).await
+        })
+        .await
+    }
+
+    async fn record_failure(&self, content: ContentId, error: &str, retry_at_ms: i64) -> Result<(), StoreError> {
+        let error: &String = &error.chars().take(ERROR_CHARS).collect();
+        self.transaction(move |tx| async move {
+            let sql = "UPDATE deliveries SET attempts = attempts + 1, last_error = ?, look_at = ? WHERE content_id = ?";
+            tx.execute(sql, [error.clone().into(), retry_at_ms.into(), content.get().into()]).await?;
+            let sql = "UPDATE subtasks SET lease_until = 0 WHERE content_id = ?";
+            tx.execute(sql, [content.get().into()]).await?;
+            tx.commit(()).await
+        })
+        .await
+    }
+
+    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
+        let limit = limit.min(MAX_LIST as u64);
+        self.transaction(move |tx| async move {
+            let due = records::due(&tx, (now_ms, next_look_ms), limit).await?;
+            tx.commit(due).await
+        })
+        .await
+    }
+
+    async fn backlog(&self, attempts: u32) -> Result<Backlog, StoreError> {
+        let sql = "SELECT COUNT(*), COUNT(CASE WHEN attempts >= ? THEN 1 END), MIN(publish_time) FROM deliveries";
+        let rows = self.read(sql, [i64::from(attempts).into()]).await?;
+        let Some(row) = rows.first() else { return Ok(Backlog::default()) };
+        Ok(Backlog { unfinished: row.count(0)?, failing: row.count(1)?, oldest: row.get(2)? })
+    }
+
+    async fn failing(&self, attempts: u32, limit: u64) -> Result<Vec<Delivery>, StoreError> {
+        let sql = format!("{} WHERE d.attempts >= ? ORDER BY d.publish_time, d.content_id LIMIT ?", records::SELECT);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read(&sql, [i64::from(attempts).into(), limit.into()]).await?.iter().map(records::delivery).collect()
+    }
+}

@@ -1,0 +1,55 @@
+//! The delivery records: their rows, their lock, and the ones whose time has come.
+
+use std::collections::HashMap;
+
+use super::super::{
+    rows::{Row, id_list},
+    transaction::Tx,
+};
+use crate::{
+    domain::{ContentId, UserId},
+    store::{StoreError, deliveries::Delivery},
+};
+
+/// Selects what [`delivery`] reads. A record whose content cannot be found has nothing to deliver: it counts as removed.
+pub(super) const SELECT: &str = "SELECT d.publish_time, d.content_id, d.author_id, \
+     c.id IS NULL OR c.removed_at IS NOT NULL, d.attempts, d.last_error \
+     FROM deliveries d LEFT JOIN contents c ON c.id = d.content_id";
+
+/// A row of [`SELECT`].
+pub(super) fn delivery(row: &Row) -> Result<Delivery, StoreError> {
+    let attempts: i64 = row.get(4)?;
+    Ok(Delivery {
+        entry: row.entry(0)?,
+        removed: row.get::<i64>(3)? != 0,
+        attempts: u32::try_from(attempts).map_err(|_| StoreError::Unreadable(format!("{attempts} attempts")))?,
+        last_error: row.get(5)?,
+    })
+}
+
+/// Locks the record; its author, or `None` if it is gone.
+pub(super) async fn lock(tx: &Tx, content: ContentId) -> Result<Option<UserId>, StoreError> {
+    let sql = format!("SELECT author_id FROM deliveries WHERE content_id = ? {}", tx.dialect().for_update());
+    tx.query_one(&sql, [content.get().into()]).await?.map(|row| row.user(0)).transpose()
+}
+
+/// At most `limit` records whose time is `now_ms` or earlier, oldest first, each set to `next_look_ms`; those that another sweeper holds are passed over.
+pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Delivery>, StoreError> {
+    let sql = format!(
+        "SELECT content_id FROM deliveries WHERE look_at <= ? ORDER BY look_at, content_id LIMIT ? {}",
+        tx.dialect().for_update_skip_locked()
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = tx.query(&sql, [now_ms.into(), limit.into()]).await?;
+    let ids: Vec<ContentId> = rows.iter().map(|row| row.content(0)).collect::<Result<_, _>>()?;
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (list, values) = id_list(&ids);
+    let sql = format!("UPDATE deliveries SET look_at = ? WHERE content_id IN {list}");
+    tx.execute(&sql, std::iter::once(next_look_ms.into()).chain(values.clone())).await?;
+    let rows = tx.query(&format!("{SELECT} WHERE d.content_id IN {list}"), values).await?;
+    let found: Vec<Delivery> = rows.iter().map(delivery).collect::<Result<_, _>>()?;
+    let mut found: HashMap<ContentId, Delivery> = found.into_iter().map(|it| (it.entry.content, it)).collect();
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+}

@@ -1,0 +1,105 @@
+//! What lets an inbox claim more: covering an edge, extending below the floor. Deliveries include the new area already; here it is read, and
+//! the rows and the claim are made in one transaction, under the reader's lock.
+
+use sea_orm::Value;
+
+use super::{
+    super::{keyset::Columns, timelines, transaction::Tx},
+    state,
+};
+use crate::{
+    domain::{Direction, EdgeMode, Entry, Floor, Position, UserId},
+    store::{
+        StoreError,
+        inboxes::{Covered, Extended},
+    },
+};
+
+/// Rows of one insert: four values each, and SQLite takes 32 766.
+const ROWS_OF_INSERT: usize = 4_000;
+
+const CONTENT: Columns = Columns { time: "publish_time", id: "id" };
+
+/// See [`crate::store::Inboxes::cover`].
+pub(super) async fn cover(tx: &Tx, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {
+    let floor = state::lock(tx, reader).await?;
+    if lock_edge(tx, reader, author).await? != Some(EdgeMode::Fill) {
+        return Ok(Covered::NotFilling);
+    }
+    let (rows, floor) = match floor {
+        Floor::At(from) if !floor.trusts_nothing() => {
+            let from = newest_from(tx, author, from, keep).await?;
+            (insert_outbox(tx, reader, author, from).await?, Floor::At(from))
+        }
+        untrusting => (0, untrusting),
+    };
+    let sql = "UPDATE follows SET mode = ? WHERE follower_id = ? AND author_id = ?";
+    tx.execute(sql, [EdgeMode::Push.code().into(), reader.get().into(), author.get().into()]).await?;
+    state::save(tx, reader, floor).await?;
+    Ok(Covered::Yes { rows })
+}
+
+async fn lock_edge(tx: &Tx, reader: UserId, author: UserId) -> Result<Option<EdgeMode>, StoreError> {
+    let sql = format!("SELECT mode FROM follows WHERE follower_id = ? AND author_id = ? {}", tx.dialect().for_update());
+    let row = tx.query_one(&sql, [reader.get().into(), author.get().into()]).await?;
+    Ok(row.map(|row| row.get(0)).transpose()?.map(EdgeMode::from_code))
+}
+
+/// From where on the author has at most `keep` contents, at `floor` or above: `floor` itself, or the last one kept.
+async fn newest_from(tx: &Tx, author: UserId, floor: Position, keep: u32) -> Result<Position, StoreError> {
+    let (window, bound) = CONTENT.from(Direction::Newer, Some(floor));
+    let sql = format!(
+        "SELECT publish_time, id, author_id FROM contents WHERE author_id = ? AND removed_at IS NULL{window}{} \
+         LIMIT 2 OFFSET ?",
+        CONTENT.order(Direction::Older)
+    );
+    let mut values = vec![Value::from(author.get())];
+    values.extend(bound);
+    values.push((i64::from(keep.max(1)) - 1).into());
+    let rows = tx.query(&sql, values).await?;
+    match rows.as_slice() {
+        [last_kept, _cut] => Ok(last_kept.entry(0)?.position()),
+        _ => Ok(floor),
+    }
+}
+
+/// All of the author's contents from `from` on: this statement's snapshot is the one that counts, and may hold some that the one before did not.
+async fn insert_outbox(tx: &Tx, reader: UserId, author: UserId, from: Position) -> Result<u64, StoreError> {
+    let (window, bound) = CONTENT.from(Direction::Newer, Some(from));
+    let sql = format!(
+        "{} inboxes (user_id, publish_time, content_id, author_id) \
+         SELECT ?, publish_time, id, author_id FROM contents WHERE author_id = ? AND removed_at IS NULL{window}",
+        tx.dialect().insert_ignore()
+    );
+    let values = [reader.get().into(), author.get().into()].into_iter().chain(bound);
+    tx.execute(&sql, values).await
+}
+
+/// See [`crate::store::Inboxes::extend`].
+pub(super) async fn extend(tx: &Tx, reader: UserId, step: u32) -> Result<Extended, StoreError> {
+    let step = usize::try_from(step.max(1)).unwrap_or(usize::MAX);
+    let Floor::At(floor) = state::lock(tx, reader).await? else { return Ok(Extended::Off) };
+    if floor == Position::OLDEST {
+        return Ok(Extended::To(Floor::At(floor)));
+    }
+    let statement = timelines::covered_below(tx.dialect(), reader, floor, step);
+    let rows = tx.query(&statement.text, statement.values).await?;
+    let entries: Vec<Entry> = rows.iter().map(|row| row.entry(0)).collect::<Result<_, _>>()?;
+    for entries in entries.chunks(ROWS_OF_INSERT) {
+        insert(tx, reader, entries).await?;
+    }
+    let reached = entries.iter().map(Entry::position).min().filter(|_| entries.len() >= step);
+    let floor = Floor::At(reached.unwrap_or(Position::OLDEST));
+    state::save(tx, reader, floor).await?;
+    Ok(Extended::To(floor))
+}
+
+async fn insert(tx: &Tx, reader: UserId, entries: &[Entry]) -> Result<(), StoreError> {
+    let sql = format!(
+        "{} inboxes (user_id, publish_time, content_id, author_id) VALUES {}",
+        tx.dialect().insert_ignore(),
+        vec!["(?, ?, ?, ?)"; entries.len()].join(", ")
+    );
+    let row = |entry: &Entry| [reader.get(), entry.publish_time, entry.content.get(), entry.author.get()];
+    tx.execute(&sql, entries.iter().flat_map(row).map(Value::from)).await.map(|_| ())
+}

@@ -1,0 +1,108 @@
+//! Inboxes and their states in SQL, in PROTOCOL's lock form: the first lock of every transaction is the reader's state row, and whatever else is read
+//! is read after it. On SQLite the transaction itself is that lock.
+
+mod growth;
+mod state;
+mod upkeep;
+
+use async_trait::async_trait;
+use sea_orm::Value;
+
+use super::{SqlStore, rows::MAX_LIST};
+use crate::{
+    domain::{Floor, Position, UserId},
+    store::{
+        Inboxes, StoreError,
+        inboxes::{Covered, Extended, Trimmed},
+    },
+};
+
+#[async_trait]
+impl Inboxes for SqlStore {
+    async fn floor(&self, reader: UserId) -> Result<Floor, StoreError> {
+        let sql = "SELECT floor_time, floor_content FROM inbox_states WHERE user_id = ?";
+        let rows = self.read(sql, [reader.get().into()]).await?;
+        rows.first().map_or(Ok(Floor::Off), |row| state::floor(row, 0))
+    }
+
+    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError> {
+        let open = Position::NEWEST;
+        let upsert = &format!(
+            "INSERT INTO inbox_states (user_id, floor_time, floor_content, rev, last_seen) VALUES (?, ?, ?, 0, ?) {update} \
+             floor_time = COALESCE(inbox_states.floor_time, {time}), \
+             floor_content = COALESCE(inbox_states.floor_content, {content}), last_seen = {seen}",
+            update = self.dialect.on_conflict_update("user_id"),
+            time = self.dialect.incoming("floor_time"),
+            content = self.dialect.incoming("floor_content"),
+            seen = self.dialect.incoming("last_seen"),
+        );
+        self.transaction(move |tx| async move {
+            let before = state::last_seen(&tx, reader).await?;
+            let values = [reader.get(), open.publish_time(), open.content_number(), now_ms];
+            tx.execute(upsert, values.map(Value::from)).await?;
+            tx.commit(before).await
+        })
+        .await
+    }
+
+    async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {
+        self.transaction(move |tx| async move {
+            match growth::cover(&tx, reader, author, keep).await? {
+                Covered::NotFilling => tx.roll_back(Covered::NotFilling).await,
+                covered @ Covered::Yes { .. } => tx.commit(covered).await,
+            }
+        })
+        .await
+    }
+
+    async fn clear_unfollowed(&self, reader: UserId, author: UserId) -> Result<u64, StoreError> {
+        self.transaction(move |tx| async move {
+            let rows = upkeep::clear_unfollowed(&tx, reader, author).await?;
+            if rows == 0 { tx.roll_back(0).await } else { tx.commit(rows).await }
+        })
+        .await
+    }
+
+    async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError> {
+        self.transaction(move |tx| async move {
+            let extended = growth::extend(&tx, reader, step).await?;
+            tx.commit(extended).await
+        })
+        .await
+    }
+
+    async fn trim(&self, reader: UserId, keep: u32) -> Result<Trimmed, StoreError> {
+        self.transaction(move |tx| async move {
+            let trimmed = upkeep::trim(&tx, reader, keep).await?;
+            tx.commit(trimmed).await
+        })
+        .await
+    }
+
+    async fn turn_off_unseen(&self, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError> {
+        let limit = limit.min(MAX_LIST as u64);
+        self.transaction(move |tx| async move {
+            let off = upkeep::turn_off_unseen(&tx, seen_before_ms, limit).await?;
+            tx.commit(off).await
+        })
+        .await
+    }
+
+    async fn overfull(&self, after: i64, keep: u32, limit: u64) -> Result<(Vec<UserId>, Option<i64>), StoreError> {
+        let sql = "SELECT s.user_id, CASE WHEN s.floor_time IS NULL \
+                   THEN (SELECT 1 FROM inboxes i WHERE i.user_id = s.user_id LIMIT 1) \
+                   ELSE (SELECT 1 FROM inboxes i WHERE i.user_id = s.user_id LIMIT 1 OFFSET ?) END \
+                   FROM inbox_states s WHERE s.user_id > ? ORDER BY s.user_id LIMIT ?";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.read(sql, [i64::from(keep).into(), after.into(), limit.into()]).await?;
+        let mut overfull = Vec::new();
+        for row in &rows {
+            if row.get::<Option<i64>>(1)?.is_some() {
+                overfull.push(row.user(0)?);
+            }
+        }
+        let at_end = i64::try_from(rows.len()).unwrap_or(i64::MAX) < limit;
+        let last = rows.last().filter(|_| !at_end).map(|row| row.get(0)).transpose()?;
+        Ok((overfull, last))
+    }
+}

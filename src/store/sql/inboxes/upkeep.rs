@@ -1,0 +1,75 @@
+//! What lets an inbox claim less, and takes away rows that nothing claims. Free at any time: the claim goes with the rows or before them.
+
+use sea_orm::Value;
+
+use super::{
+    super::{keyset::Columns, rows::id_list, transaction::Tx},
+    state,
+};
+use crate::{
+    domain::{Direction, Floor, Position, UserId},
+    store::{StoreError, inboxes::Trimmed},
+};
+
+const ROW: Columns = Columns { time: "publish_time", id: "content_id" };
+
+/// See [`crate::store::Inboxes::clear_unfollowed`]. An edge that comes after the look at it cannot be covered before this transaction ends.
+pub(super) async fn clear_unfollowed(tx: &Tx, reader: UserId, author: UserId) -> Result<u64, StoreError> {
+    let floor = state::lock(tx, reader).await?;
+    let pair: [Value; 2] = [reader.get().into(), author.get().into()];
+    let edge = "SELECT 1 FROM follows WHERE follower_id = ? AND author_id = ?";
+    if tx.query_one(edge, pair.clone()).await?.is_some() {
+        return Ok(0);
+    }
+    let rows = tx.execute("DELETE FROM inboxes WHERE user_id = ? AND author_id = ?", pair).await?;
+    state::save(tx, reader, floor).await?;
+    Ok(rows)
+}
+
+/// See [`crate::store::Inboxes::trim`].
+pub(super) async fn trim(tx: &Tx, reader: UserId, keep: u32) -> Result<Trimmed, StoreError> {
+    let Floor::At(floor) = state::lock(tx, reader).await? else {
+        let rows = tx.execute("DELETE FROM inboxes WHERE user_id = ?", [reader.get().into()]).await?;
+        state::save(tx, reader, Floor::Off).await?;
+        return Ok(Trimmed { rows, raised: false });
+    };
+    let Some(last_kept) = last_kept(tx, reader, keep).await? else { return Ok(Trimmed::default()) };
+    state::save(tx, reader, Floor::At(floor.max(last_kept))).await?;
+    let (older, bound) = ROW.beyond(Direction::Older, Some(last_kept));
+    let sql = format!("DELETE FROM inboxes WHERE user_id = ?{older}");
+    let rows = tx.execute(&sql, std::iter::once(reader.get().into()).chain(bound)).await?;
+    Ok(Trimmed { rows, raised: last_kept > floor })
+}
+
+/// The last row that is kept; `None` if there are no more rows than that.
+async fn last_kept(tx: &Tx, reader: UserId, keep: u32) -> Result<Option<Position>, StoreError> {
+    let sql = format!(
+        "SELECT publish_time, content_id, author_id FROM inboxes WHERE user_id = ?{} LIMIT 2 OFFSET ?",
+        ROW.order(Direction::Older)
+    );
+    let skipped = i64::from(keep.max(1)) - 1;
+    let rows = tx.query(&sql, [reader.get().into(), skipped.into()]).await?;
+    match rows.as_slice() {
+        [last_kept, _cut] => Ok(Some(last_kept.entry(0)?.position())),
+        _ => Ok(None),
+    }
+}
+
+/// See [`crate::store::Inboxes::turn_off_unseen`]. Readers whose state is locked have a job running: they are passed over.
+pub(super) async fn turn_off_unseen(tx: &Tx, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError> {
+    let sql = format!(
+        "SELECT user_id FROM inbox_states WHERE last_seen < ? AND floor_time IS NOT NULL ORDER BY last_seen LIMIT ? {}",
+        tx.dialect().for_update_skip_locked()
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = tx.query(&sql, [seen_before_ms.into(), limit.into()]).await?;
+    let readers: Vec<UserId> = rows.iter().map(|row| row.user(0)).collect::<Result<_, _>>()?;
+    if readers.is_empty() {
+        return Ok(0);
+    }
+    let (list, values) = id_list(&readers);
+    let sql = format!(
+        "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL, rev = rev + 1 WHERE user_id IN {list}"
+    );
+    tx.execute(&sql, values).await
+}

@@ -1,0 +1,183 @@
+//! What the SQL server says of itself, judged for `tidefeed doctor`. Reads only.
+
+use async_trait::async_trait;
+
+use super::{SqlStore, dialect::Dialect};
+use crate::store::{
+    Inspect, StoreError,
+    inspection::{Finding, Verdict},
+};
+
+/// Oldest versions whose statements and isolation are known to do.
+const OLDEST_MYSQL: (u32, u32) = (8, 0);
+const OLDEST_MARIADB: (u32, u32) = (10, 6);
+const ENGINE: &str = "store";
+
+#[async_trait]
+impl Inspect for SqlStore {
+    async fn inspect(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        match self.dialect {
+            Dialect::Sqlite => {
+                findings.push(judged(ENGINE, self.sqlite_version().await));
+                findings.push(judged("journal", self.journal().await));
+            }
+            Dialect::Mysql => {
+                let version = self.word("SELECT VERSION()").await;
+                let isolation = if version.as_ref().is_ok_and(|it| is_mariadb(it)) {
+                    "tx_isolation"
+                } else {
+                    "transaction_isolation"
+                };
+                findings.push(judged(ENGINE, version.map(|version| mysql_version(&version))));
+                findings.push(judged("isolation", self.isolation(isolation).await));
+                findings.push(judged("binary log", self.binary_log().await));
+                findings.push(judged("table engine", self.table_engines().await));
+                findings.push(judged("memory", self.buffer_pool().await));
+            }
+        }
+        findings.push(judged("relations", self.relations_backlog().await));
+        findings
+    }
+}
+
+impl SqlStore {
+    async fn sqlite_version(&self) -> Result<Finding, StoreError> {
+        let version = self.word("SELECT sqlite_version()").await?;
+        Ok(Finding::fine(ENGINE, format!("SQLite {version}: fine for one node")))
+    }
+
+    async fn journal(&self) -> Result<Finding, StoreError> {
+        let mode = self.word("PRAGMA journal_mode").await?;
+        let remedy = "keep the database on a local disk: the write-ahead log does not work on network drives";
+        Ok(match mode.as_str() {
+            "wal" => Finding::fine("journal", "write-ahead log"),
+            other => Finding::broken("journal", format!("{other}, not wal"), remedy),
+        })
+    }
+
+    async fn isolation(&self, variable: &str) -> Result<Finding, StoreError> {
+        let level = self.word(&format!("SELECT @@session.{variable}")).await?;
+        let remedy = "something between Tidefeed and the server undoes SET SESSION TRANSACTION ISOLATION LEVEL: a proxy that mixes sessions?";
+        Ok(match level.as_str() {
+            "READ-COMMITTED" => Finding::fine("isolation", "READ COMMITTED"),
+            other => Finding::broken("isolation", format!("{other}, not READ COMMITTED"), remedy),
+        })
+    }
+
+    /// InnoDB refuses to write under READ COMMITTED while statements are logged rather than rows.
+    async fn binary_log(&self) -> Result<Finding, StoreError> {
+        let state = self.word("SELECT CONCAT(@@log_bin, ' ', @@binlog_format)").await?;
+        let remedy = "set binlog_format = ROW on the server: READ COMMITTED cannot be written with a log of statements";
+        Ok(match state.as_str() {
+            "1 STATEMENT" => Finding::broken("binary log", "binlog_format is STATEMENT", remedy),
+            "0 STATEMENT" | "0 MIXED" | "0 ROW" => Finding::fine("binary log", "off"),
+            _ => Finding::fine("binary log", "logs rows"),
+        })
+    }
+
+    async fn table_engines(&self) -> Result<Finding, StoreError> {
+        let sql = "SELECT CAST(table_name AS CHAR) FROM information_schema.tables \
+                   WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND engine <> 'InnoDB'";
+        let rows = self.read(sql, []).await?;
+        let others: Vec<String> = rows.iter().map(|row| row.get(0)).collect::<Result<_, _>>()?;
+        let remedy = "ALTER TABLE ... ENGINE = InnoDB: other engines know no transactions";
+        Ok(match others.as_slice() {
+            [] => Finding::fine("table engine", "InnoDB"),
+            others => Finding::broken("table engine", format!("not InnoDB: {}", others.join(", ")), remedy),
+        })
+    }
+
+    async fn buffer_pool(&self) -> Result<Finding, StoreError> {
+        let sql = "SELECT CAST(@@innodb_buffer_pool_size AS SIGNED), CAST(COALESCE(SUM(data_length + index_length), 0) AS SIGNED) \
+                   FROM information_schema.tables WHERE table_schema = DATABASE()";
+        let rows = self.read(sql, []).await?;
+        let row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of sizes".to_owned()))?;
+        let (pool, tables) = (row.count(0)? >> 20, row.count(1)? >> 20);
+        let seen = format!("tables hold {tables} MiB, innodb_buffer_pool_size is {pool} MiB");
+        let remedy = "raise innodb_buffer_pool_size: deliveries slow down several times once inboxes do not fit it";
+        Ok(if tables > pool { Finding::doubtful("memory", seen, remedy) } else { Finding::fine("memory", seen) })
+    }
+
+    async fn relations_backlog(&self) -> Result<Finding, StoreError> {
+        let sql = "SELECT COUNT(*), COUNT(CASE WHEN attempts > 0 THEN 1 END) FROM relations";
+        let rows = self.read(sql, []).await?;
+        let row = rows.first().ok_or_else(|| StoreError::Unreadable("no row of counts".to_owned()))?;
+        let (waiting, failed) = (row.count(0)?, row.count(1)?);
+        let seen = format!("{waiting} follow changes waiting to reach inboxes, {failed} of them after failures");
+        let remedy = "see the log for what failed; pages are right meanwhile, they pull these authors";
+        Ok(if failed > 0 { Finding::doubtful("relations", seen, remedy) } else { Finding::fine("relations", seen) })
+    }
+
+    /// The text in the first column of the only row.
+    async fn word(&self, sql: &str) -> Result<String, StoreError> {
+        let rows = self.read(sql, []).await?;
+        rows.first().ok_or_else(|| StoreError::Unreadable(format!("no answer to {sql}")))?.get(0)
+    }
+}
+
+/// A question that could not be asked is a finding itself.
+fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
+    finding.unwrap_or_else(|error| {
+        let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+        let verdict = if error.is_transient() { Verdict::Broken } else { Verdict::Doubtful };
+        Finding {
+            verdict,
+            ..Finding::doubtful(
+                subject,
+                format!("cannot be asked: {error}{cause}"),
+                "run `tidefeed migrate`, and check the user's rights",
+            )
+        }
+    })
+}
+
+fn is_mariadb(version: &str) -> bool {
+    version.to_ascii_lowercase().contains("mariadb")
+}
+
+fn mysql_version(text: &str) -> Finding {
+    let (name, oldest) = if is_mariadb(text) { ("MariaDB", OLDEST_MARIADB) } else { ("MySQL", OLDEST_MYSQL) };
+    let seen = format!("{name} {text}");
+    let mut parts = text.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    match (parts.next(), parts.next()) {
+        (Some(major), Some(minor)) if (major, minor) < oldest => Finding::broken(
+            ENGINE,
+            seen,
+            "MySQL 8.0 or MariaDB 10.6 is the oldest that Tidefeed works with: upgrade the server",
+        ),
+        (Some(_), Some(_)) => Finding::fine(ENGINE, seen),
+        _ => {
+            Finding::doubtful(ENGINE, seen, "this version cannot be read; MySQL 8.0 or MariaDB 10.6 is needed at least")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sql::tests::migrated;
+
+    #[test]
+    fn versions_that_are_too_old_are_broken() {
+        for (text, verdict) in [
+            ("9.7.0", Verdict::Fine),
+            ("8.0.36-0ubuntu0.22.04.1", Verdict::Fine),
+            ("5.7.44-log", Verdict::Broken),
+            ("10.11.6-MariaDB-0+deb12u1", Verdict::Fine),
+            ("10.5.1-MariaDB", Verdict::Broken),
+            ("distributed", Verdict::Doubtful),
+        ] {
+            assert_eq!(mysql_version(text).verdict, verdict, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_fresh_database_is_fine_in_every_respect() -> Result<(), std::io::Error> {
+        let folder = tempfile::tempdir()?;
+        let findings = migrated(&folder).await.inspect().await;
+        assert!(findings.iter().all(|finding| finding.verdict == Verdict::Fine), "{findings:?}");
+        assert!(findings.iter().any(|finding| finding.seen.contains("SQLite 3.")));
+        Ok(())
+    }
+}

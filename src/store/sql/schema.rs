@@ -1,0 +1,17 @@
+//! The tables themselves, as the migrations make them.
+
+use async_trait::async_trait;
+
+use super::SqlStore;
+use crate::store::{Schema, StoreError};
+
+#[async_trait]
+impl Schema for SqlStore {
+    async fn pending(&self) -> Result<Vec<String>, StoreError> {
+        self.pending_migrations().await
+    }
+
+    async fn migrate(&self) -> Result<(), StoreError> {
+        Self::migrate(self).await
+    }
+}

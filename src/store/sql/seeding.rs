@@ -1,0 +1,231 @@
+//! A made-up world in SQL: many rows a statement, one transaction a call.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use sea_orm::Value;
+
+use super::{SqlStore, contents::POST, transaction::Tx};
+use crate::{
+    domain::{EdgeMode, UserId},
+    store::{
+        Seeding, StoreError,
+        accounts::PasswordHash,
+        seeding::{SeedAuthor, SeedContent, SeedFollow},
+    },
+};
+
+/// Rows of one statement at most; a power of two. The widest row has 7 values, and SQLite takes 32 766 a statement.
+const ROWS: usize = 512;
+
+#[async_trait]
+impl Seeding for SqlStore {
+    async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError> {
+        self.transaction(move |tx| async move {
+            insert_users(&tx, authors).await?;
+            insert_contents(&tx, authors).await?;
+            tx.commit(()).await
+        })
+        .await
+    }
+
+    async fn add_follows(&self, follows: &[SeedFollow]) -> Result<(), StoreError> {
+        self.transaction(move |tx| async move {
+            let rows =
+                follows.iter().map(|follow| edge(follow.follower, follow.author, follow.inc, follow.followed_at));
+            insert(&tx, EDGES, "", rows.collect()).await?;
+            raise_counts(&tx, follows).await?;
+            tx.commit(()).await
+        })
+        .await
+    }
+
+    async fn open_accounts(&self, users: &[UserId], password: &PasswordHash) -> Result<(), StoreError> {
+        self.transaction(move |tx| async move {
+            let rows = users.iter().map(|user| [user.get().into(), password.0.clone().into()]);
+            let keep = format!("{} user_id = credentials.user_id", tx.dialect().on_conflict_update("user_id"));
+            insert(&tx, "credentials (user_id, password_hash)", &keep, rows.collect()).await?;
+            tx.commit(()).await
+        })
+        .await
+    }
+}
+
+const EDGES: &str = "follows (follower_id, author_id, mode, inc, followed_at)";
+
+/// Claims nothing: the follower is off, see [`crate::store::seeding`].
+fn edge(follower: UserId, author: UserId, inc: i64, followed_at: i64) -> [Value; 5] {
+    let mode = EdgeMode::Push.code();
+    [follower.get().into(), author.get().into(), mode.into(), inc.into(), followed_at.into()]
+}
+
+/// The users and what each has from the start, but no credential. A floor without values is off.
+async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError> {
+    let users = authors.iter().map(|author| {
+        let profile = &author.registration;
+        let handle = profile.handle.as_str();
+        let (name, bio, avatar) = (profile.name.clone(), profile.bio.clone(), profile.avatar_url.clone());
+        [author.id.get().into(), handle.into(), name.into(), bio.into(), avatar.into(), author.created_at.into()]
+    });
+    insert(tx, "users (id, handle, name, bio, avatar_url, created_at)", "", users.collect()).await?;
+    let states = authors.iter().map(|author| [author.id.get().into(), author.last_seen.into()]);
+    insert(tx, "inbox_states (user_id, last_seen)", "", states.collect()).await?;
+    let selves = authors.iter().map(|author| edge(author.id, author.id, author.inc, author.created_at));
+    insert(tx, EDGES, "", selves.collect()).await?;
+    let published = |author: &SeedAuthor| i64::try_from(author.contents.len()).unwrap_or(i64::MAX);
+    let heads = authors.iter().map(|author| [author.id.get().into(), published(author).into()]);
+    insert(tx, "outbox_heads (author_id, seq)", "", heads.collect()).await?;
+    let counts = authors.iter().map(|author| [author.id.get().into(), published(author).into()]);
+    insert(tx, "user_counts (user_id, contents)", "", counts.collect()).await
+}
+
+/// Contents and counters. No delivery records: their readers are all off, or cannot have followed yet.
+async fn insert_contents(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError> {
+    let all = || authors.iter().flat_map(|author| author.contents.iter().map(move |content| (author.id, content)));
+    let contents: Result<Vec<_>, _> = all().map(|(author, content)| content_row(author, content)).collect();
+    insert(tx, "contents (id, author_id, kind, text, media, publish_time)", "", contents?).await?;
+    let counters = all().map(|(_, content)| {
+        let counters = content.counters;
+        let numbers = [content.id.get(), counters.comments, counters.likes, counters.reposts, counters.favourites];
+        numbers.map(Value::from)
+    });
+    insert(tx, "counters (content_id, comments, likes, reposts, favourites)", "", counters.collect()).await
+}
+
+fn content_row(author: UserId, content: &SeedContent) -> Result<[Value; 6], StoreError> {
+    let draft = &content.draft;
+    let media = serde_json::to_string(&draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
+    let text = draft.text.clone();
+    Ok([
+        content.id.get().into(),
+        author.get().into(),
+        POST.into(),
+        text.into(),
+        media.into(),
+        content.publish_time.into(),
+    ])
+}
+
+/// Adds both sides of every edge to the counts; ascending, so that two seeders cannot lock each other out.
+async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError> {
+    let mut more: BTreeMap<UserId, (i64, i64)> = BTreeMap::new();
+    for follow in follows {
+        more.entry(follow.author).or_default().0 += 1;
+        more.entry(follow.follower).or_default().1 += 1;
+    }
+    let rows =
+        more.iter().map(|(user, (followers, following))| [user.get().into(), (*followers).into(), (*following).into()]);
+    let dialect = tx.dialect();
+    let add = |column: &str| format!("{column} = user_counts.{column} + {}", dialect.incoming(column));
+    let conflict = dialect.on_conflict_update("user_id");
+    let raise = format!("{conflict} {}, {}", add("followers"), add("following"));
+    insert(tx, "user_counts (user_id, followers, following)", &raise, rows.collect()).await
+}
+
+/// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two: each distinct text is prepared once a connection.
+async fn insert<const COLUMNS: usize>(
+    tx: &Tx,
+    into: &str,
+    conflict: &str,
+    mut rows: Vec<[Value; COLUMNS]>,
+) -> Result<(), StoreError> {
+    let row = format!("({})", ["?"; COLUMNS].join(", "));
+    while let Some(largest) = rows.len().min(ROWS).checked_ilog2() {
+        let count = 1 << largest;
+        let values = rows.split_off(rows.len() - count);
+        let places = vec![row.as_str(); count].join(", ");
+        tx.execute(&format!("INSERT INTO {into} VALUES {places} {conflict}"), values.into_iter().flatten()).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::{
+        domain::{ContentId, Counters, Handle, content::Draft, profile::Registration},
+        store::{Accounts, Contents, Follows, sql::tests::migrated},
+    };
+
+    const USERS: i64 = 700;
+
+    fn user(number: i64) -> UserId {
+        UserId::try_new(number).unwrap()
+    }
+
+    fn author(number: i64) -> SeedAuthor {
+        let content = |nth| SeedContent {
+            id: ContentId::try_new(number * 10 + nth).unwrap(),
+            draft: Draft::try_new("text", Vec::new(), None).unwrap(),
+            publish_time: 100 + nth,
+            counters: Counters { likes: nth, ..Counters::default() },
+        };
+        SeedAuthor {
+            id: user(number),
+            registration: Registration::try_new(&format!("u{number}"), "U", "", None).unwrap(),
+            created_at: 1,
+            last_seen: 50,
+            inc: number,
+            contents: (0..number % 3).map(content).collect(),
+        }
+    }
+
+    async fn seeded(store: &SqlStore) {
+        store.add_authors(&(1..=USERS).map(author).collect::<Vec<_>>()).await.unwrap();
+        let follow =
+            |follower| SeedFollow { follower: user(follower), author: user(1), inc: follower, followed_at: 60 };
+        store.add_follows(&(2..=USERS).map(follow).collect::<Vec<_>>()).await.unwrap();
+        store.add_follows(&[SeedFollow { follower: user(1), author: user(2), inc: 9, followed_at: 60 }]).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn counts_outboxes_and_counters_are_right_after_every_call() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        seeded(&store).await;
+        assert_eq!(store.count().await.unwrap(), USERS.unsigned_abs());
+        let counts = store.counts(&[user(1), user(2)]).await.unwrap();
+        let of = |id| counts.iter().find(|(user, _)| *user == id).map(|(_, c)| (c.followers, c.following, c.contents));
+        assert_eq!((of(user(1)), of(user(2))), (Some((USERS - 1, 1, 1)), Some((1, 1, 2))));
+        assert_eq!(store.followed_by(user(1)).await.unwrap(), [user(1), user(2)]);
+        let heads = store.outbox_heads(&[user(2)], 10).await.unwrap();
+        assert_eq!((heads[0].outbox_seq, heads[0].entries.len(), heads[0].whole), (2, 2, true));
+        let counters = store.counters(&[ContentId::try_new(21).unwrap()]).await.unwrap();
+        assert_eq!(counters[0].1.likes, 1);
+    }
+
+    #[tokio::test]
+    async fn nobody_can_sign_in_before_accounts_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        seeded(&store).await;
+        let handle = Handle::try_new("u5").unwrap();
+        assert!(store.credential(&handle).await.unwrap().is_none());
+        let (first, second) = (PasswordHash("first".to_owned()), PasswordHash("second".to_owned()));
+        store.open_accounts(&[user(5)], &first).await.unwrap();
+        store.open_accounts(&[user(5), user(6)], &second).await.unwrap();
+        assert_eq!(store.credential(&handle).await.unwrap().unwrap().1.0, "first");
+    }
+
+    #[tokio::test]
+    async fn a_taken_handle_is_refused_and_nothing_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        store.add_authors(&[author(1)]).await.unwrap();
+        let taken = SeedAuthor { id: user(3), registration: author(1).registration, ..author(3) };
+        let refused = store.add_authors(&[author(2), taken]).await;
+        assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+        assert_eq!(store.count().await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn seeded_readers_are_off_and_their_edges_claim_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        seeded(&store).await;
+        let off =
+            "SELECT COUNT(*) FROM inbox_states WHERE floor_time IS NULL AND floor_content IS NULL AND last_seen = 50";
+        assert_eq!(store.read(off, []).await.unwrap()[0].count(0).unwrap(), USERS.unsigned_abs());
+    }
+}

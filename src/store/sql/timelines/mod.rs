@@ -1,0 +1,142 @@
+//! Timelines in SQL: one statement gives every row that a page can need, and what the rows cover is told by the rules of
+//! [`Run`]. The text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
+
+mod part;
+mod statement;
+
+use async_trait::async_trait;
+use sea_orm::Value;
+
+use self::{
+    part::Part,
+    statement::{BELOW, EDGE, IN_FLIGHT, INBOX, STATE, Side, Timeline, UNCOVERED},
+};
+use super::{
+    SqlStore,
+    dialect::Dialect,
+    keyset::Columns,
+    rows::{Row, id_list},
+};
+use crate::{
+    domain::{
+        ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
+        plan::{Snapshot, UncoveredAuthor},
+    },
+    store::{StoreError, Timelines, timelines::Depth},
+};
+
+#[async_trait]
+impl Timelines for SqlStore {
+    async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError> {
+        let statement = Timeline { dialect: self.dialect, reader }.statement(request, depth);
+        let answer = Answer::of(&self.read(&statement.text, statement.values).await?)?;
+        let ahead = answer.runs(Side::ahead(request), depth);
+        let behind = Side::behind(request).map(|side| answer.runs(side, depth)).unwrap_or_default();
+        Ok(Snapshot { floor: answer.floor, uncovered: answer.uncovered, ahead, behind })
+    }
+
+    async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
+        if contents.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (list, ids) = id_list(contents);
+        let sql = format!(
+            "SELECT c.publish_time, c.id, c.author_id FROM contents c \
+             JOIN follows f{} ON f.follower_id = ? AND f.author_id = c.author_id \
+             WHERE c.id IN {list} AND c.removed_at IS NULL",
+            self.dialect.force_index("PRIMARY"),
+        );
+        let values = std::iter::once(Value::from(reader.get())).chain(ids);
+        self.read(&sql, values).await?.iter().map(|row| row.entry(0)).collect()
+    }
+
+    async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError> {
+        let columns = Columns { time: "c.publish_time", id: "c.id" };
+        let (window, bound) = columns.beyond(request.direction, request.bound);
+        let sql = format!(
+            "SELECT c.publish_time, c.id, c.author_id FROM contents c \
+             JOIN follows f ON f.follower_id = ? AND f.author_id = c.author_id \
+             WHERE c.removed_at IS NULL{window}{} LIMIT ?",
+            columns.order(request.direction),
+        );
+        let mut values = vec![Value::from(reader.get())];
+        values.extend(bound);
+        values.push(i64::try_from(request.need()).unwrap_or(i64::MAX).into());
+        self.read(&sql, values).await?.iter().map(|row| row.entry(0)).collect()
+    }
+}
+
+/// The statement with which an inbox is extended: the newest `limit` entries below `floor` of the authors that it covers, as `Row::entry` takes them.
+pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Part {
+    Timeline { dialect, reader }.covered_below(floor, limit)
+}
+
+/// What the statement said, taken apart.
+struct Answer {
+    floor: Floor,
+    uncovered: Vec<UncoveredAuthor>,
+    /// With the tag of their source.
+    entries: Vec<(i64, Entry)>,
+}
+
+impl Answer {
+    fn of(rows: &[Row]) -> Result<Self, StoreError> {
+        let mut answer = Self { floor: Floor::Off, uncovered: Vec::new(), entries: Vec::with_capacity(rows.len()) };
+        for row in rows {
+            match row.get(0)? {
+                STATE => answer.floor = floor(row)?,
+                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, outbox_seq: row.get(1)? }),
+                tag => answer.entries.push((tag, row.entry(1)?)),
+            }
+        }
+        Ok(answer)
+    }
+
+    fn runs(&self, side: Side, depth: Depth) -> Vec<Run> {
+        let Side { direction, limit, .. } = side;
+        let in_flight = Run::from_limited_query(direction, self.of_source(side, IN_FLIGHT), limit);
+        match depth {
+            Depth::Inbox => vec![in_flight, self.trusted(side)],
+            Depth::Everything => {
+                let uncovered = Run::from_limited_query(direction, self.of_source(side, UNCOVERED), limit);
+                vec![in_flight, self.covered(side), uncovered]
+            }
+        }
+    }
+
+    fn trusted(&self, side: Side) -> Run {
+        let rows = self.of_source(side, INBOX);
+        Run::from_trusted_area(side.direction, side.bound, rows, side.limit, self.floor.trusted_from())
+    }
+
+    /// The covered authors' entries on both sides of the floor, as the window meets them. The statement reads below the floor under exactly the
+    /// conditions that are told apart here.
+    fn covered(&self, side: Side) -> Run {
+        let Side { direction, limit, .. } = side;
+        let below = self.of_source(side, BELOW);
+        match direction {
+            Direction::Older if self.of_source(side, INBOX).len() >= limit => self.trusted(side),
+            Direction::Older => self.trusted(side).then(Run::from_limited_query(direction, below, limit)),
+            Direction::Newer if side.bound.unwrap_or(Position::OLDEST) >= self.floor.trusted_from() => {
+                self.trusted(side)
+            }
+            Direction::Newer if below.len() >= limit => Run::from_limited_query(direction, below, limit),
+            Direction::Newer => {
+                let above = Run::from_limited_query(direction, self.of_source(side, INBOX), limit);
+                Run::from_limited_query(direction, below, limit).then(above)
+            }
+        }
+    }
+
+    fn of_source(&self, side: Side, source: i64) -> Vec<Entry> {
+        self.entries.iter().filter(|(tag, _)| *tag == side.tag + source).map(|(_, entry)| *entry).collect()
+    }
+}
+
+fn floor(row: &Row) -> Result<Floor, StoreError> {
+    let floor: (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+    Ok(match floor {
+        (Some(time), Some(content)) => Floor::At(Position::bound(time, content)),
+        _ => Floor::Off,
+    })
+}

@@ -1,0 +1,44 @@
+//! A piece of a statement: text and the values of its `?`, which stay together however pieces are put together.
+
+use sea_orm::Value;
+
+/// Text, and a value for each `?` in it.
+#[derive(Clone, Debug, Default)]
+pub(in crate::store::sql) struct Part {
+    /// SQL.
+    pub(in crate::store::sql) text: String,
+    /// In the order of the text's `?`.
+    pub(in crate::store::sql) values: Vec<Value>,
+}
+
+impl Part {
+    /// Text with its values.
+    pub(super) fn new<const N: usize>(text: impl Into<String>, values: [i64; N]) -> Self {
+        Self { text: text.into(), values: values.into_iter().map(Value::from).collect() }
+    }
+
+    /// What a keyset window gives.
+    pub(super) fn keyset((text, values): (String, Vec<Value>)) -> Self {
+        Self { text, values }
+    }
+
+    /// This, then more text with its values.
+    #[must_use]
+    pub(super) fn add<const N: usize>(self, text: &str, values: [i64; N]) -> Self {
+        self.then(Self::new(text, values))
+    }
+
+    /// This, then another piece.
+    #[must_use]
+    pub(super) fn then(mut self, other: Self) -> Self {
+        self.text.push_str(&other.text);
+        self.values.extend(other.values);
+        self
+    }
+
+    /// The piece as a table in brackets, under a name of its own.
+    #[must_use]
+    pub(super) fn as_table(self, name: &str) -> Self {
+        Self { text: format!("({}) {name}", self.text), values: self.values }
+    }
+}

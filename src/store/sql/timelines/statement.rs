@@ -1,0 +1,288 @@
+//! The one statement of a timeline read: PROTOCOL's sources F, U and Q as branches of a `UNION ALL`, each row with the tag of its source.
+//!
+//! Every branch is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`: the one form of an ordered and limited branch that all
+//! engines take. What each branch may cost is held by tests/it/explain.rs.
+
+use super::{
+    super::{dialect::Dialect, keyset::Columns},
+    part::Part,
+};
+use crate::{
+    domain::{Direction, EdgeMode, PageRequest, Position, UserId},
+    store::timelines::Depth,
+};
+
+/// Rows of the state: floor time, floor content, 0.
+pub(super) const STATE: i64 = 0;
+/// Rows of uncovered edges: outbox number, 0, author.
+pub(super) const EDGE: i64 = 1;
+/// Entries; [`BEHIND`] is added for those behind the bound.
+pub(super) const IN_FLIGHT: i64 = 2;
+/// As [`IN_FLIGHT`].
+pub(super) const INBOX: i64 = 3;
+/// As [`IN_FLIGHT`]: contents of uncovered authors.
+pub(super) const UNCOVERED: i64 = 4;
+/// As [`IN_FLIGHT`]: contents of covered authors below the floor.
+pub(super) const BELOW: i64 = 5;
+/// See [`IN_FLIGHT`].
+pub(super) const BEHIND: i64 = 10;
+
+/// Keeps a table in brackets from being melted into the select around it, which would run its sub-select more than once a row.
+const ALL: &str = "LIMIT 9223372036854775807";
+
+/// One side of the bound: which way it leads, and how many entries are wanted of each source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    /// Away from the bound.
+    pub(super) direction: Direction,
+    /// Where it starts.
+    pub(super) bound: Option<Position>,
+    /// Whether an entry at the bound counts.
+    pub(super) inclusive: bool,
+    /// Entries of each source at most.
+    pub(super) limit: usize,
+    /// What is added to the tags.
+    pub(super) tag: i64,
+}
+
+impl Side {
+    /// The page's side.
+    pub(super) fn ahead(request: &PageRequest) -> Self {
+        Self { direction: request.direction, bound: request.bound, inclusive: false, limit: request.need(), tag: 0 }
+    }
+
+    /// The other side, where one entry is enough; none without a bound.
+    pub(super) fn behind(request: &PageRequest) -> Option<Self> {
+        let direction = request.direction.reversed();
+        request.bound.map(|_| Self { direction, bound: request.bound, inclusive: true, limit: 1, tag: BEHIND })
+    }
+
+    fn window(&self, columns: Columns) -> Part {
+        Part::keyset(if self.inclusive {
+            columns.from(self.direction, self.bound)
+        } else {
+            columns.beyond(self.direction, self.bound)
+        })
+    }
+
+    fn first(&self, columns: Columns) -> Part {
+        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
+        Part::new(columns.order(self.direction), []).add(" LIMIT ?", [limit])
+    }
+}
+
+/// What a timeline statement is made for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timeline {
+    /// The engine's words.
+    pub(super) dialect: Dialect,
+    /// Whose timeline.
+    pub(super) reader: UserId,
+}
+
+const DELIVERY: Columns = Columns { time: "d.publish_time", id: "d.content_id" };
+const ROW: Columns = Columns { time: "i.publish_time", id: "i.content_id" };
+const HEAD: Columns = Columns { time: "h.publish_time", id: "h.id" };
+const OF_AUTHOR: Columns = Columns { time: "w.publish_time", id: "w.id" };
+const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
+
+impl Timeline {
+    /// The whole statement: rows of a tag and three numbers, an entry's in the order of `Row::entry`.
+    pub(super) fn statement(self, request: &PageRequest, depth: Depth) -> Part {
+        let reader = self.reader.get();
+        let text = format!(
+            "SELECT {STATE} AS tag, floor_time AS t, floor_content AS c, 0 AS a FROM inbox_states WHERE user_id = ?"
+        );
+        let mut whole = Part::new(text, [reader]);
+        if depth == Depth::Inbox {
+            whole = whole.add(" UNION ALL ", []).then(self.uncovered_edges());
+        }
+        for side in [Some(Side::ahead(request)), Side::behind(request)].into_iter().flatten() {
+            for (tag, branch) in self.sources(side, depth) {
+                let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.tag + tag);
+                whole = whole.add(&open, []).then(branch.as_table("x"));
+            }
+        }
+        whole
+    }
+
+    /// The covered authors' newest `limit` entries below `floor`, whatever the reader's state says.
+    pub(super) fn covered_below(self, floor: Position, limit: usize) -> Part {
+        let side = Side { direction: Direction::Older, bound: Some(floor), inclusive: false, limit, tag: 0 };
+        let text = format!(
+            "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
+            uncovered = self.dialect.force_index("uncovered"),
+            push = EdgeMode::Push.code(),
+        );
+        self.pulled(side, Part::new(text, [self.reader.get()]), "")
+    }
+
+    fn sources(self, side: Side, depth: Depth) -> Vec<(i64, Part)> {
+        let mut sources = vec![(IN_FLIGHT, self.in_flight(side)), (INBOX, self.inbox(side))];
+        if depth == Depth::Everything {
+            sources.push((UNCOVERED, self.pulled(side, self.uncovered_authors(), "")));
+            sources.push((BELOW, self.pulled(side, self.authors_below_floor(side), ", f.ft, f.fc")));
+        }
+        sources
+    }
+
+    /// The primary key of `follows`. MariaDB otherwise prefers an index on the follower alone, and reads all edges for each row of the inbox.
+    fn by_key(self) -> String {
+        self.dialect.force_index("PRIMARY")
+    }
+
+    fn uncovered_edges(self) -> Part {
+        let text = format!(
+            "SELECT {EDGE} AS tag, COALESCE(o.seq, 0) AS t, 0 AS c, f.author_id AS a FROM follows f{uncovered} \
+             LEFT JOIN outbox_heads o ON o.author_id = f.author_id WHERE f.follower_id = ? AND f.mode IN ({pull}, {fill})",
+            uncovered = self.dialect.force_index("uncovered"),
+            pull = EdgeMode::Pull.code(),
+            fill = EdgeMode::Fill.code(),
+        );
+        Part::new(text, [self.reader.get()])
+    }
+
+    /// F. Whether it scans the deliveries or seeks each followed author's is the planner's choice: it knows how many there are.
+    fn in_flight(self, side: Side) -> Part {
+        let text = format!(
+            "SELECT d.publish_time, d.content_id, d.author_id FROM deliveries d \
+             JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id \
+             JOIN contents c ON c.id = d.content_id WHERE c.removed_at IS NULL",
+            by_key = self.by_key(),
+        );
+        Part::new(text, [self.reader.get()]).then(side.window(DELIVERY)).then(side.first(DELIVERY))
+    }
+
+    /// U: a range of the inbox's own key from the floor on, read in the page's order, so that it stops at the limit. A floor that is off is null and
+    /// compares with nothing.
+    fn inbox(self, side: Side) -> Part {
+        let then = self.dialect.join_in_order();
+        let text = format!(
+            "SELECT i.publish_time, i.content_id, i.author_id FROM inbox_states s \
+             {then} inboxes i ON i.user_id = s.user_id AND i.publish_time >= s.floor_time \
+             AND (i.publish_time > s.floor_time OR i.content_id >= s.floor_content) \
+             {then} follows f{by_key} ON f.follower_id = i.user_id AND f.author_id = i.author_id \
+             {then} contents c ON c.id = i.content_id WHERE s.user_id = ? AND c.removed_at IS NULL",
+            by_key = self.by_key(),
+        );
+        Part::new(text, [self.reader.get()]).then(side.window(ROW)).then(side.first(ROW))
+    }
+
+    fn uncovered_authors(self) -> Part {
+        let text = format!(
+            "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode IN ({pull}, {fill})",
+            uncovered = self.dialect.force_index("uncovered"),
+            pull = EdgeMode::Pull.code(),
+            fill = EdgeMode::Fill.code(),
+        );
+        Part::new(text, [self.reader.get()])
+    }
+
+    /// The covered authors, each with the floor; none if nothing is wanted of below it, and then no edge is read.
+    fn authors_below_floor(self, side: Side) -> Part {
+        let text = format!(
+            ") g {then} follows e{uncovered} ON e.follower_id = ? AND e.mode = {push}",
+            then = self.dialect.join_in_order(),
+            uncovered = self.dialect.force_index("uncovered"),
+            push = EdgeMode::Push.code(),
+        );
+        let reader = self.reader.get();
+        let off = Position::NEWEST;
+        Part::new(
+            "SELECT e.author_id, g.ft, g.fc FROM (SELECT COALESCE(MAX(s.floor_time), ?) AS ft, ",
+            [off.publish_time()],
+        )
+        .add(
+            "COALESCE(MAX(s.floor_content), ?) AS fc FROM inbox_states s WHERE s.user_id = ?",
+            [off.content_number(), reader],
+        )
+        .then(self.wants_below_floor(side))
+        .add(&text, [reader])
+    }
+
+    /// Towards older entries: the inbox has not given all that is wanted, and the floor is not as low as it goes. Towards newer ones: the bound lies
+    /// below the floor.
+    fn wants_below_floor(self, side: Side) -> Part {
+        let below = |bound: Position| {
+            let at = bound.publish_time();
+            Part::new(" HAVING (ft > ? OR (ft = ? AND fc > ?))", [at, at, bound.content_number()])
+        };
+        match side.direction {
+            Direction::Newer => below(side.bound.unwrap_or(Position::OLDEST)),
+            Direction::Older => below(Position::OLDEST)
+                .add(" AND (SELECT COUNT(*) FROM ", [])
+                .then(self.inbox(side).as_table("u"))
+                .add(") < ?", [i64::try_from(side.limit).unwrap_or(i64::MAX)]),
+        }
+    }
+
+    /// Q: the first contents of several authors together, without reading all of any.
+    ///
+    /// Each author's first content is looked up in the outbox index; an author whose first one is not among the first of all has nothing in the page. Of
+    /// those that are, at most as many as entries are wanted, everything up to the last one wanted of each is read. `floor` are the columns that
+    /// bring the floor along, or none.
+    fn pulled(self, side: Side, authors: Part, floor: &str) -> Part {
+        let then = self.dialect.join_in_order();
+        let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
+        let heads = Part::new(
+            format!("SELECT h.publish_time, h.id, h.author_id{} FROM (SELECT f.*, (SELECT w.id", carried("n")),
+            [],
+        )
+        .then(self.of_author(side, "f", floor))
+        .add(" LIMIT 1) AS head FROM ", [])
+        .then(authors.as_table("f"))
+        .add(&format!(" {ALL}) n {then} contents h ON h.id = n.head"), [])
+        .then(side.first(HEAD));
+        if side.limit == 1 {
+            return Part::new("SELECT a.publish_time, a.id, a.author_id FROM ", []).then(heads.as_table("a"));
+        }
+        let (last, compare) = match side.direction {
+            Direction::Older => (Position::OLDEST, ">="),
+            Direction::Newer => (Position::NEWEST, "<="),
+        };
+        let nth = i64::try_from(side.limit).unwrap_or(i64::MAX) - 1;
+        Part::new(
+            format!(
+                "SELECT c.publish_time, c.id, c.author_id FROM (SELECT a.author_id{}, COALESCE((SELECT w.publish_time",
+                carried("a")
+            ),
+            [],
+        )
+        .then(self.of_author(side, "a", floor))
+        .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [nth, last.publish_time()])
+        .then(heads.as_table("a"))
+        .add(
+            &format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last"),
+            [],
+        )
+        .add(" WHERE c.removed_at IS NULL", [])
+        .then(side.window(CONTENT))
+        .then(below(CONTENT, "p", floor))
+        .then(side.first(CONTENT))
+    }
+
+    /// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named in it.
+    fn of_author(self, side: Side, alias: &str, floor: &str) -> Part {
+        let order = side_order(side.direction);
+        Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND w.removed_at IS NULL"), [])
+            .then(side.window(OF_AUTHOR))
+            .then(below(OF_AUTHOR, alias, floor))
+            .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])
+    }
+}
+
+/// Positions below the floor that `alias` brings along; everything if it brings none.
+fn below(columns: Columns, alias: &str, floor: &str) -> Part {
+    if floor.is_empty() {
+        return Part::default();
+    }
+    let Columns { time, id } = columns;
+    Part::new(format!(" AND {time} <= {alias}.ft AND ({time} < {alias}.ft OR {id} < {alias}.fc)"), [])
+}
+
+const fn side_order(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Older => "DESC",
+        Direction::Newer => "ASC",
+    }
+}

@@ -1,0 +1,88 @@
+//! Log lines on standard error: for people on a terminal, or one JSON object a line. Standard output is left to what
+//! commands print.
+
+use std::io::{self, IsTerminal};
+
+use tracing::Subscriber;
+use tracing_subscriber::{EnvFilter, Layer, fmt, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt};
+
+use crate::config::{LogFormat, LogSettings};
+
+/// Why log lines cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The filter cannot be read.
+    #[error("log.filter cannot be read")]
+    Filter(#[from] tracing_subscriber::filter::ParseError),
+    /// Something in this process has set a subscriber before.
+    #[error("log lines are written by something else already")]
+    Taken(#[from] tracing_subscriber::util::TryInitError),
+}
+
+/// Writes log lines from now on, for the whole process; once.
+pub fn start(settings: &LogSettings) -> Result<(), LogError> {
+    let filter = EnvFilter::builder().parse(&settings.filter)?;
+    let lines = lines(settings.format, io::stderr().is_terminal(), io::stderr);
+    tracing_subscriber::registry().with(filter).with(lines).try_init()?;
+    Ok(())
+}
+
+fn lines<S, W>(format: LogFormat, colours: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'w> fmt::MakeWriter<'w> + Send + Sync + 'static,
+{
+    let lines = fmt::layer().with_ansi(colours).with_writer(writer);
+    match format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(format: LogFormat) -> String {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let subscriber = tracing_subscriber::registry().with(lines(format, false, move || writer.clone()));
+        tracing::subscriber::with_default(subscriber, || {
+            let _span = tracing::info_span!("request", request_id = "r1").entered();
+            tracing::warn!(content = 7, "delivery failed");
+        });
+        let bytes = kept.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn json_lines_are_objects_with_the_fields_of_event_and_span() {
+        let line: serde_json::Value = serde_json::from_str(&logged(LogFormat::Json)).unwrap();
+        assert_eq!(line["level"], "WARN");
+        assert_eq!(line["content"], 7);
+        assert_eq!(line["message"], "delivery failed");
+        assert_eq!(line["span"]["request_id"], "r1");
+    }
+
+    #[test]
+    fn text_lines_read_as_sentences() {
+        let line = logged(LogFormat::Text);
+        assert!(line.contains("WARN") && line.contains("delivery failed content=7"), "{line}");
+    }
+}

@@ -1,0 +1,175 @@
+//! What is measured: every name, its unit and its meaning in one table, and how it is told to Prometheus.
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// HTTP requests answered, by route and status.
+pub const HTTP_REQUESTS: &str = "tidefeed_http_requests_total";
+/// Time to answer an HTTP request, by route.
+pub const HTTP_SECONDS: &str = "tidefeed_http_request_seconds";
+/// `newFeed` subscriptions open.
+pub const SUBSCRIPTIONS: &str = "tidefeed_subscriptions";
+/// Live events that found a subscriber's buffer full.
+pub const LIVE_EVENTS_MISSED: &str = "tidefeed_live_events_missed_total";
+/// Time to read one page of a timeline, without hydration.
+pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
+/// Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL).
+pub const PAGES: &str = "tidefeed_timeline_pages_total";
+/// Outboxes asked of the cache, by outcome: hit or miss.
+pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
+/// Contents published.
+pub const PUBLISHED: &str = "tidefeed_contents_published_total";
+/// Messages, announcements and cache updates that could not be sent, by destination.
+pub const NUDGES_LOST: &str = "tidefeed_nudges_lost_total";
+/// Steps of deliveries that failed and will be tried again.
+pub const DELIVERY_FAILURES: &str = "tidefeed_delivery_failures_total";
+/// Deliveries not finished.
+pub const DELIVERIES_UNFINISHED: &str = "tidefeed_deliveries_unfinished";
+/// Deliveries that failed `delivery.failing_after` times or more.
+pub const DELIVERIES_FAILING: &str = "tidefeed_deliveries_failing";
+/// Age of the oldest delivery that is not finished.
+pub const OLDEST_DELIVERY_SECONDS: &str = "tidefeed_deliveries_oldest_seconds";
+/// Subtasks run to their end.
+pub const SUBTASKS: &str = "tidefeed_subtasks_total";
+/// Inbox rows written by deliveries.
+pub const ROWS_PUSHED: &str = "tidefeed_inbox_rows_pushed_total";
+/// Inbox rows deleted by trimming.
+pub const ROWS_TRIMMED: &str = "tidefeed_inbox_rows_trimmed_total";
+/// Follow edges that are pulled from now on.
+pub const EDGES_DEMOTED: &str = "tidefeed_edges_demoted_total";
+/// Follow changes brought to inboxes, by outcome.
+pub const RELATIONS: &str = "tidefeed_relations_total";
+/// Visits of readers dealt with.
+pub const READERS_WOKEN: &str = "tidefeed_readers_woken_total";
+/// Messages waiting or unacknowledged, by topic.
+pub const QUEUE_DEPTH: &str = "tidefeed_queue_messages";
+/// Records nudged again by the sweeper, by kind.
+pub const SWEPT: &str = "tidefeed_swept_total";
+
+/// What kind of number a measurement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+const TABLE: &[(&str, Kind, Unit, &str)] = &[
+    (HTTP_REQUESTS, Kind::Counter, Unit::Count, "HTTP requests answered, by route and status"),
+    (HTTP_SECONDS, Kind::Histogram, Unit::Seconds, "Time to answer an HTTP request, by route"),
+    (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),
+    (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that found a subscriber's buffer full"),
+    (PAGE_SECONDS, Kind::Histogram, Unit::Seconds, "Time to read one page of a timeline, without hydration"),
+    (
+        PAGES,
+        Kind::Counter,
+        Unit::Count,
+        "Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL)",
+    ),
+    (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
+    (PUBLISHED, Kind::Counter, Unit::Count, "Contents published"),
+    (
+        NUDGES_LOST,
+        Kind::Counter,
+        Unit::Count,
+        "Messages, announcements and cache updates that could not be sent, by destination",
+    ),
+    (DELIVERY_FAILURES, Kind::Counter, Unit::Count, "Steps of deliveries that failed and will be tried again"),
+    (DELIVERIES_UNFINISHED, Kind::Gauge, Unit::Count, "Deliveries not finished"),
+    (DELIVERIES_FAILING, Kind::Gauge, Unit::Count, "Deliveries that failed delivery.failing_after times or more"),
+    (OLDEST_DELIVERY_SECONDS, Kind::Gauge, Unit::Seconds, "Age of the oldest delivery that is not finished"),
+    (SUBTASKS, Kind::Counter, Unit::Count, "Subtasks run to their end"),
+    (ROWS_PUSHED, Kind::Counter, Unit::Count, "Inbox rows written by deliveries"),
+    (ROWS_TRIMMED, Kind::Counter, Unit::Count, "Inbox rows deleted by trimming"),
+    (EDGES_DEMOTED, Kind::Counter, Unit::Count, "Follow edges that are pulled from now on"),
+    (RELATIONS, Kind::Counter, Unit::Count, "Follow changes brought to inboxes, by outcome"),
+    (READERS_WOKEN, Kind::Counter, Unit::Count, "Visits of readers dealt with"),
+    (QUEUE_DEPTH, Kind::Gauge, Unit::Count, "Messages waiting or unacknowledged, by topic"),
+    (SWEPT, Kind::Counter, Unit::Count, "Records nudged again by the sweeper, by kind"),
+];
+
+/// Bucket bounds in seconds: from a cached page to a delivery to millions.
+const SECONDS: &[f64] =
+    &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0];
+
+/// What has been measured, ready to be told.
+#[derive(Clone)]
+pub struct Measurements(PrometheusHandle);
+
+impl std::fmt::Debug for Measurements {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Measurements(..)")
+    }
+}
+
+impl Measurements {
+    /// Everything, in Prometheus' text format.
+    pub fn render(&self) -> String {
+        self.0.render()
+    }
+
+    /// Folds old observations together; called now and then, it bounds memory between two scrapes.
+    pub fn fold(&self) {
+        self.0.run_upkeep();
+    }
+}
+
+/// Why nothing can be measured.
+#[derive(Debug, thiserror::Error)]
+#[error("measurements cannot be started")]
+pub struct MetricsError(#[from] BuildError);
+
+/// Measures from now on, for the whole process; once.
+pub fn start() -> Result<Measurements, MetricsError> {
+    let handle = builder()?.install_recorder()?;
+    describe();
+    Ok(Measurements(handle))
+}
+
+fn builder() -> Result<PrometheusBuilder, BuildError> {
+    PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)
+}
+
+fn describe() {
+    for (name, kind, unit, meaning) in TABLE {
+        match kind {
+            Kind::Counter => describe_counter!(*name, *unit, *meaning),
+            Kind::Gauge => describe_gauge!(*name, *unit, *meaning),
+            Kind::Histogram => describe_histogram!(*name, *unit, *meaning),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    #[test]
+    fn names_end_as_prometheus_asks_and_appear_once() {
+        let mut names: Vec<_> = TABLE.iter().map(|(name, ..)| *name).collect();
+        for (name, kind, unit, meaning) in TABLE {
+            assert!(name.starts_with("tidefeed_") && !meaning.is_empty());
+            assert_eq!(name.ends_with("_total"), *kind == Kind::Counter, "{name}");
+            assert_eq!(name.ends_with("_seconds"), *unit == Unit::Seconds, "{name}");
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TABLE.len());
+    }
+
+    #[test]
+    fn what_was_measured_is_told_with_its_meaning() {
+        let recorder = builder().unwrap().build_recorder();
+        let handle = recorder.handle();
+        metrics::with_local_recorder(&recorder, || {
+            describe();
+            metrics::counter!(PUBLISHED).increment(3);
+            metrics::histogram!(PAGE_SECONDS).record(0.002);
+        });
+        let text = Measurements(handle).render();
+        assert!(text.contains("# HELP tidefeed_contents_published_total Contents published"), "{text}");
+        assert!(text.contains("tidefeed_contents_published_total 3"), "{text}");
+        assert!(text.contains("tidefeed_timeline_page_seconds_bucket{le=\"0.0025\"} 1"), "{text}");
+    }
+}

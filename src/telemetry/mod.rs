@@ -1,0 +1,4 @@
+//! What an operator sees from outside: log lines and measurements. Nothing here decides anything.
+
+pub mod logs;
+pub mod metrics;

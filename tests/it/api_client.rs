@@ -1,0 +1,99 @@
+//! The API as a client sees it: a server on a port of its own, GraphQL over HTTP with a bearer token.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use tidefeed::{
+    api::{auth::PasswordSettings, http::HttpSettings},
+    app::{ApiRuntime, ApiSettings, api_router},
+    clock::SharedClock,
+};
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::harness::TestHouse;
+
+/// Longer than any story takes.
+const TOKEN_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// A house with its API on a port.
+pub struct ApiServer {
+    pub house: Arc<TestHouse>,
+    pub address: std::net::SocketAddr,
+    http: reqwest::Client,
+    stop: CancellationToken,
+}
+
+impl ApiServer {
+    pub async fn start(house: Arc<TestHouse>) -> Result<Self> {
+        let stop = CancellationToken::new();
+        let clock: SharedClock = house.clock.clone();
+        let runtime = ApiRuntime { clock, draw: house.draw.clone(), stop: stop.clone(), tasks: TaskTracker::new() };
+        let router = api_router(&house, &house.ports, &settings(), runtime)?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (hub, announcements) = (house.hub.clone(), house.ports.announcements.listen());
+        let ended = stop.clone();
+        tokio::spawn(async move {
+            let serving = axum::serve(listener, router).with_graceful_shutdown(ended.clone().cancelled_owned());
+            let listening = ended.run_until_cancelled(hub.run(announcements));
+            let _ = tokio::join!(serving, listening);
+        });
+        Ok(Self { house, address, http: reqwest::Client::new(), stop })
+    }
+
+    /// The answer's whole body, whatever it says.
+    pub async fn post(&self, token: Option<&str>, query: &str, variables: Value) -> Result<Value> {
+        let mut request = self.http.post(format!("http://{}/graphql", self.address));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        let response = request.json(&json!({ "query": query, "variables": variables })).send().await?;
+        response.json().await.context("an answer that is no JSON")
+    }
+
+    /// The answer's data; errors and user errors fail.
+    pub async fn data(&self, token: &str, query: &str, variables: Value) -> Result<Value> {
+        let answer = self.post(Some(token), query, variables).await?;
+        if answer.get("errors").is_some() {
+            bail!("{answer:#}");
+        }
+        let data = answer.get("data").context("neither data nor errors")?;
+        for (_, payload) in data.as_object().context("data is no object")? {
+            let faults = payload.get("userErrors").and_then(Value::as_array);
+            ensure!(faults.is_none_or(Vec::is_empty), "{answer:#}");
+        }
+        Ok(data.clone())
+    }
+
+    /// Registers a user; returns their id and token.
+    pub async fn register(&self, handle: &str) -> Result<(String, String)> {
+        let query = "mutation($input: RegisterUserInput!) { \
+                     registerUser(input: $input) { user { id } token userErrors { message } } }";
+        let input = json!({ "handle": handle, "name": handle, "password": "correct horse battery" });
+        let answer = self.post(None, query, json!({ "input": input })).await?;
+        let data = &answer["data"];
+        let text =
+            |value: &Value| value.as_str().map(str::to_owned).with_context(|| format!("not registered: {answer:#}"));
+        Ok((text(&data["registerUser"]["user"]["id"])?, text(&data["registerUser"]["token"])?))
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Quick to hash, otherwise as delivered.
+fn settings() -> ApiSettings {
+    ApiSettings {
+        http: HttpSettings::default(),
+        secret: b"a secret of tests, long enough to sign with".to_vec(),
+        token_ttl: TOKEN_TTL,
+        passwords: PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() },
+        open_registration: true,
+        introspection: true,
+    }
+}

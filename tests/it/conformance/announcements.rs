@@ -1,0 +1,173 @@
+//! What [`Announcements`] promises, over memory, Redis and Redis Cluster.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result, bail};
+use tidefeed::{
+    domain::{ContentId, Entry, UserId},
+    draw::Draw,
+    store::{
+        Announcements,
+        announcements::Announcement,
+        memory::MemoryAnnouncements,
+        redis::{Redis, RedisAnnouncements, RedisOptions},
+    },
+};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::timeout,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::places::{Backdoor, Place, on_each_place};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+on_each_place!(
+    every_listener_on_every_node_hears_everything,
+    announcements_about_one_author_keep_their_order,
+    nobody_hears_what_was_announced_before,
+    a_listener_that_lags_is_told,
+    a_gap_is_never_sent,
+);
+
+/// Two nodes that share a place, and what keeps them running.
+struct Nodes {
+    both: [Arc<dyn Announcements>; 2],
+    stop: CancellationToken,
+    tracker: TaskTracker,
+}
+
+impl Nodes {
+    async fn start(place: Place, buffer: usize) -> Result<Self> {
+        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+        let Some(mut options) = place.options().await? else {
+            let alone: Arc<dyn Announcements> = Arc::new(MemoryAnnouncements::new(buffer));
+            return Ok(Self { both: [Arc::clone(&alone), alone], stop, tracker });
+        };
+        options.announcement_buffer = buffer;
+        let one = Arc::new(start(&options, &tracker, &stop).await?);
+        let other = Arc::new(start(&options, &tracker, &stop).await?);
+        Ok(Self { both: [one, other], stop, tracker })
+    }
+
+    /// The tasks end when they are told to.
+    async fn end(self) -> Result<()> {
+        self.stop.cancel();
+        self.tracker.close();
+        Ok(timeout(PATIENCE, self.tracker.wait()).await?)
+    }
+}
+
+async fn start(options: &RedisOptions, tracker: &TaskTracker, stop: &CancellationToken) -> Result<RedisAnnouncements> {
+    let redis = Redis::connect(options.clone()).await?;
+    Ok(RedisAnnouncements::start(redis, tracker, stop, Draw::from_seed(1)).await?)
+}
+
+fn published(author: i64, content: i64) -> Announcement {
+    let (author, content) = (UserId::try_new(author).unwrap(), ContentId::try_new(content).unwrap());
+    Announcement::Published { entry: Entry { publish_time: content.get(), content, author } }
+}
+
+async fn next(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
+    Ok(timeout(PATIENCE, listener.recv()).await??)
+}
+
+async fn every_listener_on_every_node_hears_everything(place: Place) -> Result<()> {
+    let nodes = Nodes::start(place, 100).await?;
+    let [one, other] = &nodes.both;
+    let mut listeners = [one.listen(), one.listen(), other.listen()];
+    let reader = UserId::try_new(i64::MAX)?;
+    let entry = Entry { publish_time: 5, content: ContentId::try_new(i64::MAX)?, author: reader };
+    let mut said = vec![Announcement::Removed { entry }, Announcement::FollowsChanged { reader }];
+    // Authors of every channel, hence of every node of a cluster.
+    said.extend((1..=32).map(|author| published(author, author)));
+    for announcement in &said {
+        one.announce(announcement).await?;
+    }
+    for listener in &mut listeners {
+        let mut heard = Vec::new();
+        for _ in &said {
+            heard.push(next(listener).await?);
+        }
+        let order = |announcement: &Announcement| format!("{announcement:?}");
+        heard.sort_by_key(order);
+        let mut expected = said.clone();
+        expected.sort_by_key(order);
+        assert_eq!(heard, expected);
+    }
+    nodes.end().await
+}
+
+async fn announcements_about_one_author_keep_their_order(place: Place) -> Result<()> {
+    let nodes = Nodes::start(place, 1_000).await?;
+    let [one, other] = &nodes.both;
+    let mut listener = other.listen();
+    for content in 1..=200 {
+        one.announce(&published(7, content)).await?;
+    }
+    for content in 1..=200 {
+        assert_eq!(next(&mut listener).await?, published(7, content));
+    }
+    nodes.end().await
+}
+
+async fn nobody_hears_what_was_announced_before(place: Place) -> Result<()> {
+    let nodes = Nodes::start(place, 100).await?;
+    let [one, other] = &nodes.both;
+    let mut early = other.listen();
+    one.announce(&published(1, 1)).await?;
+    assert_eq!(next(&mut early).await?, published(1, 1));
+    let mut late = other.listen();
+    one.announce(&published(1, 2)).await?;
+    assert_eq!(next(&mut late).await?, published(1, 2));
+    nodes.end().await
+}
+
+async fn a_listener_that_lags_is_told(place: Place) -> Result<()> {
+    let nodes = Nodes::start(place, 4).await?;
+    let [one, other] = &nodes.both;
+    let (mut slow, mut quick) = (other.listen(), other.listen());
+    for content in 1..=20 {
+        one.announce(&published(7, content)).await?;
+        assert_eq!(next(&mut quick).await?, published(7, content));
+    }
+    let Err(RecvError::Lagged(missed)) = slow.recv().await else { bail!("the slow one was not told") };
+    assert_eq!(next(&mut slow).await?, published(7, i64::try_from(missed)? + 1));
+    nodes.end().await
+}
+
+async fn a_gap_is_never_sent(place: Place) -> Result<()> {
+    let nodes = Nodes::start(place, 100).await?;
+    let [one, other] = &nodes.both;
+    let mut listener = other.listen();
+    one.announce(&Announcement::Gap).await?;
+    one.announce(&published(1, 1)).await?;
+    assert_eq!(next(&mut listener).await?, published(1, 1));
+    nodes.end().await
+}
+
+/// What only Redis can show: others publish too.
+mod on_servers {
+    use super::*;
+
+    async fn what_cannot_be_read_is_passed_over(place: Place) -> Result<()> {
+        let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
+        let options = place.options().await?.context("a server")?;
+        let node = start(&options, &tracker, &stop).await?;
+        let mut listener = node.listen();
+        let backdoor = Backdoor::open(&options).await?;
+        for payload in ["", "{", r#"{"v":2,"type":"followsChanged","reader":7}"#, r#"{"v":1,"type":"telegram"}"#] {
+            let channel = format!("{}announcements:1", options.prefix);
+            backdoor.run::<u64>(redis::cmd("SPUBLISH").arg(channel).arg(payload)).await?;
+        }
+        node.announce(&published(1, 1)).await?;
+        assert_eq!(next(&mut listener).await?, published(1, 1));
+        stop.cancel();
+        Ok(())
+    }
+
+    on_each_place!(@in redis_cluster Cluster what_cannot_be_read_is_passed_over);
+    on_each_place!(@in redis_server Redis what_cannot_be_read_is_passed_over);
+}

@@ -1,0 +1,219 @@
+//! [`Follows`]: who follows whom.
+
+use anyhow::{Context as _, Result};
+use tidefeed::domain::{EdgeMode, limits::MAX_FOLLOWS};
+use tidefeed::store::follows::Followed;
+use tidefeed::store::{Accounts as _, Follows as _, StoreError};
+
+use super::{NOW, World, at_once, user};
+use crate::servers::on_each_backend;
+
+impl World {
+    async fn follow(&self, follower: i64, author: i64, inc: i64) -> Result<Followed, StoreError> {
+        self.store.follow(user(follower), user(author), EdgeMode::Fill, inc, NOW).await
+    }
+
+    async fn unfollow(&self, follower: i64, author: i64) -> Result<bool, StoreError> {
+        self.store.unfollow(user(follower), user(author), NOW).await
+    }
+
+    /// (followers, following) as profiles show them.
+    async fn follow_counts(&self, id: i64) -> Result<(i64, i64)> {
+        let counts = self.store.counts(&[user(id)]).await?;
+        let (_, counts) = counts.first().context("the user has counts")?;
+        Ok((counts.followers, counts.following))
+    }
+
+    /// Mode, inc and time of an edge, by its author; of follower 1.
+    async fn edge(&self, author: i64, column: &str) -> Result<Option<i64>> {
+        let sql = format!("SELECT {column} + 0 FROM follows WHERE follower_id = 1 AND author_id = {author}");
+        Ok(self.column(&sql).await?.first().copied())
+    }
+
+    /// A column of the pending relation of follower 1 and an author.
+    async fn relation(&self, author: i64, column: &str) -> Result<Option<i64>> {
+        let sql = format!("SELECT {column} + 0 FROM relations WHERE follower_id = 1 AND author_id = {author}");
+        Ok(self.column(&sql).await?.first().copied())
+    }
+}
+
+on_each_backend! {
+    async fn a_follow_makes_the_edge_the_counts_and_a_pending_relation(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(3).await?;
+        assert_eq!(world.store.follow(user(1), user(2), EdgeMode::Fill, 77, NOW).await?, Followed::New);
+        assert_eq!(world.store.follow(user(1), user(3), EdgeMode::Pull, 78, NOW + 1).await?, Followed::New);
+        assert_eq!(world.store.followed_by(user(1)).await?, [1, 2, 3].map(user));
+        assert_eq!(world.store.followed_by(user(2)).await?, [user(2)]);
+        let mut among = world.store.followed_among(user(1), &[3, 9, 2].map(user)).await?;
+        among.sort_unstable();
+        assert_eq!(among, [2, 3].map(user));
+        assert!(world.store.followed_among(user(2), &[1, 3].map(user)).await?.is_empty());
+        assert!(world.store.followed_among(user(2), &[]).await?.is_empty());
+        assert_eq!((world.follow_counts(1).await?, world.follow_counts(2).await?), ((0, 2), (1, 0)));
+        assert_eq!(world.store.follower_count(user(2)).await?, 2, "authors follow themselves");
+        assert_eq!(world.store.follower_count(user(1)).await?, 1);
+        assert_eq!(world.store.follower_count(user(99)).await?, 0);
+        assert_eq!((world.edge(2, "mode").await?, world.edge(2, "inc").await?), (Some(1), Some(77)));
+        assert_eq!((world.edge(3, "mode").await?, world.edge(3, "followed_at").await?), (Some(0), Some(NOW + 1)));
+        assert_eq!((world.relation(3, "attempts").await?, world.relation(3, "look_at").await?), (Some(0), Some(NOW + 5_001)));
+        Ok(())
+    }
+
+    async fn a_second_follow_changes_nothing(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        world.follow(1, 2, 77).await?;
+        world.run("UPDATE follows SET mode = 2 WHERE author_id = 2").await?;
+        world.run("DELETE FROM relations").await?;
+        assert_eq!(world.follow(1, 2, 78).await?, Followed::Already);
+        assert_eq!((world.edge(2, "mode").await?, world.edge(2, "inc").await?), (Some(2), Some(77)));
+        assert_eq!(world.relation(2, "version").await?, None);
+        assert_eq!(world.follow_counts(2).await?, (1, 0));
+        Ok(())
+    }
+
+    async fn an_unknown_author_cannot_be_followed_and_nothing_can_be_pushed_from_the_start(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        assert_eq!(world.follow(1, 99, 77).await?, Followed::UnknownAuthor);
+        let pushed = world.store.follow(user(1), user(2), EdgeMode::Push, 77, NOW).await;
+        assert!(matches!(pushed, Err(StoreError::Refused(_))));
+        assert_eq!(world.store.followed_by(user(1)).await?, [user(1)]);
+        assert_eq!(world.number("SELECT COUNT(*) FROM relations").await?, 0);
+        assert_eq!(world.follow_counts(1).await?, (0, 0));
+        Ok(())
+    }
+
+    async fn an_unfollow_ends_the_edge_once(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        world.follow(1, 2, 77).await?;
+        world.run("UPDATE relations SET attempts = 3, look_at = 1").await?;
+        assert!(world.unfollow(1, 2).await?);
+        assert_eq!(world.store.followed_by(user(1)).await?, [user(1)]);
+        assert_eq!((world.follow_counts(1).await?, world.follow_counts(2).await?), ((0, 0), (0, 0)));
+        assert_eq!((world.relation(2, "attempts").await?, world.relation(2, "look_at").await?), (Some(0), Some(NOW + 5_000)));
+        world.run("DELETE FROM relations").await?;
+        assert!(!world.unfollow(1, 2).await?);
+        assert!(!world.unfollow(1, 99).await?);
+        assert_eq!(world.number("SELECT COUNT(*) FROM relations").await?, 0);
+        assert_eq!(world.follow_counts(2).await?, (0, 0));
+        Ok(())
+    }
+
+    async fn no_two_operations_on_a_pair_give_its_relation_one_version(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        let mut versions = Vec::new();
+        for round in 0..4 {
+            world.follow(1, 2, 77 + round).await?;
+            versions.extend(world.relation(2, "version").await?);
+            if round % 2 == 0 {
+                world.run("DELETE FROM relations").await?;
+            }
+            world.unfollow(1, 2).await?;
+            versions.extend(world.relation(2, "version").await?);
+            if round > 1 {
+                world.run("DELETE FROM relations").await?;
+            }
+        }
+        versions.sort_unstable();
+        versions.dedup();
+        assert_eq!(versions.len(), 8, "a worker at an earlier version never ends a later record");
+        Ok(())
+    }
+
+    async fn the_own_edge_is_not_counted(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(1).await?;
+        assert_eq!(world.follow(1, 1, 77).await?, Followed::Already);
+        assert!(world.unfollow(1, 1).await?);
+        assert_eq!(world.follow(1, 1, 78).await?, Followed::New);
+        assert_eq!(world.follow_counts(1).await?, (0, 0));
+        Ok(())
+    }
+
+    async fn nobody_follows_more_than_the_limit(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(8).await?;
+        world.follow(1, 8, 77).await?;
+        world.run(&format!("UPDATE user_counts SET following = {} WHERE user_id = 1", MAX_FOLLOWS - 1)).await?;
+        let mut outcomes = at_once((2..=6).map(|author| world.follow(1, author, author))).await?;
+        outcomes.sort_unstable_by_key(|outcome| *outcome == Followed::TooMany);
+        assert_eq!(outcomes, [Followed::New, Followed::TooMany, Followed::TooMany, Followed::TooMany, Followed::TooMany]);
+        assert_eq!(world.store.followed_by(user(1)).await?.len(), 3);
+        assert_eq!(world.number("SELECT COUNT(*) FROM relations").await?, 2);
+        assert_eq!(world.number("SELECT COUNT(*) FROM user_counts WHERE followers > 0").await?, 2);
+        assert_eq!(world.follow(1, 8, 78).await?, Followed::Already);
+        assert_eq!(world.follow(1, 99, 78).await?, Followed::UnknownAuthor);
+        Ok(())
+    }
+
+    async fn edges_of_readers_not_seen_for_long_are_demoted_within_the_range(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(9).await?;
+        for follower in 2..=9 {
+            world.follow(follower, 1, follower).await?;
+        }
+        world.follow(4, 2, 4).await?;
+        world.run("UPDATE inbox_states SET last_seen = 500 WHERE user_id IN (1, 2, 3, 4, 5, 8)").await?;
+        world.run("UPDATE inbox_states SET last_seen = 501 WHERE user_id = 7").await?;
+        world.run("UPDATE inbox_states SET last_seen = NULL WHERE user_id = 6").await?;
+        world.run("DELETE FROM inbox_states WHERE user_id = 3").await?;
+        world.run("UPDATE follows SET mode = 2 WHERE follower_id = 4 AND author_id = 1").await?;
+        world.run("UPDATE follows SET mode = 0 WHERE follower_id = 5 AND author_id = 1").await?;
+        assert_eq!(world.store.demote_unseen(user(1), 2, 7, 501).await?, 3, "3, 4 and 6; 5 was pulled already");
+        let pulled = "SELECT follower_id FROM follows WHERE author_id = 1 AND mode = 0 ORDER BY follower_id";
+        assert_eq!(world.column::<i64>(pulled).await?, [3, 4, 5, 6]);
+        assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE author_id = 2 AND mode = 0").await?, 0);
+        assert_eq!(world.store.demote_unseen(user(1), 2, 7, 501).await?, 0);
+        assert_eq!(world.store.demote_unseen(user(1), 0, i64::MAX, 501).await?, 3, "1, 2 and 8");
+        Ok(())
+    }
+
+    async fn pulled_edges_are_promoted_to_filling_with_a_new_identity(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(7).await?;
+        for author in 2..=6 {
+            world.store.follow(user(1), user(author), EdgeMode::Pull, author, NOW).await?;
+        }
+        world.store.follow(user(7), user(2), EdgeMode::Pull, 5, NOW).await?;
+        world.run("UPDATE follows SET mode = 2 WHERE follower_id = 1 AND author_id = 6").await?;
+        world.run("DELETE FROM relations WHERE author_id > 2").await?;
+        world.run("UPDATE relations SET attempts = 4 WHERE author_id = 2").await?;
+        let mut promoted = world.store.promote(user(1), 900, 3, NOW + 1).await?;
+        promoted.sort_unstable();
+        assert_eq!(promoted.len(), 3);
+        for author in &promoted {
+            let author = author.get();
+            assert_eq!(world.edge(author, "mode").await?, Some(1));
+            assert!(world.edge(author, "inc").await?.is_some_and(|inc| inc != author), "the identity is a new one");
+            assert_eq!((world.relation(author, "attempts").await?, world.relation(author, "look_at").await?), (Some(0), Some(NOW + 5_001)));
+        }
+        assert_eq!(world.store.promote(user(1), 901, 3, NOW).await?.len(), 1);
+        assert!(world.store.promote(user(1), 902, 3, NOW).await?.is_empty());
+        assert_eq!((world.edge(6, "mode").await?, world.edge(6, "inc").await?, world.relation(6, "version").await?), (Some(2), Some(6), None));
+        assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE follower_id = 7 AND mode = 0").await?, 1);
+        Ok(())
+    }
+
+    async fn parallel_follows_and_unfollows_of_a_pair_keep_the_counts(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        for round in 0..3 {
+            let follows = at_once((0..8).map(|n| world.follow(1, 2, 100 * round + n)));
+            let unfollows = at_once((0..8).map(|_| world.unfollow(1, 2)));
+            let (made, ended) = tokio::try_join!(follows, unfollows)?;
+            assert!(made.iter().all(|outcome| matches!(outcome, Followed::New | Followed::Already)));
+            assert!(!ended.is_empty());
+            let there = i64::from(world.edge(2, "mode").await?.is_some());
+            assert_eq!((world.follow_counts(1).await?, world.follow_counts(2).await?), ((0, there), (there, 0)));
+        }
+        Ok(())
+    }
+
+    async fn users_who_follow_each_other_at_once_do_not_lock_each_other_out(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(6).await?;
+        let pairs = || (1..=6).flat_map(|follower| (1..=6).filter(move |author| *author != follower).map(move |author| (follower, author)));
+        let outcomes = at_once(pairs().map(|(follower, author)| world.follow(follower, author, 7))).await?;
+        assert!(outcomes.iter().all(|outcome| *outcome == Followed::New));
+        for id in 1..=6 {
+            assert_eq!(world.follow_counts(id).await?, (5, 5));
+        }
+        let ended = at_once(pairs().map(|(follower, author)| world.unfollow(follower, author))).await?;
+        assert!(ended.iter().all(|ended| *ended));
+        assert_eq!(world.number("SELECT COUNT(*) FROM user_counts WHERE followers = 0 AND following = 0").await?, 6);
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! What each port promises, checked on every engine. A suite speaks to the port; where a promise is about rows that only another port reads, it looks at
+//! the tables themselves.
+
+mod accounts;
+mod announcements;
+mod contents;
+mod follows;
+mod outbox_cache;
+mod outbox_model;
+mod outboxes;
+mod places;
+mod queue;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TryGetable};
+use tidefeed::domain::{ContentId, UserId, content::Draft, profile::Registration};
+use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
+use tidefeed::store::contents::{NewContent, Published};
+use tidefeed::store::sql::{SqlOptions, SqlStore};
+use tidefeed::store::{Accounts as _, Contents as _};
+
+use crate::servers::{Backend, FreshDatabase};
+
+/// When things happen that do not say: 2026-01-01.
+pub const NOW: i64 = 1_767_225_600_000;
+
+/// A migrated store on a database of its own.
+pub struct World {
+    /// What is tested.
+    pub store: SqlStore,
+    /// A look at the tables past it.
+    rows: DatabaseConnection,
+    _database: FreshDatabase,
+}
+
+impl World {
+    /// On this engine.
+    pub async fn on(backend: Backend) -> Result<Self> {
+        let database = backend.fresh_database().await?;
+        let patience = Duration::from_secs(30);
+        let store = SqlStore::connect(&SqlOptions {
+            url: database.url.clone(),
+            max_connections: 8,
+            acquire_timeout: patience,
+            statement_timeout: patience,
+        })
+        .await?;
+        store.migrate().await?;
+        let rows = Database::connect(&database.url).await?;
+        Ok(Self { store, rows, _database: database })
+    }
+
+    /// The first column of a statement's rows.
+    pub async fn column<T: TryGetable>(&self, sql: &str) -> Result<Vec<T>> {
+        let statement = Statement::from_string(self.rows.get_database_backend(), sql);
+        let rows = self.rows.query_all_raw(statement).await.with_context(|| sql.to_owned())?;
+        rows.iter().map(|row| Ok(row.try_get_by_index(0)?)).collect()
+    }
+
+    /// One number.
+    pub async fn number(&self, sql: &str) -> Result<i64> {
+        self.column(sql).await?.first().copied().with_context(|| format!("no row: {sql}"))
+    }
+
+    /// Runs a statement past the store.
+    pub async fn run(&self, sql: &str) -> Result<u64> {
+        Ok(self.rows.execute_unprepared(sql).await.with_context(|| sql.to_owned())?.rows_affected())
+    }
+
+    /// Registers users 1 to `count`, seen at [`NOW`].
+    pub async fn with_users(self, count: i64) -> Result<Self> {
+        for id in 1..=count {
+            ensure!(self.store.register(account(id, &format!("user_{id}"))).await? == Registered::Created);
+        }
+        Ok(self)
+    }
+
+    /// Publishes a content of this id, author and time; returns the author's number.
+    pub async fn publish(&self, id: i64, author: i64, publish_time: i64) -> Result<i64> {
+        match self.store.publish(content(id, author, publish_time)).await? {
+            Published::Created { outbox_seq } => Ok(outbox_seq),
+            other => anyhow::bail!("content {id} was not published: {other:?}"),
+        }
+    }
+}
+
+/// A user.
+pub fn user(id: i64) -> UserId {
+    UserId::try_new(id).expect("tests name positive ids")
+}
+
+/// A content.
+pub fn content_id(id: i64) -> ContentId {
+    ContentId::try_new(id).expect("tests name positive ids")
+}
+
+/// A user to be registered at [`NOW`].
+pub fn account(id: i64, handle: &str) -> NewAccount {
+    NewAccount {
+        id: user(id),
+        registration: Registration::try_new(handle, handle, "", None).expect("tests name valid handles"),
+        password_hash: PasswordHash(format!("hash of {handle}")),
+        inc: 1_000 + id,
+        now_ms: NOW,
+    }
+}
+
+/// A content to be published, without a key.
+pub fn content(id: i64, author: i64, publish_time: i64) -> NewContent {
+    let draft = Draft { text: format!("content {id}"), media: Vec::new(), idempotency_key: None };
+    NewContent { id: content_id(id), author: user(author), draft, publish_time }
+}
+
+/// The same with a key.
+pub fn keyed(id: i64, author: i64, key: &str) -> NewContent {
+    let mut new = content(id, author, NOW);
+    new.draft.idempotency_key = Some(key.to_owned());
+    new
+}
+
+/// Runs all of them at once; all must succeed.
+pub async fn at_once<T, F>(works: impl IntoIterator<Item = F>) -> Result<Vec<T>>
+where
+    F: Future<Output = Result<T, tidefeed::store::StoreError>>,
+{
+    Ok(futures_util::future::try_join_all(works).await?)
+}

@@ -1,0 +1,300 @@
+//! What [`OutboxCache`] promises, over memory, Redis and Redis Cluster.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use redis::cmd;
+use tidefeed::{
+    domain::{ContentId, Entry, Position, UserId},
+    store::{
+        OutboxCache,
+        contents::OutboxHead,
+        memory::MemoryOutboxCache,
+        outbox_cache::{CachedOutbox, OutboxChange},
+        redis::{Redis, RedisOutboxCache},
+    },
+};
+
+use super::{
+    outbox_model,
+    places::{Backdoor, Place, on_each_place},
+};
+
+const CAPACITY: usize = 4;
+
+on_each_place!(
+    what_was_filled_is_fetched_in_the_order_asked_for,
+    an_empty_outbox_is_cached,
+    the_next_change_is_applied,
+    a_repeated_or_earlier_change_does_nothing,
+    a_change_after_a_lost_one_evicts,
+    an_author_that_is_not_cached_stays_so,
+    the_newest_entries_stay_and_the_complete_part_shrinks,
+    a_head_that_is_not_whole_is_complete_from_its_oldest_entry,
+    ties_are_ordered_by_id_as_a_number,
+    an_entry_below_the_complete_part_does_not_extend_it,
+    a_fill_replaces_all_but_a_later_one,
+    many_changes_at_once_leave_a_true_outbox_or_none,
+    whatever_happens_what_is_cached_is_true_at_its_number,
+);
+
+async fn cache(place: Place) -> Result<Arc<dyn OutboxCache>> {
+    Ok(match place.redis(|options| options.outbox_capacity = CAPACITY).await? {
+        None => Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)),
+        Some(redis) => Arc::new(RedisOutboxCache::new(redis)),
+    })
+}
+
+fn user(id: i64) -> UserId {
+    UserId::try_new(id).unwrap()
+}
+
+fn entry(author: i64, time: i64, id: i64) -> Entry {
+    Entry { publish_time: time, content: ContentId::try_new(id).unwrap(), author: user(author) }
+}
+
+/// Entries of author 1 at these times, content id = time.
+fn at(times: &[i64]) -> Vec<Entry> {
+    times.iter().map(|time| entry(1, *time, *time)).collect()
+}
+
+fn whole(outbox_seq: i64, entries: Vec<Entry>) -> OutboxHead {
+    OutboxHead { author: user(1), outbox_seq, entries, whole: true }
+}
+
+fn cached(outbox_seq: i64, entries: Vec<Entry>, complete_from: Position) -> CachedOutbox {
+    CachedOutbox { outbox_seq, entries, complete_from }
+}
+
+async fn fetch(cache: &dyn OutboxCache) -> Result<Option<CachedOutbox>> {
+    Ok(cache.fetch(&[user(1)]).await?.remove(0))
+}
+
+async fn publish(cache: &dyn OutboxCache, seq: i64, entry: Entry) -> Result<()> {
+    Ok(cache.apply(entry.author, seq, OutboxChange::Published(entry)).await?)
+}
+
+async fn remove(cache: &dyn OutboxCache, seq: i64, entry: Entry) -> Result<()> {
+    Ok(cache.apply(entry.author, seq, OutboxChange::Removed(entry)).await?)
+}
+
+async fn what_was_filled_is_fetched_in_the_order_asked_for(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    let head = |author: i64| OutboxHead {
+        author: user(author),
+        outbox_seq: author * 10,
+        entries: vec![entry(author, 1_700_000_000_000, i64::MAX), entry(author, 0, 1)],
+        whole: true,
+    };
+    let heads: Vec<OutboxHead> = (1..=40).map(head).collect();
+    cache.fill(&heads).await?;
+    let asked: Vec<UserId> = (1..=41).rev().chain([7, 7]).map(user).collect();
+    let fetched = cache.fetch(&asked).await?;
+    assert_eq!(fetched.len(), asked.len());
+    assert_eq!(fetched[0], None);
+    for (author, found) in asked.iter().zip(&fetched).skip(1) {
+        let head = head(author.get());
+        assert_eq!(found.as_ref(), Some(&cached(head.outbox_seq, head.entries, Position::OLDEST)));
+    }
+    assert_eq!(cache.fetch(&[]).await?, []);
+    cache.fill(&[]).await?;
+    assert_eq!(cache.capacity(), CAPACITY);
+    Ok(())
+}
+
+async fn an_empty_outbox_is_cached(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[whole(0, Vec::new())]).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(0, Vec::new(), Position::OLDEST)));
+    publish(&*cache, 1, entry(1, 5, 5)).await?;
+    remove(&*cache, 2, entry(1, 5, 5)).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(2, Vec::new(), Position::OLDEST)));
+    Ok(())
+}
+
+async fn the_next_change_is_applied(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[whole(7, at(&[9, 5]))]).await?;
+    publish(&*cache, 8, entry(1, 7, 7)).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(8, at(&[9, 7, 5]), Position::OLDEST)));
+    remove(&*cache, 9, entry(1, 9, 9)).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(9, at(&[7, 5]), Position::OLDEST)));
+    Ok(())
+}
+
+async fn a_repeated_or_earlier_change_does_nothing(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[whole(7, at(&[5]))]).await?;
+    publish(&*cache, 8, entry(1, 6, 6)).await?;
+    publish(&*cache, 8, entry(1, 6, 6)).await?;
+    publish(&*cache, 7, entry(1, 4, 4)).await?;
+    remove(&*cache, 3, entry(1, 5, 5)).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(8, at(&[6, 5]), Position::OLDEST)));
+    Ok(())
+}
+
+async fn a_change_after_a_lost_one_evicts(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[whole(7, at(&[5]))]).await?;
+    publish(&*cache, 9, entry(1, 6, 6)).await?;
+    assert_eq!(fetch(&*cache).await?, None);
+    Ok(())
+}
+
+async fn an_author_that_is_not_cached_stays_so(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    publish(&*cache, 1, entry(1, 6, 6)).await?;
+    remove(&*cache, 2, entry(1, 6, 6)).await?;
+    assert_eq!(fetch(&*cache).await?, None);
+    Ok(())
+}
+
+async fn the_newest_entries_stay_and_the_complete_part_shrinks(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[whole(1, at(&[40, 30, 20, 10]))]).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(1, at(&[40, 30, 20, 10]), Position::OLDEST)));
+    publish(&*cache, 2, entry(1, 50, 50)).await?;
+    let shrunk = cached(2, at(&[50, 40, 30, 20]), Position::bound(20, 20));
+    assert_eq!(fetch(&*cache).await?, Some(shrunk));
+    remove(&*cache, 3, entry(1, 20, 20)).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(3, at(&[50, 40, 30]), Position::bound(20, 20))));
+    cache.fill(&[whole(4, at(&[60, 50, 40, 30, 10]))]).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(4, at(&[60, 50, 40, 30]), Position::bound(30, 30))));
+    Ok(())
+}
+
+async fn a_head_that_is_not_whole_is_complete_from_its_oldest_entry(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[OutboxHead { whole: false, ..whole(1, at(&[9, 8])) }]).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(1, at(&[9, 8]), Position::bound(8, 8))));
+    cache.fill(&[OutboxHead { whole: false, ..whole(2, Vec::new()) }]).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(2, Vec::new(), Position::NEWEST)));
+    publish(&*cache, 3, entry(1, 10, 10)).await?;
+    let found = fetch(&*cache).await?.expect("the next change does not evict");
+    assert_eq!((found.outbox_seq, found.complete_from), (3, Position::NEWEST), "nothing is known about what is older");
+    Ok(())
+}
+
+async fn ties_are_ordered_by_id_as_a_number(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[whole(1, vec![entry(1, 5, 10), entry(1, 5, 9)])]).await?;
+    publish(&*cache, 2, entry(1, 5, 100)).await?;
+    publish(&*cache, 3, entry(1, 5, i64::MAX)).await?;
+    publish(&*cache, 4, entry(1, 5, 11)).await?;
+    let newest = [i64::MAX, 100, 11, 10].map(|id| entry(1, 5, id)).to_vec();
+    assert_eq!(fetch(&*cache).await?, Some(cached(4, newest, Position::bound(5, 10))));
+    Ok(())
+}
+
+async fn an_entry_below_the_complete_part_does_not_extend_it(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[OutboxHead { whole: false, ..whole(1, vec![entry(1, 5, 10)]) }]).await?;
+    publish(&*cache, 2, entry(1, 5, 9)).await?;
+    publish(&*cache, 3, entry(1, 4, 99)).await?;
+    publish(&*cache, 4, entry(1, 5, 11)).await?;
+    let found = fetch(&*cache).await?.expect("cached");
+    assert_eq!((found.outbox_seq, found.complete_from), (4, Position::bound(5, 10)));
+    let complete: Vec<Entry> =
+        found.entries.into_iter().filter(|entry| entry.position() >= found.complete_from).collect();
+    assert_eq!(complete, [entry(1, 5, 11), entry(1, 5, 10)]);
+    Ok(())
+}
+
+async fn a_fill_replaces_all_but_a_later_one(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[whole(5, at(&[5]))]).await?;
+    cache.fill(&[whole(4, at(&[4]))]).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(5, at(&[5]), Position::OLDEST)));
+    cache.fill(&[whole(5, at(&[6]))]).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(5, at(&[6]), Position::OLDEST)));
+    cache.fill(&[whole(6, at(&[7]))]).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(6, at(&[7]), Position::OLDEST)));
+    Ok(())
+}
+
+async fn many_changes_at_once_leave_a_true_outbox_or_none(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    cache.fill(&[whole(0, Vec::new())]).await?;
+    let mut changes = tokio::task::JoinSet::new();
+    for seq in 1..=50 {
+        let cache = Arc::clone(&cache);
+        changes.spawn(async move { publish(&*cache, seq, entry(1, seq, seq)).await });
+    }
+    while let Some(done) = changes.join_next().await {
+        done??;
+    }
+    if let Some(found) = fetch(&*cache).await? {
+        let seq = found.outbox_seq;
+        let newest: Vec<i64> = (1..=seq).rev().take(CAPACITY).collect();
+        assert_eq!(found.entries, at(&newest));
+    }
+    Ok(())
+}
+
+async fn whatever_happens_what_is_cached_is_true_at_its_number(place: Place) -> Result<()> {
+    let Some(mut options) = place.options().await? else {
+        return outbox_model::run(256, Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)), None).await;
+    };
+    options.outbox_capacity = CAPACITY;
+    let backdoor = (Backdoor::open(&options).await?, format!("{}outbox:1", options.prefix));
+    outbox_model::run(64, Arc::new(RedisOutboxCache::new(Redis::connect(options).await?)), Some(backdoor)).await
+}
+
+/// What only Redis can show: what lies there, for how long, and what others may do to it.
+mod on_servers {
+    use super::*;
+
+    async fn with_backdoor(place: Place) -> Result<(RedisOutboxCache, Backdoor, String)> {
+        let options = place.options().await?.expect("a server");
+        let key = format!("{}outbox:1", options.prefix);
+        let backdoor = Backdoor::open(&options).await?;
+        Ok((RedisOutboxCache::new(Redis::connect(options).await?), backdoor, key))
+    }
+
+    async fn an_outbox_lies_there_as_documented_and_not_for_ever(place: Place) -> Result<()> {
+        let (cache, backdoor, key) = with_backdoor(place).await?;
+        cache.fill(&[whole(7, at(&[9]))]).await?;
+        publish(&cache, 8, entry(1, 1_700_000_000_000, 10)).await?;
+        let members: Vec<String> = backdoor.run(cmd("ZRANGE").arg(&key).arg(0).arg(-1)).await?;
+        assert_eq!(members, ["seq:8:0:0", "00000000000000000009", "00000000000000000010"]);
+        let left: i64 = backdoor.run(cmd("PTTL").arg(&key)).await?;
+        assert!((1..=24 * 60 * 60 * 1_000).contains(&left), "{left}");
+        Ok(())
+    }
+
+    async fn anything_foreign_is_a_miss_and_is_replaced(place: Place) -> Result<()> {
+        let (cache, backdoor, key) = with_backdoor(place).await?;
+        cache.fill(&[whole(7, at(&[9]))]).await?;
+        backdoor.run::<()>(cmd("ZREM").arg(&key).arg("seq:7:0:0")).await?;
+        assert_eq!(fetch(&cache).await?, None);
+        publish(&cache, 8, entry(1, 10, 10)).await?;
+        assert_eq!(fetch(&cache).await?, None);
+        cache.fill(&[whole(8, at(&[10, 9]))]).await?;
+        assert_eq!(fetch(&cache).await?, Some(cached(8, at(&[10, 9]), Position::OLDEST)));
+        Ok(())
+    }
+
+    async fn a_key_of_another_kind_is_a_miss_for_its_author_alone(place: Place) -> Result<()> {
+        let (cache, backdoor, key) = with_backdoor(place).await?;
+        cache.fill(&[OutboxHead { author: user(2), ..whole(7, vec![entry(2, 9, 9)]) }]).await?;
+        backdoor.run::<()>(cmd("SET").arg(&key).arg("no outbox")).await?;
+        let found = cache.fetch(&[user(1), user(2)]).await?;
+        assert_eq!(found, [None, Some(cached(7, vec![entry(2, 9, 9)], Position::OLDEST))]);
+        Ok(())
+    }
+
+    async fn a_time_without_an_exact_score_is_never_cached(place: Place) -> Result<()> {
+        let (cache, _, _) = with_backdoor(place).await?;
+        cache.fill(&[whole(1, at(&[9])), whole(2, vec![entry(1, i64::MAX, 9)])]).await?;
+        assert_eq!(fetch(&cache).await?, Some(cached(1, at(&[9]), Position::OLDEST)));
+        publish(&cache, 2, entry(1, i64::MAX, 10)).await?;
+        assert_eq!(fetch(&cache).await?, None);
+        Ok(())
+    }
+
+    on_each_place!(@in redis_server Redis an_outbox_lies_there_as_documented_and_not_for_ever,
+        anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone, a_time_without_an_exact_score_is_never_cached);
+    on_each_place!(@in redis_cluster Cluster an_outbox_lies_there_as_documented_and_not_for_ever,
+        anything_foreign_is_a_miss_and_is_replaced, a_key_of_another_kind_is_a_miss_for_its_author_alone, a_time_without_an_exact_score_is_never_cached);
+}

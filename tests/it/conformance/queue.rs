@@ -1,0 +1,334 @@
+//! What [`Queue`] promises, over memory, Redis and Redis Cluster.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+use redis::cmd;
+use tidefeed::{
+    domain::{ContentId, Entry, UserId},
+    store::{
+        Queue,
+        memory::MemoryQueue,
+        queue::{Message, Received, Topic},
+        redis::{Redis, RedisQueue},
+        relations::Pair,
+    },
+};
+use tokio::task::JoinSet;
+
+use super::places::{Backdoor, Place, on_each_place};
+
+/// Longer than any test takes.
+const NEVER: Duration = Duration::from_mins(10);
+/// Short enough to wait for, long enough not to pass by accident.
+const SOON: Duration = Duration::from_millis(1_500);
+/// What a test waits at most for something that must come.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+on_each_place!(
+    messages_arrive_in_order_within_their_topic,
+    no_more_than_asked_for_are_received,
+    a_wait_for_nothing_ends_in_time,
+    a_message_ends_a_wait,
+    two_consumers_never_share_a_message,
+    a_thousand_messages_reach_four_consumers_once_each,
+    an_unacknowledged_message_comes_again_before_new_ones,
+    an_overdue_message_behind_many_recent_ones_is_found,
+    a_waiting_consumer_gets_what_another_left,
+    an_acknowledged_message_never_comes_again,
+    unknown_ids_are_passed_over,
+    depth_counts_what_waits_and_what_is_unacknowledged,
+    a_cancelled_wait_loses_nothing,
+);
+
+async fn queue(place: Place, redelivery: Duration) -> Result<Arc<dyn Queue>> {
+    let redelivery_ms = u64::try_from(redelivery.as_millis())?;
+    Ok(match place.redis(|options| options.redelivery_ms = redelivery_ms).await? {
+        None => Arc::new(MemoryQueue::new(10_000, redelivery)),
+        Some(redis) => Arc::new(RedisQueue::new(redis)),
+    })
+}
+
+fn care(reader: i64) -> Message {
+    Message::ReaderSeen { reader: UserId::try_new(reader).unwrap() }
+}
+
+fn cares(readers: std::ops::RangeInclusive<i64>) -> Vec<Message> {
+    readers.map(care).collect()
+}
+
+fn subtask(after: i64) -> Message {
+    Message::Subtask { content: ContentId::try_new(9).unwrap(), after }
+}
+
+fn messages(received: &[Received]) -> Vec<Message> {
+    received.iter().map(|one| one.message.clone().unwrap()).collect()
+}
+
+fn ids(received: &[Received]) -> Vec<String> {
+    received.iter().map(|one| one.id.clone()).collect()
+}
+
+async fn now(queue: &dyn Queue, topic: Topic, consumer: &str, max: usize) -> Result<Vec<Received>> {
+    Ok(queue.receive(topic, consumer, max, Duration::ZERO).await?)
+}
+
+async fn messages_arrive_in_order_within_their_topic(place: Place) -> Result<()> {
+    let queue = queue(place, NEVER).await?;
+    let user = UserId::try_new(7)?;
+    let entry = Entry { publish_time: 5, content: ContentId::try_new(i64::MAX)?, author: user };
+    let changes = [Message::ContentPublished { entry }, Message::ContentRemoved { entry }];
+    let relations = [Message::RelationChanged { pair: Pair { follower: user, author: user } }, care(1)];
+    let sent = [changes[0].clone(), relations[0].clone(), subtask(-1), changes[1].clone(), relations[1].clone()];
+    queue.send(&sent).await?;
+    queue.send(&[care(2)]).await?;
+    assert_eq!(messages(&now(&*queue, Topic::ContentChange, "a", 9).await?), changes);
+    assert_eq!(messages(&now(&*queue, Topic::Push, "a", 9).await?), [subtask(-1)]);
+    let expected = [relations[0].clone(), care(1), care(2)];
+    assert_eq!(messages(&now(&*queue, Topic::Visit, "a", 9).await?), expected);
+    Ok(())
+}
+
+async fn no_more_than_asked_for_are_received(place: Place) -> Result<()> {
+    let queue = queue(place, NEVER).await?;
+    queue.send(&cares(1..=5)).await?;
+    assert_eq!(messages(&now(&*queue, Topic::Visit, "a", 2).await?), cares(1..=2));
+    assert!(now(&*queue, Topic::Visit, "a", 0).await?.is_empty());
+    assert_eq!(messages(&now(&*queue, Topic::Visit, "a", 9).await?), cares(3..=5));
+    Ok(())
+}
+
+async fn a_wait_for_nothing_ends_in_time(place: Place) -> Result<()> {
+    let queue = queue(place, NEVER).await?;
+    let wait = Duration::from_millis(300);
+    let before = Instant::now();
+    assert!(queue.receive(Topic::Push, "a", 1, wait).await?.is_empty());
+    assert!((wait..PATIENCE).contains(&before.elapsed()), "{:?}", before.elapsed());
+    Ok(())
+}
+
+async fn a_message_ends_a_wait(place: Place) -> Result<()> {
+    let queue = queue(place, NEVER).await?;
+    let waiting = Arc::clone(&queue);
+    let received = tokio::spawn(async move { waiting.receive(Topic::Push, "a", 1, NEVER).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!received.is_finished());
+    queue.send(&[subtask(3)]).await?;
+    let received = tokio::time::timeout(PATIENCE, received).await???;
+    assert_eq!(messages(&received), [subtask(3)]);
+    Ok(())
+}
+
+async fn two_consumers_never_share_a_message(place: Place) -> Result<()> {
+    let queue = queue(place, NEVER).await?;
+    queue.send(&cares(1..=4)).await?;
+    let (one, other) = tokio::join!(now(&*queue, Topic::Visit, "a", 2), now(&*queue, Topic::Visit, "b", 2));
+    let mut all: Vec<String> = ids(&one?).into_iter().chain(ids(&other?)).collect();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 4);
+    assert!(now(&*queue, Topic::Visit, "c", 9).await?.is_empty());
+    Ok(())
+}
+
+async fn a_thousand_messages_reach_four_consumers_once_each(place: Place) -> Result<()> {
+    let queue = queue(place, NEVER).await?;
+    let mut consumers = JoinSet::new();
+    for number in 0..4 {
+        let queue = Arc::clone(&queue);
+        consumers.spawn(async move { consume_until_quiet(&*queue, &format!("consumer-{number}")).await });
+    }
+    for batch in cares(1..=1_000).chunks(50) {
+        queue.send(batch).await?;
+    }
+    let mut times: HashMap<i64, u32> = HashMap::new();
+    while let Some(readers) = consumers.join_next().await {
+        for reader in readers?? {
+            *times.entry(reader).or_default() += 1;
+        }
+    }
+    assert_eq!((times.len(), times.values().max()), (1_000, Some(&1)));
+    assert_eq!(queue.depth(Topic::Visit).await?, 0);
+    Ok(())
+}
+
+/// Receives and acknowledges until nothing has come for a while.
+async fn consume_until_quiet(queue: &dyn Queue, consumer: &str) -> Result<Vec<i64>> {
+    let mut readers = Vec::new();
+    loop {
+        let received = queue.receive(Topic::Visit, consumer, 7, Duration::from_secs(2)).await?;
+        if received.is_empty() {
+            return Ok(readers);
+        }
+        for message in messages(&received) {
+            let Message::ReaderSeen { reader } = message else { bail!("nobody sent {message:?}") };
+            readers.push(reader.get());
+        }
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+    }
+}
+
+async fn an_unacknowledged_message_comes_again_before_new_ones(place: Place) -> Result<()> {
+    let queue = queue(place, SOON).await?;
+    queue.send(&cares(1..=2)).await?;
+    let first = now(&*queue, Topic::Visit, "a", 2).await?;
+    let received_at = Instant::now();
+    queue.acknowledge(Topic::Visit, &ids(&first[..1])).await?;
+    queue.send(&[care(3)]).await?;
+    tokio::time::sleep(SOON + Duration::from_millis(100)).await;
+    let again = now(&*queue, Topic::Visit, "b", 1).await?;
+    assert!(received_at.elapsed() >= SOON);
+    assert_eq!((again, ids(&first[..1]).len()), (first[1..].to_vec(), 1));
+    let fresh = now(&*queue, Topic::Visit, "b", 9).await?;
+    assert_eq!(messages(&fresh), [care(3)], "what b has just received is b's for the redelivery time");
+    Ok(())
+}
+
+async fn an_overdue_message_behind_many_recent_ones_is_found(place: Place) -> Result<()> {
+    let queue = queue(place, SOON).await?;
+    queue.send(&cares(1..=60)).await?;
+    assert_eq!(now(&*queue, Topic::Relation, "a", 60).await?.len(), 60);
+    tokio::time::sleep(SOON + Duration::from_millis(100)).await;
+    assert_eq!(messages(&now(&*queue, Topic::Relation, "b", 59).await?), cares(1..=59));
+    assert_eq!(messages(&now(&*queue, Topic::Relation, "c", 1).await?), [care(60)]);
+    Ok(())
+}
+
+async fn a_waiting_consumer_gets_what_another_left(place: Place) -> Result<()> {
+    let queue = queue(place, SOON).await?;
+    queue.send(&[care(1)]).await?;
+    let left = now(&*queue, Topic::Visit, "a", 1).await?;
+    let before = Instant::now();
+    let found = queue.receive(Topic::Visit, "b", 1, NEVER).await?;
+    assert_eq!(found, left);
+    assert!((SOON / 2..PATIENCE).contains(&before.elapsed()), "{:?}", before.elapsed());
+    Ok(())
+}
+
+async fn an_acknowledged_message_never_comes_again(place: Place) -> Result<()> {
+    let queue = queue(place, SOON).await?;
+    queue.send(&cares(1..=3)).await?;
+    let received = now(&*queue, Topic::Visit, "a", 9).await?;
+    queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+    queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+    assert!(queue.receive(Topic::Visit, "b", 9, SOON * 2).await?.is_empty());
+    Ok(())
+}
+
+async fn unknown_ids_are_passed_over(place: Place) -> Result<()> {
+    let queue = queue(place, SOON).await?;
+    let unknown = ["nobody's", "", "1-1", "77"].map(str::to_owned);
+    queue.acknowledge(Topic::Push, &unknown).await?;
+    queue.acknowledge(Topic::Push, &[]).await?;
+    queue.send(&[subtask(1)]).await?;
+    let received = now(&*queue, Topic::Push, "a", 1).await?;
+    let mixed: Vec<String> = unknown.into_iter().chain(ids(&received)).collect();
+    queue.acknowledge(Topic::Push, &mixed).await?;
+    assert_eq!(queue.depth(Topic::Push).await?, 0);
+    Ok(())
+}
+
+async fn depth_counts_what_waits_and_what_is_unacknowledged(place: Place) -> Result<()> {
+    let queue = queue(place, NEVER).await?;
+    assert_eq!(queue.depth(Topic::Visit).await?, 0);
+    queue.send(&cares(1..=5)).await?;
+    assert_eq!(queue.depth(Topic::Visit).await?, 5);
+    let received = now(&*queue, Topic::Visit, "a", 3).await?;
+    assert_eq!(queue.depth(Topic::Visit).await?, 5);
+    queue.acknowledge(Topic::Visit, &ids(&received[1..])).await?;
+    assert_eq!((queue.depth(Topic::Visit).await?, queue.depth(Topic::Push).await?), (3, 0));
+    Ok(())
+}
+
+async fn a_cancelled_wait_loses_nothing(place: Place) -> Result<()> {
+    let queue = queue(place, SOON).await?;
+    for reader in 1..=10 {
+        let short = Duration::from_millis(20);
+        let cancelled = tokio::time::timeout(short, queue.receive(Topic::Visit, "a", 1, NEVER)).await;
+        assert!(cancelled.is_err());
+        queue.send(&[care(reader)]).await?;
+        let received = queue.receive(Topic::Visit, "b", 1, PATIENCE).await?;
+        assert_eq!(messages(&received), [care(reader)]);
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+    }
+    Ok(())
+}
+
+/// What only Redis can show: others write to the streams, read them, and take them away.
+mod on_servers {
+    use super::*;
+
+    async fn with_backdoor(place: Place) -> Result<(RedisQueue, Backdoor, String)> {
+        let options = place.options().await?.context("a server")?;
+        let key = format!("{}timeline_visit", options.prefix);
+        let backdoor = Backdoor::open(&options).await?;
+        Ok((RedisQueue::new(Redis::connect(options).await?), backdoor, key))
+    }
+
+    async fn what_cannot_be_read_is_received_and_can_be_acknowledged(place: Place) -> Result<()> {
+        let (queue, backdoor, key) = with_backdoor(place).await?;
+        for (field, payload) in [("payload", "{"), ("payload", r#"{"v":9,"type":"inboxCare","reader":1}"#), ("x", "y")]
+        {
+            backdoor.run::<String>(cmd("XADD").arg(&key).arg("*").arg(field).arg(payload)).await?;
+        }
+        queue.send(&[care(1)]).await?;
+        let received = now(&queue, Topic::Visit, "a", 9).await?;
+        let said: Vec<Option<Message>> = received.iter().map(|one| one.message.clone()).collect();
+        assert_eq!(said, [None, None, None, Some(care(1))]);
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+        assert_eq!(backdoor.run::<u64>(cmd("XLEN").arg(&key)).await?, 0, "acknowledged messages do not stay");
+        Ok(())
+    }
+
+    async fn a_stream_that_is_taken_away_is_made_anew(place: Place) -> Result<()> {
+        let (queue, backdoor, key) = with_backdoor(place).await?;
+        queue.send(&[care(1)]).await?;
+        assert_eq!(now(&queue, Topic::Visit, "a", 9).await?.len(), 1);
+        backdoor.run::<u64>(cmd("DEL").arg(&key)).await?;
+        queue.send(&[care(2)]).await?;
+        assert_eq!(messages(&now(&queue, Topic::Visit, "a", 9).await?), [care(2)]);
+        let queue = Arc::new(queue);
+        let waiting = Arc::clone(&queue);
+        let received = tokio::spawn(async move { waiting.receive(Topic::Visit, "a", 9, NEVER).await });
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        backdoor.run::<u64>(cmd("DEL").arg(&key)).await?;
+        queue.send(&[care(3)]).await?;
+        assert_eq!(messages(&tokio::time::timeout(PATIENCE, received).await???), [care(3)]);
+        Ok(())
+    }
+
+    async fn messages_that_another_group_wants_stay_for_it_and_are_not_counted(place: Place) -> Result<()> {
+        let (queue, backdoor, key) = with_backdoor(place).await?;
+        queue.send(&cares(1..=3)).await?;
+        backdoor.run::<()>(cmd("XGROUP").arg("CREATE").arg(&key).arg("others").arg("0")).await?;
+        let received = now(&queue, Topic::Visit, "a", 2).await?;
+        queue.acknowledge(Topic::Visit, &ids(&received)).await?;
+        assert_eq!(backdoor.run::<u64>(cmd("XLEN").arg(&key)).await?, 3);
+        assert_eq!(queue.depth(Topic::Visit).await?, 1);
+        Ok(())
+    }
+
+    async fn a_stream_keeps_about_its_bound(place: Place) -> Result<()> {
+        let redis = place.redis(|options| options.stream_max_len = 100).await?.context("a server")?;
+        let queue = RedisQueue::new(redis);
+        for _ in 0..10 {
+            queue.send(&cares(1..=100)).await?;
+        }
+        let depth = queue.depth(Topic::Visit).await?;
+        assert!((100..=200).contains(&depth), "{depth}");
+        assert_eq!(messages(&now(&queue, Topic::Visit, "a", 1_000).await?).last(), Some(&care(100)));
+        Ok(())
+    }
+
+    on_each_place!(@in redis_server Redis what_cannot_be_read_is_received_and_can_be_acknowledged,
+        a_stream_that_is_taken_away_is_made_anew, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
+        a_stream_keeps_about_its_bound);
+    on_each_place!(@in redis_cluster Cluster what_cannot_be_read_is_received_and_can_be_acknowledged,
+        a_stream_that_is_taken_away_is_made_anew, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
+        a_stream_keeps_about_its_bound);
+}

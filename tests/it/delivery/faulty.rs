@@ -1,0 +1,102 @@
+//! Deliveries over a real store that break where a test says: to hang (an executor that will be killed) or to fail.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{ContentId, subtask::Range},
+    store::{
+        Deliveries, StoreError,
+        deliveries::{Backlog, Delivery, Pushed, Subtask},
+    },
+};
+use tokio::sync::Notify;
+
+/// What happens at a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    None,
+    /// The batch after this many never comes back.
+    HangAfter(usize),
+    /// Every batch fails.
+    Fail,
+}
+
+pub struct FaultyDeliveries {
+    inner: Arc<dyn Deliveries>,
+    fault: Fault,
+    batches: AtomicUsize,
+    /// Where each batch began.
+    pub began: Mutex<Vec<i64>>,
+    /// Told when a batch hangs.
+    pub hanging: Notify,
+}
+
+impl FaultyDeliveries {
+    pub fn new(inner: Arc<dyn Deliveries>, fault: Fault) -> Arc<Self> {
+        let (batches, began, hanging) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Notify::new());
+        Arc::new(Self { inner, fault, batches, began, hanging })
+    }
+}
+
+#[async_trait]
+impl Deliveries for FaultyDeliveries {
+    async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError> {
+        let Range { after, .. } = subtask.progress.range;
+        self.began.lock().unwrap().push(subtask.progress.pushed_through.max(after));
+        let number = self.batches.fetch_add(1, Ordering::SeqCst);
+        match self.fault {
+            Fault::Fail => Err(StoreError::Unavailable("the store is on fire".into())),
+            Fault::HangAfter(limit) if number >= limit => {
+                self.hanging.notify_one();
+                std::future::pending().await
+            }
+            _ => self.inner.push_batch(subtask, batch_size).await,
+        }
+    }
+
+    async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError> {
+        self.inner.find(content).await
+    }
+
+    async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError> {
+        self.inner.extend_chain(content, subtask_size, limit).await
+    }
+
+    async fn open_subtasks(&self, content: ContentId) -> Result<Vec<Subtask>, StoreError> {
+        self.inner.open_subtasks(content).await
+    }
+
+    async fn take_subtask(
+        &self,
+        content: ContentId,
+        after: i64,
+        now_ms: i64,
+        lease_until_ms: i64,
+    ) -> Result<Option<Subtask>, StoreError> {
+        self.inner.take_subtask(content, after, now_ms, lease_until_ms).await
+    }
+
+    async fn finish(&self, content: ContentId) -> Result<bool, StoreError> {
+        self.inner.finish(content).await
+    }
+
+    async fn record_failure(&self, content: ContentId, error: &str, retry_at_ms: i64) -> Result<(), StoreError> {
+        self.inner.record_failure(content, error, retry_at_ms).await
+    }
+
+    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
+        self.inner.due(now_ms, next_look_ms, limit).await
+    }
+
+    async fn backlog(&self, attempts: u32) -> Result<Backlog, StoreError> {
+        self.inner.backlog(attempts).await
+    }
+
+    async fn failing(&self, attempts: u32, limit: u64) -> Result<Vec<Delivery>, StoreError> {
+        self.inner.failing(attempts, limit).await
+    }
+}

@@ -1,0 +1,7 @@
+//! The delivery pipeline: subtasks, crashes, lost and repeated messages, failures that stay visible.
+
+mod crashes;
+mod faulty;
+mod messages;
+mod subtasks;
+mod world;

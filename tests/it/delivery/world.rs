@@ -1,0 +1,89 @@
+//! An author with many followers, written in bulk.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use tidefeed::{
+    domain::{ContentId, Entry, UserId, content::Draft, profile::Registration},
+    publish::PublishOutcome,
+    store::{
+        Seeding,
+        seeding::{SeedAuthor, SeedFollow},
+    },
+};
+
+use crate::{
+    harness::{BEGINNING, TestHouse},
+    servers,
+};
+
+/// The author's id; followers have the ids after it.
+pub const AUTHOR: i64 = 1;
+
+pub fn user(id: i64) -> UserId {
+    UserId::try_new(id).unwrap()
+}
+
+/// One author whom `followers` readers follow, all of whose inboxes deliveries include.
+pub async fn followed_author(house: &TestHouse, followers: i64) -> Result<()> {
+    let seeded = |id: i64| -> Result<SeedAuthor> {
+        Ok(SeedAuthor {
+            id: UserId::try_new(id)?,
+            registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
+            created_at: BEGINNING,
+            last_seen: BEGINNING,
+            inc: id,
+            contents: Vec::new(),
+        })
+    };
+    let users = (AUTHOR..=AUTHOR + followers).map(seeded).collect::<Result<Vec<_>>>()?;
+    let follows: Vec<SeedFollow> = (1..=followers)
+        .map(|number| SeedFollow {
+            follower: user(AUTHOR + number),
+            author: user(AUTHOR),
+            inc: number,
+            followed_at: BEGINNING,
+        })
+        .collect();
+    for some in users.chunks(500) {
+        house.store.add_authors(some).await?;
+    }
+    for some in follows.chunks(500) {
+        house.store.add_follows(some).await?;
+    }
+    // Every reader is on, with nothing trusted yet: deliveries include them.
+    let database = servers::connect_sql(house.database_url()).await?;
+    servers::execute(&database, &format!("UPDATE inbox_states SET floor_time = {0}, floor_content = {0}", i64::MAX))
+        .await
+}
+
+/// Publishes one content of the author; nothing has been delivered yet.
+pub async fn publish(house: &TestHouse) -> Result<Entry> {
+    let outcome = house.publisher.publish(user(AUTHOR), Draft::try_new("words", Vec::new(), None)?).await?;
+    let PublishOutcome::Published(content) = outcome else { anyhow::bail!("not published: {outcome:?}") };
+    Ok(content.entry())
+}
+
+/// The readers in whose inboxes the content is, ascending.
+pub async fn served(house: &TestHouse, content: ContentId) -> Result<Vec<i64>> {
+    let database = servers::connect_sql(house.database_url()).await?;
+    let sql = format!("SELECT user_id FROM inboxes WHERE content_id = {content} ORDER BY user_id");
+    servers::numbers(&database, &sql).await
+}
+
+/// Runs every open subtask of a content to its end, in order.
+pub async fn run_open_subtasks(house: &Arc<TestHouse>, content: ContentId) -> Result<()> {
+    for task in house.ports.deliveries.open_subtasks(content).await? {
+        house.executor.run(content, task.progress.range.after).await?;
+    }
+    Ok(())
+}
+
+/// The delivery is finished and everybody, the author included, has the content once.
+pub async fn ensure_delivered(house: &TestHouse, content: ContentId, followers: i64) -> Result<()> {
+    ensure!(house.ports.deliveries.find(content).await?.is_none(), "the delivery is not finished");
+    let everybody: Vec<i64> = (AUTHOR..=AUTHOR + followers).collect();
+    let served = served(house, content).await?;
+    ensure!(served == everybody, "{} of {} readers have it", served.len(), everybody.len());
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! A house for tests: the real use cases over real stores, a manual clock, seeded draws, workers stepped one by one.
+
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::Result;
+use tidefeed::{
+    app::{House, Ports, Settings},
+    clock::{Clock, ManualClock, SharedClock},
+    domain::{UserId, delivery::DeliveryPolicy},
+    draw::Draw,
+    store::{
+        Announcements, OutboxCache, Queue,
+        memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
+        queue::Topic,
+        redis::{Redis, RedisAnnouncements, RedisOptions, RedisOutboxCache, RedisQueue},
+        sql::{SqlOptions, SqlStore},
+    },
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::servers::{self, Backend};
+
+/// When every test's story begins, in ms.
+pub const BEGINNING: i64 = 1_700_000_000_000;
+/// Longer than any backoff and any lease.
+const LONG_MS: i64 = 60 * 60 * 1000;
+
+/// Where queue, outbox cache and announcements live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// In process, and no outbox cache: every page is one statement.
+    NoCache,
+    /// In process.
+    Memory,
+    /// A Redis with a prefix of the test's own.
+    Redis,
+    /// A Redis Cluster of three masters.
+    Cluster,
+}
+
+/// The numbers that tests start from.
+pub fn settings() -> Settings {
+    Settings {
+        policy: DeliveryPolicy { push_threshold: 5_000, active_days: 7, dormant_days: 30 },
+        subtask_size: 1_000,
+        batch_size: 500,
+        lease_ms: 30_000,
+        failing_after: 5,
+        inbox_keep: 300,
+        extend_step: 300,
+    }
+}
+
+/// A house, its stores, and the means to step it.
+pub struct TestHouse {
+    house: House,
+    pub ports: Ports,
+    pub store: SqlStore,
+    pub clock: Arc<ManualClock>,
+    pub draw: Draw,
+    stop: CancellationToken,
+    database: servers::FreshDatabase,
+}
+
+impl TestHouse {
+    pub async fn start(backend: Backend, around: Around) -> Result<Arc<Self>> {
+        Self::start_with(backend, around, settings()).await
+    }
+
+    pub async fn start_with(backend: Backend, around: Around, settings: Settings) -> Result<Arc<Self>> {
+        let database = backend.fresh_database().await?;
+        let store = open_store(&database.url).await?;
+        store.migrate().await?;
+        let stop = CancellationToken::new();
+        let (queue, outbox_cache, announcements) = surroundings(around, &stop).await?;
+        let all = Arc::new(store.clone());
+        let ports = Ports {
+            accounts: all.clone(),
+            contents: all.clone(),
+            follows: all.clone(),
+            timelines: all.clone(),
+            deliveries: all.clone(),
+            inboxes: all.clone(),
+            relations: all,
+            queue,
+            outbox_cache,
+            announcements,
+        };
+        let (clock, draw) = (Arc::new(ManualClock::at(BEGINNING)), Draw::from_seed(7));
+        let shared: SharedClock = clock.clone();
+        let house = House::build(&ports, settings, &shared, &draw);
+        Ok(Arc::new(Self { house, ports, store, clock, draw, stop, database }))
+    }
+
+    pub fn database_url(&self) -> &str {
+        &self.database.url
+    }
+
+    pub fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// `time` in ms after the beginning.
+    pub fn set_time(&self, time: i64) {
+        self.clock.set(BEGINNING + time);
+    }
+
+    /// Steps every worker until none finds anything.
+    pub async fn settle(&self) -> Result<()> {
+        loop {
+            let now = Duration::ZERO;
+            let dealt_with = self.house.dispatcher.run_once("test", now).await?
+                + self.house.executor.run_once("test", now).await?
+                + self.house.reconciler.run_once("test", now).await?
+                + self.house.waker.run_once("test", now).await?;
+            if dealt_with == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets time pass, looks for what was forgotten, and deals with it.
+    pub async fn sweep(&self) -> Result<()> {
+        self.clock.advance(LONG_MS);
+        self.house.sweeper.run_once().await?;
+        self.settle().await
+    }
+
+    /// Every message that waits is lost.
+    pub async fn lose_messages(&self) -> Result<()> {
+        for topic in Topic::ALL {
+            loop {
+                let received = self.ports.queue.receive(topic, "thief", 100, Duration::ZERO).await?;
+                if received.is_empty() {
+                    break;
+                }
+                let ids: Vec<String> = received.into_iter().map(|it| it.id).collect();
+                self.ports.queue.acknowledge(topic, &ids).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deliveries skip the reader from now on.
+    pub async fn turn_off(&self, reader: UserId) -> Result<()> {
+        self.ports.inboxes.mark_seen(reader, 0).await?;
+        self.ports.inboxes.turn_off_unseen(1, 10).await?;
+        Ok(())
+    }
+
+    /// The edge is pulled from now on.
+    pub async fn demote(&self, reader: UserId, author: UserId) -> Result<()> {
+        self.ports.follows.demote_unseen(author, reader.get() - 1, reader.get(), i64::MAX).await?;
+        Ok(())
+    }
+}
+
+impl Deref for TestHouse {
+    type Target = House;
+
+    fn deref(&self) -> &House {
+        &self.house
+    }
+}
+
+impl Drop for TestHouse {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+pub async fn open_store(url: &str) -> Result<SqlStore> {
+    let options = SqlOptions {
+        url: url.to_owned(),
+        max_connections: 8,
+        acquire_timeout: Duration::from_secs(30),
+        statement_timeout: Duration::from_secs(30),
+    };
+    Ok(SqlStore::connect(&options).await?)
+}
+
+type Surroundings = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
+
+async fn surroundings(around: Around, stop: &CancellationToken) -> Result<Surroundings> {
+    let options = match around {
+        Around::NoCache | Around::Memory => {
+            let cache: Arc<dyn OutboxCache> = Arc::new(MemoryOutboxCache::new(1_000, 50));
+            let cache = (around == Around::Memory).then_some(cache);
+            let queue = Arc::new(MemoryQueue::new(100_000, Duration::from_secs(30)));
+            return Ok((queue, cache, Arc::new(MemoryAnnouncements::new(1_024))));
+        }
+        Around::Redis => {
+            let keys = servers::fresh_keys().await?;
+            RedisOptions { urls: vec![keys.url], prefix: keys.prefix, ..RedisOptions::default() }
+        }
+        Around::Cluster => {
+            let cluster = servers::redis_cluster().await?;
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+            let prefix = format!("house{}:", NEXT.fetch_add(1, Ordering::Relaxed));
+            RedisOptions { urls: cluster.urls(), cluster: true, prefix, ..RedisOptions::default() }
+        }
+    };
+    let options = RedisOptions { command_timeout_ms: 10_000, outbox_capacity: 50, ..options };
+    let redis = Redis::connect(options).await?;
+    let announcements = RedisAnnouncements::start(redis.clone(), &TaskTracker::new(), stop, Draw::from_seed(1)).await?;
+    let queue = Arc::new(RedisQueue::new(redis.clone()));
+    Ok((queue, Some(Arc::new(RedisOutboxCache::new(redis))), Arc::new(announcements)))
+}

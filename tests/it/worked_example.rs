@@ -1,0 +1,134 @@
+//! The book's worked example (chapter 11.6.7, table 11-6) and its two further pages: two authors are pulled, three are in the
+//! inbox; every backend answers it page for page.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use tidefeed::{
+    domain::{
+        ContentId, PageRequest, PageSize, Position, UserId, content::Draft, plan::UncoveredAuthor,
+        profile::Registration,
+    },
+    follow::FollowOutcome,
+    store::{
+        accounts::{NewAccount, PasswordHash, Registered},
+        contents::{NewContent, Published},
+        timelines::Depth,
+    },
+};
+
+use crate::{
+    harness::{Around, TestHouse},
+    servers::{Backend, on_each_backend},
+};
+
+/// (content id, publish time).
+type Pair = (i64, i64);
+
+#[derive(Deserialize)]
+struct Example {
+    viewer: i64,
+    follows: Vec<i64>,
+    outboxes: std::collections::BTreeMap<String, Vec<Pair>>,
+    inbox: Vec<Pair>,
+    inbox_authors: Vec<i64>,
+    pages: Vec<ExamplePage>,
+}
+
+#[derive(Deserialize)]
+struct ExamplePage {
+    after: Option<Pair>,
+    entries: Vec<Pair>,
+}
+
+fn example() -> Result<Example> {
+    Ok(serde_json::from_str(include_str!("../fixtures/worked-example.json"))?)
+}
+
+async fn register(house: &TestHouse, id: i64) -> Result<()> {
+    let account = NewAccount {
+        id: UserId::try_new(id)?,
+        registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
+        password_hash: PasswordHash("nobody signs in here".to_owned()),
+        inc: id,
+        now_ms: house.now_ms(),
+    };
+    ensure!(house.ports.accounts.register(account).await? == Registered::Created);
+    Ok(())
+}
+
+async fn publish(house: &TestHouse, author: i64, (id, publish_time): Pair) -> Result<()> {
+    let draft = Draft::try_new("words", Vec::new(), None)?;
+    let new = NewContent { id: ContentId::try_new(id)?, author: UserId::try_new(author)?, draft, publish_time };
+    ensure!(matches!(house.ports.contents.publish(new).await?, Published::Created { .. }));
+    Ok(())
+}
+
+/// The example's world: 200 and 211 are pulled, the others' contents are delivered.
+async fn build(house: &TestHouse, example: &Example) -> Result<UserId> {
+    let viewer = UserId::try_new(example.viewer)?;
+    for user in [example.viewer].iter().chain(&example.follows) {
+        register(house, *user).await?;
+    }
+    for author in &example.follows {
+        let author = UserId::try_new(*author)?;
+        ensure!(house.following.follow(viewer, author).await? == FollowOutcome::Following);
+    }
+    house.settle().await?;
+    house.waker.wake(viewer).await?;
+    for author in example.outboxes.keys() {
+        house.demote(viewer, UserId::try_new(author.parse()?)?).await?;
+    }
+    for (author, outbox) in &example.outboxes {
+        for entry in outbox {
+            publish(house, author.parse()?, *entry).await?;
+        }
+    }
+    for (entry, author) in example.inbox.iter().zip(example.inbox_authors.iter().cycle()) {
+        publish(house, *author, *entry).await?;
+    }
+    house.sweep().await?;
+    Ok(viewer)
+}
+
+async fn holds(backend: Backend, around: Around) -> Result<()> {
+    let example = example()?;
+    let house = TestHouse::start(backend, around).await?;
+    let viewer = build(&house, &example).await?;
+    let size = PageSize::try_new(3)?;
+    let inbox = house.ports.timelines.read(viewer, &PageRequest::newest(size), Depth::Inbox).await?;
+    let outbox =
+        |author: &str| Ok::<_, anyhow::Error>((UserId::try_new(author.parse()?)?, example.outboxes[author].len()));
+    for (author, published) in [outbox("200")?, outbox("211")?] {
+        let uncovered = UncoveredAuthor { author, outbox_seq: i64::try_from(published)? };
+        ensure!(inbox.uncovered.contains(&uncovered), "{author} is not pulled: {:?}", inbox.uncovered);
+    }
+    ensure!(inbox.uncovered.len() == 2, "others are pulled, too: {:?}", inbox.uncovered);
+    for page in &example.pages {
+        let bound = page.after.map(|(id, time)| Position::try_new(time, id)).transpose()?;
+        let request = PageRequest { bound, ..PageRequest::newest(size) };
+        let read = house.reader.page(viewer, &request).await?;
+        let entries: Vec<Pair> = read.entries.iter().map(|it| (it.content.get(), it.publish_time)).collect();
+        ensure!(entries == page.entries, "after {:?}: {entries:?} instead of {:?}", page.after, page.entries);
+        let last = example.pages.last().is_some_and(|last| last.after == page.after);
+        ensure!(read.has_older != last && read.has_newer == page.after.is_some(), "the ends of {:?}", page.after);
+    }
+    Ok(())
+}
+
+on_each_backend! {
+    async fn the_worked_example_holds_without_a_cache(backend: Backend) -> Result<()> {
+        holds(backend, Around::NoCache).await
+    }
+
+    async fn the_worked_example_holds_with_a_cache_in_process(backend: Backend) -> Result<()> {
+        holds(backend, Around::Memory).await
+    }
+
+    async fn the_worked_example_holds_with_redis(backend: Backend) -> Result<()> {
+        holds(backend, Around::Redis).await
+    }
+
+    async fn the_worked_example_holds_with_redis_cluster(backend: Backend) -> Result<()> {
+        holds(backend, Around::Cluster).await
+    }
+}

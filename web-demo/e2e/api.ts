@@ -1,0 +1,92 @@
+// What the tests do behind the page's back: plain GraphQL requests to the server under test.
+import { setTimeout } from "node:timers/promises";
+import { expect, test } from "@playwright/test";
+
+export interface Person {
+  id: string;
+  handle: string;
+  name: string;
+  password: string;
+  token: string;
+  expiresAt: string | null;
+}
+
+let drawn = 0;
+
+/** A handle that no earlier run has taken. */
+export function freshHandle(stem: string): string {
+  drawn += 1;
+  return `${stem}_${Date.now().toString(36)}${drawn.toString(36)}`;
+}
+
+async function send<Data>(query: string, variables: unknown, token?: string): Promise<Data> {
+  const baseURL = test.info().project.use.baseURL;
+  const response = await fetch(new URL("/graphql", baseURL), {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify({ query, variables }),
+  });
+  const answer = await response.json() as { data?: Data; errors?: unknown };
+  expect(answer.errors, JSON.stringify(answer.errors)).toBeUndefined();
+  if (answer.data === undefined) throw new Error(`no data: ${JSON.stringify(answer)}`);
+  return answer.data;
+}
+
+export async function register(stem: string, name: string): Promise<Person> {
+  const handle = freshHandle(stem);
+  const password = `pass-${handle}`;
+  const { registerUser: { user, token, expiresAt } } = await send<{
+    registerUser: { user: { id: string }; token: string; expiresAt: string | null };
+  }>(
+    "mutation($input: RegisterUserInput!) { registerUser(input: $input) { user { id } token expiresAt userErrors { message } } }",
+    { input: { handle, name, password, bio: `${name} walks along the shore.` } },
+  );
+  return { id: user.id, handle, name, password, token, expiresAt };
+}
+
+export interface MediaInput {
+  kind: string;
+  url: string;
+  width: number;
+  height: number;
+  alt: string;
+}
+
+/** The new content's id. */
+export async function publish(author: Person, text: string, media: readonly MediaInput[] = []): Promise<string> {
+  const { publishContent } = await send<{ publishContent: { timelineEdge: { node: { id: string } } } }>(
+    "mutation($input: PublishContentInput!) { publishContent(input: $input) { timelineEdge { node { id } } userErrors { message } } }",
+    { input: { text, media } },
+    author.token,
+  );
+  return publishContent.timelineEdge.node.id;
+}
+
+/** Publishes one after the other, each in a millisecond of its own: within one, the order would be by content id. */
+export async function publishMany(author: Person, texts: readonly string[]) {
+  for (const text of texts) {
+    await publish(author, text);
+    await setTimeout(2);
+  }
+}
+
+export async function deleteContent(author: Person, contentId: string) {
+  await send(
+    "mutation($input: DeleteContentInput!) { deleteContent(input: $input) { deletedContentId userErrors { message } } }",
+    { input: { contentId } },
+    author.token,
+  );
+}
+
+export async function follow(follower: Person, author: Person) {
+  await send(
+    "mutation($input: FollowUserInput!) { followUser(input: $input) { user { id } userErrors { message } } }",
+    { input: { userId: author.id } },
+    follower.token,
+  );
+}
+
+/** `count` texts "stem 1" to "stem n", in the order in which they are to be published. */
+export function numbered(stem: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${stem} ${index + 1}`);
+}

@@ -1,0 +1,39 @@
+// GraphiQL, served from the same place, acting as the user who is signed in on the page.
+import { expect, test } from "@playwright/test";
+import { publish, register } from "./api";
+import { openAs } from "./page";
+
+test("GraphiQL runs its first query as the signed-in user, and loads nothing from elsewhere", async ({ page, baseURL }) => {
+  const person = await register("gil", "Gil Query");
+  await publish(person, "Seen from GraphiQL");
+  const elsewhere: string[] = [];
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.protocol.startsWith("http") && url.origin !== new URL(baseURL ?? "").origin) elsewhere.push(request.url());
+  });
+
+  await openAs(page, person);
+  await page.getByTestId("nav-graphiql").click();
+  const answer = page.locator(".result-window");
+  await expect(async () => {
+    // A click before the editor has loaded does nothing.
+    await page.getByRole("button", { name: /Execute query/ }).click();
+    await expect(answer).toContainText("Seen from GraphiQL", { timeout: 2_000 });
+  }).toPass();
+  await expect(answer).toContainText(person.handle);
+  expect(elsewhere).toEqual([]);
+});
+
+test("GraphiQL's second tab watches newFeed", async ({ page }) => {
+  const person = await register("gil", "Gil Query");
+  await openAs(page, person, "/graphiql/");
+  await expect(page.locator(".graphiql-query-editor")).toContainText("MyTimeline");
+  await page.getByRole("tab", { name: "MyNewFeed" }).click();
+  const execute = page.getByRole("button", { name: /Execute query/ });
+  await expect(async () => {
+    // Once the subscription runs, the button stops it and has another name.
+    if (await execute.isVisible()) await execute.click();
+    await publish(person, "Seen live in GraphiQL");
+    await expect(page.locator(".result-window")).toContainText("Seen live in GraphiQL", { timeout: 1_000 });
+  }).toPass();
+});

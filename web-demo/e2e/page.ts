@@ -1,0 +1,53 @@
+// Steps that several tests take on the page.
+import { expect, type Locator, type Page } from "@playwright/test";
+import type { Person } from "./api";
+
+/** Opens `path` with `person` signed in, without going through the form. */
+export async function openAs(page: Page, person: Person, path = "/") {
+  const { token, handle, expiresAt } = person;
+  await page.addInitScript(([key, value]) => {
+    if (sessionStorage.getItem("seeded") !== null) return;
+    sessionStorage.setItem("seeded", "yes");
+    localStorage.setItem(key, value);
+  }, ["tidefeed.session", JSON.stringify({ token, handle, expiresAt })] as const);
+  await page.goto(path);
+}
+
+export async function signUp(page: Page, handle: string, name: string) {
+  await page.goto("/");
+  await page.getByTestId("switch-form").click();
+  await page.getByLabel("Handle").fill(handle);
+  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("Password").fill(`pass-${handle}`);
+  await page.getByTestId("sign-up").click();
+  await expect(page.getByTestId("composer")).toBeVisible();
+}
+
+export async function waitUntilLive(page: Page) {
+  await expect(page.getByTestId("live")).toHaveText("Live");
+}
+
+export function postWith(page: Page, text: string): Locator {
+  return page.getByTestId("post").filter({ has: page.getByText(text, { exact: true }) });
+}
+
+export async function findAndFollow(page: Page, handle: string) {
+  await page.getByTestId("find-input").fill(handle);
+  await page.getByTestId("find-submit").click();
+  const found = page.getByTestId("found-user");
+  await found.getByTestId("follow").click();
+  await expect(found.getByTestId("follow")).toContainText("Following");
+}
+
+export async function write(page: Page, text: string) {
+  await page.getByTestId("compose-text").fill(text);
+  await page.getByTestId("publish").click();
+}
+
+/** Scrolls down until `target` is there; the pages in between load as the reader comes near. */
+export async function scrollTo(page: Page, target: Locator) {
+  await expect(async () => {
+    await page.evaluate(() => { window.scrollTo(0, document.body.scrollHeight); });
+    await expect(target).toBeVisible({ timeout: 250 });
+  }).toPass();
+}

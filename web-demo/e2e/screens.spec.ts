@@ -1,0 +1,105 @@
+// Pictures of every page in test-results/screens/, to be looked at: light and dark, wide and narrow.
+import { expect, type Page, test } from "@playwright/test";
+import { follow, numbered, type Person, publish, publishMany, register } from "./api";
+import { openAs, postWith, waitUntilLive } from "./page";
+
+const SCHEMES = ["light", "dark"] as const;
+const WIDTHS = { wide: { width: 1360, height: 900 }, narrow: { width: 390, height: 844 } } as const;
+
+let viewer: Person;
+let friend: Person;
+let newcomer: Person;
+
+test.beforeAll(async ({ baseURL }) => {
+  viewer = await register("vera", "Vera Shore");
+  friend = await register("finn", "Finn Harbour");
+  newcomer = await register("nell", "Nell Newcomer");
+  const picture = { kind: "PICTURE", url: new URL("/favicon.svg", baseURL).href, width: 600, height: 320, alt: "Three waves" };
+  await follow(viewer, friend);
+  await publishMany(friend, numbered("A walk along the flats, day", 22));
+  await publish(friend, "The harbour has a new sign.", [picture]);
+  await publish(viewer, "Low tide at six, and the whole bay smelled of salt.\nWe counted the ribs of the wreck: all still there.");
+  await publish(friend, "The ferry was late again, but the light was worth it.");
+});
+
+for (const scheme of SCHEMES) {
+  for (const [breadth, viewport] of Object.entries(WIDTHS)) {
+    test.describe(`${scheme}, ${breadth}`, () => {
+      test.use({ colorScheme: scheme, viewport });
+
+      const take = async (page: Page, name: string) => {
+        await page.screenshot({ path: `test-results/screens/${name}-${scheme}-${breadth}.png`, animations: "disabled" });
+      };
+
+      test("before signing in", async ({ page }) => {
+        await page.goto("/");
+        await expect(page.getByTestId("sign-in-demo")).toBeVisible();
+        await take(page, "sign-in");
+        await page.getByTestId("switch-form").click();
+        await page.getByLabel("Handle").fill(viewer.handle);
+        await page.getByLabel("Name").fill("Vera Again");
+        await page.getByLabel("Password").fill("a-good-password");
+        await page.getByTestId("sign-up").click();
+        await expect(page.getByTestId("error-handle")).toBeVisible();
+        await take(page, "sign-up-refused");
+      });
+
+      test("the timeline", async ({ page, baseURL }) => {
+        await openAs(page, viewer);
+        await waitUntilLive(page);
+        await expect(postWith(page, "The harbour has a new sign.")).toBeVisible();
+        await take(page, "timeline");
+        await publish(friend, `Seen at ${scheme} ${breadth}`);
+        await expect(page.getByTestId("new-posts")).toBeVisible();
+        await page.getByTestId("compose-text").fill("A post with a picture, not sent yet");
+        await page.getByTestId("compose-picture").click();
+        await page.getByTestId("picture-url").fill(new URL("/favicon.svg", baseURL).href);
+        await page.getByTestId("picture-alt").fill("Three waves");
+        await page.getByTestId("find-input").fill(friend.handle);
+        await page.getByTestId("find-submit").click();
+        await expect(page.getByTestId("found-user")).toBeVisible();
+        await take(page, "timeline-compose-find-pill");
+        await page.mouse.wheel(0, 900);
+        await page.getByTestId("delete").first().click();
+        await take(page, "timeline-scrolled");
+      });
+
+      test("profiles", async ({ page }) => {
+        await openAs(page, viewer, `/#/u/${friend.handle}`);
+        await expect(page.getByTestId("post").first()).toBeVisible();
+        await take(page, "profile-followed");
+        await page.getByTestId("nav-profile").click();
+        await expect(page.getByTestId("profile")).toContainText("This is you");
+        await take(page, "profile-own");
+        await page.goto("/#/u/no_such_user");
+        await expect(page.getByTestId("no-such-user")).toBeVisible();
+        await take(page, "profile-unknown");
+      });
+
+      test("nothing yet, waiting, and failing", async ({ page }) => {
+        await openAs(page, newcomer);
+        await expect(page.getByTestId("empty-timeline")).toBeVisible();
+        await take(page, "timeline-empty");
+        let failing = false;
+        // Without an answer from this handler, the request waits.
+        await page.route("**/graphql", (route) => failing ? route.abort() : undefined);
+        await page.reload();
+        await expect(page.getByTestId("skeletons")).toBeVisible();
+        await take(page, "timeline-loading");
+        failing = true;
+        await page.reload();
+        await expect(page.getByRole("main").getByTestId("failure")).toBeVisible();
+        await take(page, "timeline-failed");
+      });
+
+      test("GraphiQL", async ({ page }) => {
+        await openAs(page, viewer, "/graphiql/");
+        await expect(async () => {
+          await page.getByRole("button", { name: /Execute query/ }).click();
+          await expect(page.locator(".result-window")).toContainText("viewer", { timeout: 2_000 });
+        }).toPass();
+        await take(page, "graphiql");
+      });
+    });
+  }
+}

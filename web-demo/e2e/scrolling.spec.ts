@@ -1,0 +1,112 @@
+// Endless scrolling, and what newFeed does to a reader who is far down.
+import { expect, test } from "@playwright/test";
+import { deleteContent, follow, numbered, publish, publishMany, register } from "./api";
+import { openAs, postWith, scrollTo, waitUntilLive } from "./page";
+
+const COUNT = 50;
+
+test("scrolling reads page after page, to the end, in order and without repeating", async ({ page }) => {
+  const reader = await register("reader", "Rita Reader");
+  const writer = await register("writer", "Walt Writer");
+  await follow(reader, writer);
+  const texts = numbered("Wave", COUNT);
+  await publishMany(writer, texts);
+
+  await openAs(page, reader);
+  await expect(postWith(page, `Wave ${COUNT}`)).toBeVisible();
+  expect(await page.getByTestId("post").count()).toBeLessThan(COUNT);
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post-text")).toHaveText(texts.toReversed());
+});
+
+test("a reader far down keeps their place while posts arrive, and going back returns to it", async ({ page }) => {
+  const reader = await register("reader", "Rita Reader");
+  const writer = await register("writer", "Walt Writer");
+  await follow(reader, writer);
+  await publishMany(writer, numbered("Ripple", 30));
+
+  await openAs(page, reader);
+  await waitUntilLive(page);
+  await scrollTo(page, postWith(page, "Ripple 1"));
+  await postWith(page, "Ripple 3").scrollIntoViewIfNeeded();
+  const place = await page.evaluate(() => window.scrollY);
+  expect(place).toBeGreaterThan(500);
+
+  await publish(writer, "Something new");
+  await expect(page.getByTestId("new-posts")).toHaveText("1 new post");
+  await expect(page.getByTestId("new-posts")).toBeInViewport();
+  expect(await page.evaluate(() => window.scrollY)).toBe(place);
+
+  await postWith(page, "Ripple 3").getByTestId("post-author").click();
+  await expect(page.getByTestId("profile")).toBeVisible();
+  await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(0);
+  await page.goBack();
+  await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(place);
+
+  await page.getByTestId("new-posts").click();
+  await expect(page.getByTestId("post-text").first()).toHaveText("Something new");
+  await expect(page.getByTestId("post-text").first()).toBeInViewport();
+});
+
+test("a reader far down who follows someone on another device is offered the changed timeline", async ({ page }) => {
+  const reader = await register("reader", "Rita Reader");
+  const writer = await register("writer", "Walt Writer");
+  const other = await register("other", "Olga Other");
+  await follow(reader, writer);
+  await publishMany(writer, numbered("Swell", 30));
+  await publish(other, "From the other shore");
+
+  await openAs(page, reader);
+  await waitUntilLive(page);
+  await scrollTo(page, postWith(page, "Swell 1"));
+  const place = await page.evaluate(() => window.scrollY);
+  await follow(reader, other);
+  await expect(page.getByTestId("new-posts")).toBeVisible();
+  expect(await page.evaluate(() => window.scrollY)).toBe(place);
+  await page.getByTestId("new-posts").click();
+  await expect(page.getByTestId("post-text").first()).toHaveText("From the other shore");
+});
+
+// 1012 (service restart) is retried by the transport itself; 1011 (internal error) ends the subscription, and the page begins a new one.
+for (const code of [1012, 1011]) {
+  test(`after a connection lost with ${code} the reader gets what was published, and loses what was deleted, meanwhile`, async ({ page }) => {
+    const reader = await register("reader", "Rita Reader");
+    const writer = await register("writer", "Walt Writer");
+    await follow(reader, writer);
+    const doomed = await publish(writer, "Soon deleted");
+
+    let cut = () => { /* set when the page connects */ };
+    let reachable = true;
+    await page.routeWebSocket(/\/graphql\/ws$/, (socket) => {
+      if (!reachable) {
+        void socket.close({ code });
+        return;
+      }
+      socket.connectToServer();
+      cut = () => { void socket.close({ code }); };
+    });
+    await openAs(page, reader);
+    await waitUntilLive(page);
+    await expect(postWith(page, "Soon deleted")).toBeVisible();
+
+    reachable = false;
+    cut();
+    await expect(page.getByTestId("live")).toHaveText("Connecting…");
+    await publish(writer, "Written in the dark");
+    await deleteContent(writer, doomed);
+    reachable = true;
+    await waitUntilLive(page);
+    await expect(page.getByTestId("post-text")).toHaveText(["Written in the dark"]);
+  });
+}
+
+test("PageDown and PageUp go from post to post", async ({ page }) => {
+  const writer = await register("writer", "Walt Writer");
+  await publishMany(writer, ["First", "Second"]);
+  await openAs(page, writer);
+  await postWith(page, "Second").focus();
+  await page.keyboard.press("PageDown");
+  await expect(postWith(page, "First")).toBeFocused();
+  await page.keyboard.press("PageUp");
+  await expect(postWith(page, "Second")).toBeFocused();
+});

@@ -1,0 +1,44 @@
+// The frame around every page of a signed-in user: navigation, the page of the route, the side column.
+import type { Connection } from "./api/connection";
+import { FindUser } from "./people/FindUser";
+import { ProfilePage } from "./people/ProfilePage";
+import { ViewerCard } from "./people/ViewerCard";
+import { EmptyState } from "./parts/EmptyState";
+import { Navigation } from "./parts/Navigation";
+import { timelinePath, useRoute } from "./routing";
+import type { Session } from "./session";
+import { TimelinePage } from "./timeline/TimelinePage";
+import { useTimeline } from "./timeline/useTimeline";
+
+interface SignedInPageProps {
+  session: Session;
+  connection: Connection;
+}
+
+export function SignedInPage({ session, connection }: SignedInPageProps) {
+  const route = useRoute();
+  const timeline = useTimeline(connection);
+  return (
+    <div className="frame">
+      <a className="skip-link" href="#main" onClick={(event) => {
+        event.preventDefault();
+        document.getElementById("main")?.focus();
+      }}>Skip to the content</a>
+      <Navigation handle={session.handle} route={route} waiting={timeline.waiting} />
+      <main id="main" tabIndex={-1} className="column">
+        {route.page === "timeline" && <TimelinePage timeline={timeline} connection={connection} />}
+        {route.page === "profile" && <ProfilePage key={route.handle} handle={route.handle} />}
+        {route.page === "unknown" && (
+          <EmptyState title="There is no such page" heading="h1" testId="unknown-page">
+            <title>No such page · Tidefeed</title>
+            <p>The address does not lead anywhere. <a href={timelinePath}>Go to your timeline</a>.</p>
+          </EmptyState>
+        )}
+      </main>
+      <aside className="side" aria-label="You and others">
+        <ViewerCard />
+        <FindUser />
+      </aside>
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+import { useMutation } from "@apollo/client/react";
+import type { SubmitEvent } from "react";
+import { SignInDocument } from "../api/documents";
+import { errorAt, errorsElsewhere } from "../api/userErrors";
+import type { SignInInput } from "../gql/graphql";
+import { FormErrors } from "../parts/FormErrors";
+import { TextField } from "../parts/TextField";
+import { textOf } from "./formText";
+import { useCredentialForm } from "./useCredentialForm";
+
+// The account of every seeded world (`tidefeed seed`).
+const DEMO: SignInInput = { handle: "demo", password: "demo-tidefeed" };
+const FIELDS = ["handle", "password"];
+
+export function SignInForm() {
+  const [signIn] = useMutation(SignInDocument);
+  const form = useCredentialForm(async (input: SignInInput) => (await signIn({ variables: { input } })).data?.signIn);
+
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const entries = new FormData(event.currentTarget);
+    void form.submit({ handle: textOf(entries, "handle"), password: textOf(entries, "password") });
+  }
+
+  const elsewhere = errorsElsewhere(form.errors, FIELDS);
+  return (
+    <form className="credential-form" onSubmit={onSubmit} data-testid="sign-in-form">
+      <TextField label="Handle" name="handle" autoComplete="username" autoCapitalize="none" spellCheck={false} required
+        error={errorAt(form.errors, "handle")} />
+      <TextField label="Password" name="password" type="password" autoComplete="current-password" required
+        error={errorAt(form.errors, "password")} />
+      <FormErrors messages={form.failure === null ? elsewhere : [form.failure]} />
+      <button type="submit" className="button wide" disabled={form.busy} data-testid="sign-in">Sign in</button>
+      <p className="or"><span>or</span></p>
+      <button type="button" className="button quiet wide" disabled={form.busy} data-testid="sign-in-demo"
+        onClick={() => { void form.submit(DEMO); }}>Look around as demo</button>
+    </form>
+  );
+}

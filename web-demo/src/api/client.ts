@@ -1,0 +1,59 @@
+// One Apollo client per session: queries and mutations over POST /graphql, newFeed over the WebSocket, one normalised cache.
+import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache, ServerError } from "@apollo/client";
+import { ErrorLink } from "@apollo/client/link/error";
+import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
+import { relayStylePagination } from "@apollo/client/utilities";
+import { OperationTypeNode } from "graphql";
+import { createClient } from "graphql-ws";
+import type { Session } from "../session";
+import { type Connection, openConnection } from "./connection";
+
+export interface Api {
+  apollo: ApolloClient;
+  connection: Connection;
+}
+
+const KEEP_ALIVE_MS = 15_000;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 10_000;
+
+/** Twice as long each time, with a bound, and spread so that not all clients of a restarted server come at once. */
+function waitBeforeRetry(retries: number): Promise<void> {
+  const wait = Math.min(FIRST_RETRY_MS * 2 ** retries, LONGEST_RETRY_MS) * (0.5 + Math.random() / 2);
+  return new Promise((resolve) => setTimeout(resolve, wait));
+}
+
+function isUnauthenticated(error: unknown): boolean {
+  if (CombinedGraphQLErrors.is(error)) return error.errors.some((one) => one.extensions?.code === "UNAUTHENTICATED");
+  return ServerError.is(error) && error.statusCode === 401;
+}
+
+function createCache() {
+  return new InMemoryCache({
+    typePolicies: {
+      Query: { fields: { timeline: relayStylePagination() } },
+      User: { fields: { contents: relayStylePagination() } },
+    },
+  });
+}
+
+/** `onExpired` is called when the server no longer accepts the session's token. */
+export function createApi(session: Session | null, onExpired: () => void): Api {
+  const authorization = session === null ? undefined : `Bearer ${session.token}`;
+  const connection = openConnection(onExpired);
+  const errors = new ErrorLink(({ error }) => {
+    if (session !== null && isUnauthenticated(error)) onExpired();
+  });
+  const http = new HttpLink({ uri: "/graphql", headers: authorization === undefined ? {} : { authorization } });
+  const socket = new GraphQLWsLink(createClient({
+    url: `${window.location.origin.replace(/^http/, "ws")}/graphql/ws`,
+    connectionParams: { authorization },
+    keepAlive: KEEP_ALIVE_MS,
+    retryAttempts: Number.POSITIVE_INFINITY,
+    retryWait: waitBeforeRetry,
+    shouldRetry: () => true,
+    on: connection.listeners,
+  }));
+  const transport = ApolloLink.split(({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION, socket, http);
+  return { connection, apollo: new ApolloClient({ cache: createCache(), link: ApolloLink.from([errors, transport]) }) };
+}

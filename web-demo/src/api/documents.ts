@@ -1,0 +1,142 @@
+// Every operation that the page sends. Types come from ../../../schema.graphql by `npm run codegen`.
+import { graphql } from "../gql";
+
+graphql(`
+  fragment Post on Content {
+    id
+    text
+    publishTime
+    viewerIsAuthor
+    media { kind url width height alt }
+    author { id handle name avatarUrl }
+    counters { comments likes reposts favourites }
+  }
+`);
+
+graphql(`
+  fragment Profile on User {
+    id
+    handle
+    name
+    bio
+    avatarUrl
+    createdAt
+    followerCount
+    followingCount
+    contentCount
+    viewerIsFollowing
+    isViewer
+  }
+`);
+
+export const ViewerDocument = graphql(`
+  query Viewer {
+    viewer { ...Profile }
+  }
+`);
+
+export const TimelineDocument = graphql(`
+  query Timeline($after: String) {
+    timeline(first: 20, after: $after) {
+      edges { cursor node { ...Post } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`);
+
+export const NewerThanDocument = graphql(`
+  query NewerThan($before: String!) {
+    timeline(last: 100, before: $before) {
+      edges { cursor node { ...Post } }
+      pageInfo { hasPreviousPage }
+    }
+  }
+`);
+
+export const NewFeedDocument = graphql(`
+  subscription NewFeed {
+    newFeed {
+      timelineEdge { cursor node { ...Post } }
+      removedContentId
+      refetch
+    }
+  }
+`);
+
+export const ProfileDocument = graphql(`
+  query ProfilePage($handle: String!, $after: String) {
+    user(handle: $handle) {
+      ...Profile
+      contents(first: 20, after: $after) {
+        edges { cursor node { ...Post } }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+`);
+
+export const FindUserDocument = graphql(`
+  query FindUser($handle: String!) {
+    user(handle: $handle) { ...Profile }
+  }
+`);
+
+export const RegisterDocument = graphql(`
+  mutation Register($input: RegisterUserInput!) {
+    registerUser(input: $input) {
+      user { id handle }
+      token
+      expiresAt
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const SignInDocument = graphql(`
+  mutation SignIn($input: SignInInput!) {
+    signIn(input: $input) {
+      user { id handle }
+      token
+      expiresAt
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const PublishDocument = graphql(`
+  mutation Publish($input: PublishContentInput!) {
+    publishContent(input: $input) {
+      timelineEdge { cursor node { ...Post author { id contentCount } } }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const DeleteDocument = graphql(`
+  mutation Delete($input: DeleteContentInput!) {
+    deleteContent(input: $input) {
+      deletedContentId
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const FollowDocument = graphql(`
+  mutation Follow($input: FollowUserInput!) {
+    followUser(input: $input) {
+      user { id viewerIsFollowing followerCount }
+      viewer { id followingCount }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const UnfollowDocument = graphql(`
+  mutation Unfollow($input: UnfollowUserInput!) {
+    unfollowUser(input: $input) {
+      user { id viewerIsFollowing followerCount }
+      viewer { id followingCount }
+      userErrors { message code field }
+    }
+  }
+`);

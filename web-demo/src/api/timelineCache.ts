@@ -1,0 +1,65 @@
+// The one place that changes the cached timeline by hand: entries that came, entries that left, and starting afresh.
+import { type ApolloCache, type ApolloClient } from "@apollo/client";
+import type { TimelineQuery } from "../gql/graphql";
+import { TimelineDocument } from "./documents";
+
+export type TimelineEdge = NonNullable<TimelineQuery["timeline"]>["edges"][number];
+
+/**
+ * `edges` with `edge` at its place by publish time, newest first; unchanged if it is there already. Entries of the same
+ * millisecond are put before those that are already shown: their exact order is the server's, and the next read has it.
+ */
+export function insertEdge(edges: readonly TimelineEdge[], edge: TimelineEdge): TimelineEdge[] {
+  const { node } = edge;
+  if (node === null || edges.some((other) => other.node?.id === node.id)) return [...edges];
+  const time = Date.parse(node.publishTime);
+  const index = edges.findIndex((other) => other.node !== null && Date.parse(other.node.publishTime) <= time);
+  return index === -1 ? [...edges, edge] : edges.toSpliced(index, 0, edge);
+}
+
+/** Inserts edges into the cached timeline. What is older than the loaded part is left to the pages to come. */
+export function addToTimeline(cache: ApolloCache, arrivals: readonly TimelineEdge[]) {
+  cache.updateQuery({ query: TimelineDocument }, (data) => {
+    if (data?.timeline == null) return data;
+    const { edges, pageInfo } = data.timeline;
+    const merged = arrivals.reduce<readonly TimelineEdge[]>((known, edge) => {
+      const next = insertEdge(known, edge);
+      return pageInfo.hasNextPage && next.at(-1) === edge ? known : next;
+    }, edges);
+    return { timeline: { ...data.timeline, edges: [...merged] } };
+  });
+}
+
+export function removeFromTimeline(cache: ApolloCache, contentId: string) {
+  cache.updateQuery({ query: TimelineDocument }, (data) => data?.timeline == null ? data : {
+    timeline: { ...data.timeline, edges: data.timeline.edges.filter(({ node }) => node?.id !== contentId) },
+  });
+}
+
+/** Drops the cached timeline; if it is shown, it is read again at once. */
+export function forgetTimeline(cache: ApolloCache) {
+  cache.evict({ id: "ROOT_QUERY", fieldName: "timeline" });
+}
+
+/**
+ * Reads the first page again; it takes the place of all that was loaded. Never shares the answer of a request that is
+ * under way: that one may have been answered before what made this one necessary.
+ */
+export async function refreshTimeline(client: ApolloClient) {
+  await client.query({ query: TimelineDocument, fetchPolicy: "network-only", context: { queryDeduplication: false } });
+}
+
+/** The cursor of the newest loaded entry; null if none is loaded. */
+export function topCursor(cache: ApolloCache): string | null {
+  return cache.readQuery({ query: TimelineDocument })?.timeline?.edges[0]?.cursor ?? null;
+}
+
+/** Forgets a deleted content everywhere, and counts it out of its author's posts. */
+export function forgetContent(cache: ApolloCache, contentId: string, authorId: string | undefined) {
+  cache.evict({ id: cache.identify({ __typename: "Content", id: contentId }) });
+  if (authorId === undefined) return;
+  cache.modify<{ contentCount: number | null }>({
+    id: cache.identify({ __typename: "User", id: authorId }),
+    fields: { contentCount: (count) => count === null ? null : Math.max(0, count - 1) },
+  });
+}

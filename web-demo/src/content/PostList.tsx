@@ -1,0 +1,45 @@
+// Posts newest first, endless: the next page is read before the reader gets to the end.
+import type { KeyboardEvent } from "react";
+import type { PostFragment } from "../gql/graphql";
+import { ErrorNotice } from "../parts/ErrorNotice";
+import { PostSkeletons } from "../parts/PostSkeletons";
+import { PageSentinel } from "./PageSentinel";
+import { PostCard } from "./PostCard";
+import type { NextPage } from "./useNextPage";
+
+interface PostListProps {
+  label: string;
+  posts: readonly PostFragment[];
+  nextPage: NextPage;
+}
+
+/** PageDown and PageUp go from post to post, as in every ARIA feed. */
+function moveBetweenPosts(event: KeyboardEvent<HTMLElement>) {
+  if (event.key !== "PageDown" && event.key !== "PageUp") return;
+  const post = event.target instanceof Element ? event.target.closest("article") : null;
+  const next = event.key === "PageDown" ? post?.nextElementSibling : post?.previousElementSibling;
+  if (!(next instanceof HTMLElement)) return;
+  event.preventDefault();
+  next.focus();
+}
+
+export function PostList({ label, posts, nextPage }: PostListProps) {
+  return (
+    <>
+      <div role="feed" className="feed" aria-label={label} aria-busy={nextPage.loading} onKeyDown={moveBetweenPosts} data-testid="feed">
+        {posts.map((post, index) => (
+          <PostCard key={post.id} post={post} position={index + 1} total={nextPage.exists ? -1 : posts.length} />
+        ))}
+      </div>
+      {nextPage.exists && nextPage.error === null && (
+        <PageSentinel key={nextPage.after} onReach={() => { void nextPage.load(); }}>
+          <PostSkeletons count={2} label="Loading more posts" />
+        </PageSentinel>
+      )}
+      {nextPage.error !== null && (
+        <ErrorNotice title="The next posts did not load" error={nextPage.error} onRetry={() => { void nextPage.load(); }} />
+      )}
+      {!nextPage.exists && posts.length > 0 && <p className="end muted" data-testid="feed-end">You have reached the beginning.</p>}
+    </>
+  );
+}

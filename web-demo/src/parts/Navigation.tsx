@@ -1,0 +1,34 @@
+// The brand and the ways through the app.
+import { profilePath, type Route, timelinePath } from "../routing";
+import { endSession } from "../session";
+import { Brand } from "./Brand";
+import { Icon } from "./Icon";
+
+interface NavigationProps {
+  handle: string;
+  route: Route;
+  /** New posts that are not on the timeline yet. */
+  waiting: number;
+}
+
+export function Navigation({ handle, route, waiting }: NavigationProps) {
+  const onOwnProfile = route.page === "profile" && route.handle === handle;
+  return (
+    <header className="bar">
+      <a className="bar-brand" href={timelinePath} aria-label="Tidefeed, your timeline"><Brand /></a>
+      <nav className="bar-links" aria-label="Main">
+        <a href={timelinePath} aria-current={route.page === "timeline" ? "page" : undefined} data-testid="nav-timeline">
+          <Icon name="tide" /><span>Timeline</span>
+          {waiting > 0 && route.page !== "timeline" && <b className="badge" title="New posts">{waiting}</b>}
+        </a>
+        <a href={profilePath(handle)} aria-current={onOwnProfile ? "page" : undefined} data-testid="nav-profile">
+          <Icon name="person" /><span>Profile</span>
+        </a>
+        <a href="/graphiql/" data-testid="nav-graphiql"><Icon name="graph" /><span>GraphiQL</span></a>
+        <button type="button" onClick={() => { endSession("signed-out"); }} data-testid="sign-out">
+          <Icon name="leave" /><span>Sign out</span>
+        </button>
+      </nav>
+    </header>
+  );
+}

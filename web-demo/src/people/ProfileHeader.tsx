@@ -1,0 +1,26 @@
+import type { ProfileFragment } from "../gql/graphql";
+import { Avatar } from "./Avatar";
+import { FollowButton } from "./FollowButton";
+import { UserCounts } from "./UserCounts";
+
+const month = new Intl.DateTimeFormat("en", { month: "long", year: "numeric" });
+const exact = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "medium" });
+
+export function ProfileHeader({ user }: { user: ProfileFragment }) {
+  const joined = Date.parse(user.createdAt);
+  return (
+    <section className="card profile" data-testid="profile">
+      <div className="profile-banner" aria-hidden="true" />
+      <div className="profile-top">
+        <Avatar {...user} large />
+        {user.isViewer ? <span className="tag">This is you</span> : <FollowButton user={user} />}
+      </div>
+      <h1>{user.name}</h1>
+      <p className="muted">
+        @{user.handle} · joined <time dateTime={user.createdAt} title={exact.format(joined)}>{month.format(joined)}</time>
+      </p>
+      {user.bio !== "" && <p className="bio">{user.bio}</p>}
+      <UserCounts user={user} />
+    </section>
+  );
+}

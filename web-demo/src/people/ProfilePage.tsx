@@ -1,0 +1,46 @@
+// A user: who they are, the follow button, and their own posts.
+import { useQuery } from "@apollo/client/react";
+import { ProfileDocument } from "../api/documents";
+import { PostList } from "../content/PostList";
+import { useNextPage } from "../content/useNextPage";
+import { EmptyState } from "../parts/EmptyState";
+import { ErrorNotice } from "../parts/ErrorNotice";
+import { PostSkeletons } from "../parts/PostSkeletons";
+import { timelinePath } from "../routing";
+import { ProfileHeader } from "./ProfileHeader";
+
+export function ProfilePage({ handle }: { handle: string }) {
+  const { data, error, loading, refetch, fetchMore } = useQuery(ProfileDocument, { variables: { handle }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" });
+  const user = data?.user;
+  const contents = user?.contents;
+  const nextPage = useNextPage(contents?.pageInfo, (after) => fetchMore({ variables: { after } }));
+
+  if (user == null && loading) return <PostSkeletons count={5} label="Loading the profile" />;
+  if (user == null && error !== undefined) {
+    return <ErrorNotice title="The profile did not load" error={error} onRetry={() => { void refetch(); }} />;
+  }
+  if (user == null) {
+    return (
+      <EmptyState title={`No one is called @${handle}`} heading="h1" testId="no-such-user">
+        <title>No such user · Tidefeed</title>
+        <p>Check the spelling and look again with the box on this page, or <a href={timelinePath}>go back to your timeline</a>.</p>
+      </EmptyState>
+    );
+  }
+  const posts = (contents?.edges ?? []).flatMap(({ node }) => node ?? []);
+  return (
+    <>
+      <title>{`${user.name} (@${user.handle}) · Tidefeed`}</title>
+      <ProfileHeader user={user} />
+      {contents == null && <ErrorNotice title="The posts did not load" error={error} onRetry={() => { void refetch(); }} />}
+      {contents != null && posts.length === 0 && !nextPage.exists && (
+        <EmptyState title="Nothing published yet" testId="empty-profile">
+          {user.isViewer
+            ? <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>
+            : <p>Follow {user.name}, and the first post will come to your timeline by itself.</p>}
+        </EmptyState>
+      )}
+      <PostList label={`Posts of ${user.name}`} posts={posts} nextPage={nextPage} />
+    </>
+  );
+}

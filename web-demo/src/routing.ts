@@ -1,0 +1,41 @@
+// Routes live in the hash, so that the server has to know one page only.
+import { useEffect, useSyncExternalStore } from "react";
+
+export type Route = { page: "timeline" } | { page: "profile"; handle: string } | { page: "unknown" };
+
+export const timelinePath = "#/";
+
+export function profilePath(handle: string): string {
+  return `#/u/${encodeURIComponent(handle)}`;
+}
+
+function parseRoute(hash: string): Route {
+  if (hash === "" || hash === "#" || hash === "#/") return { page: "timeline" };
+  const handle = /^#\/u\/([^/]+)\/?$/.exec(hash)?.[1];
+  if (handle === undefined) return { page: "unknown" };
+  try {
+    return { page: "profile", handle: decodeURIComponent(handle) };
+  } catch {
+    return { page: "unknown" };
+  }
+}
+
+function subscribe(listener: () => void) {
+  window.addEventListener("popstate", listener);
+  return () => { window.removeEventListener("popstate", listener); };
+}
+
+/**
+ * The current route. A page that is entered anew starts at its top; on "back" and "forward" the browser restores the
+ * place: entries that have been shown before carry a mark.
+ */
+export function useRoute(): Route {
+  const hash = useSyncExternalStore(subscribe, () => window.location.hash);
+  useEffect(() => {
+    const visited = (history.state as { visited?: boolean } | null)?.visited;
+    if (visited === true) return;
+    history.replaceState({ visited: true }, "");
+    window.scrollTo(0, 0);
+  }, [hash]);
+  return parseRoute(hash);
+}

@@ -1,0 +1,74 @@
+// Who is signed in, kept in localStorage so that every tab and GraphiQL share it. Knows nothing of React components or GraphQL.
+import { useSyncExternalStore } from "react";
+
+export interface Session {
+  token: string;
+  handle: string;
+  /** ISO 8601; null if the server gave none. */
+  expiresAt: string | null;
+}
+
+export type EndReason = "signed-out" | "expired";
+
+interface SessionState {
+  session: Session | null;
+  /** Why the last session ended, until the next begins. */
+  ended: EndReason | null;
+}
+
+const KEY = "tidefeed.session";
+const listeners = new Set<() => void>();
+let state = load();
+
+function load(): SessionState {
+  const session = readSession();
+  if (session?.expiresAt != null && Date.parse(session.expiresAt) <= Date.now()) {
+    localStorage.removeItem(KEY);
+    return { session: null, ended: "expired" };
+  }
+  return { session, ended: null };
+}
+
+function isSession(value: unknown): value is Session {
+  return typeof value === "object" && value !== null && "token" in value && typeof value.token === "string" &&
+    "handle" in value && typeof value.handle === "string" && "expiresAt" in value;
+}
+
+/** What storage holds now; null if there is nothing, or nothing readable. */
+export function readSession(): Session | null {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "null");
+    return isSession(stored) ? stored : null;
+  } catch {
+    return null;
+  }
+}
+
+function change(next: SessionState) {
+  state = next;
+  for (const listener of listeners) listener();
+}
+
+export function beginSession(session: Session) {
+  localStorage.setItem(KEY, JSON.stringify(session));
+  change({ session, ended: null });
+}
+
+export function endSession(reason: EndReason) {
+  localStorage.removeItem(KEY);
+  change({ session: null, ended: reason });
+}
+
+// Another tab has signed in or out.
+window.addEventListener("storage", (event) => {
+  if (event.key === KEY || event.key === null) change(load());
+});
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useSession(): SessionState {
+  return useSyncExternalStore(subscribe, () => state);
+}

@@ -1,0 +1,43 @@
+// The viewer's timeline: compose, what is new, and everything that the followed authors have published.
+import { useRef } from "react";
+import { type Connection, useIsOpen } from "../api/connection";
+import { PostList } from "../content/PostList";
+import { ErrorNotice } from "../parts/ErrorNotice";
+import { PostSkeletons } from "../parts/PostSkeletons";
+import { Composer } from "./Composer";
+import { EmptyTimeline } from "./EmptyTimeline";
+import { NewPostsPill } from "./NewPostsPill";
+import type { Timeline } from "./useTimeline";
+
+interface TimelinePageProps {
+  timeline: Timeline;
+  connection: Connection;
+}
+
+export function TimelinePage({ timeline, connection }: TimelinePageProps) {
+  const { posts, error, nextPage } = timeline;
+  const live = useIsOpen(connection);
+  const heading = useRef<HTMLHeadingElement>(null);
+
+  function showNew() {
+    timeline.showNew();
+    window.scrollTo(0, 0);
+    heading.current?.focus({ preventScroll: true });
+  }
+
+  return (
+    <>
+      <title>{timeline.waiting > 0 ? `(${timeline.waiting}) Timeline · Tidefeed` : "Timeline · Tidefeed"}</title>
+      <div className="page-head">
+        <h1 ref={heading} tabIndex={-1}>Timeline</h1>
+        <span className={live ? "live on" : "live"} role="status" data-testid="live">{live ? "Live" : "Connecting…"}</span>
+      </div>
+      <Composer />
+      <NewPostsPill waiting={timeline.waiting} outdated={timeline.outdated} onShow={showNew} />
+      {posts === null && error !== undefined && <ErrorNotice title="Your timeline did not load" error={error} onRetry={timeline.retry} />}
+      {posts === null && error === undefined && <PostSkeletons count={6} label="Loading your timeline" />}
+      {posts?.length === 0 && !nextPage.exists && <EmptyTimeline />}
+      {posts !== null && <PostList label="Your timeline" posts={posts} nextPage={nextPage} />}
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+// The viewer's timeline and what newFeed says about it: arrivals wait until the reader asks for them.
+import { useApolloClient, useQuery, useSubscription } from "@apollo/client/react";
+import { useEffect, useEffectEvent, useState } from "react";
+import type { Connection } from "../api/connection";
+import { NewerThanDocument, NewFeedDocument, TimelineDocument } from "../api/documents";
+import { addToTimeline, insertEdge, refreshTimeline, removeFromTimeline, type TimelineEdge, topCursor } from "../api/timelineCache";
+import { type NextPage, useNextPage } from "../content/useNextPage";
+import type { NewFeedSubscription, PostFragment } from "../gql/graphql";
+
+// A reader who is this near to the top does not lose their place when the first page is read again.
+const NEAR_TOP_PX = 300;
+const RESUBSCRIBE_MS = 3_000;
+
+export interface Timeline {
+  /** Null until the first page is there. */
+  posts: PostFragment[] | null;
+  error: unknown;
+  nextPage: NextPage;
+  /** How many posts have arrived and are not shown yet. */
+  waiting: number;
+  /** What is shown may differ from the server's timeline in more than the waiting posts. */
+  outdated: boolean;
+  showNew: () => void;
+  retry: () => void;
+}
+
+export function useTimeline(connection: Connection): Timeline {
+  const client = useApolloClient();
+  const { data, error, fetchMore } = useQuery(TimelineDocument);
+  const [arrivals, setArrivals] = useState<readonly TimelineEdge[]>([]);
+  const [outdated, setOutdated] = useState(false);
+  const shown = data?.timeline;
+  const nextPage = useNextPage(shown?.pageInfo, (after) => fetchMore({ variables: { after } }));
+
+  async function refresh() {
+    setArrivals([]);
+    try {
+      await refreshTimeline(client);
+      setOutdated(false);
+    } catch {
+      setOutdated(true);
+    }
+  }
+
+  /** Events may have been missed: read again, or, for a reader far down, count what is newer and offer it. */
+  async function catchUp() {
+    const before = topCursor(client.cache);
+    if (before === null || window.scrollY < NEAR_TOP_PX) {
+      await refresh();
+      return;
+    }
+    setOutdated(true);
+    const newer = await client.query({ query: NewerThanDocument, variables: { before }, fetchPolicy: "no-cache" });
+    setArrivals(newer.data?.timeline?.edges ?? []);
+  }
+
+  function take({ newFeed }: NewFeedSubscription) {
+    const { timelineEdge: edge, removedContentId: removed } = newFeed;
+    if (edge?.node?.viewerIsAuthor === true) addToTimeline(client.cache, [edge]);
+    else if (edge !== null) setArrivals((known) => insertEdge(known, edge));
+    if (removed !== null) {
+      removeFromTimeline(client.cache, removed);
+      setArrivals((known) => known.filter(({ node }) => node?.id !== removed));
+    }
+    if (newFeed.refetch) catchUp().catch(() => { setOutdated(true); });
+  }
+
+  useNewFeed(connection, take, () => { catchUp().catch(() => { setOutdated(true); }); });
+
+  const shownIds = new Set(shown?.edges.map(({ node }) => node?.id));
+  const waiting = arrivals.filter(({ node }) => !shownIds.has(node?.id));
+
+  function showNew() {
+    if (outdated) void refresh();
+    else {
+      addToTimeline(client.cache, waiting);
+      setArrivals([]);
+    }
+  }
+
+  const posts = shown?.edges.flatMap(({ node }) => node ?? []) ?? null;
+  return { posts, error, nextPage, waiting: waiting.length, outdated, showNew, retry: () => { void refresh(); } };
+}
+
+/** Subscribes for as long as the page stands; `onGap` is called whenever events may have been missed. */
+function useNewFeed(connection: Connection, onEvent: (event: NewFeedSubscription) => void, onGap: () => void) {
+  const [endings, setEndings] = useState(0);
+  const countEnding = () => { setEndings((count) => count + 1); };
+  const { restart } = useSubscription(NewFeedDocument, {
+    ignoreResults: true,
+    onData: ({ data: { data } }) => { if (data !== undefined) onEvent(data); },
+    onComplete: countEnding,
+    onError: countEnding,
+  });
+  const resume = useEffectEvent(() => {
+    restart();
+    onGap();
+  });
+  const reconnected = useEffectEvent(onGap);
+  useEffect(() => connection.onReconnected(() => { reconnected(); }), [connection]);
+  useEffect(() => {
+    if (endings === 0) return;
+    const timer = setTimeout(() => { resume(); }, RESUBSCRIBE_MS);
+    return () => { clearTimeout(timer); };
+  }, [endings]);
+}

@@ -1,0 +1,25 @@
+// Builds two pages into dist/: the app (/) and GraphiQL (/graphiql/). In development the API is taken from TIDEFEED_URL.
+import { resolve } from "node:path";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+const server = process.env.TIDEFEED_URL ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  plugins: [react()],
+  server: { host: "127.0.0.1", proxy: { "/graphql": { target: server, ws: true } } },
+  build: {
+    target: "es2022",
+    chunkSizeWarningLimit: 8000, // GraphiQL brings the Monaco editor; the app itself stays far below.
+    rolldownOptions: {
+      // GraphiQL's modules carry "use no memo", which means nothing to a bundler.
+      onLog: (level, log, handle) => {
+        if (log.code !== "MODULE_LEVEL_DIRECTIVE") handle(level, log);
+      },
+      input: {
+        app: resolve(import.meta.dirname, "index.html"),
+        graphiql: resolve(import.meta.dirname, "graphiql/index.html"),
+      },
+    },
+  },
+});
