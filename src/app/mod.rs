@@ -3,6 +3,7 @@
 mod adapters;
 mod api;
 mod house;
+mod inspection;
 mod server;
 mod settings;
 mod workers;
@@ -16,6 +17,7 @@ pub use self::{
     adapters::{Adapters, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, router as api_router},
     house::{House, Ports, Settings},
+    inspection::inspect_redis,
 };
 use crate::{
     api::auth::{PasswordError, WeakSecret},
@@ -117,7 +119,7 @@ impl App {
             draining.run_until_cancelled(hub.run(announcements)).await;
         });
         if let Some(measurements) = measurements.clone() {
-            self.fold(measurements, lifecycle);
+            fold(measurements, lifecycle);
         }
         let tasks = TaskTracker::new();
         let runtime = ApiRuntime {
@@ -134,13 +136,13 @@ impl App {
         tasks.wait().await;
         Ok(())
     }
+}
 
-    fn fold(&self, measurements: Measurements, lifecycle: &Lifecycle) {
-        let draining = lifecycle.draining();
-        lifecycle.spawn("measurements", async move {
-            while draining.run_until_cancelled(tokio::time::sleep(FOLD_EVERY)).await.is_some() {
-                measurements.fold();
-            }
-        });
-    }
+fn fold(measurements: Measurements, lifecycle: &Lifecycle) {
+    let draining = lifecycle.draining();
+    lifecycle.spawn("measurements", async move {
+        while draining.run_until_cancelled(tokio::time::sleep(FOLD_EVERY)).await.is_some() {
+            measurements.fold();
+        }
+    });
 }
