@@ -7,6 +7,7 @@ mod command_line;
 mod conformance;
 mod delivery;
 mod fixture;
+mod graphql_api;
 mod harness;
 mod redis_outage;
 mod servers;
