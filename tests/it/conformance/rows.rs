@@ -88,7 +88,9 @@ impl World {
     }
 
     pub async fn unfollow(&self, follower: UserId, author: UserId) -> Result<()> {
-        self.run(&format!("DELETE FROM follows WHERE follower_id = {follower} AND author_id = {author}")).await.map(|_| ())
+        self.run(&format!("DELETE FROM follows WHERE follower_id = {follower} AND author_id = {author}"))
+            .await
+            .map(|_| ())
     }
 
     /// A state with this floor, never seen.

@@ -174,7 +174,8 @@ fn states() -> impl Strategy<Value = State> {
         2 => Just(Some(Floor::At(Position::OLDEST))),
         4 => (1_i64..8, 1_i64..20).prop_map(|(time, id)| Some(Floor::At(Position::bound(time, id)))),
     ];
-    let placed = (1_i64..8, 11..11 + AUTHORS, proptest::bool::weighted(0.15), proptest::bool::weighted(0.25), any::<bool>());
+    let placed =
+        (1_i64..8, 11..11 + AUTHORS, proptest::bool::weighted(0.15), proptest::bool::weighted(0.25), any::<bool>());
     (vec(mode, 4), floor, vec(placed, 0..18)).prop_map(|(edges, floor, contents)| {
         let contents = (1..).zip(contents).map(|(id, (time, author, removed, in_flight, in_inbox))| Placed {
             entry: entry(id, user(author), time),

@@ -65,7 +65,8 @@ impl Api {
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
         let passwords = Arc::new(Passwords::try_new(cheap, draw.clone()).unwrap());
         let sign_in = AccountsService::new(ports.clone(), passwords, tokens.clone(), clock.clone(), draw.clone());
-        let (voice, queue) = (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_secs(60))));
+        let (voice, queue) =
+            (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_secs(60))));
         let hub = Arc::new(Hub::default());
         let (listening, announcements) = (hub.clone(), voice.listen());
         tasks.spawn(async move { listening.run(announcements).await });

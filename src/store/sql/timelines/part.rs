@@ -38,7 +38,7 @@ impl Part {
 
     /// The piece as a table in brackets, under a name of its own.
     #[must_use]
-    pub(super) fn as_table(self, name: &str) -> Self {
+    pub(super) fn into_table(self, name: &str) -> Self {
         Self { text: format!("({}) {name}", self.text), values: self.values }
     }
 }
