@@ -5,6 +5,7 @@
 mod api_client;
 mod conformance;
 mod delivery;
+mod explain;
 mod fixture;
 mod harness;
 mod redis_outage;
