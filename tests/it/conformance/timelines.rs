@@ -140,7 +140,7 @@ impl State {
         let reader = user(1);
         for (place, mode) in (11..).zip(&self.edges) {
             if let Some(mode) = mode {
-                world.follow(reader, user(place), *mode).await?;
+                world.put_edge(reader, user(place), *mode).await?;
             }
         }
         if let Some(floor) = self.floor {
@@ -264,7 +264,7 @@ on_each_backend! {
     async fn what_is_visible_is_what_is_followed_and_not_removed(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let (reader, followed, stranger) = (user(1), user(11), user(12));
-        world.follow(reader, followed, EdgeMode::Pull).await?;
+        world.put_edge(reader, followed, EdgeMode::Pull).await?;
         let entries = [entry(1, followed, 5), entry(2, followed, 6), entry(3, stranger, 7)];
         world.put_contents(&entries).await?;
         world.remove(entries[1].content).await?;

@@ -3,10 +3,7 @@
 //! Every branch is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`: the one form of an ordered and limited branch that all
 //! engines take. What each branch may cost is held by tests/it/explain.rs.
 
-use super::{
-    super::{dialect::Dialect, keyset::Columns},
-    part::Part,
-};
+use super::super::{dialect::Dialect, keyset::Columns, part::Part};
 use crate::{
     domain::{Direction, EdgeMode, PageRequest, Position, UserId},
     store::timelines::Depth,
@@ -155,7 +152,7 @@ impl Timeline {
 
     /// U: a range of the inbox's own key from the floor on, read in the page's order, so that it stops at the limit. A floor that is off is null and
     /// compares with nothing.
-    fn inbox(self, side: Side) -> Part {
+    pub(super) fn inbox(self, side: Side) -> Part {
         let then = self.dialect.join_in_order();
         let text = format!(
             "SELECT i.publish_time, i.content_id, i.author_id FROM inbox_states s \
