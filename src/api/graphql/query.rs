@@ -25,6 +25,7 @@ impl Query {
     /// (publish time descending, then content id descending). Use `first` with `after` to read on into the past, `last` with
     /// `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for anonymous viewers,
     /// with an UNAUTHENTICATED error.
+    #[expect(clippy::too_many_arguments, reason = "a Relay connection takes four arguments, each its own")]
     async fn timeline(
         &self,
         ctx: &Context<'_>,

@@ -95,6 +95,7 @@ impl User {
     }
 
     /// What they have published, newest first. Paged as `Query.timeline` is.
+    #[expect(clippy::too_many_arguments, reason = "a Relay connection takes four arguments, each its own")]
     async fn contents(
         &self,
         ctx: &Context<'_>,
