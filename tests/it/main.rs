@@ -3,6 +3,7 @@
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 
 mod api_client;
+mod command_line;
 mod conformance;
 mod delivery;
 mod fixture;
@@ -10,4 +11,5 @@ mod graphql_api;
 mod harness;
 mod redis_outage;
 mod servers;
+mod store_sql;
 mod worked_example;

@@ -143,24 +143,37 @@ on_each_backend! {
         Ok(())
     }
 
+    async fn everybody_that_a_user_follows_is_listed_up_to_the_limit(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(1).await?;
+        for thousand in 1..=11 {
+            let edges: Vec<String> = (0..1_000).map(|n| format!("(1, {}, 2, 1, 1)", thousand * 1_000 + n)).collect();
+            world.run(&format!("INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES {}", edges.join(", "))).await?;
+        }
+        let expected: Vec<_> = std::iter::once(1).chain(1_000..11_000).map(user).collect();
+        assert_eq!(world.store.followed_by(user(1)).await?, expected);
+        let asked: Vec<_> = (500..20_500).map(user).collect();
+        assert_eq!(world.store.followed_among(user(1), &asked).await?.len(), 11_000);
+        Ok(())
+    }
+
     async fn edges_of_readers_not_seen_for_long_are_demoted_within_the_range(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         for follower in 2..=9 {
             world.follow(follower, 1, follower).await?;
         }
         world.follow(4, 2, 4).await?;
-        world.run("UPDATE inbox_states SET last_seen = 500 WHERE user_id IN (1, 2, 3, 4, 5, 8)").await?;
+        world.run("UPDATE inbox_states SET last_seen = 500 WHERE user_id IN (1, 2, 3, 4, 5, 8, 9)").await?;
         world.run("UPDATE inbox_states SET last_seen = 501 WHERE user_id = 7").await?;
         world.run("UPDATE inbox_states SET last_seen = NULL WHERE user_id = 6").await?;
         world.run("DELETE FROM inbox_states WHERE user_id = 3").await?;
         world.run("UPDATE follows SET mode = 2 WHERE follower_id = 4 AND author_id = 1").await?;
         world.run("UPDATE follows SET mode = 0 WHERE follower_id = 5 AND author_id = 1").await?;
-        assert_eq!(world.store.demote_unseen(user(1), 2, 7, 501).await?, 3, "3, 4 and 6; 5 was pulled already");
+        assert_eq!(world.store.demote_unseen(user(1), 2, 8, 501).await?, 4, "3, 4, 6 and 8; 5 was pulled already");
         let pulled = "SELECT follower_id FROM follows WHERE author_id = 1 AND mode = 0 ORDER BY follower_id";
-        assert_eq!(world.column::<i64>(pulled).await?, [3, 4, 5, 6]);
+        assert_eq!(world.column::<i64>(pulled).await?, [3, 4, 5, 6, 8]);
         assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE author_id = 2 AND mode = 0").await?, 0);
-        assert_eq!(world.store.demote_unseen(user(1), 2, 7, 501).await?, 0);
-        assert_eq!(world.store.demote_unseen(user(1), 0, i64::MAX, 501).await?, 3, "1, 2 and 8");
+        assert_eq!(world.store.demote_unseen(user(1), 2, 8, 501).await?, 0);
+        assert_eq!(world.store.demote_unseen(user(1), 0, i64::MAX, 501).await?, 3, "1, 2 and 9");
         Ok(())
     }
 
