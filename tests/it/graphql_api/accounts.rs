@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::api::{Api, NOW};
+use super::api::{Api, NOW, faults};
 
 const REGISTER: &str = "mutation($input: RegisterUserInput!) { registerUser(input: $input) {
     user { handle name bio avatarUrl isViewer createdAt followerCount followingCount contentCount viewerIsFollowing }
@@ -77,10 +77,14 @@ async fn wrong_credentials_do_not_tell_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn the_viewer_is_null_without_a_token_and_after_its_end() {
+async fn nobody_is_the_viewer_without_a_token_and_after_its_end() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let query = "{ viewer { handle } }";
     assert_eq!(api.data(None, query, json!({})).await, json!({"viewer": null}));
     assert_eq!(api.data(Some(&ann), query, json!({})).await, json!({"viewer": {"handle": "ann"}}));
+    api.clock.set(ann.viewer.good_until_ms);
+    assert_eq!(api.data(Some(&ann), query, json!({})).await, json!({"viewer": null}));
+    let timeline = api.ask(Some(&ann), "{ timeline { nodes { id } } }", json!({})).await;
+    assert_eq!(faults(&timeline), [("UNAUTHENTICATED".to_owned(), json!(["timeline"]))]);
 }

@@ -1,6 +1,9 @@
 //! The schema over a new SQLite file, and how these tests talk to it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use async_graphql::{Request, Variables};
 use futures_util::{Stream, StreamExt as _};
@@ -8,7 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidefeed::{
     api::{
-        auth::{AccountsService, PasswordSettings, Passwords, TokenKey, Tokens},
+        auth::{AccountsService, PasswordSettings, Passwords, TokenKey, Tokens, Viewer},
         graphql::{Services, TidefeedSchema, attach, build_schema},
     },
     clock::{ManualClock, SharedClock},
@@ -25,15 +28,15 @@ use tidefeed::{
 };
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-use super::stores::{Asked, Counted};
+use super::stores::Moody;
 
 pub const NOW: i64 = 1_795_253_400_000;
 
-/// Somebody with a token.
+/// Somebody who has shown a token when the connection began.
 #[derive(Clone)]
 pub struct Person {
     pub id: String,
-    pub token: String,
+    pub viewer: Viewer,
 }
 
 /// The API over a database of its own.
@@ -41,7 +44,8 @@ pub struct Api {
     schema: TidefeedSchema,
     pub tokens: Arc<Tokens>,
     pub clock: Arc<ManualClock>,
-    pub asked: Arc<Asked>,
+    pub store: Arc<SqlStore>,
+    pub contents: Arc<Moody>,
     pub hub: Arc<Hub>,
     _folder: TempDir,
     _running: TaskTrackerToken,
@@ -56,15 +60,15 @@ impl Api {
         let folder = tempfile::tempdir().unwrap();
         let store = SqlStore::connect(&options(&folder)).await.unwrap();
         store.migrate().await.unwrap();
-        let asked = Arc::new(Asked::default());
-        let ports = Arc::new(Counted { store, asked: asked.clone() });
+        let contents = Arc::new(Moody { store: store.clone(), counters_fail: AtomicBool::new(false) });
+        let store = Arc::new(store);
         let manual = Arc::new(ManualClock::at(NOW));
         let (clock, draw, tasks): (SharedClock, _, _) = (manual.clone(), Draw::from_seed(1), TaskTracker::new());
         let key = TokenKey::try_new("1", &[7; 32]).unwrap();
         let tokens = Arc::new(Tokens::new(key, Duration::from_hours(1), clock.clone()));
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
         let passwords = Arc::new(Passwords::try_new(cheap, draw.clone()).unwrap());
-        let sign_in = AccountsService::new(ports.clone(), passwords, tokens.clone(), clock.clone(), draw.clone());
+        let sign_in = AccountsService::new(store.clone(), passwords, tokens.clone(), clock.clone(), draw.clone());
         let (voice, queue) =
             (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_secs(60))));
         let hub = Arc::new(Hub::default());
@@ -73,24 +77,24 @@ impl Api {
         let running = tasks.token();
         let services = Services {
             sign_in: Arc::new(sign_in.with_registration(open)),
-            timelines: Arc::new(TimelineReader::new(ports.clone(), ports.clone(), None, queue.clone())),
+            timelines: Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, queue.clone())),
             publisher: Arc::new(Publisher::new(
-                ports.clone(),
+                contents.clone(),
                 queue.clone(),
                 voice.clone(),
                 clock.clone(),
                 draw.clone(),
             )),
-            following: Arc::new(Following::new(ports.clone(), queue, voice, clock.clone(), draw)),
-            live: Arc::new(LiveFeed::new(hub.clone(), ports.clone())),
-            accounts: ports.clone(),
-            contents: ports.clone(),
-            follows: ports,
+            following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
+            live: Arc::new(LiveFeed::new(hub.clone(), store.clone())),
+            accounts: store.clone(),
+            contents: contents.clone(),
+            follows: store.clone(),
             clock,
             tasks,
         };
         let schema = build_schema(Arc::new(services));
-        Self { schema, tokens, clock: manual, asked, hub, _folder: folder, _running: running }
+        Self { schema, tokens, clock: manual, store, contents, hub, _folder: folder, _running: running }
     }
 
     /// The whole response, as a client reads it.
@@ -113,8 +117,8 @@ impl Api {
     }
 
     fn request(&self, viewer: Option<&Person>, query: &str, variables: Value) -> Request {
-        let viewer = viewer.map(|person| self.tokens.verify(&person.token).unwrap());
-        attach(Request::new(query).variables(Variables::from_json(variables)), viewer, "r-1")
+        let request = Request::new(query).variables(Variables::from_json(variables));
+        attach(request, viewer.map(|person| person.viewer), "r-1")
     }
 
     /// Registers a user.
@@ -124,7 +128,8 @@ impl Api {
         let registered = self.data(None, query, input).await;
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let payload = &registered["registerUser"];
-        Person { id: text(&payload["user"]["id"]), token: text(&payload["token"]) }
+        let viewer = self.tokens.verify(&text(&payload["token"])).unwrap();
+        Person { id: text(&payload["user"]["id"]), viewer }
     }
 
     /// Publishes a content, a millisecond after the one before; its id.

@@ -77,7 +77,7 @@ async fn counters_that_cannot_be_read_null_themselves_and_give_nothing_away() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     api.publish(&ann, "x").await;
-    api.asked.counters_fail.store(true, Ordering::SeqCst);
+    api.contents.counters_fail.store(true, Ordering::SeqCst);
     let query = "{ timeline { edges { node { text counters { likes } author { handle } } } } }";
     let response = api.ask(Some(&ann), query, json!({})).await;
     let node = json!({"text": "x", "counters": null, "author": {"handle": "ann"}});

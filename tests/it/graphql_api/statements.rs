@@ -20,10 +20,10 @@ async fn read_by_ann() -> (Api, Person, Vec<String>) {
     (api, ann, ids)
 }
 
-async fn cost(api: &Api, reader: &Person, query: &str, variables: Value) -> usize {
-    api.asked.take();
+async fn cost(api: &Api, reader: &Person, query: &str, variables: Value) -> u64 {
+    let before = api.store.statements();
     api.data(Some(reader), query, variables).await;
-    api.asked.take()
+    api.store.statements() - before
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
