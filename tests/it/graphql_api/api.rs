@@ -70,7 +70,7 @@ impl Api {
         let passwords = Arc::new(Passwords::try_new(cheap, draw.clone()).unwrap());
         let sign_in = AccountsService::new(store.clone(), passwords, tokens.clone(), clock.clone(), draw.clone());
         let (voice, queue) =
-            (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_secs(60))));
+            (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
         let hub = Arc::new(Hub::default());
         let (listening, announcements) = (hub.clone(), voice.listen());
         tasks.spawn(async move { listening.run(announcements).await });
