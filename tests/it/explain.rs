@@ -33,7 +33,7 @@ async fn fill(world: &World) -> Result<()> {
     let states: Vec<String> = (2..=40).chain(10_001..=15_000).map(|reader| format!("({reader}, 1, 1)")).collect();
     world.insert("inbox_states", "user_id, floor_time, floor_content", &states).await?;
     world.set_floor(user(1), Floor::At(contents[0].position())).await?;
-    let in_flight: Vec<Entry> = (1..=40).map(|id| entry(ROWS + id, user(STAR), 500_000 + id)).collect();
+    let in_flight: Vec<Entry> = (1..=20).map(|id| entry(ROWS + id, user(STAR), 500_000 + id)).collect();
     world.put_contents(&in_flight).await?;
     world.deliver(&in_flight).await?;
     world.analyze().await
@@ -133,17 +133,23 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
         rows_read(&world).await? - before
     };
     for request in requests()? {
-        for depth in [Depth::Inbox, Depth::Everything] {
+        // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of below the floor.
+        for (depth, limit) in [(Depth::Inbox, 200), (Depth::Everything, 300)] {
             let before = rows_read(&world).await?;
             world.store.read(user(1), &request, depth).await?;
             let touched = rows_read(&world).await? - before - overhead;
-            ensure!(touched < 200, "{touched} rows for {request:?} {depth:?}");
+            ensure!(touched < limit, "{touched} rows for {request:?} {depth:?}");
         }
         let before = rows_read(&world).await?;
         world.store.outbox(user(101), &request).await?;
         let touched = rows_read(&world).await? - before - overhead;
         ensure!(touched < 100, "{touched} rows for the outbox, {request:?}");
     }
+    world.set_floor(user(2), Floor::Off).await?;
+    let before = rows_read(&world).await?;
+    world.store.read(user(2), &request(Direction::Older, None)?, Depth::Everything).await?;
+    let touched = rows_read(&world).await? - before - overhead;
+    ensure!(touched < 10 * AUTHORS, "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents");
     Ok(())
 }
 

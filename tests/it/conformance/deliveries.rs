@@ -281,3 +281,32 @@ on_each_backend! {
         Ok(())
     }
 }
+
+/// SQLite has one writer at a time, and no locks of rows.
+mod locks {
+    use std::time::Duration;
+
+    use anyhow::{Context as _, Result};
+    use sea_orm::{ConnectionTrait as _, TransactionTrait as _};
+    use tidefeed::store::Deliveries as _;
+
+    use super::{served, take, world};
+    use crate::servers::on_each_backend;
+
+    on_each_backend! {
+        on mariadb, mysql;
+        async fn a_batch_waits_for_no_reader_and_no_edge(backend: Backend) -> Result<()> {
+            let (world, content) = world(backend, 3).await?;
+            world.store.extend_chain(content.content, 10, 9).await?;
+            let subtask = take(&world, content.content, 0).await?.context("a subtask")?;
+            let job = world.rows.begin().await?;
+            job.execute_unprepared("UPDATE inbox_states SET rev = rev + 1").await?;
+            job.execute_unprepared("UPDATE follows SET mode = 0").await?;
+            let pushed = tokio::time::timeout(Duration::from_secs(3), world.store.push_batch(&subtask, 10)).await;
+            assert_eq!(pushed.context("the batch waits")??.rows, 3, "as committed, not as the job would have it");
+            job.rollback().await?;
+            assert_eq!(served(&world).await?, [1, 2, 3]);
+            Ok(())
+        }
+    }
+}
