@@ -6,6 +6,7 @@ mod api_client;
 mod command_line;
 mod conformance;
 mod delivery;
+mod explain;
 mod fixture;
 mod graphql_api;
 mod harness;

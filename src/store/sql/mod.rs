@@ -11,10 +11,12 @@ mod deliveries;
 mod dialect;
 mod error;
 mod follows;
+mod hot;
 mod inboxes;
 mod inspection;
 mod keyset;
 mod migrate;
+mod part;
 mod relations;
 mod rows;
 mod schema;
@@ -32,7 +34,7 @@ use std::{
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 
-pub use self::connect::SqlOptions;
+pub use self::{connect::SqlOptions, hot::HotStatement};
 use self::{dialect::Dialect, error::store_error, rows::Row};
 use super::StoreError;
 

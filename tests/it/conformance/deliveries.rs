@@ -138,11 +138,11 @@ on_each_backend! {
 
     async fn only_pulled_edges_and_readers_that_are_off_are_passed_over(backend: Backend) -> Result<()> {
         let (world, content) = world(backend, 7).await?;
-        world.follow(user(2), user(AUTHOR), EdgeMode::Pull).await?;
-        world.follow(user(3), user(AUTHOR), EdgeMode::Fill).await?;
+        world.put_edge(user(2), user(AUTHOR), EdgeMode::Pull).await?;
+        world.put_edge(user(3), user(AUTHOR), EdgeMode::Fill).await?;
         world.set_floor(user(4), Floor::Off).await?;
         world.run("DELETE FROM inbox_states WHERE user_id = 5").await?;
-        world.unfollow(user(6), user(AUTHOR)).await?;
+        world.drop_edge(user(6), user(AUTHOR)).await?;
         world.run("INSERT INTO inboxes (user_id, publish_time, content_id, author_id) VALUES (7, 1000, 77, 5000)").await?;
         world.store.extend_chain(content.content, 100, 9).await?;
         let subtask = take(&world, content.content, 0).await?.context("a subtask")?;

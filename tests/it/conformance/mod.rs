@@ -45,7 +45,11 @@ pub struct World {
 impl World {
     /// On this engine.
     pub async fn on(backend: Backend) -> Result<Self> {
-        let database = backend.fresh_database().await?;
+        Self::in_database(backend.fresh_database().await?).await
+    }
+
+    /// In this database.
+    pub async fn in_database(database: FreshDatabase) -> Result<Self> {
         let patience = Duration::from_secs(30);
         let store = SqlStore::connect(&SqlOptions {
             url: database.url.clone(),

@@ -15,6 +15,15 @@ impl World {
         Ok(())
     }
 
+    /// Makes the optimizer know its tables.
+    pub async fn analyze(&self) -> Result<()> {
+        if self.rows.get_database_backend() == DbBackend::Sqlite {
+            return self.run("ANALYZE").await.map(|_| ());
+        }
+        let tables = "contents, follows, inboxes, inbox_states, deliveries, outbox_heads";
+        self.answer(&format!("ANALYZE TABLE {tables}")).await.map(|_| ())
+    }
+
     /// Rows of numbers; null reads as -1.
     pub async fn numbers(&self, sql: &str) -> Result<Vec<Vec<i64>>> {
         let number = |row: &QueryResult, place| Ok(row.try_get_by_index::<Option<i64>>(place)?.unwrap_or(-1));
@@ -76,8 +85,8 @@ impl World {
         self.insert("inboxes", "user_id, publish_time, content_id, author_id", &rows).await
     }
 
-    pub async fn follow(&self, follower: UserId, author: UserId, mode: EdgeMode) -> Result<()> {
-        self.unfollow(follower, author).await?;
+    pub async fn put_edge(&self, follower: UserId, author: UserId, mode: EdgeMode) -> Result<()> {
+        self.drop_edge(follower, author).await?;
         self.run(&format!(
             "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) \
              VALUES ({follower}, {author}, {}, 1, 1)",
@@ -87,8 +96,10 @@ impl World {
         .map(|_| ())
     }
 
-    pub async fn unfollow(&self, follower: UserId, author: UserId) -> Result<()> {
-        self.run(&format!("DELETE FROM follows WHERE follower_id = {follower} AND author_id = {author}")).await.map(|_| ())
+    pub async fn drop_edge(&self, follower: UserId, author: UserId) -> Result<()> {
+        self.run(&format!("DELETE FROM follows WHERE follower_id = {follower} AND author_id = {author}"))
+            .await
+            .map(|_| ())
     }
 
     /// A state with this floor, never seen.

@@ -140,7 +140,7 @@ impl State {
         let reader = user(1);
         for (place, mode) in (11..).zip(&self.edges) {
             if let Some(mode) = mode {
-                world.follow(reader, user(place), *mode).await?;
+                world.put_edge(reader, user(place), *mode).await?;
             }
         }
         if let Some(floor) = self.floor {
@@ -174,7 +174,8 @@ fn states() -> impl Strategy<Value = State> {
         2 => Just(Some(Floor::At(Position::OLDEST))),
         4 => (1_i64..8, 1_i64..20).prop_map(|(time, id)| Some(Floor::At(Position::bound(time, id)))),
     ];
-    let placed = (1_i64..8, 11..11 + AUTHORS, proptest::bool::weighted(0.15), proptest::bool::weighted(0.25), any::<bool>());
+    let placed =
+        (1_i64..8, 11..11 + AUTHORS, proptest::bool::weighted(0.15), proptest::bool::weighted(0.25), any::<bool>());
     (vec(mode, 4), floor, vec(placed, 0..18)).prop_map(|(edges, floor, contents)| {
         let contents = (1..).zip(contents).map(|(id, (time, author, removed, in_flight, in_inbox))| Placed {
             entry: entry(id, user(author), time),
@@ -263,7 +264,7 @@ on_each_backend! {
     async fn what_is_visible_is_what_is_followed_and_not_removed(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let (reader, followed, stranger) = (user(1), user(11), user(12));
-        world.follow(reader, followed, EdgeMode::Pull).await?;
+        world.put_edge(reader, followed, EdgeMode::Pull).await?;
         let entries = [entry(1, followed, 5), entry(2, followed, 6), entry(3, stranger, 7)];
         world.put_contents(&entries).await?;
         world.remove(entries[1].content).await?;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     harness::{Around, TestHouse, settings},
-    servers::{Backend, on_each_backend},
+    servers::on_each_backend,
 };
 
 const BATCH: u32 = 100;
