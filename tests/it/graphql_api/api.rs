@@ -99,7 +99,7 @@ impl Api {
 
     /// The whole response, as a client reads it.
     pub async fn ask(&self, viewer: Option<&Person>, query: &str, variables: Value) -> Value {
-        let response = self.schema.execute(self.request(viewer, query, variables)).await;
+        let response = self.schema.execute(request(viewer, query, variables)).await;
         serde_json::to_value(response).unwrap()
     }
 
@@ -112,13 +112,8 @@ impl Api {
 
     /// Events of a subscription.
     pub fn watch(&self, viewer: Option<&Person>, query: &str) -> impl Stream<Item = Value> + Unpin + use<> {
-        let stream = self.schema.execute_stream(self.request(viewer, query, json!({})));
+        let stream = self.schema.execute_stream(request(viewer, query, json!({})));
         Box::pin(stream.map(|response| serde_json::to_value(response).unwrap()))
-    }
-
-    fn request(&self, viewer: Option<&Person>, query: &str, variables: Value) -> Request {
-        let request = Request::new(query).variables(Variables::from_json(variables));
-        attach(request, viewer.map(|person| person.viewer), "r-1")
     }
 
     /// Registers a user.
@@ -154,6 +149,11 @@ impl Api {
         let followed = self.data(Some(reader), query, json!({ "id": author.id })).await;
         assert_eq!(followed["followUser"]["userErrors"], json!([]));
     }
+}
+
+fn request(viewer: Option<&Person>, query: &str, variables: Value) -> Request {
+    let request = Request::new(query).variables(Variables::from_json(variables));
+    attach(request, viewer.map(|person| person.viewer), "r-1")
 }
 
 fn options(folder: &TempDir) -> SqlOptions {
