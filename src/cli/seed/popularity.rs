@@ -55,7 +55,7 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(1);
         let firsts = (0..100_000).filter(|_| popularity.draw(&mut rng) == 0).count();
         let expected = popularity.share(0) * 100_000.0;
-        assert!((firsts as f64 - expected).abs() < expected / 10.0, "{firsts} {expected}");
+        assert!((fraction(firsts as u64) - expected).abs() < expected / 10.0, "{firsts} {expected}");
     }
 
     #[test]
