@@ -1,7 +1,7 @@
 //! One batch of a subtask: the rows by one `INSERT .. SELECT`, and the progress in the same transaction.
 
 use super::{
-    super::transaction::Tx,
+    super::{dialect::Dialect, part::Part, transaction::Tx},
     chain::{SELECT_SUBTASK, subtask},
 };
 use crate::{
@@ -50,11 +50,15 @@ async fn last_of_batch(tx: &Tx, author: UserId, progress: Progress, size: u32) -
     tx.query_one(sql, values).await?.map(|row| row.user(0)).transpose()
 }
 
+async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> {
+    let statement = statement(tx.dialect(), entry, batch);
+    tx.execute(&statement.text, statement.values).await
+}
+
 /// Passes over pulled edges and readers that are off, as this statement's snapshot has them, and nobody else: any other exception would break a growth in
 /// progress (docs/coverage.md).
-async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> {
-    let dialect = tx.dialect();
-    let sql = format!(
+pub(super) fn statement(dialect: Dialect, entry: Entry, batch: Range) -> Part {
+    let text = format!(
         "{insert} inboxes (user_id, publish_time, content_id, author_id) \
          SELECT f.follower_id, ?, ?, ? FROM follows f{fans} \
          {then} inbox_states s ON s.user_id = f.follower_id \
@@ -66,7 +70,5 @@ async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> 
         pull = EdgeMode::Pull.code(),
     );
     let author = entry.author.get();
-    let Range { after, through } = batch;
-    let values = [entry.publish_time, entry.content.get(), author, author, after, through];
-    tx.execute(&sql, values.map(Into::into)).await
+    Part::new(text, [entry.publish_time, entry.content.get(), author, author, batch.after, batch.through])
 }

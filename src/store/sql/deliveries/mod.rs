@@ -7,9 +7,9 @@ mod records;
 
 use async_trait::async_trait;
 
-use super::{SqlStore, rows::MAX_LIST};
+use super::{SqlStore, dialect::Dialect, part::Part, rows::MAX_LIST};
 use crate::{
-    domain::{ContentId, subtask},
+    domain::{ContentId, Entry, subtask},
     store::{
         Deliveries, StoreError,
         deliveries::{Backlog, Delivery, Pushed, Subtask},
@@ -18,6 +18,16 @@ use crate::{
 
 /// Characters of a failure that are kept.
 const ERROR_CHARS: usize = 500;
+
+/// The statement that serves a batch of followers.
+pub(super) fn fan_out(dialect: Dialect, entry: Entry, batch: subtask::Range) -> Part {
+    batch::statement(dialect, entry, batch)
+}
+
+/// The statement that finds what is due.
+pub(super) fn due(dialect: Dialect, now_ms: i64, limit: u64) -> Part {
+    records::due_statement(dialect, now_ms, limit)
+}
 
 #[async_trait]
 impl Deliveries for SqlStore {

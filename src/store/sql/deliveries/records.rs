@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use super::super::{
+    dialect::Dialect,
+    part::Part,
     rows::{Row, id_list},
     transaction::Tx,
 };
@@ -35,12 +37,8 @@ pub(super) async fn lock(tx: &Tx, content: ContentId) -> Result<Option<UserId>, 
 
 /// At most `limit` records whose time is `now_ms` or earlier, oldest first, each set to `next_look_ms`; those that another sweeper holds are passed over.
 pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Delivery>, StoreError> {
-    let sql = format!(
-        "SELECT content_id FROM deliveries WHERE look_at <= ? ORDER BY look_at, content_id LIMIT ? {}",
-        tx.dialect().for_update_skip_locked()
-    );
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = tx.query(&sql, [now_ms.into(), limit.into()]).await?;
+    let statement = due_statement(tx.dialect(), now_ms, limit);
+    let rows = tx.query(&statement.text, statement.values).await?;
     let ids: Vec<ContentId> = rows.iter().map(|row| row.content(0)).collect::<Result<_, _>>()?;
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -52,4 +50,13 @@ pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64)
     let found: Vec<Delivery> = rows.iter().map(delivery).collect::<Result<_, _>>()?;
     let mut found: HashMap<ContentId, Delivery> = found.into_iter().map(|it| (it.entry.content, it)).collect();
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+}
+
+/// Locks the records that are due, and passes over those that are locked.
+pub(super) fn due_statement(dialect: Dialect, now_ms: i64, limit: u64) -> Part {
+    let text = format!(
+        "SELECT content_id FROM deliveries WHERE look_at <= ? ORDER BY look_at, content_id LIMIT ? {}",
+        dialect.for_update_skip_locked()
+    );
+    Part::new(text, [now_ms, i64::try_from(limit).unwrap_or(i64::MAX)])
 }

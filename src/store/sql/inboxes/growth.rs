@@ -22,7 +22,7 @@ const CONTENT: Columns = Columns { time: "publish_time", id: "id" };
 
 /// See [`crate::store::Inboxes::cover`].
 pub(super) async fn cover(tx: &Tx, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {
-    let floor = state::lock(tx, reader).await?;
+    let floor = state::lock(tx, reader).await?.floor;
     if lock_edge(tx, reader, author).await? != Some(EdgeMode::Fill) {
         return Ok(Covered::NotFilling);
     }
@@ -78,7 +78,7 @@ async fn insert_outbox(tx: &Tx, reader: UserId, author: UserId, from: Position) 
 /// See [`crate::store::Inboxes::extend`].
 pub(super) async fn extend(tx: &Tx, reader: UserId, step: u32) -> Result<Extended, StoreError> {
     let step = usize::try_from(step.max(1)).unwrap_or(usize::MAX);
-    let Floor::At(floor) = state::lock(tx, reader).await? else { return Ok(Extended::Off) };
+    let Floor::At(floor) = state::lock(tx, reader).await?.floor else { return Ok(Extended::Off) };
     if floor == Position::OLDEST {
         return Ok(Extended::To(Floor::At(floor)));
     }

@@ -6,11 +6,10 @@ mod state;
 mod upkeep;
 
 use async_trait::async_trait;
-use sea_orm::Value;
 
 use super::{SqlStore, rows::MAX_LIST};
 use crate::{
-    domain::{Floor, Position, UserId},
+    domain::{Floor, UserId},
     store::{
         Inboxes, StoreError,
         inboxes::{Covered, Extended, Trimmed},
@@ -26,20 +25,9 @@ impl Inboxes for SqlStore {
     }
 
     async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError> {
-        let open = Position::NEWEST;
-        let upsert = &format!(
-            "INSERT INTO inbox_states (user_id, floor_time, floor_content, rev, last_seen) VALUES (?, ?, ?, 0, ?) {update} \
-             floor_time = COALESCE(inbox_states.floor_time, {time}), \
-             floor_content = COALESCE(inbox_states.floor_content, {content}), last_seen = {seen}",
-            update = self.dialect.on_conflict_update("user_id"),
-            time = self.dialect.incoming("floor_time"),
-            content = self.dialect.incoming("floor_content"),
-            seen = self.dialect.incoming("last_seen"),
-        );
         self.transaction(move |tx| async move {
-            let before = state::last_seen(&tx, reader).await?;
-            let values = [reader.get(), open.publish_time(), open.content_number(), now_ms];
-            tx.execute(upsert, values.map(Value::from)).await?;
+            let before = state::lock(&tx, reader).await?.last_seen;
+            state::see(&tx, reader, now_ms).await?;
             tx.commit(before).await
         })
         .await

@@ -15,26 +15,40 @@ pub(super) fn floor(row: &Row, place: usize) -> Result<Floor, StoreError> {
     })
 }
 
-/// Locks the reader's state and gives the floor. A reader without one gets one that is off, which means the same and can be locked.
-pub(super) async fn lock(tx: &Tx, reader: UserId) -> Result<Floor, StoreError> {
-    if let Some(floor) = lock_existing(tx, reader).await? {
-        return Ok(floor);
+/// A state that is locked.
+pub(super) struct Locked {
+    /// From where on the inbox is trusted.
+    pub(super) floor: Floor,
+    /// In ms.
+    pub(super) last_seen: Option<i64>,
+}
+
+/// Locks the reader's state. A reader without one gets one that is off, which means the same and can be locked.
+pub(super) async fn lock(tx: &Tx, reader: UserId) -> Result<Locked, StoreError> {
+    if let Some(locked) = lock_existing(tx, reader).await? {
+        return Ok(locked);
     }
     let sql = format!("{} inbox_states (user_id, rev) VALUES (?, 0)", tx.dialect().insert_ignore());
     tx.execute(&sql, [reader.get().into()]).await?;
-    Ok(lock_existing(tx, reader).await?.unwrap_or(Floor::Off))
+    Ok(lock_existing(tx, reader).await?.unwrap_or(Locked { floor: Floor::Off, last_seen: None }))
 }
 
-async fn lock_existing(tx: &Tx, reader: UserId) -> Result<Option<Floor>, StoreError> {
-    let sql =
-        format!("SELECT floor_time, floor_content FROM inbox_states WHERE user_id = ? {}", tx.dialect().for_update());
-    tx.query_one(&sql, [reader.get().into()]).await?.map(|row| floor(&row, 0)).transpose()
+async fn lock_existing(tx: &Tx, reader: UserId) -> Result<Option<Locked>, StoreError> {
+    let sql = format!(
+        "SELECT floor_time, floor_content, last_seen FROM inbox_states WHERE user_id = ? {}",
+        tx.dialect().for_update()
+    );
+    let row = tx.query_one(&sql, [reader.get().into()]).await?;
+    row.map(|row| Ok(Locked { floor: floor(&row, 0)?, last_seen: row.get(2)? })).transpose()
 }
 
-/// Locks the reader's state, if there is one, and tells when the reader was last seen.
-pub(super) async fn last_seen(tx: &Tx, reader: UserId) -> Result<Option<i64>, StoreError> {
-    let sql = format!("SELECT last_seen FROM inbox_states WHERE user_id = ? {}", tx.dialect().for_update());
-    Ok(tx.query_one(&sql, [reader.get().into()]).await?.map(|row| row.get(0)).transpose()?.flatten())
+/// The reader was seen: a floor that is off opens, no other changes. The state is locked.
+pub(super) async fn see(tx: &Tx, reader: UserId, now_ms: i64) -> Result<(), StoreError> {
+    let open = Position::NEWEST;
+    let sql = "UPDATE inbox_states SET last_seen = ?, floor_time = COALESCE(floor_time, ?), \
+               floor_content = COALESCE(floor_content, ?) WHERE user_id = ?";
+    let values = [now_ms, open.publish_time(), open.content_number(), reader.get()];
+    tx.execute(sql, values.map(Into::into)).await.map(|_| ())
 }
 
 /// Notes that something was claimed or given up, and sets the floor. The state is locked.

@@ -15,7 +15,7 @@ const ROW: Columns = Columns { time: "publish_time", id: "content_id" };
 
 /// See [`crate::store::Inboxes::clear_unfollowed`]. An edge that comes after the look at it cannot be covered before this transaction ends.
 pub(super) async fn clear_unfollowed(tx: &Tx, reader: UserId, author: UserId) -> Result<u64, StoreError> {
-    let floor = state::lock(tx, reader).await?;
+    let floor = state::lock(tx, reader).await?.floor;
     let pair: [Value; 2] = [reader.get().into(), author.get().into()];
     let edge = "SELECT 1 FROM follows WHERE follower_id = ? AND author_id = ?";
     if tx.query_one(edge, pair.clone()).await?.is_some() {
@@ -28,7 +28,7 @@ pub(super) async fn clear_unfollowed(tx: &Tx, reader: UserId, author: UserId) ->
 
 /// See [`crate::store::Inboxes::trim`].
 pub(super) async fn trim(tx: &Tx, reader: UserId, keep: u32) -> Result<Trimmed, StoreError> {
-    let Floor::At(floor) = state::lock(tx, reader).await? else {
+    let Floor::At(floor) = state::lock(tx, reader).await?.floor else {
         let rows = tx.execute("DELETE FROM inboxes WHERE user_id = ?", [reader.get().into()]).await?;
         state::save(tx, reader, Floor::Off).await?;
         return Ok(Trimmed { rows, raised: false });

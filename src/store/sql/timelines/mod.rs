@@ -1,20 +1,17 @@
 //! Timelines in SQL: one statement gives every row that a page can need, and what the rows cover is told by the rules of
 //! [`Run`]. The text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
 
-mod part;
 mod statement;
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use self::{
-    part::Part,
-    statement::{BELOW, EDGE, IN_FLIGHT, INBOX, STATE, Side, Timeline, UNCOVERED},
-};
+use self::statement::{BELOW, EDGE, IN_FLIGHT, INBOX, STATE, Side, Timeline, UNCOVERED};
 use super::{
     SqlStore,
     dialect::Dialect,
     keyset::Columns,
+    part::Part,
     rows::{Row, id_list},
 };
 use crate::{
@@ -69,6 +66,12 @@ impl Timelines for SqlStore {
 /// The statement with which an inbox is extended: the newest `limit` entries below `floor` of the authors that it covers, as `Row::entry` takes them.
 pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Part {
     Timeline { dialect, reader }.covered_below(floor, limit)
+}
+
+/// The whole statement of a page, and the branch that reads its inbox.
+pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, depth: Depth) -> (Part, Part) {
+    let timeline = Timeline { dialect, reader };
+    (timeline.statement(request, depth), timeline.inbox(Side::ahead(request)))
 }
 
 /// What the statement said, taken apart.

@@ -3,10 +3,7 @@
 //! Every branch is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`: the one form of an ordered and limited branch that all
 //! engines take. What each branch may cost is held by tests/it/explain.rs.
 
-use super::{
-    super::{dialect::Dialect, keyset::Columns},
-    part::Part,
-};
+use super::super::{dialect::Dialect, keyset::Columns, part::Part};
 use crate::{
     domain::{Direction, EdgeMode, PageRequest, Position, UserId},
     store::timelines::Depth,
@@ -100,7 +97,7 @@ impl Timeline {
         for side in [Some(Side::ahead(request)), Side::behind(request)].into_iter().flatten() {
             for (tag, branch) in self.sources(side, depth) {
                 let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.tag + tag);
-                whole = whole.add(&open, []).then(branch.as_table("x"));
+                whole = whole.add(&open, []).then(branch.into_table("x"));
             }
         }
         whole
@@ -155,7 +152,7 @@ impl Timeline {
 
     /// U: a range of the inbox's own key from the floor on, read in the page's order, so that it stops at the limit. A floor that is off is null and
     /// compares with nothing.
-    fn inbox(self, side: Side) -> Part {
+    pub(super) fn inbox(self, side: Side) -> Part {
         let then = self.dialect.join_in_order();
         let text = format!(
             "SELECT i.publish_time, i.content_id, i.author_id FROM inbox_states s \
@@ -211,7 +208,7 @@ impl Timeline {
             Direction::Newer => below(side.bound.unwrap_or(Position::OLDEST)),
             Direction::Older => below(Position::OLDEST)
                 .add(" AND (SELECT COUNT(*) FROM ", [])
-                .then(self.inbox(side).as_table("u"))
+                .then(self.inbox(side).into_table("u"))
                 .add(") < ?", [i64::try_from(side.limit).unwrap_or(i64::MAX)]),
         }
     }
@@ -228,13 +225,13 @@ impl Timeline {
             format!("SELECT h.publish_time, h.id, h.author_id{} FROM (SELECT f.*, (SELECT w.id", carried("n")),
             [],
         )
-        .then(self.of_author(side, "f", floor))
+        .then(of_author(side, "f", floor))
         .add(" LIMIT 1) AS head FROM ", [])
-        .then(authors.as_table("f"))
+        .then(authors.into_table("f"))
         .add(&format!(" {ALL}) n {then} contents h ON h.id = n.head"), [])
         .then(side.first(HEAD));
         if side.limit == 1 {
-            return Part::new("SELECT a.publish_time, a.id, a.author_id FROM ", []).then(heads.as_table("a"));
+            return Part::new("SELECT a.publish_time, a.id, a.author_id FROM ", []).then(heads.into_table("a"));
         }
         let (last, compare) = match side.direction {
             Direction::Older => (Position::OLDEST, ">="),
@@ -248,9 +245,9 @@ impl Timeline {
             ),
             [],
         )
-        .then(self.of_author(side, "a", floor))
+        .then(of_author(side, "a", floor))
         .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [nth, last.publish_time()])
-        .then(heads.as_table("a"))
+        .then(heads.into_table("a"))
         .add(
             &format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last"),
             [],
@@ -260,15 +257,15 @@ impl Timeline {
         .then(below(CONTENT, "p", floor))
         .then(side.first(CONTENT))
     }
+}
 
-    /// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named in it.
-    fn of_author(self, side: Side, alias: &str, floor: &str) -> Part {
-        let order = side_order(side.direction);
-        Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND w.removed_at IS NULL"), [])
-            .then(side.window(OF_AUTHOR))
-            .then(below(OF_AUTHOR, alias, floor))
-            .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])
-    }
+/// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named in it.
+fn of_author(side: Side, alias: &str, floor: &str) -> Part {
+    let order = side_order(side.direction);
+    Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND w.removed_at IS NULL"), [])
+        .then(side.window(OF_AUTHOR))
+        .then(below(OF_AUTHOR, alias, floor))
+        .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])
 }
 
 /// Positions below the floor that `alias` brings along; everything if it brings none.

@@ -4,11 +4,11 @@ use sea_orm::Value;
 
 /// Text, and a value for each `?` in it.
 #[derive(Clone, Debug, Default)]
-pub(in crate::store::sql) struct Part {
+pub(super) struct Part {
     /// SQL.
-    pub(in crate::store::sql) text: String,
+    pub(super) text: String,
     /// In the order of the text's `?`.
-    pub(in crate::store::sql) values: Vec<Value>,
+    pub(super) values: Vec<Value>,
 }
 
 impl Part {
@@ -36,9 +36,25 @@ impl Part {
         self
     }
 
+    /// The text with its values filled in, for EXPLAIN. Numbers alone can be.
+    pub(super) fn spelled_out(&self) -> String {
+        let mut values = self.values.iter();
+        let mut text = String::with_capacity(self.text.len());
+        for piece in self.text.split_inclusive('?') {
+            match (piece.strip_suffix('?'), values.next()) {
+                (Some(before), Some(value)) => {
+                    text.push_str(before);
+                    text.push_str(&value.to_string());
+                }
+                _ => text.push_str(piece),
+            }
+        }
+        text
+    }
+
     /// The piece as a table in brackets, under a name of its own.
     #[must_use]
-    pub(super) fn as_table(self, name: &str) -> Self {
+    pub(super) fn into_table(self, name: &str) -> Self {
         Self { text: format!("({}) {name}", self.text), values: self.values }
     }
 }

@@ -1,0 +1,34 @@
+//! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a server that is slow.
+
+use super::{SqlStore, deliveries, timelines};
+use crate::{
+    domain::{Entry, PageRequest, UserId, subtask::Range},
+    store::timelines::Depth,
+};
+
+/// A statement that must be answered by an index, whatever the tables hold.
+#[derive(Clone, Copy, Debug)]
+pub enum HotStatement {
+    /// The whole statement of a page.
+    Page(UserId, PageRequest, Depth),
+    /// Its branch that reads the inbox.
+    Inbox(UserId, PageRequest),
+    /// The rows of a delivery's batch.
+    FanOut(Entry, Range),
+    /// The deliveries that are due at a time (ms), so many at most.
+    Due(i64, u64),
+}
+
+impl SqlStore {
+    /// The text of the statement on this engine, its numbers filled in.
+    pub fn spell_out(&self, statement: HotStatement) -> String {
+        let dialect = self.dialect;
+        let part = match statement {
+            HotStatement::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
+            HotStatement::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
+            HotStatement::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
+            HotStatement::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
+        };
+        part.spelled_out()
+    }
+}

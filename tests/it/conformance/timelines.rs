@@ -1,0 +1,277 @@
+//! What the timelines port promises: in every state that the protocol allows, a page is what the definition says, neither more nor less.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context as _, Result, ensure};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+use tidefeed::{
+    domain::{
+        Direction, EdgeMode, Entry, Floor, Page, PageRequest, PageSize, Position, Run, UserId,
+        plan::{Next, Outboxes, UncoveredAuthor, decide},
+    },
+    store::{Timelines as _, timelines::Depth},
+};
+
+use super::{World, rows::entry, user};
+use crate::servers::{Backend, on_each_backend};
+
+const AUTHORS: i64 = 4;
+
+/// Everything that a page of one reader can depend on. The reader is user 1, authors are 11 and up.
+#[derive(Clone, Debug)]
+struct State {
+    /// Of each author; `None`: not followed.
+    edges: Vec<Option<EdgeMode>>,
+    /// `None`: no state row.
+    floor: Option<Floor>,
+    contents: Vec<Placed>,
+}
+
+/// A content and where it is besides `contents`.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    entry: Entry,
+    removed: bool,
+    in_flight: bool,
+    in_inbox: bool,
+}
+
+impl State {
+    fn edge(&self, author: UserId) -> Option<EdgeMode> {
+        let place = usize::try_from(author.get() - 11).ok()?;
+        self.edges.get(place).copied().flatten()
+    }
+
+    fn floor(&self) -> Floor {
+        self.floor.unwrap_or(Floor::Off)
+    }
+
+    /// The invariant: what the reader trusts the inbox for is in it, or on its way.
+    fn keep_the_invariant(mut self) -> Self {
+        for place in 0..self.contents.len() {
+            let it = self.contents[place];
+            let covered = self.edge(it.entry.author) == Some(EdgeMode::Push)
+                && it.entry.position() >= self.floor().trusted_from();
+            if covered && !it.removed && !it.in_flight {
+                self.contents[place].in_inbox = true;
+            }
+        }
+        self
+    }
+
+    /// The definition, newest first.
+    fn timeline(&self) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = self
+            .contents
+            .iter()
+            .filter(|it| !it.removed && self.edge(it.entry.author).is_some())
+            .map(|it| it.entry)
+            .collect();
+        entries.sort_by_key(|it| std::cmp::Reverse(it.position()));
+        entries
+    }
+
+    fn page(&self, request: &PageRequest) -> (Page, Vec<Entry>) {
+        let all = self.timeline();
+        let bound = request.bound.unwrap_or(request.direction.start());
+        let mut ahead: Vec<Entry> =
+            all.iter().filter(|it| request.direction.meets_first(bound, it.position())).copied().collect();
+        if request.direction == Direction::Newer {
+            ahead.reverse();
+        }
+        let more_ahead = ahead.len() > request.size.get();
+        let more_behind = request.bound.is_some() && all.len() > ahead.len();
+        let needed: Vec<Entry> = ahead.iter().take(request.need()).copied().collect();
+        ahead.truncate(request.size.get());
+        let page = match request.direction {
+            Direction::Older => Page { entries: ahead, has_older: more_ahead, has_newer: more_behind },
+            Direction::Newer => {
+                ahead.reverse();
+                Page { entries: ahead, has_older: more_behind, has_newer: more_ahead }
+            }
+        };
+        (page, needed)
+    }
+
+    /// What a cache would prove of the authors that the snapshot names.
+    fn outboxes(&self, request: &PageRequest, authors: &[UncoveredAuthor]) -> Outboxes {
+        let of_one = |author: UserId, direction: Direction, limit: usize, wanted: &dyn Fn(Position) -> bool| {
+            let mut rows: Vec<Entry> = self
+                .contents
+                .iter()
+                .filter(|it| !it.removed && it.entry.author == author && wanted(it.entry.position()))
+                .map(|it| it.entry)
+                .collect();
+            rows.sort_by_key(Entry::position);
+            if direction == Direction::Older {
+                rows.reverse();
+            }
+            rows.truncate(limit);
+            Run::from_limited_query(direction, rows, limit)
+        };
+        let PageRequest { direction, bound, .. } = *request;
+        let from = bound.unwrap_or(direction.start());
+        let mut outboxes = Outboxes::default();
+        for UncoveredAuthor { author, .. } in authors {
+            let ahead = |at| direction.meets_first(from, at);
+            outboxes.ahead.push(of_one(*author, direction, request.need(), &ahead));
+            if bound.is_some() {
+                outboxes.behind.push(of_one(*author, direction.reversed(), 1, &|at| !ahead(at)));
+            }
+        }
+        outboxes
+    }
+
+    fn bounds(&self) -> Vec<Option<Position>> {
+        let mut bounds: Vec<Option<Position>> = vec![None, Some(Position::OLDEST), Some(Position::NEWEST)];
+        bounds.extend(self.contents.iter().map(|it| Some(it.entry.position())));
+        bounds.push(Some(self.floor().trusted_from()));
+        bounds
+    }
+
+    async fn build(&self, world: &World) -> Result<()> {
+        for table in ["contents", "follows", "inboxes", "inbox_states", "deliveries", "outbox_heads"] {
+            world.run(&format!("DELETE FROM {table}")).await?;
+        }
+        let reader = user(1);
+        for (place, mode) in (11..).zip(&self.edges) {
+            if let Some(mode) = mode {
+                world.put_edge(reader, user(place), *mode).await?;
+            }
+        }
+        if let Some(floor) = self.floor {
+            world.set_floor(reader, floor).await?;
+        }
+        world.run("INSERT INTO outbox_heads (author_id, seq) VALUES (11, 7), (12, 8), (13, 9)").await?;
+        let those = |wanted: &dyn Fn(&Placed) -> bool| -> Vec<Entry> {
+            self.contents.iter().filter(|it| wanted(it)).map(|it| it.entry).collect()
+        };
+        world.put_contents(&those(&|_| true)).await?;
+        world.deliver(&those(&|it| it.in_flight)).await?;
+        world.fill_inbox(reader, &those(&|it| it.in_inbox)).await?;
+        for it in self.contents.iter().filter(|it| it.removed) {
+            world.remove(it.entry.content).await?;
+        }
+        Ok(())
+    }
+}
+
+fn states() -> impl Strategy<Value = State> {
+    let mode = prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(EdgeMode::Pull)),
+        1 => Just(Some(EdgeMode::Fill)),
+        3 => Just(Some(EdgeMode::Push)),
+    ];
+    let floor = prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(Floor::Off)),
+        1 => Just(Some(Floor::OPEN)),
+        2 => Just(Some(Floor::At(Position::OLDEST))),
+        4 => (1_i64..8, 1_i64..20).prop_map(|(time, id)| Some(Floor::At(Position::bound(time, id)))),
+    ];
+    let placed =
+        (1_i64..8, 11..11 + AUTHORS, proptest::bool::weighted(0.15), proptest::bool::weighted(0.25), any::<bool>());
+    (vec(mode, 4), floor, vec(placed, 0..18)).prop_map(|(edges, floor, contents)| {
+        let contents = (1..).zip(contents).map(|(id, (time, author, removed, in_flight, in_inbox))| Placed {
+            entry: entry(id, user(author), time),
+            removed,
+            in_flight,
+            in_inbox,
+        });
+        State { edges, floor, contents: contents.collect() }.keep_the_invariant()
+    })
+}
+
+/// What the reads of a run were served from: a suite that never saw the short way has shown nothing.
+#[derive(Default)]
+struct Seen {
+    inbox_served: AtomicUsize,
+    inbox_refused: AtomicUsize,
+}
+
+async fn check(world: &World, state: &State, size: i64, seen: &Seen) -> Result<()> {
+    state.build(world).await?;
+    for bound in state.bounds() {
+        for direction in [Direction::Older, Direction::Newer] {
+            let request = PageRequest { direction, bound, size: PageSize::try_new(size)? };
+            check_page(world, state, &request, seen).await.with_context(|| format!("{request:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &Seen) -> Result<()> {
+    let reader = user(1);
+    let (page, needed) = state.page(request);
+    ensure!(world.store.oracle(reader, request).await? == needed, "the oracle is wrong");
+    let snapshot = world.store.read(reader, request, Depth::Everything).await?;
+    ensure!(snapshot.floor == state.floor() && snapshot.uncovered.is_empty(), "{snapshot:?}");
+    let next = decide(request, &snapshot, None);
+    ensure!(next == Next::Serve(page.clone()), "everything gives {next:?}, wanted {page:?}, of {snapshot:?}");
+    let snapshot = world.store.read(reader, request, Depth::Inbox).await?;
+    check_uncovered(state, &snapshot.uncovered)?;
+    let outboxes = state.outboxes(request, &snapshot.uncovered);
+    let next = decide(request, &snapshot, Some(&outboxes));
+    if let Next::Serve(served) = next {
+        ensure!(served == page, "the inbox gives {served:?}, wanted {page:?}, of {snapshot:?} and {outboxes:?}");
+        seen.inbox_served.fetch_add(1, Ordering::Relaxed);
+    } else {
+        seen.inbox_refused.fetch_add(1, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+fn check_uncovered(state: &State, uncovered: &[UncoveredAuthor]) -> Result<()> {
+    let mut named: Vec<UncoveredAuthor> = uncovered.to_vec();
+    named.sort_by_key(|it| it.author);
+    let expected: Vec<UncoveredAuthor> = (11..11 + AUTHORS)
+        .zip([7, 8, 9, 0])
+        .filter(|(author, _)| state.edge(user(*author)).is_some_and(|mode| mode != EdgeMode::Push))
+        .map(|(author, outbox_seq)| UncoveredAuthor { author: user(author), outbox_seq })
+        .collect();
+    ensure!(named == expected, "{named:?} are named, {expected:?} are uncovered");
+    Ok(())
+}
+
+/// Runs `check` over random states; a state that fails is shrunk to a small one.
+fn over_states(world: &World, cases: u32) -> Result<()> {
+    let seen = Seen::default();
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let runtime = tokio::runtime::Handle::current();
+    tokio::task::block_in_place(|| {
+        TestRunner::new(config).run(&(states(), 1_i64..5), |(state, size)| {
+            let checked = runtime.block_on(check(world, &state, size, &seen));
+            checked.map_err(|error| TestCaseError::fail(format!("{error:#}")))
+        })
+    })?;
+    let (served, refused) = (seen.inbox_served.into_inner(), seen.inbox_refused.into_inner());
+    ensure!(served > refused / 4 && refused > 0, "{served} pages of the inbox were served and {refused} refused");
+    Ok(())
+}
+
+on_each_backend! {
+    async fn a_page_is_what_the_definition_says_in_every_state_that_the_protocol_allows(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        world.hurry().await?;
+        over_states(&world, if backend == Backend::Sqlite { 200 } else { 25 })
+    }
+
+    async fn what_is_visible_is_what_is_followed_and_not_removed(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let (reader, followed, stranger) = (user(1), user(11), user(12));
+        world.put_edge(reader, followed, EdgeMode::Pull).await?;
+        let entries = [entry(1, followed, 5), entry(2, followed, 6), entry(3, stranger, 7)];
+        world.put_contents(&entries).await?;
+        world.remove(entries[1].content).await?;
+        let asked: Vec<_> = entries.iter().map(|it| it.content).chain([entry(9, stranger, 1).content]).collect();
+        assert_eq!(world.store.visible(reader, &asked).await?, [entries[0]]);
+        assert_eq!(world.store.visible(reader, &[]).await?, []);
+        assert_eq!(world.store.visible(stranger, &asked).await?, []);
+        Ok(())
+    }
+}

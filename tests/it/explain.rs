@@ -1,0 +1,166 @@
+//! The hot statements are answered by an index, whatever the tables hold: EXPLAIN on every engine over tables with statistics, and on the servers the
+//! rows that the real calls touch.
+
+use anyhow::{Context as _, Result, ensure};
+use tidefeed::{
+    domain::{Direction, Entry, Floor, PageRequest, PageSize, Position, subtask::Range},
+    store::{Contents as _, Timelines as _, sql::HotStatement, timelines::Depth},
+};
+
+use crate::{
+    conformance::{World, rows::entry, user},
+    servers::{Backend, FreshDatabase, Kind, Server, on_each_backend},
+};
+
+/// Authors that each reader follows.
+const AUTHORS: i64 = 500;
+/// Contents, and rows of reader 1's inbox.
+const ROWS: i64 = 20_000;
+/// An author with very many followers.
+const STAR: i64 = 9_000;
+
+/// Reader 1 follows 500 authors, is pushed to by all, and has 20 000 rows above the floor; 40 more readers follow the same authors; 5000 follow the star.
+async fn fill(world: &World) -> Result<()> {
+    world.hurry().await?;
+    let contents: Vec<Entry> = (1..=ROWS).map(|id| entry(id, user(101 + id % AUTHORS), 1_000 + id / 2)).collect();
+    world.put_contents(&contents).await?;
+    world.fill_inbox(user(1), &contents).await?;
+    let readers =
+        (1..=40).flat_map(|reader| (101..101 + AUTHORS).map(move |author| format!("({reader}, {author}, 2, 1, 1)")));
+    let fans = (10_001..=15_000).map(|fan| format!("({fan}, {STAR}, 2, 1, 1)"));
+    let edges: Vec<String> = readers.chain(fans).collect();
+    world.insert("follows", "follower_id, author_id, mode, inc, followed_at", &edges).await?;
+    let states: Vec<String> = (2..=40).chain(10_001..=15_000).map(|reader| format!("({reader}, 1, 1)")).collect();
+    world.insert("inbox_states", "user_id, floor_time, floor_content", &states).await?;
+    world.set_floor(user(1), Floor::At(contents[0].position())).await?;
+    let in_flight: Vec<Entry> = (1..=20).map(|id| entry(ROWS + id, user(STAR), 500_000 + id)).collect();
+    world.put_contents(&in_flight).await?;
+    world.deliver(&in_flight).await?;
+    world.analyze().await
+}
+
+/// A plan: one line a table, in lower case.
+async fn plan(world: &World, backend: Backend, statement: HotStatement) -> Result<Vec<String>> {
+    let text = world.store.spell_out(statement);
+    let explain = match backend {
+        Backend::Sqlite => "EXPLAIN QUERY PLAN",
+        Backend::MariaDb => "EXPLAIN",
+        Backend::Mysql => "EXPLAIN FORMAT=TRADITIONAL",
+    };
+    let rows = world.texts(&format!("{explain} {text}")).await?;
+    Ok(rows.iter().map(|row| row.join(" ").to_lowercase()).collect())
+}
+
+/// The one line of the plan that has all of these words.
+fn line<'a>(plan: &'a [String], words: &[&str]) -> Result<&'a String> {
+    plan.iter()
+        .find(|line| words.iter().all(|word| line.contains(word)))
+        .with_context(|| format!("{words:?} not in {plan:#?}"))
+}
+
+fn nothing_sorted(plan: &[String]) -> Result<()> {
+    let sorts = |line: &&String| ["filesort", "temporary", "temp b-tree"].iter().any(|word| line.contains(word));
+    ensure!(!plan.iter().any(|line| sorts(&line)), "something is sorted: {plan:#?}");
+    Ok(())
+}
+
+fn request(direction: Direction, bound: Option<i64>) -> Result<PageRequest> {
+    let bound = bound.map(|id| Position::bound(1_000 + id / 2, id));
+    Ok(PageRequest { direction, bound, size: PageSize::try_new(20)? })
+}
+
+/// Pages at both ends and in the middle.
+fn requests() -> Result<Vec<PageRequest>> {
+    use Direction::{Newer, Older};
+    [(Older, None), (Older, Some(ROWS / 2)), (Older, Some(ROWS - 5)), (Newer, Some(ROWS / 2)), (Newer, Some(ROWS - 5))]
+        .into_iter()
+        .map(|(direction, bound)| request(direction, bound))
+        .collect()
+}
+
+on_each_backend! {
+    async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        fill(&world).await?;
+        for request in requests()? {
+            let plan = plan(&world, backend, HotStatement::Inbox(user(1), request)).await?;
+            nothing_sorted(&plan)?;
+            match backend {
+                Backend::Sqlite => drop(line(&plan, &["search i using primary key (user_id=? and publish_time>"])?),
+                Backend::MariaDb | Backend::Mysql => {
+                    line(&plan, &[" i ", " range ", " primary "])?;
+                    line(&plan, &[" f ", " eq_ref ", " primary "])?;
+                    line(&plan, &[" c ", " eq_ref ", " primary "])?;
+                }
+            }
+        }
+        let page = plan(&world, backend, HotStatement::Page(user(1), request(Direction::Older, None)?, Depth::Inbox)).await?;
+        match backend {
+            Backend::Sqlite => drop(line(&page, &["search f using covering index uncovered (follower_id=? and mode=?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&page, &[" f ", " uncovered ", " range ", "using index"])?),
+        }
+        let range = Range { after: 10_500, through: 11_500 };
+        let fan_out = plan(&world, backend, HotStatement::FanOut(entry(1, user(STAR), 5), range)).await?;
+        match backend {
+            Backend::Sqlite => drop(line(&fan_out, &["covering index fans (author_id=? and follower_id>? and follower_id<?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " fans ", "using index"])?),
+        }
+        let due = plan(&world, backend, HotStatement::Due(400_000, 20)).await?;
+        nothing_sorted(&due)?;
+        line(&due, &["look"])?;
+        Ok(())
+    }
+}
+
+/// A server that nobody else uses: its counters are the caller's.
+async fn own_server(kind: Kind) -> Result<(Server, World)> {
+    let server = Server::start(kind).await?;
+    let world = World::in_database(FreshDatabase::on(&server).await?).await?;
+    fill(&world).await?;
+    Ok((server, world))
+}
+
+/// Rows that the server's tables have given so far.
+async fn rows_read(world: &World) -> Result<i64> {
+    let counters = world.texts("SHOW GLOBAL STATUS LIKE 'Handler_read%'").await?;
+    counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
+}
+
+async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
+    let (_server, world) = own_server(kind).await?;
+    let overhead = {
+        let before = rows_read(&world).await?;
+        rows_read(&world).await? - before
+    };
+    for request in requests()? {
+        // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of below the floor.
+        for (depth, limit) in [(Depth::Inbox, 200), (Depth::Everything, 300)] {
+            let before = rows_read(&world).await?;
+            world.store.read(user(1), &request, depth).await?;
+            let touched = rows_read(&world).await? - before - overhead;
+            ensure!(touched < limit, "{touched} rows for {request:?} {depth:?}");
+        }
+        let before = rows_read(&world).await?;
+        world.store.outbox(user(101), &request).await?;
+        let touched = rows_read(&world).await? - before - overhead;
+        ensure!(touched < 100, "{touched} rows for the outbox, {request:?}");
+    }
+    world.set_floor(user(2), Floor::Off).await?;
+    let before = rows_read(&world).await?;
+    world.store.read(user(2), &request(Direction::Older, None)?, Depth::Everything).await?;
+    let touched = rows_read(&world).await? - before - overhead;
+    ensure!(touched < 10 * AUTHORS, "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_a_large_inbox_touches_few_rows_on_mariadb() -> Result<()> {
+    a_page_touches_few_rows(Kind::MariaDb).await
+}
+
+mod on_mysql {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_page_of_a_large_inbox_touches_few_rows() -> anyhow::Result<()> {
+        super::a_page_touches_few_rows(super::Kind::Mysql).await
+    }
+}
