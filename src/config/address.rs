@@ -28,6 +28,9 @@ impl Address {
             if path.is_empty() {
                 return Err("expected a path after sqlite://, such as sqlite://data/tidefeed.db".to_owned());
             }
+            if path == ":memory:" || text.contains("mode=memory") {
+                return Err("expected a file: a database in memory would be another one on every connection".to_owned());
+            }
             return Ok(Self(text.to_owned()));
         }
         let expected = || "expected sqlite://PATH or mysql://user:password@host:3306/database".to_owned();
@@ -52,11 +55,10 @@ impl Address {
         if self.0.starts_with("sqlite:") { SqlEngine::Sqlite } else { SqlEngine::MySql }
     }
 
-    /// The database's file; `None` if it is in memory, or on a server.
+    /// The database's file; `None` if it is on a server.
     pub fn sqlite_file(&self) -> Option<PathBuf> {
         let path = self.0.strip_prefix("sqlite:")?.trim_start_matches("//").split('?').next()?;
-        let in_memory = path == ":memory:" || self.0.contains("mode=memory");
-        (!in_memory).then(|| Path::new(path).to_owned())
+        Some(Path::new(path).to_owned())
     }
 }
 
@@ -98,7 +100,16 @@ mod tests {
 
     #[test]
     fn an_address_of_another_kind_is_refused() {
-        for bad in ["", "sqlite://", "postgres://h/d", "mysql://host", "mysql:///d", "data/tidefeed.db"] {
+        for bad in [
+            "",
+            "sqlite://",
+            "sqlite::memory:",
+            "sqlite://x?mode=memory",
+            "postgres://h/d",
+            "mysql://host",
+            "mysql:///d",
+            "data/tidefeed.db",
+        ] {
             assert!(Address::store(bad).is_err(), "{bad}");
         }
         for bad in ["", "localhost:6379", "http://h"] {
@@ -107,11 +118,10 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_database_is_known_unless_it_is_in_memory() {
+    fn the_file_of_a_database_is_known_unless_it_is_on_a_server() {
         let file = |text| Address::store(text).unwrap().sqlite_file();
         assert_eq!(file("sqlite://data/tidefeed.db?mode=rwc"), Some(PathBuf::from("data/tidefeed.db")));
         assert_eq!(file("sqlite:///var/lib/t.db"), Some(PathBuf::from("/var/lib/t.db")));
-        assert_eq!(file("sqlite::memory:"), None);
         assert_eq!(file("mysql://h/d"), None);
     }
 }

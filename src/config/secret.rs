@@ -62,7 +62,8 @@ pub enum SecretError {
 }
 
 /// The secret that signs tokens: `auth.secret`, else what the file `secret` beside the SQLite database holds; that file is
-/// made (mode 0600) with 48 bytes of `fill` if there is none. With a database in memory it lasts as long as the process.
+/// made (mode 0600) with 48 bytes of `fill` if there is none. A database on a server has no such file, and the configuration
+/// asks for a secret; should there be neither, one is drawn that lasts as long as the process.
 pub fn signing_secret(config: &Config, fill: impl FnOnce(&mut [u8])) -> Result<Secret, SecretError> {
     if !config.auth.secret.is_empty() {
         return Ok(config.auth.secret.clone());

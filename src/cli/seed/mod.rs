@@ -96,7 +96,7 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Ou
     let started = Instant::now();
     let stages = Stages { store: &store, world: &world, guest: guest.as_ref(), interrupted: lifecycle.draining() };
     let written = stages.run(&password).await.context(
-        "writing the world failed; what is there is consistent (if a handle is taken, another --seed will not help: rename, or start empty)",
+        "writing the world failed; the batch under way was undone, what came before is consistent (if it is a handle that somebody has already: seed an empty database)",
     )?;
     tell(&written, started.elapsed().as_secs_f64())?;
     Ok(if written.interrupted { Outcome::Interrupted } else { Outcome::Done })
