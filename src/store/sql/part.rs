@@ -42,7 +42,7 @@ impl Part {
         let mut text = String::with_capacity(self.text.len());
         for piece in self.text.split_inclusive('?') {
             match (piece.strip_suffix('?'), values.next()) {
-                (Some(before), Some(value)) => text.push_str(&format!("{before}{value}")),
+                (Some(before), Some(value)) => text.extend([before, &value.to_string()]),
                 _ => text.push_str(piece),
             }
         }
@@ -51,7 +51,7 @@ impl Part {
 
     /// The piece as a table in brackets, under a name of its own.
     #[must_use]
-    pub(super) fn as_table(self, name: &str) -> Self {
+    pub(super) fn into_table(self, name: &str) -> Self {
         Self { text: format!("({}) {name}", self.text), values: self.values }
     }
 }
