@@ -59,16 +59,18 @@ impl Column {
 impl Type {
     /// SQLite stores by value whatever the type says, except that a key of type INTEGER is the row's own number.
     fn text(self, backend: DbBackend) -> String {
-        match (self, backend) {
-            (Self::Big | Self::Int | Self::Small, DbBackend::Sqlite) => "INTEGER".to_owned(),
-            (Self::Chars(_) | Self::Exact(_) | Self::Text | Self::LongText, DbBackend::Sqlite) => "TEXT".to_owned(),
-            (Self::Big, _) => "BIGINT".to_owned(),
-            (Self::Int, _) => "INT".to_owned(),
-            (Self::Small, _) => "SMALLINT".to_owned(),
-            (Self::Chars(length), _) => format!("VARCHAR({length})"),
-            (Self::Exact(length), _) => format!("VARBINARY({length})"),
-            (Self::Text, _) => "TEXT".to_owned(),
-            (Self::LongText, _) => "MEDIUMTEXT".to_owned(),
+        if backend == DbBackend::Sqlite {
+            let number = matches!(self, Self::Big | Self::Int | Self::Small);
+            return if number { "INTEGER" } else { "TEXT" }.to_owned();
+        }
+        match self {
+            Self::Big => "BIGINT".to_owned(),
+            Self::Int => "INT".to_owned(),
+            Self::Small => "SMALLINT".to_owned(),
+            Self::Chars(length) => format!("VARCHAR({length})"),
+            Self::Exact(length) => format!("VARBINARY({length})"),
+            Self::Text => "TEXT".to_owned(),
+            Self::LongText => "MEDIUMTEXT".to_owned(),
         }
     }
 }

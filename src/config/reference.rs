@@ -31,7 +31,7 @@ pub fn entries() -> Vec<Entry> {
         }
         let meaning = std::mem::take(&mut comment).join(" ");
         if let Some(name) = line.strip_prefix('[') {
-            section = name.trim_end_matches(']').to_owned();
+            name.trim_end_matches(']').clone_into(&mut section);
             about = meaning;
         } else if let Some((key, value)) = line.split_once(" = ") {
             let (section, about) = (section.clone(), about.clone());

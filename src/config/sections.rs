@@ -109,11 +109,8 @@ fn delivery(reader: &mut Reader) -> DeliverySettings {
 fn upkeep(reader: &mut Reader) -> UpkeepSettings {
     UpkeepSettings {
         sweep_ms: millis(reader, "upkeep.sweep_ms", 10, 60 * MINUTE_MS),
-        sweep_batch: reader.whole("upkeep.sweep_batch", 1..=10_000),
         relation_workers: reader.whole("upkeep.relation_workers", 1..=1024),
         trim_ms: millis(reader, "upkeep.trim_ms", 10, DAY_MS),
-        trim_batch: reader.whole("upkeep.trim_batch", 1..=10_000),
-        dormant_ms: millis(reader, "upkeep.dormant_ms", 10, DAY_MS),
     }
 }
 

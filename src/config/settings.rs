@@ -86,11 +86,8 @@ pub struct InboxSettings {
 #[derive(Debug, Clone)]
 pub struct UpkeepSettings {
     pub sweep_ms: Millis,
-    pub sweep_batch: u64,
     pub relation_workers: usize,
     pub trim_ms: Millis,
-    pub trim_batch: u64,
-    pub dormant_ms: Millis,
 }
 
 /// `[graphql]`

@@ -15,7 +15,7 @@ pub fn show(figment: &Figment) -> String {
     let mut section = String::new();
     for entry in entries() {
         if entry.section != section {
-            section = entry.section.clone();
+            section.clone_from(&entry.section);
             let gap = if text.is_empty() { "" } else { "\n" };
             // Writing to a String cannot fail, here and below.
             let _ = writeln!(text, "{gap}[{section}]");

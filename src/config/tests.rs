@@ -1,5 +1,6 @@
-#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 //! The configuration as an operator meets it.
+
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::path::PathBuf;
 

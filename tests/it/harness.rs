@@ -186,6 +186,9 @@ pub async fn open_store(url: &str) -> Result<SqlStore> {
     Ok(SqlStore::connect(&options).await?)
 }
 
+/// Numbers of key prefixes on the shared cluster.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 type Surroundings = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
 
 async fn surroundings(around: Around, stop: &CancellationToken) -> Result<Surroundings> {
@@ -202,7 +205,6 @@ async fn surroundings(around: Around, stop: &CancellationToken) -> Result<Surrou
         }
         Around::Cluster => {
             let cluster = servers::redis_cluster().await?;
-            static NEXT: AtomicU64 = AtomicU64::new(1);
             let prefix = format!("house{}:", NEXT.fetch_add(1, Ordering::Relaxed));
             RedisOptions { urls: cluster.urls(), cluster: true, prefix, ..RedisOptions::default() }
         }

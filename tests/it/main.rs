@@ -1,13 +1,18 @@
 //! The integration tests: one binary, so that every suite shares the servers that [`servers`] starts. Declares modules, holds nothing.
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+#![expect(clippy::disallowed_methods, reason = "tests spawn what they kill")]
 
 mod api_client;
+mod command_line;
 mod conformance;
 mod delivery;
 mod explain;
 mod fixture;
+mod graphql_api;
 mod harness;
 mod redis_outage;
 mod servers;
+mod store_sql;
 mod worked_example;

@@ -1,9 +1,6 @@
 //! Redis dies and comes back empty, or cuts its connections: the same clients go on, and listeners know what they missed.
 
-use std::{
-    future::Future,
-    time::{Duration, Instant},
-};
+use std::{future::Future, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
@@ -17,7 +14,10 @@ use tidefeed::{
         redis::{ConnectError, Redis, RedisAnnouncements, RedisOptions, RedisOutboxCache, RedisQueue},
     },
 };
-use tokio::{sync::broadcast::Receiver, time::timeout};
+use tokio::{
+    sync::broadcast::Receiver,
+    time::{Instant, timeout},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::servers::{Kind, RedisCluster, Server, redis_cluster, shared};

@@ -28,6 +28,8 @@ for (const scheme of SCHEMES) {
       test.use({ colorScheme: scheme, viewport });
 
       const take = async (page: Page, name: string) => {
+        const cutOff = await page.locator(".feed, body").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth).length);
+        expect(cutOff, "boxes whose content is cut off at the side").toBe(0);
         await page.screenshot({ path: `test-results/screens/${name}-${scheme}-${breadth}.png`, animations: "disabled" });
       };
 

@@ -1,5 +1,5 @@
 // Endless scrolling, and what newFeed does to a reader who is far down.
-import { expect, test } from "@playwright/test";
+import { expect, type Request, test } from "@playwright/test";
 import { deleteContent, follow, numbered, publish, publishMany, register } from "./api";
 import { openAs, postWith, scrollTo, waitUntilLive } from "./page";
 
@@ -65,6 +65,41 @@ test("a reader far down who follows someone on another device is offered the cha
   expect(await page.evaluate(() => window.scrollY)).toBe(place);
   await page.getByTestId("new-posts").click();
   await expect(page.getByTestId("post-text").first()).toHaveText("From the other shore");
+});
+
+test("a page that comes in after the timeline was read anew leaves no gap", async ({ page }) => {
+  // Tall enough that the second page is asked for without scrolling: a reader at the top has the timeline read anew at once.
+  await page.setViewportSize({ width: 1280, height: 1400 });
+  const reader = await register("reader", "Rita Reader");
+  const writer = await register("writer", "Walt Writer");
+  const other = await register("other", "Olga Other");
+  await follow(reader, writer);
+  const before = numbered("Before", 30);
+  const meanwhile = numbered("Meanwhile", 25);
+  await publishMany(writer, before);
+
+  let release = () => { /* set below */ };
+  const released = new Promise<void>((resolve) => { release = resolve; });
+  const readsOn = (request: Request) => /"after":"/.test(request.postData() ?? "");
+  let held: Request | undefined;
+  await page.route("**/graphql", async (route, request) => {
+    if (readsOn(request)) held ??= request;
+    if (request === held) await released;
+    await route.continue();
+  });
+  const secondPage = page.waitForRequest(readsOn);
+  await openAs(page, reader);
+  await waitUntilLive(page);
+  await secondPage;
+  await publishMany(writer, meanwhile);
+  await follow(reader, other);
+  await expect(postWith(page, "Before 30")).toBeVisible();
+  await expect(postWith(page, "Meanwhile 1")).toBeVisible();
+  const late = page.waitForResponse((response) => response.request() === held);
+  release();
+  await (await late).finished();
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post-text")).toHaveText([...before, ...meanwhile].toReversed());
 });
 
 // 1012 (service restart) is retried by the transport itself; 1011 (internal error) ends the subscription, and the page begins a new one.

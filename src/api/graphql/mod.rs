@@ -1,6 +1,6 @@
 //! The schema and its resolvers. A resolver authorises, parses, calls one use case and maps what it answers.
 //!
-//! Apart, because this is the only place that knows the GraphQL library. It refuses to know HTTP, WebSockets and adapters;
+//! Apart, because this is the only place that knows the GraphQL library. It refuses to know HTTP, WebSocket and adapters;
 //! documents reach it only through the gate.
 
 mod errors;

@@ -84,12 +84,22 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "A content's id; begins with C_.")] id: ID,
     ) -> Answer<Content> {
-        answer(ctx, async { content(&hydration(ctx)?, ids::parse_content(&id)?).await }).await
+        answer(ctx, async {
+            let (hydration, id) = (hydration(ctx)?, ids::parse_content(&id)?);
+            prime(ctx, &hydration, &[Ok(NodeId::Content(id))]).await;
+            content(&hydration, id).await
+        })
+        .await
     }
 
     /// Whatever has this id. Null if nothing has, or nothing any more.
     async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "Any object's id.")] id: ID) -> Answer<Node> {
-        answer(ctx, async { node(&hydration(ctx)?, ids::parse(&id)?).await }).await
+        answer(ctx, async {
+            let (hydration, id) = (hydration(ctx)?, ids::parse(&id)?);
+            prime(ctx, &hydration, &[Ok(id)]).await;
+            node(&hydration, id).await
+        })
+        .await
     }
 
     /// Whatever has these ids, in their order; null at the place of an id that nothing has. At most 100.
@@ -132,9 +142,10 @@ async fn nodes(ctx: &Context<'_>, ids: &[ID]) -> Result<Vec<Answer<Node>>, Failu
     Ok(nodes)
 }
 
-async fn prime(ctx: &Context<'_>, hydration: &Hydration, parsed: &[Result<NodeId, InvalidId>]) {
+/// Loads what is selected of all of them: contents first, then their authors together with the users.
+async fn prime(ctx: &Context<'_>, hydration: &Hydration, ids: &[Result<NodeId, InvalidId>]) {
     let (mut users, mut contents) = (Vec::new(), Vec::new());
-    for id in parsed {
+    for id in ids {
         match id {
             Ok(NodeId::User(id)) => users.push(*id),
             Ok(NodeId::Content(id)) => contents.push(*id),
@@ -142,7 +153,12 @@ async fn prime(ctx: &Context<'_>, hydration: &Hydration, parsed: &[Result<NodeId
         }
     }
     let selected = ctx.look_ahead();
-    hydration.prime_users(&users, UserWants::of(&selected)).await;
-    let wants = ContentWants { author: None, ..ContentWants::of(&selected) };
-    hydration.prime_contents(&contents, &[], wants).await;
+    let (of_users, of_contents) = (UserWants::of(&selected), ContentWants::of(&selected));
+    hydration.prime_contents(&contents, &[], ContentWants { author: None, ..of_contents }).await;
+    if of_contents.author.is_some() {
+        for id in contents {
+            users.extend(hydration.content(id).await.ok().flatten().map(|content| content.author));
+        }
+    }
+    hydration.prime_users(&users, of_users.and(of_contents.author.unwrap_or_default())).await;
 }

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_saturate() {
+    fn a_count_beyond_an_int_is_shown_as_the_largest() {
         assert_eq!([count(-1), count(0), count(7), count(i64::MAX)], [0, 0, 7, i32::MAX]);
     }
 

@@ -17,7 +17,7 @@ pub fn signed(whole: u64) -> i64 {
     i64::try_from(whole).unwrap_or(i64::MAX)
 }
 
-/// A number that looks random and depends on nothing but its arguments (SplitMix64's finaliser, twice).
+/// A number that looks random and depends on nothing but its arguments (the finaliser of the `SplitMix64` generator, twice).
 pub const fn scramble(seed: u64, index: u64, purpose: u64) -> u64 {
     finalise(finalise(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(index))
 }

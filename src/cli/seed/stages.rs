@@ -13,10 +13,11 @@ use crate::{
     },
 };
 
-/// Users and contents of one transaction, about: short enough for a service beside it to write as well.
-const AUTHOR_ROWS: usize = 1_000;
+/// Users and contents of one transaction, about. Ids of contents lie all over the past weeks, so that a row touches pages of its own; the
+/// more rows share a commit, the more share its pages. Still well below a second, for a service beside it to write as well.
+const AUTHOR_ROWS: usize = 10_000;
 /// Edges of one transaction, about; larger, because each also raises two counts, and those come together.
-const EDGE_ROWS: usize = 4_000;
+const EDGE_ROWS: usize = 20_000;
 /// Accounts of one transaction.
 const ACCOUNTS: usize = 2_000;
 

@@ -109,3 +109,30 @@ fn head(author: UserId, rows: &[Row], limit: usize) -> Result<OutboxHead, StoreE
 fn rows(limit: usize) -> Value {
     i64::try_from(limit).unwrap_or(i64::MAX).into()
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::{
+        domain::Position,
+        store::sql::tests::{migrated, plan},
+    };
+
+    #[tokio::test]
+    async fn outboxes_are_ranges_of_their_index_and_never_sorted() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        let author = UserId::try_new(1).unwrap();
+        let bound = Some(Position::bound(7, 8));
+        for direction in [Direction::Older, Direction::Newer] {
+            let page = part(0, author, POSITION.beyond(direction, bound), direction, 21);
+            let plan = plan(&store, page).await;
+            assert!(plan.contains("USING INDEX outbox (author_id=?"), "{plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+        }
+        let plan = plan(&store, heads_statement(&[author, author], 5)).await;
+        assert_eq!(plan.matches("USING INDEX outbox (author_id=?").count(), 2, "{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}

@@ -88,19 +88,36 @@ impl Dialect {
         }
     }
 
-    /// Waits until no other node migrates this database. SQLite's transaction does that by itself; elsewhere a migration's every table commits.
+    /// Takes the right to migrate this database, within a minute, and gives 1 if it was had. A word of the session's own, as tables commit at once here; on SQLite the
+    /// transaction is that right. May take longer than statements may otherwise.
     pub(super) const fn lock_migrations(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,
-            Self::Mysql => Some("SELECT GET_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64), 60)"),
+            Self::Mysql => {
+                Some("SELECT /*+ MAX_EXECUTION_TIME(70000) */ GET_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64), 60)")
+            }
         }
     }
 
-    /// Ends [`Self::lock_migrations`].
-    pub(super) const fn unlock_migrations(self) -> Option<&'static str> {
+    /// Run before [`Self::lock_migrations`]: building an index takes the time that it takes. MySQL limits reads only, MariaDB (`/*M!`) everything.
+    pub(super) const fn before_migrations(self) -> &'static [&'static str] {
         match self {
-            Self::Sqlite => None,
-            Self::Mysql => Some("SELECT RELEASE_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64))"),
+            Self::Sqlite => &[],
+            Self::Mysql => &[
+                "SET @tidefeed_limit = 0 /*M! + @@SESSION.max_statement_time */",
+                "SET @tidefeed_migrates = 1 /*M! , SESSION max_statement_time = 0 */",
+            ],
+        }
+    }
+
+    /// Undoes both.
+    pub(super) const fn after_migrations(self) -> &'static [&'static str] {
+        match self {
+            Self::Sqlite => &[],
+            Self::Mysql => &[
+                "DO RELEASE_LOCK(LEFT(CONCAT('tidefeed:', DATABASE()), 64))",
+                "SET @tidefeed_migrates = 0 /*M! , SESSION max_statement_time = @tidefeed_limit */",
+            ],
         }
     }
 }

@@ -12,9 +12,9 @@ const MYSQL_UNAVAILABLE: [u16; 22] = [
     1040, 1053, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1290, 1317, 1836, 1927, 1969,
     2006, 2013, 3024,
 ];
-/// SQLITE_BUSY, SQLITE_LOCKED: another process writes.
+/// Busy, locked: another process writes.
 const SQLITE_CONTENDED: [i32; 2] = [5, 6];
-/// SQLITE_READONLY, SQLITE_INTERRUPT, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN.
+/// Read-only, interrupted, an I/O error, a full disk, a file that cannot be opened.
 const SQLITE_UNAVAILABLE: [i32; 5] = [8, 9, 10, 13, 14];
 
 /// The driver's error as the port's.
@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn an_extended_code_is_read_by_its_primary_one() {
-        assert_eq!(sqlite_class(5 | (2 << 8)), Class::Contended, "SQLITE_BUSY_SNAPSHOT");
-        assert_eq!(sqlite_class(10 | (4 << 8)), Class::Unavailable, "SQLITE_IOERR_FSYNC");
-        assert_eq!(sqlite_class(19 | (6 << 8)), Class::Refused, "SQLITE_CONSTRAINT_PRIMARYKEY");
+        assert_eq!(sqlite_class(517), Class::Contended, "5 + 2 * 256: busy, snapshot");
+        assert_eq!(sqlite_class(1034), Class::Unavailable, "10 + 4 * 256: I/O error, fsync");
+        assert_eq!(sqlite_class(1555), Class::Refused, "19 + 6 * 256: constraint, primary key");
     }
 
     #[test]

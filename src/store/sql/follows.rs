@@ -63,16 +63,16 @@ impl Follows for SqlStore {
     }
 
     async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError> {
-        let mut followed = Vec::new();
+        let mut among = Vec::new();
         for authors in authors.chunks(MAX_LIST) {
             let (list, values) = id_list(authors);
             let sql = format!("SELECT author_id FROM follows WHERE follower_id = ? AND author_id IN {list}");
             let values = std::iter::once(Value::from(follower.get())).chain(values);
             for row in self.read(&sql, values).await? {
-                followed.push(row.user(0)?);
+                among.push(row.user(0)?);
             }
         }
-        Ok(followed)
+        Ok(among)
     }
 
     async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError> {

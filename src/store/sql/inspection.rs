@@ -65,7 +65,7 @@ impl SqlStore {
         })
     }
 
-    /// InnoDB refuses to write under READ COMMITTED while statements are logged rather than rows.
+    /// `InnoDB` refuses to write under READ COMMITTED while statements are logged rather than rows.
     async fn binary_log(&self) -> Result<Finding, StoreError> {
         let state = self.word("SELECT CONCAT(@@log_bin, ' ', @@binlog_format)").await?;
         let remedy = "set binlog_format = ROW on the server: READ COMMITTED cannot be written with a log of statements";

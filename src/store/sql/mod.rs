@@ -15,6 +15,7 @@ mod hot;
 mod inboxes;
 mod inspection;
 mod keyset;
+mod migrate;
 mod part;
 mod relations;
 mod rows;
@@ -31,7 +32,6 @@ use std::{
     time::Duration,
 };
 
-use migration::{Migrator, MigratorTrait as _};
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 
 pub use self::{connect::SqlOptions, hot::HotStatement};
@@ -61,26 +61,6 @@ impl SqlStore {
     /// Connects. A SQLite file and its folder are made if they are missing; a server must answer within the acquire time-out. Touches no table.
     pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
         connect::connect(options).await
-    }
-
-    /// Brings the tables up to this version; does nothing if they are. Several nodes may do so at once: one works, the others wait.
-    pub async fn migrate(&self) -> Result<(), StoreError> {
-        let tx = self.begin().await?;
-        if let Some(lock) = self.dialect.lock_migrations() {
-            tx.query(lock, []).await?;
-        }
-        let done = Migrator::up(tx.inner(), None).await;
-        if let Some(unlock) = self.dialect.unlock_migrations() {
-            tx.query(unlock, []).await?;
-        }
-        done.map_err(store_error)?;
-        tx.commit(()).await.map(|_| ())
-    }
-
-    /// Names of the migrations that have yet to be applied, oldest first. Reads only.
-    pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
-        let pending = Migrator::get_pending_migrations_read_only(&self.readers).await.map_err(store_error)?;
-        Ok(pending.iter().map(|migration| migration.name().to_owned()).collect())
     }
 
     /// Statements sent since the store was connected, by all clones together; a transaction's beginning and end do not count.

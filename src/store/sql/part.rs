@@ -42,7 +42,10 @@ impl Part {
         let mut text = String::with_capacity(self.text.len());
         for piece in self.text.split_inclusive('?') {
             match (piece.strip_suffix('?'), values.next()) {
-                (Some(before), Some(value)) => text.extend([before, &value.to_string()]),
+                (Some(before), Some(value)) => {
+                    text.push_str(before);
+                    text.push_str(&value.to_string());
+                }
                 _ => text.push_str(piece),
             }
         }

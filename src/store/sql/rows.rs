@@ -43,7 +43,6 @@ impl Row {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "shaped for map_err")]
 fn unreadable(invalid: InvalidId) -> StoreError {
     StoreError::Unreadable(invalid.to_string())
 }

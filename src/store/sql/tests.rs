@@ -18,6 +18,13 @@ fn options(folder: &tempfile::TempDir) -> SqlOptions {
     }
 }
 
+/// How SQLite answers a statement, a line for each step.
+pub(super) async fn plan(store: &SqlStore, (sql, values): (String, Vec<Value>)) -> String {
+    let rows = store.read(&format!("EXPLAIN QUERY PLAN {sql}"), values).await.unwrap();
+    rows.iter().map(|row| row.get::<String>(3).unwrap() + "\n").collect()
+}
+
+/// A store on a new file with all tables.
 pub(super) async fn migrated(folder: &tempfile::TempDir) -> SqlStore {
     let store = SqlStore::connect(&options(folder)).await.unwrap();
     store.migrate().await.unwrap();

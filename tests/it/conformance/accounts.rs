@@ -27,7 +27,7 @@ on_each_backend! {
         assert_eq!(world.store.register(new.clone()).await?, Registered::Created);
         let Registration { handle: taken, name, bio, avatar_url } = longest();
         let profile = Profile { id: user(7), handle: taken.clone(), name, bio, avatar_url, created_at: NOW };
-        assert_eq!(world.store.profiles(&[user(7)]).await?, [profile.clone()]);
+        assert_eq!(world.store.profiles(&[user(7)]).await?, std::slice::from_ref(&profile));
         assert_eq!(world.store.by_handle(&taken).await?, Some(profile));
         let (id, hash) = world.store.credential(&taken).await?.context("a credential")?;
         assert_eq!((id, hash.0), (user(7), new.password_hash.0));

@@ -88,7 +88,7 @@ on_each_backend! {
         assert!(matches!(world.store.publish(keyed(5, 1, "key")).await?, Published::Created { .. }));
         let before = world.traces().await?;
         let mut again = keyed(6, 1, "key");
-        again.draft.text = "other words".to_owned();
+        again.draft.text.push_str(", in other words");
         let Published::Duplicate(Some(first)) = world.store.publish(again).await? else {
             anyhow::bail!("a duplicate was expected")
         };
@@ -179,9 +179,9 @@ on_each_backend! {
         }
         let publishes = at_once((11..=20).map(|id| world.store.publish(content(id, 1, NOW))));
         let removals = at_once((1..=10).flat_map(|id| [1, 2, 1].map(|author| world.store.remove(user(author), content_id(id), NOW))));
-        let (published, removed) = tokio::try_join!(publishes, removals)?;
+        let (made, removed) = tokio::try_join!(publishes, removals)?;
         let gone = removed.iter().filter(|outcome| matches!(outcome, Removed::Gone { .. })).count();
-        assert_eq!((published.len(), gone), (10, 10));
+        assert_eq!((made.len(), gone), (10, 10));
         assert_eq!(world.content_count(1).await?, 10);
         assert_eq!(world.number("SELECT seq FROM outbox_heads WHERE author_id = 1").await?, 30);
         Ok(())

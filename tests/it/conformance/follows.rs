@@ -9,11 +9,11 @@ use super::{NOW, World, at_once, user};
 use crate::servers::on_each_backend;
 
 impl World {
-    async fn follow(&self, follower: i64, author: i64, inc: i64) -> Result<Followed, StoreError> {
+    async fn try_follow(&self, follower: i64, author: i64, inc: i64) -> Result<Followed, StoreError> {
         self.store.follow(user(follower), user(author), EdgeMode::Fill, inc, NOW).await
     }
 
-    async fn unfollow(&self, follower: i64, author: i64) -> Result<bool, StoreError> {
+    async fn try_unfollow(&self, follower: i64, author: i64) -> Result<bool, StoreError> {
         self.store.unfollow(user(follower), user(author), NOW).await
     }
 
@@ -61,10 +61,10 @@ on_each_backend! {
 
     async fn a_second_follow_changes_nothing(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
-        world.follow(1, 2, 77).await?;
+        world.try_follow(1, 2, 77).await?;
         world.run("UPDATE follows SET mode = 2 WHERE author_id = 2").await?;
         world.run("DELETE FROM relations").await?;
-        assert_eq!(world.follow(1, 2, 78).await?, Followed::Already);
+        assert_eq!(world.try_follow(1, 2, 78).await?, Followed::Already);
         assert_eq!((world.edge(2, "mode").await?, world.edge(2, "inc").await?), (Some(2), Some(77)));
         assert_eq!(world.relation(2, "version").await?, None);
         assert_eq!(world.follow_counts(2).await?, (1, 0));
@@ -73,7 +73,7 @@ on_each_backend! {
 
     async fn an_unknown_author_cannot_be_followed_and_nothing_can_be_pushed_from_the_start(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
-        assert_eq!(world.follow(1, 99, 77).await?, Followed::UnknownAuthor);
+        assert_eq!(world.try_follow(1, 99, 77).await?, Followed::UnknownAuthor);
         let pushed = world.store.follow(user(1), user(2), EdgeMode::Push, 77, NOW).await;
         assert!(matches!(pushed, Err(StoreError::Refused(_))));
         assert_eq!(world.store.followed_by(user(1)).await?, [user(1)]);
@@ -84,15 +84,15 @@ on_each_backend! {
 
     async fn an_unfollow_ends_the_edge_once(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
-        world.follow(1, 2, 77).await?;
+        world.try_follow(1, 2, 77).await?;
         world.run("UPDATE relations SET attempts = 3, look_at = 1").await?;
-        assert!(world.unfollow(1, 2).await?);
+        assert!(world.try_unfollow(1, 2).await?);
         assert_eq!(world.store.followed_by(user(1)).await?, [user(1)]);
         assert_eq!((world.follow_counts(1).await?, world.follow_counts(2).await?), ((0, 0), (0, 0)));
         assert_eq!((world.relation(2, "attempts").await?, world.relation(2, "look_at").await?), (Some(0), Some(NOW + 5_000)));
         world.run("DELETE FROM relations").await?;
-        assert!(!world.unfollow(1, 2).await?);
-        assert!(!world.unfollow(1, 99).await?);
+        assert!(!world.try_unfollow(1, 2).await?);
+        assert!(!world.try_unfollow(1, 99).await?);
         assert_eq!(world.number("SELECT COUNT(*) FROM relations").await?, 0);
         assert_eq!(world.follow_counts(2).await?, (0, 0));
         Ok(())
@@ -102,12 +102,12 @@ on_each_backend! {
         let world = World::on(backend).await?.with_users(2).await?;
         let mut versions = Vec::new();
         for round in 0..4 {
-            world.follow(1, 2, 77 + round).await?;
+            world.try_follow(1, 2, 77 + round).await?;
             versions.extend(world.relation(2, "version").await?);
             if round % 2 == 0 {
                 world.run("DELETE FROM relations").await?;
             }
-            world.unfollow(1, 2).await?;
+            world.try_unfollow(1, 2).await?;
             versions.extend(world.relation(2, "version").await?);
             if round > 1 {
                 world.run("DELETE FROM relations").await?;
@@ -121,46 +121,59 @@ on_each_backend! {
 
     async fn the_own_edge_is_not_counted(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
-        assert_eq!(world.follow(1, 1, 77).await?, Followed::Already);
-        assert!(world.unfollow(1, 1).await?);
-        assert_eq!(world.follow(1, 1, 78).await?, Followed::New);
+        assert_eq!(world.try_follow(1, 1, 77).await?, Followed::Already);
+        assert!(world.try_unfollow(1, 1).await?);
+        assert_eq!(world.try_follow(1, 1, 78).await?, Followed::New);
         assert_eq!(world.follow_counts(1).await?, (0, 0));
         Ok(())
     }
 
     async fn nobody_follows_more_than_the_limit(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(8).await?;
-        world.follow(1, 8, 77).await?;
+        world.try_follow(1, 8, 77).await?;
         world.run(&format!("UPDATE user_counts SET following = {} WHERE user_id = 1", MAX_FOLLOWS - 1)).await?;
-        let mut outcomes = at_once((2..=6).map(|author| world.follow(1, author, author))).await?;
+        let mut outcomes = at_once((2..=6).map(|author| world.try_follow(1, author, author))).await?;
         outcomes.sort_unstable_by_key(|outcome| *outcome == Followed::TooMany);
         assert_eq!(outcomes, [Followed::New, Followed::TooMany, Followed::TooMany, Followed::TooMany, Followed::TooMany]);
         assert_eq!(world.store.followed_by(user(1)).await?.len(), 3);
         assert_eq!(world.number("SELECT COUNT(*) FROM relations").await?, 2);
         assert_eq!(world.number("SELECT COUNT(*) FROM user_counts WHERE followers > 0").await?, 2);
-        assert_eq!(world.follow(1, 8, 78).await?, Followed::Already);
-        assert_eq!(world.follow(1, 99, 78).await?, Followed::UnknownAuthor);
+        assert_eq!(world.try_follow(1, 8, 78).await?, Followed::Already);
+        assert_eq!(world.try_follow(1, 99, 78).await?, Followed::UnknownAuthor);
+        Ok(())
+    }
+
+    async fn everybody_that_a_user_follows_is_listed_up_to_the_limit(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(1).await?;
+        for thousand in 1..=11 {
+            let edges: Vec<String> = (0..1_000).map(|n| format!("(1, {}, 2, 1, 1)", thousand * 1_000 + n)).collect();
+            world.run(&format!("INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES {}", edges.join(", "))).await?;
+        }
+        let expected: Vec<_> = std::iter::once(1).chain(1_000..11_000).map(user).collect();
+        assert_eq!(world.store.followed_by(user(1)).await?, expected);
+        let asked: Vec<_> = (500..20_500).map(user).collect();
+        assert_eq!(world.store.followed_among(user(1), &asked).await?.len(), 11_000);
         Ok(())
     }
 
     async fn edges_of_readers_not_seen_for_long_are_demoted_within_the_range(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         for follower in 2..=9 {
-            world.follow(follower, 1, follower).await?;
+            world.try_follow(follower, 1, follower).await?;
         }
-        world.follow(4, 2, 4).await?;
-        world.run("UPDATE inbox_states SET last_seen = 500 WHERE user_id IN (1, 2, 3, 4, 5, 8)").await?;
+        world.try_follow(4, 2, 4).await?;
+        world.run("UPDATE inbox_states SET last_seen = 500 WHERE user_id IN (1, 2, 3, 4, 5, 8, 9)").await?;
         world.run("UPDATE inbox_states SET last_seen = 501 WHERE user_id = 7").await?;
         world.run("UPDATE inbox_states SET last_seen = NULL WHERE user_id = 6").await?;
         world.run("DELETE FROM inbox_states WHERE user_id = 3").await?;
         world.run("UPDATE follows SET mode = 2 WHERE follower_id = 4 AND author_id = 1").await?;
         world.run("UPDATE follows SET mode = 0 WHERE follower_id = 5 AND author_id = 1").await?;
-        assert_eq!(world.store.demote_unseen(user(1), 2, 7, 501).await?, 3, "3, 4 and 6; 5 was pulled already");
+        assert_eq!(world.store.demote_unseen(user(1), 2, 8, 501).await?, 4, "3, 4, 6 and 8; 5 was pulled already");
         let pulled = "SELECT follower_id FROM follows WHERE author_id = 1 AND mode = 0 ORDER BY follower_id";
-        assert_eq!(world.column::<i64>(pulled).await?, [3, 4, 5, 6]);
+        assert_eq!(world.column::<i64>(pulled).await?, [3, 4, 5, 6, 8]);
         assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE author_id = 2 AND mode = 0").await?, 0);
-        assert_eq!(world.store.demote_unseen(user(1), 2, 7, 501).await?, 0);
-        assert_eq!(world.store.demote_unseen(user(1), 0, i64::MAX, 501).await?, 3, "1, 2 and 8");
+        assert_eq!(world.store.demote_unseen(user(1), 2, 8, 501).await?, 0);
+        assert_eq!(world.store.demote_unseen(user(1), 0, i64::MAX, 501).await?, 3, "1, 2 and 9");
         Ok(())
     }
 
@@ -192,8 +205,8 @@ on_each_backend! {
     async fn parallel_follows_and_unfollows_of_a_pair_keep_the_counts(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         for round in 0..3 {
-            let follows = at_once((0..8).map(|n| world.follow(1, 2, 100 * round + n)));
-            let unfollows = at_once((0..8).map(|_| world.unfollow(1, 2)));
+            let follows = at_once((0..8).map(|n| world.try_follow(1, 2, 100 * round + n)));
+            let unfollows = at_once((0..8).map(|_| world.try_unfollow(1, 2)));
             let (made, ended) = tokio::try_join!(follows, unfollows)?;
             assert!(made.iter().all(|outcome| matches!(outcome, Followed::New | Followed::Already)));
             assert!(!ended.is_empty());
@@ -206,12 +219,12 @@ on_each_backend! {
     async fn users_who_follow_each_other_at_once_do_not_lock_each_other_out(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
         let pairs = || (1..=6).flat_map(|follower| (1..=6).filter(move |author| *author != follower).map(move |author| (follower, author)));
-        let outcomes = at_once(pairs().map(|(follower, author)| world.follow(follower, author, 7))).await?;
+        let outcomes = at_once(pairs().map(|(follower, author)| world.try_follow(follower, author, 7))).await?;
         assert!(outcomes.iter().all(|outcome| *outcome == Followed::New));
         for id in 1..=6 {
             assert_eq!(world.follow_counts(id).await?, (5, 5));
         }
-        let ended = at_once(pairs().map(|(follower, author)| world.unfollow(follower, author))).await?;
+        let ended = at_once(pairs().map(|(follower, author)| world.try_unfollow(follower, author))).await?;
         assert!(ended.iter().all(|ended| *ended));
         assert_eq!(world.number("SELECT COUNT(*) FROM user_counts WHERE followers = 0 AND following = 0").await?, 6);
         Ok(())

@@ -110,9 +110,9 @@ on_each_backend! {
             }
             Ok(seen)
         };
-        let looks = tokio::time::timeout(std::time::Duration::from_secs(60), looks);
-        let (published, seen) = tokio::join!(publishes, looks);
-        assert_eq!(published?.len(), 60);
+        let looks = tokio::time::timeout(std::time::Duration::from_mins(1), looks);
+        let (made, seen) = tokio::join!(publishes, looks);
+        assert_eq!(made?.len(), 60);
         let seen: Result<Vec<i64>, tidefeed::store::StoreError> = seen?;
         assert!(seen?.is_sorted());
         Ok(())

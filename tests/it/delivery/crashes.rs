@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     harness::{Around, TestHouse, settings},
-    servers::{Backend, on_each_backend},
+    servers::on_each_backend,
 };
 
 const BATCH: u32 = 100;
@@ -41,7 +41,7 @@ on_each_backend! {
         dying.hanging.notified().await;
         life.abort();
         ensure!(life.await.is_err_and(|end| end.is_cancelled()), "the executor was not killed");
-        let first_three: Vec<i64> = (AUTHOR..AUTHOR + 300).collect();
+        let first_three: Vec<i64> = (AUTHOR..=AUTHOR + 299).collect();
         ensure!(served(&house, entry.content).await? == first_three);
 
         let heir = FaultyDeliveries::new(house.ports.deliveries.clone(), Fault::None);

@@ -6,7 +6,7 @@ use tidefeed::domain::subtask::{END, Range};
 use super::world::{AUTHOR, ensure_delivered, followed_author, publish, run_open_subtasks, served};
 use crate::{
     harness::{Around, TestHouse},
-    servers::{Backend, on_each_backend},
+    servers::on_each_backend,
 };
 
 on_each_backend! {

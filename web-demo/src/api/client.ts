@@ -2,11 +2,11 @@
 import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache, ServerError } from "@apollo/client";
 import { ErrorLink } from "@apollo/client/link/error";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
-import { relayStylePagination } from "@apollo/client/utilities";
 import { OperationTypeNode } from "graphql";
 import { createClient } from "graphql-ws";
 import type { Session } from "../session";
 import { type Connection, openConnection } from "./connection";
+import { endlessConnection } from "./endlessConnection";
 
 export interface Api {
   apollo: ApolloClient;
@@ -31,8 +31,8 @@ function isUnauthenticated(error: unknown): boolean {
 function createCache() {
   return new InMemoryCache({
     typePolicies: {
-      Query: { fields: { timeline: relayStylePagination() } },
-      User: { fields: { contents: relayStylePagination() } },
+      Query: { fields: { timeline: endlessConnection() } },
+      User: { fields: { contents: endlessConnection() } },
     },
   });
 }

@@ -1,4 +1,4 @@
-// Reading on at the end of a list: one request at a time, and a failure waits for the reader to ask again.
+// Reading on at the end of a list: one request for each end, and a failure waits for the reader to ask again.
 import { useState } from "react";
 
 export interface NextPage {
@@ -16,23 +16,31 @@ interface PageEnd {
   endCursor: string | null;
 }
 
+interface Attempt {
+  after: string;
+  loading: boolean;
+  error: unknown;
+}
+
 export function useNextPage(end: PageEnd | null | undefined, fetchAfter: (cursor: string) => Promise<unknown>): NextPage {
-  const [loading, setLoading] = useState(false);
-  const [error, setError] = useState<unknown>(null);
+  const [latest, setLatest] = useState<Attempt | null>(null);
   const after = end?.hasNextPage === true ? end.endCursor : null;
+  // An attempt counts only for the end that it was made from: the list may have been read anew since.
+  const attempt = latest?.after === after ? latest : null;
 
   async function load() {
-    if (loading || after === null) return;
-    setLoading(true);
-    setError(null);
+    if (after === null || attempt?.loading === true) return;
+    const finish = (error: unknown) => {
+      setLatest((current) => current?.after === after ? { after, loading: false, error } : current);
+    };
+    setLatest({ after, loading: true, error: null });
     try {
       await fetchAfter(after);
+      finish(null);
     } catch (reason) {
-      setError(reason);
-    } finally {
-      setLoading(false);
+      finish(reason);
     }
   }
 
-  return { exists: after !== null, loading, error, after, load };
+  return { exists: after !== null, loading: attempt?.loading ?? false, error: attempt?.error ?? null, after, load };
 }

@@ -1,6 +1,7 @@
 // A user: who they are, the follow button, and their own posts.
-import { useQuery } from "@apollo/client/react";
+import { useApolloClient, useQuery } from "@apollo/client/react";
 import { ProfileDocument } from "../api/documents";
+import { readPage } from "../api/endlessConnection";
 import { PostList } from "../content/PostList";
 import { useNextPage } from "../content/useNextPage";
 import { EmptyState } from "../parts/EmptyState";
@@ -10,10 +11,11 @@ import { timelinePath } from "../routing";
 import { ProfileHeader } from "./ProfileHeader";
 
 export function ProfilePage({ handle }: { handle: string }) {
-  const { data, error, loading, refetch, fetchMore } = useQuery(ProfileDocument, { variables: { handle }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" });
+  const client = useApolloClient();
+  const { data, error, loading, refetch } = useQuery(ProfileDocument, { variables: { handle }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" });
   const user = data?.user;
   const contents = user?.contents;
-  const nextPage = useNextPage(contents?.pageInfo, (after) => fetchMore({ variables: { after } }));
+  const nextPage = useNextPage(contents?.pageInfo, (after) => readPage(client, ProfileDocument, { handle, after }));
 
   if (user == null && loading) return <PostSkeletons count={5} label="Loading the profile" />;
   if (user == null && error !== undefined) {

@@ -9,7 +9,8 @@ import { Icon } from "../parts/Icon";
 import { PictureFields } from "./PictureFields";
 import { useDraft } from "./useDraft";
 
-const TEXT_LIMIT = 1000;
+// The server's limit (domain/limits.rs), in characters.
+const TEXT_LIMIT = 5000;
 const COUNT_FROM = TEXT_LIMIT - 200;
 const FIELDS = ["text", "url", "alt"];
 

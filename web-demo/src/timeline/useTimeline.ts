@@ -4,6 +4,7 @@ import { useEffect, useEffectEvent, useState } from "react";
 import type { Connection } from "../api/connection";
 import { NewerThanDocument, NewFeedDocument, TimelineDocument } from "../api/documents";
 import { addToTimeline, insertEdge, refreshTimeline, removeFromTimeline, type TimelineEdge, topCursor } from "../api/timelineCache";
+import { readPage } from "../api/endlessConnection";
 import { type NextPage, useNextPage } from "../content/useNextPage";
 import type { NewFeedSubscription, PostFragment } from "../gql/graphql";
 
@@ -26,11 +27,11 @@ export interface Timeline {
 
 export function useTimeline(connection: Connection): Timeline {
   const client = useApolloClient();
-  const { data, error, fetchMore } = useQuery(TimelineDocument);
+  const { data, error } = useQuery(TimelineDocument);
   const [arrivals, setArrivals] = useState<readonly TimelineEdge[]>([]);
   const [outdated, setOutdated] = useState(false);
   const shown = data?.timeline;
-  const nextPage = useNextPage(shown?.pageInfo, (after) => fetchMore({ variables: { after } }));
+  const nextPage = useNextPage(shown?.pageInfo, (after) => readPage(client, TimelineDocument, { after }));
 
   async function refresh() {
     setArrivals([]);

@@ -1,0 +1,40 @@
+//! Migrations: bringing the tables up to this version, one node at a time.
+
+use migration::{Migrator, MigratorTrait as _};
+
+use super::{SqlStore, error::store_error, transaction::Tx};
+use crate::store::StoreError;
+
+impl SqlStore {
+    /// Brings the tables up to this version; does nothing if they are. Several nodes may do so at once: one works, the others wait for it up to a minute and then
+    /// say that the store is contended. Takes as long as it takes.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        let tx = self.begin().await?;
+        for statement in self.dialect.before_migrations() {
+            tx.execute(statement, []).await?;
+        }
+        let done = self.migrate_alone(&tx).await;
+        for statement in self.dialect.after_migrations() {
+            // A connection that is lost has given up its lock; what went wrong is told below.
+            let _ = tx.execute(statement, []).await;
+        }
+        done?;
+        tx.commit(()).await.map(|_| ())
+    }
+
+    /// Names of the migrations that have yet to be applied, oldest first. Reads only.
+    pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
+        let pending = Migrator::get_pending_migrations_read_only(&self.readers).await.map_err(store_error)?;
+        Ok(pending.iter().map(|migration| migration.name().to_owned()).collect())
+    }
+
+    async fn migrate_alone(&self, tx: &Tx) -> Result<(), StoreError> {
+        if let Some(lock) = self.dialect.lock_migrations() {
+            let held = tx.query_one(lock, []).await?.map_or(Ok(None), |row| row.get::<Option<i64>>(0))?;
+            if held != Some(1) {
+                return Err(StoreError::Contended("another node has been migrating for a minute".into()));
+            }
+        }
+        Migrator::up(tx.inner(), None).await.map_err(store_error)
+    }
+}

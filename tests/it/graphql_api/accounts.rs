@@ -1,0 +1,90 @@
+//! Registering and signing in.
+
+use serde_json::json;
+
+use super::api::{Api, NOW, faults};
+
+const REGISTER: &str = "mutation($input: RegisterUserInput!) { registerUser(input: $input) {
+    user { handle name bio avatarUrl isViewer createdAt followerCount followingCount contentCount viewerIsFollowing }
+    expiresAt userErrors { code field message } clientMutationId } }";
+const SIGN_IN: &str = "mutation($input: SignInInput!) { signIn(input: $input) {
+    user { id handle isViewer } token expiresAt userErrors { code field } clientMutationId } }";
+
+#[tokio::test]
+async fn whoever_registers_sees_themselves() {
+    let api = Api::new().await;
+    let input = json!({"handle": "Ann", "name": " Ann A. ", "password": "long enough", "bio": "hi",
+        "avatarUrl": "https://a.example/a.png", "clientMutationId": "c1"});
+    let payload = api.data(None, REGISTER, json!({ "input": input })).await["registerUser"].take();
+    let user = json!({"handle": "ann", "name": "Ann A.", "bio": "hi", "avatarUrl": "https://a.example/a.png",
+        "isViewer": true, "createdAt": "2026-11-21T09:30:00.000Z", "followerCount": 0, "followingCount": 0,
+        "contentCount": 0, "viewerIsFollowing": null});
+    let expected = json!({"user": user, "expiresAt": "2026-11-21T10:30:00.000Z", "userErrors": [],
+        "clientMutationId": "c1"});
+    assert_eq!(payload, expected);
+}
+
+#[tokio::test]
+async fn a_registration_that_is_refused_says_which_field_is_at_fault() {
+    let api = Api::new().await;
+    api.person("ann").await;
+    for (handle, password, code, field) in [
+        ("ann", "long enough", "TAKEN", "handle"),
+        ("@ANN", "long enough", "TAKEN", "handle"),
+        ("a b", "long enough", "INVALID", "handle"),
+        ("bob", "short", "INVALID", "password"),
+    ] {
+        let input = json!({"input": {"handle": handle, "name": "x", "password": password}});
+        let payload = api.data(None, REGISTER, input).await["registerUser"].take();
+        assert_eq!(payload["user"], json!(null), "{handle}");
+        assert_eq!(payload["userErrors"][0]["code"], code, "{handle}");
+        assert_eq!(payload["userErrors"][0]["field"], json!(["input", field]), "{handle}");
+    }
+}
+
+#[tokio::test]
+async fn a_closed_service_registers_nobody() {
+    let api = Api::with_registration(false).await;
+    let input = json!({"input": {"handle": "ann", "name": "x", "password": "long enough"}});
+    let payload = api.data(None, REGISTER, input).await["registerUser"].take();
+    assert_eq!(payload["userErrors"][0]["code"], "NOT_ALLOWED");
+    assert_eq!(payload["userErrors"][0]["field"], json!(null));
+}
+
+#[tokio::test]
+async fn signing_in_gives_a_token_that_speaks_for_the_user() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let input = json!({"input": {"handle": "ann", "password": "long enough", "clientMutationId": "c2"}});
+    let payload = api.data(None, SIGN_IN, input).await["signIn"].take();
+    assert_eq!(payload["user"], json!({"id": ann.id, "handle": "ann", "isViewer": true}));
+    assert_eq!(payload["clientMutationId"], "c2");
+    let viewer = api.tokens.verify(payload["token"].as_str().unwrap()).unwrap();
+    assert_eq!(viewer.good_until_ms, NOW + 3_600_000 + 5_000);
+}
+
+#[tokio::test]
+async fn wrong_credentials_do_not_tell_what_is_wrong() {
+    let api = Api::new().await;
+    api.person("ann").await;
+    let mut answers = Vec::new();
+    for (handle, password) in [("ann", "wrong"), ("nobody", "long enough"), ("!", "")] {
+        let input = json!({"input": {"handle": handle, "password": password}});
+        answers.push(api.data(None, SIGN_IN, input).await["signIn"].take());
+    }
+    assert_eq!(answers[0]["userErrors"], json!([{"code": "WRONG_CREDENTIALS", "field": null}]));
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+}
+
+#[tokio::test]
+async fn nobody_is_the_viewer_without_a_token_and_after_its_end() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let query = "{ viewer { handle } }";
+    assert_eq!(api.data(None, query, json!({})).await, json!({"viewer": null}));
+    assert_eq!(api.data(Some(&ann), query, json!({})).await, json!({"viewer": {"handle": "ann"}}));
+    api.clock.set(ann.viewer.good_until_ms);
+    assert_eq!(api.data(Some(&ann), query, json!({})).await, json!({"viewer": null}));
+    let timeline = api.ask(Some(&ann), "{ timeline { nodes { id } } }", json!({})).await;
+    assert_eq!(faults(&timeline), [("UNAUTHENTICATED".to_owned(), json!(["timeline"]))]);
+}

@@ -1,0 +1,175 @@
+//! The schema over a new SQLite file, and how these tests talk to it.
+
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+use async_graphql::{Request, Variables};
+use futures_util::{Stream, StreamExt as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tidefeed::{
+    api::{
+        auth::{AccountsService, PasswordSettings, Passwords, TokenKey, Tokens, Viewer},
+        graphql::{Services, TidefeedSchema, attach, build_schema},
+    },
+    clock::{ManualClock, SharedClock},
+    draw::Draw,
+    follow::Following,
+    live::{Hub, LiveFeed},
+    publish::Publisher,
+    read::TimelineReader,
+    store::{
+        Announcements as _,
+        memory::{MemoryAnnouncements, MemoryQueue},
+        sql::{SqlOptions, SqlStore},
+    },
+};
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
+
+use super::stores::Moody;
+
+pub const NOW: i64 = 1_795_253_400_000;
+
+/// Somebody who has shown a token when the connection began.
+#[derive(Clone)]
+pub struct Person {
+    pub id: String,
+    pub viewer: Viewer,
+}
+
+/// The API over a database of its own.
+pub struct Api {
+    schema: TidefeedSchema,
+    pub tokens: Arc<Tokens>,
+    pub clock: Arc<ManualClock>,
+    pub store: Arc<SqlStore>,
+    pub contents: Arc<Moody>,
+    pub hub: Arc<Hub>,
+    _folder: TempDir,
+    _running: TaskTrackerToken,
+}
+
+impl Api {
+    pub async fn new() -> Self {
+        Self::with_registration(true).await
+    }
+
+    pub async fn with_registration(open: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqlStore::connect(&options(&folder)).await.unwrap();
+        store.migrate().await.unwrap();
+        let contents = Arc::new(Moody { store: store.clone(), counters_fail: AtomicBool::new(false) });
+        let store = Arc::new(store);
+        let manual = Arc::new(ManualClock::at(NOW));
+        let (clock, draw, tasks): (SharedClock, _, _) = (manual.clone(), Draw::from_seed(1), TaskTracker::new());
+        let key = TokenKey::try_new("1", &[7; 32]).unwrap();
+        let tokens = Arc::new(Tokens::new(key, Duration::from_hours(1), clock.clone()));
+        let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
+        let passwords = Arc::new(Passwords::try_new(cheap, draw.clone()).unwrap());
+        let sign_in = AccountsService::new(store.clone(), passwords, tokens.clone(), clock.clone(), draw.clone());
+        let (voice, queue) =
+            (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
+        let hub = Arc::new(Hub::default());
+        let (listening, announcements) = (hub.clone(), voice.listen());
+        tasks.spawn(async move { listening.run(announcements).await });
+        let running = tasks.token();
+        let services = Services {
+            sign_in: Arc::new(sign_in.with_registration(open)),
+            timelines: Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, queue.clone())),
+            publisher: Arc::new(Publisher::new(
+                contents.clone(),
+                queue.clone(),
+                voice.clone(),
+                clock.clone(),
+                draw.clone(),
+            )),
+            following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
+            live: Arc::new(LiveFeed::new(hub.clone(), store.clone())),
+            accounts: store.clone(),
+            contents: contents.clone(),
+            follows: store.clone(),
+            clock,
+            tasks,
+        };
+        let schema = build_schema(Arc::new(services));
+        Self { schema, tokens, clock: manual, store, contents, hub, _folder: folder, _running: running }
+    }
+
+    /// The whole response, as a client reads it.
+    pub async fn ask(&self, viewer: Option<&Person>, query: &str, variables: Value) -> Value {
+        let response = self.schema.execute(self.request(viewer, query, variables)).await;
+        serde_json::to_value(response).unwrap()
+    }
+
+    /// The data of a response that must have no errors.
+    pub async fn data(&self, viewer: Option<&Person>, query: &str, variables: Value) -> Value {
+        let mut response = self.ask(viewer, query, variables).await;
+        assert_eq!(response.get("errors"), None, "{query}");
+        response["data"].take()
+    }
+
+    /// Events of a subscription.
+    pub fn watch(&self, viewer: Option<&Person>, query: &str) -> impl Stream<Item = Value> + Unpin + use<> {
+        let stream = self.schema.execute_stream(self.request(viewer, query, json!({})));
+        Box::pin(stream.map(|response| serde_json::to_value(response).unwrap()))
+    }
+
+    fn request(&self, viewer: Option<&Person>, query: &str, variables: Value) -> Request {
+        let request = Request::new(query).variables(Variables::from_json(variables));
+        attach(request, viewer.map(|person| person.viewer), "r-1")
+    }
+
+    /// Registers a user.
+    pub async fn person(&self, handle: &str) -> Person {
+        let query = "mutation($input: RegisterUserInput!) { registerUser(input: $input) { token user { id } } }";
+        let input = json!({"input": {"handle": handle, "name": handle, "password": "long enough"}});
+        let registered = self.data(None, query, input).await;
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let payload = &registered["registerUser"];
+        let viewer = self.tokens.verify(&text(&payload["token"])).unwrap();
+        Person { id: text(&payload["user"]["id"]), viewer }
+    }
+
+    /// Publishes a content, a millisecond after the one before; its id.
+    pub async fn publish(&self, author: &Person, text: &str) -> String {
+        self.clock.advance(1);
+        let query =
+            "mutation($text: String!) { publishContent(input: {text: $text}) { timelineEdge { node { id } } } }";
+        let published = self.data(Some(author), query, json!({ "text": text })).await;
+        published["publishContent"]["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Deletes a content; the payload.
+    pub async fn delete(&self, viewer: &Person, content: &str) -> Value {
+        let query = "mutation($id: ID!) { deleteContent(input: {contentId: $id}) {
+            deletedContentId userErrors { code field } } }";
+        self.data(Some(viewer), query, json!({ "id": content })).await["deleteContent"].take()
+    }
+
+    /// Follows a user.
+    pub async fn follow(&self, reader: &Person, author: &Person) {
+        let query = "mutation($id: ID!) { followUser(input: {userId: $id}) { userErrors { code } } }";
+        let followed = self.data(Some(reader), query, json!({ "id": author.id })).await;
+        assert_eq!(followed["followUser"]["userErrors"], json!([]));
+    }
+}
+
+fn options(folder: &TempDir) -> SqlOptions {
+    SqlOptions {
+        url: format!("sqlite://{}", folder.path().join("tidefeed.db").display()),
+        max_connections: 4,
+        acquire_timeout: Duration::from_secs(10),
+        statement_timeout: Duration::from_secs(10),
+    }
+}
+
+/// `code` and `path` of each error.
+pub fn faults(response: &Value) -> Vec<(String, Value)> {
+    let errors = response["errors"].as_array().cloned().unwrap_or_default();
+    errors
+        .iter()
+        .map(|error| (error["extensions"]["code"].as_str().unwrap_or("none").to_owned(), error["path"].clone()))
+        .collect()
+}

@@ -1,0 +1,99 @@
+//! Publishing and deleting.
+
+use serde_json::{Value, json};
+
+use super::api::{Api, Person};
+
+const PUBLISH: &str = "mutation($input: PublishContentInput!) { publishContent(input: $input) {
+    timelineEdge { cursor node { id kind text media { kind url width height alt } publishTime viewerIsAuthor
+        author { handle } counters { comments likes reposts favourites } } }
+    userErrors { code field } clientMutationId } }";
+
+async fn publish(api: &Api, author: &Person, input: Value) -> Value {
+    api.data(Some(author), PUBLISH, json!({ "input": input })).await["publishContent"].take()
+}
+
+#[tokio::test]
+async fn a_published_content_comes_back_as_it_stands_in_the_timeline() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let media = json!([{"kind": "PICTURE", "url": "https://a.example/1.png", "width": 640, "alt": "a cat"}]);
+    let payload = publish(&api, &ann, json!({"text": " hello ", "media": media, "clientMutationId": "c"})).await;
+    let node = &payload["timelineEdge"]["node"];
+    assert_eq!(node["text"], "hello");
+    let shown =
+        json!({"kind": "PICTURE", "url": "https://a.example/1.png", "width": 640, "height": null, "alt": "a cat"});
+    assert_eq!(node["media"], json!([shown]));
+    assert_eq!(node["publishTime"], "2026-11-21T09:30:00.000Z");
+    assert_eq!(node["viewerIsAuthor"], true);
+    assert_eq!(node["author"], json!({"handle": "ann"}));
+    assert_eq!(node["counters"], json!({"comments": 0, "likes": 0, "reposts": 0, "favourites": 0}));
+    assert_eq!(payload["clientMutationId"], "c");
+    let timeline = api.data(Some(&ann), "{ timeline { edges { cursor node { id } } } }", json!({})).await;
+    let edge = json!({"cursor": payload["timelineEdge"]["cursor"], "node": {"id": node["id"]}});
+    assert_eq!(timeline["timeline"]["edges"], json!([edge]));
+}
+
+#[tokio::test]
+async fn a_draft_that_is_refused_says_which_value_is_at_fault() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let medium = |url: &str, width: i64| json!([{"kind": "VIDEO", "url": url, "width": width}]);
+    for (input, code, field) in [
+        (json!({"text": " "}), "INVALID", json!(["input", "text"])),
+        (json!({"text": "x".repeat(5001)}), "TOO_LONG", json!(["input", "text"])),
+        (json!({"text": "x", "media": medium("ftp://a", 1)}), "INVALID", json!(["input", "media", "0", "url"])),
+        (
+            json!({"text": "x", "media": medium("https://a", 3_000_000_000)}),
+            "INVALID",
+            json!(["input", "media", "0", "width"]),
+        ),
+        (json!({"text": "x", "idempotencyKey": ""}), "INVALID", json!(["input", "idempotencyKey"])),
+    ] {
+        let payload = publish(&api, &ann, input).await;
+        assert_eq!(payload["userErrors"], json!([{"code": code, "field": field}]));
+        assert_eq!(payload["timelineEdge"], json!(null));
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_idempotency_key_publishes_once() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let input = json!({"text": "once", "idempotencyKey": "k"});
+    let first = publish(&api, &ann, input.clone()).await;
+    api.clock.advance(10);
+    assert_eq!(publish(&api, &ann, input.clone()).await, first);
+    api.delete(&ann, first["timelineEdge"]["node"]["id"].as_str().unwrap()).await;
+    let after = publish(&api, &ann, input).await;
+    assert_eq!(after["userErrors"], json!([{"code": "CONFLICT", "field": ["input", "idempotencyKey"]}]));
+}
+
+#[tokio::test]
+async fn a_deleted_content_is_gone_everywhere_and_its_cursor_stays_good() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let (old, gone) = (api.publish(&ann, "old").await, api.publish(&ann, "gone").await);
+    let before = api.data(Some(&ann), "{ timeline(first: 1) { pageInfo { endCursor } } }", json!({})).await;
+    let payload = api.delete(&ann, &gone).await;
+    assert_eq!(payload, json!({"deletedContentId": gone, "userErrors": []}));
+    let query = "query($id: ID!, $after: String) { content(id: $id) { id } node(id: $id) { id } viewer { contentCount }
+        timeline { nodes { id } } older: timeline(after: $after) { nodes { id } pageInfo { hasPreviousPage } } }";
+    let after = &before["timeline"]["pageInfo"]["endCursor"];
+    let now = api.data(Some(&ann), query, json!({"id": gone, "after": after})).await;
+    let expected = json!({"content": null, "node": null, "viewer": {"contentCount": 1}, "timeline": {"nodes": [{"id": old}]},
+        "older": {"nodes": [{"id": old}], "pageInfo": {"hasPreviousPage": false}}});
+    assert_eq!(now, expected);
+}
+
+#[tokio::test]
+async fn only_its_author_deletes_a_content_and_only_once() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let id = api.publish(&ann, "mine").await;
+    let refused =
+        |code: &str| json!({"deletedContentId": null, "userErrors": [{"code": code, "field": ["input", "contentId"]}]});
+    assert_eq!(api.delete(&bob, &id).await, refused("NOT_ALLOWED"));
+    assert_eq!(api.delete(&ann, &id).await["deletedContentId"], json!(id));
+    assert_eq!(api.delete(&ann, &id).await, refused("NOT_FOUND"));
+}

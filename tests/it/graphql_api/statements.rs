@@ -1,0 +1,83 @@
+//! How many statements an operation costs: the same for a long page as for a short one.
+
+use serde_json::{Value, json};
+
+use super::api::{Api, Person};
+
+const CONTENT: &str = "{ id text counters { likes comments } viewerIsAuthor
+    author { id handle followerCount followingCount contentCount viewerIsFollowing isViewer } }";
+
+/// A reader of twenty authors with two contents each.
+async fn read_by_ann() -> (Api, Person, Vec<String>) {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let mut ids = vec![ann.id.clone()];
+    for number in 0..20 {
+        let author = api.person(&format!("author_{number}")).await;
+        api.follow(&ann, &author).await;
+        ids.extend([author.id.clone(), api.publish(&author, "one").await, api.publish(&author, "two").await]);
+    }
+    (api, ann, ids)
+}
+
+async fn cost(api: &Api, reader: &Person, query: &str, variables: Value) -> u64 {
+    let before = api.store.statements();
+    api.data(Some(reader), query, variables).await;
+    api.store.statements() - before
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
+    let (api, ann, _) = read_by_ann().await;
+    let query = format!(
+        "query($first: Int) {{ timeline(first: $first) {{ edges {{ cursor node {CONTENT} }} nodes {CONTENT} }} }}"
+    );
+    for first in [1, 2, 20, 40] {
+        let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
+        assert_eq!(statements, 6, "page, contents, counters, profiles, counts, follows; for {first}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_timeline_costs_only_what_is_selected() {
+    let (api, ann, _) = read_by_ann().await;
+    for (selection, statements) in [
+        ("pageInfo { hasNextPage }", 1),
+        ("edges { cursor }", 1),
+        ("nodes { text }", 2),
+        ("edges { node { counters { likes } } }", 3),
+        ("edges { node { author { handle } } }", 3),
+        ("edges { node { ...f } } ", 4),
+        ("nodes @include(if: false) { counters { likes } } edges { cursor }", 1),
+    ] {
+        let fragment =
+            if selection.contains("...f") { "fragment f on Content { author { viewerIsFollowing } }" } else { "" };
+        let query = format!("{{ timeline {{ {selection} }} }} {fragment}");
+        assert_eq!(cost(&api, &ann, &query, json!({})).await, statements, "{selection}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_authors_page_costs_the_same_however_long() {
+    let (api, ann, _) = read_by_ann().await;
+    let query = format!(
+        "query($first: Int) {{ user(handle: \"author_3\") {{ contents(first: $first) {{ edges {{ node {CONTENT} }} }} }} }}"
+    );
+    for first in [1, 2] {
+        let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
+        assert_eq!(statements, 6, "user, page, contents, counters, counts, follows; for {first}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_nodes_cost_what_two_do() {
+    let (api, ann, ids) = read_by_ann().await;
+    let query = format!(
+        "query($ids: [ID!]!) {{ nodes(ids: $ids) {{ ... on Content {CONTENT} ... on User {{ handle followerCount }} }} }}"
+    );
+    let few = cost(&api, &ann, &query, json!({"ids": ids[1..3]})).await;
+    assert_eq!(few, 5, "contents, counters, profiles, counts, follows");
+    assert_eq!(few, cost(&api, &ann, &query, json!({ "ids": ids })).await);
+    let one = "query($id: ID!) { content(id: $id) { text author { followerCount followingCount contentCount } } }";
+    assert_eq!(cost(&api, &ann, one, json!({"id": ids[2]})).await, 3, "content, profile, counts");
+}

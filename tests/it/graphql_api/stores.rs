@@ -1,0 +1,50 @@
+//! The SQL store with counters that can be made to fail.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{Content, ContentId, Counters, PageRequest, UserId},
+    store::{
+        Contents, StoreError,
+        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
+        sql::SqlStore,
+    },
+};
+
+/// Contents as the store keeps them; their counters only while it pleases.
+pub struct Moody {
+    pub store: SqlStore,
+    /// Counters cannot be read.
+    pub counters_fail: AtomicBool,
+}
+
+#[async_trait]
+impl Contents for Moody {
+    async fn publish(&self, new: NewContent) -> Result<Published, StoreError> {
+        self.store.publish(new).await
+    }
+
+    async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError> {
+        self.store.remove(author, content, now_ms).await
+    }
+
+    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+        self.store.by_ids(ids).await
+    }
+
+    async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
+        if self.counters_fail.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("the secret address refused".into()));
+        }
+        self.store.counters(ids).await
+    }
+
+    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
+        self.store.outbox(author, request).await
+    }
+
+    async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
+        self.store.outbox_heads(authors, limit).await
+    }
+}

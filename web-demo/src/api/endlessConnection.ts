@@ -1,0 +1,33 @@
+// How pages of a connection grow into one list in the cache.
+import type { ApolloClient, FieldPolicy, OperationVariables, Reference, TypedDocumentNode } from "@apollo/client";
+import { relayStylePagination } from "@apollo/client/utilities";
+
+type Relay = ReturnType<typeof relayStylePagination<Reference>>;
+type Merge = Extract<Relay["merge"], (...args: never[]) => unknown>;
+
+/**
+ * Relay's pagination, with one guard: a page that continues a list which has since been read anew, or forgotten, is
+ * dropped. Appended, it would leave a gap between the new end and itself; the reader's next scroll asks again.
+ */
+export function endlessConnection(): FieldPolicy {
+  const relay = relayStylePagination();
+  const append = relay.merge as Merge;
+  const merge: Merge = (existing, incoming, options) => {
+    const after: unknown = options.args?.after;
+    if (typeof after === "string" && after !== existing?.pageInfo.endCursor) return existing ?? null;
+    return append(existing, incoming, options);
+  };
+  return { ...relay, merge };
+}
+
+/**
+ * Reads a further page into the cache, from where whoever watches the list gets it. Not by `fetchMore`: while that is
+ * under way, its query shows nothing else that happens to the list.
+ */
+export async function readPage<Data, Variables extends OperationVariables>(
+  client: ApolloClient,
+  query: TypedDocumentNode<Data, Variables>,
+  variables: NoInfer<Variables>,
+) {
+  await client.query({ query, variables, fetchPolicy: "network-only" } as ApolloClient.QueryOptions<Data, Variables>);
+}
