@@ -1,6 +1,7 @@
 //! Timelines in SQL: one statement gives every row that a page can need, and what the rows cover is told by the rules of
 //! [`Run`]. The text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
 
+mod pulled;
 mod statement;
 
 use async_trait::async_trait;

@@ -3,7 +3,10 @@
 //! Every branch is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`: the one form of an ordered and limited branch that all
 //! engines take. What each branch may cost is held by tests/it/explain.rs.
 
-use super::super::{dialect::Dialect, keyset::Columns, part::Part};
+use super::{
+    super::{dialect::Dialect, keyset::Columns, part::Part},
+    pulled::pulled,
+};
 use crate::{
     domain::{Direction, EdgeMode, PageRequest, Position, UserId},
     store::timelines::Depth,
@@ -23,9 +26,6 @@ pub(super) const UNCOVERED: i64 = 4;
 pub(super) const BELOW: i64 = 5;
 /// See [`IN_FLIGHT`].
 pub(super) const BEHIND: i64 = 10;
-
-/// Keeps a table in brackets from being melted into the select around it, which would run its sub-select more than once a row.
-const ALL: &str = "LIMIT 9223372036854775807";
 
 /// One side of the bound: which way it leads, and how many entries are wanted of each source.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,8 @@ impl Side {
         request.bound.map(|_| Self { direction, bound: request.bound, inclusive: true, limit: 1, tag: BEHIND })
     }
 
-    fn window(&self, columns: Columns) -> Part {
+    /// The condition, ` AND ..`, for positions of this side.
+    pub(super) fn window(&self, columns: Columns) -> Part {
         Part::keyset(if self.inclusive {
             columns.from(self.direction, self.bound)
         } else {
@@ -62,7 +63,8 @@ impl Side {
         })
     }
 
-    fn first(&self, columns: Columns) -> Part {
+    /// The order of this side, and the limit.
+    pub(super) fn first(&self, columns: Columns) -> Part {
         let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
         Part::new(columns.order(self.direction), []).add(" LIMIT ?", [limit])
     }
@@ -79,9 +81,6 @@ pub(super) struct Timeline {
 
 const DELIVERY: Columns = Columns { time: "d.publish_time", id: "d.content_id" };
 const ROW: Columns = Columns { time: "i.publish_time", id: "i.content_id" };
-const HEAD: Columns = Columns { time: "h.publish_time", id: "h.id" };
-const OF_AUTHOR: Columns = Columns { time: "w.publish_time", id: "w.id" };
-const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 impl Timeline {
     /// The whole statement: rows of a tag and three numbers, an entry's in the order of `Row::entry`.
@@ -111,14 +110,14 @@ impl Timeline {
             uncovered = self.dialect.force_index("uncovered"),
             push = EdgeMode::Push.code(),
         );
-        self.pulled(side, Part::new(text, [self.reader.get()]), "")
+        pulled(self.dialect, side, Part::new(text, [self.reader.get()]), "")
     }
 
     fn sources(self, side: Side, depth: Depth) -> Vec<(i64, Part)> {
         let mut sources = vec![(IN_FLIGHT, self.in_flight(side)), (INBOX, self.inbox(side))];
         if depth == Depth::Everything {
-            sources.push((UNCOVERED, self.pulled(side, self.uncovered_authors(), "")));
-            sources.push((BELOW, self.pulled(side, self.authors_below_floor(side), ", f.ft, f.fc")));
+            sources.push((UNCOVERED, pulled(self.dialect, side, self.uncovered_authors(), "")));
+            sources.push((BELOW, pulled(self.dialect, side, self.authors_below_floor(side), ", f.ft, f.fc")));
         }
         sources
     }
@@ -211,75 +210,5 @@ impl Timeline {
                 .then(self.inbox(side).into_table("u"))
                 .add(") < ?", [i64::try_from(side.limit).unwrap_or(i64::MAX)]),
         }
-    }
-
-    /// Q: the first contents of several authors together, without reading all of any.
-    ///
-    /// Each author's first content is looked up in the outbox index; an author whose first one is not among the first of all has nothing in the page. Of
-    /// those that are, at most as many as entries are wanted, everything up to the last one wanted of each is read. `floor` are the columns that
-    /// bring the floor along, or none.
-    fn pulled(self, side: Side, authors: Part, floor: &str) -> Part {
-        let then = self.dialect.join_in_order();
-        let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
-        let heads = Part::new(
-            format!("SELECT h.publish_time, h.id, h.author_id{} FROM (SELECT f.*, (SELECT w.id", carried("n")),
-            [],
-        )
-        .then(of_author(side, "f", floor))
-        .add(" LIMIT 1) AS head FROM ", [])
-        .then(authors.into_table("f"))
-        .add(&format!(" {ALL}) n {then} contents h ON h.id = n.head"), [])
-        .then(side.first(HEAD));
-        if side.limit == 1 {
-            return Part::new("SELECT a.publish_time, a.id, a.author_id FROM ", []).then(heads.into_table("a"));
-        }
-        let (last, compare) = match side.direction {
-            Direction::Older => (Position::OLDEST, ">="),
-            Direction::Newer => (Position::NEWEST, "<="),
-        };
-        let nth = i64::try_from(side.limit).unwrap_or(i64::MAX) - 1;
-        Part::new(
-            format!(
-                "SELECT c.publish_time, c.id, c.author_id FROM (SELECT a.author_id{}, COALESCE((SELECT w.publish_time",
-                carried("a")
-            ),
-            [],
-        )
-        .then(of_author(side, "a", floor))
-        .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [nth, last.publish_time()])
-        .then(heads.into_table("a"))
-        .add(
-            &format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last"),
-            [],
-        )
-        .add(" WHERE c.removed_at IS NULL", [])
-        .then(side.window(CONTENT))
-        .then(below(CONTENT, "p", floor))
-        .then(side.first(CONTENT))
-    }
-}
-
-/// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named in it.
-fn of_author(side: Side, alias: &str, floor: &str) -> Part {
-    let order = side_order(side.direction);
-    Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND w.removed_at IS NULL"), [])
-        .then(side.window(OF_AUTHOR))
-        .then(below(OF_AUTHOR, alias, floor))
-        .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])
-}
-
-/// Positions below the floor that `alias` brings along; everything if it brings none.
-fn below(columns: Columns, alias: &str, floor: &str) -> Part {
-    if floor.is_empty() {
-        return Part::default();
-    }
-    let Columns { time, id } = columns;
-    Part::new(format!(" AND {time} <= {alias}.ft AND ({time} < {alias}.ft OR {id} < {alias}.fc)"), [])
-}
-
-const fn side_order(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Older => "DESC",
-        Direction::Newer => "ASC",
     }
 }

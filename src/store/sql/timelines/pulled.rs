@@ -1,0 +1,85 @@
+//! Q: contents pulled from outboxes, of many authors at once, in one text for every engine.
+//!
+//! MariaDB and SQLite have no `LATERAL`. A sub-select with `LIMIT` in the list of columns does the same for one value, and one value an author is enough: the
+//! first content's id, then the time of the last one that can matter. On MySQL and MariaDB a range of the outbox index cannot follow another table's
+//! value: there the entries between an author's end of the index and the window are passed over one by one, so that a page far from both ends costs more.
+
+use super::{
+    super::{dialect::Dialect, keyset::Columns, part::Part},
+    statement::Side,
+};
+use crate::domain::{Direction, Position};
+
+/// Keeps a table in brackets from being melted into the select around it, which would run its sub-select more than once a row.
+const ALL: &str = "LIMIT 9223372036854775807";
+
+const HEAD: Columns = Columns { time: "h.publish_time", id: "h.id" };
+const OF_AUTHOR: Columns = Columns { time: "w.publish_time", id: "w.id" };
+const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
+
+/// Q: the first contents of several authors together, without reading all of any.
+///
+/// Each author's first content is looked up in the outbox index; an author whose first one is not among the first of all has nothing in the page. Of
+/// those that are, at most as many as entries are wanted, everything up to the last one wanted of each is read. `floor` are the columns that
+/// bring the floor along, or none.
+pub(super) fn pulled(dialect: Dialect, side: Side, authors: Part, floor: &str) -> Part {
+    let then = dialect.join_in_order();
+    let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
+    let heads = Part::new(
+        format!("SELECT h.publish_time, h.id, h.author_id{} FROM (SELECT f.*, (SELECT w.id", carried("n")),
+        [],
+    )
+    .then(of_author(side, "f", floor))
+    .add(" LIMIT 1) AS head FROM ", [])
+    .then(authors.into_table("f"))
+    .add(&format!(" {ALL}) n {then} contents h ON h.id = n.head"), [])
+    .then(side.first(HEAD));
+    if side.limit == 1 {
+        return Part::new("SELECT a.publish_time, a.id, a.author_id FROM ", []).then(heads.into_table("a"));
+    }
+    let (last, compare) = match side.direction {
+        Direction::Older => (Position::OLDEST, ">="),
+        Direction::Newer => (Position::NEWEST, "<="),
+    };
+    let nth = i64::try_from(side.limit).unwrap_or(i64::MAX) - 1;
+    Part::new(
+        format!(
+            "SELECT c.publish_time, c.id, c.author_id FROM (SELECT a.author_id{}, COALESCE((SELECT w.publish_time",
+            carried("a")
+        ),
+        [],
+    )
+    .then(of_author(side, "a", floor))
+    .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [nth, last.publish_time()])
+    .then(heads.into_table("a"))
+    .add(&format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last"), [])
+    .add(" WHERE c.removed_at IS NULL", [])
+    .then(side.window(CONTENT))
+    .then(below(CONTENT, "p", floor))
+    .then(side.first(CONTENT))
+}
+
+/// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named in it.
+fn of_author(side: Side, alias: &str, floor: &str) -> Part {
+    let order = side_order(side.direction);
+    Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND w.removed_at IS NULL"), [])
+        .then(side.window(OF_AUTHOR))
+        .then(below(OF_AUTHOR, alias, floor))
+        .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])
+}
+
+/// Positions below the floor that `alias` brings along; everything if it brings none.
+fn below(columns: Columns, alias: &str, floor: &str) -> Part {
+    if floor.is_empty() {
+        return Part::default();
+    }
+    let Columns { time, id } = columns;
+    Part::new(format!(" AND {time} <= {alias}.ft AND ({time} < {alias}.ft OR {id} < {alias}.fc)"), [])
+}
+
+const fn side_order(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Older => "DESC",
+        Direction::Newer => "ASC",
+    }
+}
