@@ -49,9 +49,10 @@ pub struct SeedArguments {
     /// Another seed, another world; the same one makes the same.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where pictures of some contents are, with {n} for a number; "none" for a world without.
-    #[arg(long, default_value = "https://picsum.photos/seed/{n}/800/600", value_name = "URL")]
-    pictures: String,
+    /// Where pictures of some contents are, with {n} for a number. Without it there are none: a page shows what the
+    /// machine itself has, and asks no third party.
+    #[arg(long, value_name = "URL")]
+    pictures: Option<String>,
     /// Do nothing if the database has users already.
     #[arg(long, conflicts_with = "add")]
     if_empty: bool,
@@ -70,7 +71,7 @@ impl SeedArguments {
             contents_per_user: self.contents_per_user,
             days: self.days,
             now_ms,
-            pictures: (self.pictures != "none").then(|| self.pictures.clone()),
+            pictures: self.pictures.clone(),
         }
     }
 }
