@@ -1,7 +1,10 @@
 //! The sweeper: nudges again whatever has been waiting too long, so that losing every message only delays; and takes readers
 //! who have not been seen for long out of deliveries.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 
 use crate::{
     clock::SharedClock,
@@ -18,6 +21,8 @@ use crate::{
 const AT_ONCE: u64 = 200;
 /// A record that was nudged is looked at again after about this many doublings of the first wait (16 s).
 const LOOK_AGAIN_AFTER: u32 = 6;
+/// How often readers who have become dormant are looked for, in ms.
+const DORMANT_EVERY_MS: i64 = 10 * 60 * 1000;
 
 /// What one sweep found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +50,7 @@ pub struct Sweeper {
     queue: Arc<dyn Queue>,
     policy: DeliveryPolicy,
     failing_after: u32,
+    next_dormant_look: AtomicI64,
     clock: SharedClock,
     draw: Draw,
 }
@@ -72,7 +78,8 @@ impl Sweeper {
         draw: Draw,
     ) -> Self {
         let SweptStores { deliveries, relations, inboxes, queue } = stores;
-        Self { deliveries, relations, inboxes, queue, policy, failing_after, clock, draw }
+        let next_dormant_look = AtomicI64::new(0);
+        Self { deliveries, relations, inboxes, queue, policy, failing_after, next_dormant_look, clock, draw }
     }
 
     /// One sweep.
@@ -89,9 +96,22 @@ impl Sweeper {
         metrics::counter!(SWEPT, "kind" => "delivery").increment(deliveries.len() as u64);
         metrics::counter!(SWEPT, "kind" => "relation").increment(relations.len() as u64);
         self.queue.send(&messages).await?;
-        let readers_off = self.inboxes.turn_off_unseen(self.policy.dormant_before(now), AT_ONCE).await?;
+        let readers_off = self.turn_off_dormant(now).await?;
         self.measure(now).await?;
         Ok(Swept { deliveries: deliveries.len(), relations: relations.len(), readers_off })
+    }
+
+    /// Now and then, as it reads every dormant reader's state; at once again while there are many.
+    async fn turn_off_dormant(&self, now: i64) -> Result<u64, StoreError> {
+        let next = self.next_dormant_look.load(Ordering::Relaxed);
+        if now < next && next - now <= DORMANT_EVERY_MS {
+            return Ok(0);
+        }
+        let off = self.inboxes.turn_off_unseen(self.policy.dormant_before(now), AT_ONCE).await?;
+        if off < AT_ONCE {
+            self.next_dormant_look.store(now + DORMANT_EVERY_MS, Ordering::Relaxed);
+        }
+        Ok(off)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "gauges are floats; 2^52 deliveries are not to be expected")]
