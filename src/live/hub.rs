@@ -105,6 +105,11 @@ impl Hub {
         self.lock().subscribers.len()
     }
 
+    /// Subscribers on this node that watch somebody, hence hear of what happens from now on.
+    pub fn watching(&self) -> usize {
+        self.lock().subscribers.values().filter(|it| !it.authors.is_empty()).count()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

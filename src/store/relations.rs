@@ -21,7 +21,7 @@ pub struct Pair {
 pub struct PendingRelation {
     /// Which pair.
     pub pair: Pair,
-    /// Raised by every operation on the pair: a worker's end deletes the record only if it is unchanged.
+    /// Changed by every operation on the pair, and never the same again: a worker's end deletes the record only if it is unchanged.
     pub version: i64,
     /// Failures since the last operation.
     pub attempts: u32,

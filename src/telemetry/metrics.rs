@@ -43,6 +43,8 @@ pub const RELATIONS: &str = "tidefeed_relations_total";
 pub const READERS_WOKEN: &str = "tidefeed_readers_woken_total";
 /// Messages waiting or unacknowledged, by topic.
 pub const QUEUE_DEPTH: &str = "tidefeed_queue_messages";
+/// Messages that found a topic of this process full, by topic.
+pub const QUEUE_DROPPED: &str = "tidefeed_queue_dropped_total";
 /// Records nudged again by the sweeper, by kind.
 pub const SWEPT: &str = "tidefeed_swept_total";
 
@@ -85,6 +87,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (RELATIONS, Kind::Counter, Unit::Count, "Follow changes brought to inboxes, by outcome"),
     (READERS_WOKEN, Kind::Counter, Unit::Count, "Visits of readers dealt with"),
     (QUEUE_DEPTH, Kind::Gauge, Unit::Count, "Messages waiting or unacknowledged, by topic"),
+    (QUEUE_DROPPED, Kind::Counter, Unit::Count, "Messages that found a topic of this process full, by topic"),
     (SWEPT, Kind::Counter, Unit::Count, "Records nudged again by the sweeper, by kind"),
 ];
 

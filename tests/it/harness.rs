@@ -66,7 +66,16 @@ pub struct TestHouse {
     pub clock: Arc<ManualClock>,
     pub draw: Draw,
     stop: CancellationToken,
-    database: servers::FreshDatabase,
+    database: Arc<servers::FreshDatabase>,
+    place: Place,
+}
+
+/// What nodes beside each other share.
+#[derive(Clone)]
+struct Place {
+    around: Around,
+    redis: Option<RedisOptions>,
+    settings: Settings,
 }
 
 impl TestHouse {
@@ -75,11 +84,22 @@ impl TestHouse {
     }
 
     pub async fn start_with(backend: Backend, around: Around, settings: Settings) -> Result<Arc<Self>> {
-        let database = backend.fresh_database().await?;
+        let database = Arc::new(backend.fresh_database().await?);
+        let place = Place { around, redis: redis(around).await?, settings };
+        let house = Self::open(database, place, 7).await?;
+        house.store.migrate().await?;
+        Ok(house)
+    }
+
+    /// Another node: the same database and Redis, everything else its own.
+    pub async fn beside(&self) -> Result<Arc<Self>> {
+        Self::open(Arc::clone(&self.database), self.place.clone(), 8).await
+    }
+
+    async fn open(database: Arc<servers::FreshDatabase>, place: Place, seed: u64) -> Result<Arc<Self>> {
         let store = open_store(&database.url).await?;
-        store.migrate().await?;
         let stop = CancellationToken::new();
-        let (queue, outbox_cache, announcements) = surroundings(around, &stop).await?;
+        let (queue, outbox_cache, announcements) = surroundings(&place, &stop).await?;
         let all = Arc::new(store.clone());
         let ports = Ports {
             accounts: all.clone(),
@@ -93,10 +113,10 @@ impl TestHouse {
             outbox_cache,
             announcements,
         };
-        let (clock, draw) = (Arc::new(ManualClock::at(BEGINNING)), Draw::from_seed(7));
+        let (clock, draw) = (Arc::new(ManualClock::at(BEGINNING)), Draw::from_seed(seed));
         let shared: SharedClock = clock.clone();
-        let house = House::build(&ports, settings, &shared, &draw);
-        Ok(Arc::new(Self { house, ports, store, clock, draw, stop, database }))
+        let house = House::build(&ports, place.settings, &shared, &draw);
+        Ok(Arc::new(Self { house, ports, store, clock, draw, stop, database, place }))
     }
 
     pub fn database_url(&self) -> &str {
@@ -191,14 +211,10 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 type Surroundings = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
 
-async fn surroundings(around: Around, stop: &CancellationToken) -> Result<Surroundings> {
+/// Keys of the test's own on the shared Redis, or the shared cluster.
+async fn redis(around: Around) -> Result<Option<RedisOptions>> {
     let options = match around {
-        Around::NoCache | Around::Memory => {
-            let cache: Arc<dyn OutboxCache> = Arc::new(MemoryOutboxCache::new(1_000, 50));
-            let cache = (around == Around::Memory).then_some(cache);
-            let queue = Arc::new(MemoryQueue::new(100_000, Duration::from_secs(30)));
-            return Ok((queue, cache, Arc::new(MemoryAnnouncements::new(1_024))));
-        }
+        Around::NoCache | Around::Memory => return Ok(None),
         Around::Redis => {
             let keys = servers::fresh_keys().await?;
             RedisOptions { urls: vec![keys.url], prefix: keys.prefix, ..RedisOptions::default() }
@@ -209,7 +225,16 @@ async fn surroundings(around: Around, stop: &CancellationToken) -> Result<Surrou
             RedisOptions { urls: cluster.urls(), cluster: true, prefix, ..RedisOptions::default() }
         }
     };
-    let options = RedisOptions { command_timeout_ms: 10_000, outbox_capacity: 50, ..options };
+    Ok(Some(RedisOptions { command_timeout_ms: 10_000, outbox_capacity: 50, ..options }))
+}
+
+async fn surroundings(place: &Place, stop: &CancellationToken) -> Result<Surroundings> {
+    let Some(options) = place.redis.clone() else {
+        let cache: Arc<dyn OutboxCache> = Arc::new(MemoryOutboxCache::new(1_000, 50));
+        let cache = (place.around == Around::Memory).then_some(cache);
+        let queue = Arc::new(MemoryQueue::new(100_000, Duration::from_secs(30)));
+        return Ok((queue, cache, Arc::new(MemoryAnnouncements::new(1_024))));
+    };
     let redis = Redis::connect(options).await?;
     let announcements = RedisAnnouncements::start(redis.clone(), &TaskTracker::new(), stop, Draw::from_seed(1)).await?;
     let queue = Arc::new(RedisQueue::new(redis.clone()));

@@ -13,9 +13,12 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::store::{
-    Queue, StoreError,
-    queue::{Message, Received, Topic},
+use crate::{
+    store::{
+        Queue, StoreError,
+        queue::{Message, Received, Topic},
+    },
+    telemetry::metrics::QUEUE_DROPPED,
 };
 
 /// The queue of a node that is alone. Bounded: a message that finds its topic full is dropped and counted, which the port
@@ -79,7 +82,7 @@ impl State {
     fn append(&mut self, message: &Message, capacity: usize) {
         if self.waiting.len() + self.unacknowledged.len() >= capacity {
             self.dropped += 1;
-            metrics::counter!("tidefeed_queue_dropped_total", "topic" => message.topic().name()).increment(1);
+            metrics::counter!(QUEUE_DROPPED, "topic" => message.topic().name()).increment(1);
         } else {
             self.next_id += 1;
             self.waiting.push_back((self.next_id, message.clone()));

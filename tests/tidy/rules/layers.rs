@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("testing", BELOW_CLI),
     ("main", BELOW_CLI),
 ];
-const BELOW_STORE: &[&str] = &["domain", "clock", "draw", "lifecycle"];
+const BELOW_STORE: &[&str] = &["domain", "clock", "draw", "lifecycle", "telemetry"];
 const BELOW_USE_CASES: &[&str] = &["domain", "clock", "draw", "lifecycle", "telemetry", "store"];
 const BELOW_API: &[&str] =
     &["domain", "clock", "draw", "lifecycle", "telemetry", "store", "read", "publish", "follow", "upkeep", "live"];
