@@ -67,6 +67,26 @@ test("a draft whose answer was lost is kept, and sending it again publishes noth
   await expect(page.getByTestId("post-text")).toHaveText(["Do not lose me"]);
 });
 
+test("what is written while a post is being sent stays", async ({ page }) => {
+  const person = await register("quick", "Quick Writer");
+  await openAs(page, person);
+  await expect(page.getByTestId("empty-timeline")).toBeVisible();
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => { answer = resolve; });
+  await page.route("**/graphql", async (route) => {
+    const response = await route.fetch();
+    await held;
+    await route.fulfill({ response });
+  });
+  await write(page, "The first");
+  await page.getByTestId("compose-text").fill("The second");
+  answer();
+  await expect(page.getByTestId("post-text")).toHaveText(["The first"]);
+  await expect(page.getByTestId("compose-text")).toHaveValue("The second");
+  await page.getByTestId("publish").click();
+  await expect(page.getByTestId("post-text")).toHaveText(["The second", "The first"]);
+});
+
 test("looking for someone who is not there says so", async ({ page }) => {
   const person = await register("pat", "Pat Person");
   await openAs(page, person);

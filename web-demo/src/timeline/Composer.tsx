@@ -30,10 +30,11 @@ export function Composer() {
   const canPublish = !loading && !isEmpty && length <= TEXT_LIMIT;
 
   async function send() {
+    const input = draft.input;
     setFailure(null);
     try {
       const { data } = await publish({
-        variables: { input: draft.input },
+        variables: { input },
         update: (cache, result) => {
           const edge = result.data?.publishContent?.timelineEdge;
           if (edge != null) addToTimeline(cache, [edge]);
@@ -41,7 +42,7 @@ export function Composer() {
       });
       const refusals = data?.publishContent?.userErrors ?? [];
       setErrors(refusals);
-      if (refusals.length === 0) draft.clear();
+      if (refusals.length === 0) draft.clear(input);
     } catch (error) {
       setFailure(describeFailure(error));
     }

@@ -37,6 +37,7 @@ export function useDraft() {
     input: toInput(draft),
     setText: (text: string) => { setDraft((old) => ({ ...old, text, key: freshKey() })); },
     setPicture: (picture: Picture | null) => { setDraft((old) => ({ ...old, picture, key: freshKey() })); },
-    clear: () => { setDraft(emptyDraft()); },
+    /** Ends the draft that was sent; what has been written since stays. */
+    clear: (sent: PublishContentInput) => { setDraft((old) => (old.key === sent.idempotencyKey ? emptyDraft() : old)); },
   };
 }

@@ -1,0 +1,157 @@
+//! What a page costs, as ratios to the naive query of the same run: machines differ and are noisy, ratios less so.
+//!
+//! `make bench` runs it on SQLite; `cargo bench --bench page -- mysql://user:password@host/empty_database` on a server. Each pair is timed in turn, A B A B, and the medians are compared.
+
+use std::{
+    io::Write,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, ensure};
+use tidefeed::{
+    app::{House, Ports, Settings},
+    clock::{ManualClock, SharedClock},
+    domain::{
+        ContentId, Counters, PageRequest, PageSize, Position, UserId, content::Draft, delivery::DeliveryPolicy,
+        profile::Registration,
+    },
+    draw::Draw,
+    store::{
+        Inboxes, Seeding, Timelines,
+        memory::{MemoryAnnouncements, MemoryQueue},
+        seeding::{SeedAuthor, SeedContent, SeedFollow},
+        sql::{SqlOptions, SqlStore},
+    },
+};
+
+const NOW: i64 = 1_790_000_000_000;
+const AUTHORS: i64 = 500;
+const CONTENTS_OF_EACH: i64 = 100;
+const READER: i64 = 1_000_000;
+const ROUNDS: usize = 200;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let embedded = format!("sqlite://{}/bench.db", folder.path().display());
+    let url = std::env::args().find(|argument| argument.starts_with("mysql://")).unwrap_or(embedded);
+    let store = open(url.clone()).await?;
+    seed(&store).await?;
+    let reader = UserId::try_new(READER)?;
+    let house = house(&store);
+    let newest = PageRequest::newest(PageSize::default());
+    let engine = url.split(':').next().unwrap_or_default();
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{AUTHORS} followed authors with {CONTENTS_OF_EACH} contents each; pages of 20; {ROUNDS} rounds; {engine}"
+    )?;
+
+    let pulled = compare(&store, &house, reader, &newest).await?;
+    writeln!(out, "pulled page (reader just back)   {pulled:.3} of the naive query")?;
+    store.mark_seen(reader, NOW).await?;
+    store.extend(reader, 300).await?;
+    let covered = compare(&store, &house, reader, &newest).await?;
+    writeln!(out, "covered page (active reader)     {covered:.3} of the naive query")?;
+    let depth = Position::bound(NOW - 600 * 60_000, 1);
+    let deep = compare(&store, &house, reader, &PageRequest { bound: Some(depth), ..newest }).await?;
+    writeln!(out, "deep page (below the floor)      {deep:.3} of the naive query")?;
+    Ok(())
+}
+
+/// Median time of the engine's page over the median of the naive query's; both must say the same.
+async fn compare(store: &SqlStore, house: &House, reader: UserId, request: &PageRequest) -> Result<f64> {
+    let (mut ours, mut naive) = (Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS));
+    for _ in 0..ROUNDS {
+        let started = now();
+        let page = house.reader.page(reader, request).await?;
+        ours.push(started.elapsed());
+        let started = now();
+        let mut oracle = store.oracle(reader, request).await?;
+        naive.push(started.elapsed());
+        oracle.truncate(request.size.get());
+        ensure!(page.entries == oracle, "the engine and the naive query differ");
+    }
+    Ok(median(&mut ours).as_secs_f64() / median(&mut naive).as_secs_f64())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the machine's clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+async fn open(url: String) -> Result<SqlStore> {
+    let options = SqlOptions {
+        url,
+        max_connections: 2,
+        acquire_timeout: Duration::from_secs(30),
+        statement_timeout: Duration::from_secs(30),
+    };
+    let store = SqlStore::connect(&options).await?;
+    store.migrate().await?;
+    Ok(store)
+}
+
+fn house(store: &SqlStore) -> House {
+    let all = Arc::new(store.clone());
+    let ports = Ports {
+        accounts: all.clone(),
+        contents: all.clone(),
+        follows: all.clone(),
+        timelines: all.clone(),
+        deliveries: all.clone(),
+        inboxes: all.clone(),
+        relations: all,
+        queue: Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30))),
+        outbox_cache: None,
+        announcements: Arc::new(MemoryAnnouncements::new(16)),
+    };
+    let settings = Settings {
+        policy: DeliveryPolicy { push_threshold: 5_000, active_days: 7, dormant_days: 30 },
+        subtask_size: 1_000,
+        batch_size: 500,
+        lease_ms: 30_000,
+        failing_after: 5,
+        inbox_keep: 300,
+        extend_step: 300,
+    };
+    let clock: SharedClock = Arc::new(ManualClock::at(NOW));
+    House::build(&ports, settings, &clock, &Draw::from_seed(1))
+}
+
+async fn seed(store: &SqlStore) -> Result<()> {
+    let authors: Vec<SeedAuthor> = (1..=AUTHORS).chain([READER]).map(author).collect::<Result<_>>()?;
+    for some in authors.chunks(50) {
+        store.add_authors(some).await?;
+    }
+    let follower = UserId::try_new(READER)?;
+    let follow = |id: i64| Ok(SeedFollow { follower, author: UserId::try_new(id)?, inc: id, followed_at: NOW });
+    Ok(store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?)
+}
+
+/// Contents a minute apart, all authors in turn; the reader has none.
+fn author(id: i64) -> Result<SeedAuthor> {
+    let count = if id == READER { 0 } else { CONTENTS_OF_EACH };
+    let content = |number: i64| {
+        Ok(SeedContent {
+            id: ContentId::try_new(number * AUTHORS + id)?,
+            draft: Draft::try_new("words", Vec::new(), None)?,
+            publish_time: NOW - (number * AUTHORS + id) * 60_000,
+            counters: Counters::default(),
+        })
+    };
+    Ok(SeedAuthor {
+        id: UserId::try_new(id)?,
+        registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
+        created_at: NOW,
+        last_seen: NOW,
+        inc: id,
+        contents: (0..count).map(content).collect::<Result<_>>()?,
+    })
+}
