@@ -25,7 +25,7 @@ pub fn show(figment: &Figment) -> String {
         let key = if alias { URL_ALIAS.to_owned() } else { key };
         let name = if alias { "url" } else { &entry.key };
         let assignment = format!("{name} = {}", shown(figment, &key));
-        let _ = writeln!(text, "{assignment:<44}# {}", origin(figment, &key));
+        let _ = writeln!(text, "{assignment:<43} # {}", origin(figment, &key));
     }
     text
 }
