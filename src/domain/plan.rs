@@ -109,6 +109,10 @@ fn page(request: &PageRequest, mut entries: Vec<Entry>, more_behind: bool) -> Pa
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use std::collections::BTreeMap;
+
+    use proptest::{collection::btree_map, prelude::*};
+
     use super::*;
     use crate::domain::{ids::ContentId, page::PageSize, position::Position};
 
@@ -131,6 +135,114 @@ mod tests {
 
     fn snapshot(ahead: Vec<Run>, behind: Vec<Run>) -> Snapshot {
         Snapshot { floor: Floor::OPEN, uncovered: Vec::new(), ahead, behind }
+    }
+
+    /// Where an entry of a made-up world is kept.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Kept {
+        InFlight,
+        Covered,
+        Uncovered,
+    }
+
+    /// Positions of a world: few times and ids, so that ties are common.
+    type Place = (i64, i64);
+
+    fn at((time, id): Place) -> Position {
+        Position::bound(time, id)
+    }
+
+    /// One side of the bound as stores give it: a limited query, an inbox that is trusted from the floor on, an outbox that is complete from somewhere.
+    fn sources(
+        world: &BTreeMap<Place, Kept>,
+        side: (Direction, Option<Position>, bool),
+        need: usize,
+        edges: [Position; 2],
+    ) -> [Run; 3] {
+        let (direction, bound, inclusive) = side;
+        let rows = |kept: Kept, from: Position| -> Vec<Entry> {
+            let start = bound.unwrap_or(direction.start());
+            let mut rows: Vec<Entry> = world
+                .iter()
+                .filter(|(place, it)| **it == kept && at(**place) >= from)
+                .filter(|(place, _)| direction.meets_first(start, at(**place)) || (inclusive && at(**place) == start))
+                .map(|(place, _)| Entry {
+                    publish_time: place.0,
+                    content: ContentId::try_new(place.1).unwrap(),
+                    author: UserId::try_new(1).unwrap(),
+                })
+                .collect();
+            if direction == Direction::Older {
+                rows.reverse();
+            }
+            rows.truncate(need);
+            rows
+        };
+        [
+            Run::from_limited_query(direction, rows(Kept::InFlight, Position::OLDEST), need),
+            Run::from_trusted_area(direction, bound, rows(Kept::Covered, edges[0]), need, edges[0]),
+            Run::from_trusted_area(direction, bound, rows(Kept::Uncovered, edges[1]), need, edges[1]),
+        ]
+    }
+
+    fn naive(world: &BTreeMap<Place, Kept>, request: &PageRequest) -> Page {
+        let all: Vec<Position> = world.keys().rev().map(|place| at(*place)).collect();
+        let (newer, older): (Vec<Position>, Vec<Position>) = match (request.bound, request.direction) {
+            (Some(bound), Direction::Older) => all.into_iter().partition(|place| *place >= bound),
+            (Some(bound), Direction::Newer) => all.into_iter().partition(|place| *place > bound),
+            (None, Direction::Older) => (Vec::new(), all),
+            (None, Direction::Newer) => (all, Vec::new()),
+        };
+        let size = request.size.get();
+        let entry = |place: &Position| Entry {
+            publish_time: place.publish_time(),
+            content: ContentId::try_new(place.content_number()).unwrap(),
+            author: UserId::try_new(1).unwrap(),
+        };
+        match request.direction {
+            Direction::Older => Page {
+                entries: older.iter().take(size).map(entry).collect(),
+                has_older: older.len() > size,
+                has_newer: !newer.is_empty(),
+            },
+            Direction::Newer => {
+                let from = newer.len().saturating_sub(size);
+                Page {
+                    entries: newer[from..].iter().map(entry).collect(),
+                    has_older: !older.is_empty(),
+                    has_newer: from > 0,
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever the sources cover, a page that is served is the naive one, flags and all; if they cover everything, one is served.
+        #[test]
+        fn a_served_page_is_the_naive_one(
+            world in btree_map((1_i64..9, 1_i64..4), prop_oneof![Just(Kept::InFlight), Just(Kept::Covered), Just(Kept::Uncovered)], 0..24),
+            edges in [prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)], prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)]],
+            bound in proptest::option::of((1_i64..9, 1_i64..4)), size in 1_i64..6, newer in any::<bool>(),
+        ) {
+            let direction = if newer { Direction::Newer } else { Direction::Older };
+            let request = PageRequest { direction, bound: bound.map(at), size: PageSize::try_new(size).unwrap() };
+            let edges = edges.map(at);
+            let [in_flight, covered, outbox] = sources(&world, (direction, request.bound, false), request.need(), edges);
+            let mut snapshot = snapshot(vec![in_flight, covered], Vec::new());
+            let mut outboxes = Outboxes { ahead: vec![outbox], behind: Vec::new() };
+            if request.bound.is_some() {
+                let [in_flight, covered, outbox] = sources(&world, (direction.reversed(), request.bound, true), 1, edges);
+                snapshot.behind = vec![in_flight, covered];
+                outboxes.behind = vec![outbox];
+            }
+            let next = decide(&request, &snapshot, Some(&outboxes));
+            if edges == [Position::OLDEST; 2] {
+                prop_assert!(matches!(next, Next::Serve(_)), "sources that cover everything suffice: {next:?}");
+            }
+            if let Next::Serve(page) = next {
+                prop_assert_eq!(page, naive(&world, &request));
+            }
+        }
     }
 
     #[test]

@@ -69,11 +69,16 @@ impl Dispatcher {
         let Err(error) = self.dispatch(content).await else { return true };
         metrics::counter!(DELIVERY_FAILURES).increment(1);
         tracing::warn!(%content, error = &error as &dyn std::error::Error, "a dispatch failed; it will be tried again");
-        let retry_at = self.clock.now_ms() + backoff::wait_ms(1, self.draw.u32());
-        if let Err(error) = self.deliveries.record_failure(content, &error.to_string(), retry_at).await {
+        if let Err(error) = self.record(content, &error).await {
             tracing::warn!(%content, error = &error as &dyn std::error::Error, "the failure could not be recorded");
         }
         false
+    }
+
+    async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
+        let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
+        let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.draw.u32());
+        self.deliveries.record_failure(content, &error.with_causes(), retry_at).await
     }
 
     /// Brings one delivery on: completes its chain of subtasks and sends those that are not done, or ends it.

@@ -79,7 +79,7 @@ impl SubtaskExecutor {
     async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
         let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.draw.u32());
-        self.deliveries.record_failure(content, &error.to_string(), retry_at).await
+        self.deliveries.record_failure(content, &error.with_causes(), retry_at).await
     }
 
     /// Runs one subtask to its end. Nothing to do if it is done, gone, or another executor's for now.

@@ -19,8 +19,34 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The error with all its causes in one line, for operators; a cause that only repeats what was said is left out.
+    pub fn with_causes(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let words = error.to_string();
+            if !text.ends_with(&words) {
+                text = format!("{text}: {words}");
+            }
+            cause = error.source();
+        }
+        text
+    }
+
     /// Whether the same request may succeed later without anybody's help.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::Contended(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_its_causes_once() {
+        let error = StoreError::Refused("no such table: inboxes".into());
+        assert_eq!(error.with_causes(), "the store refused a request: no such table: inboxes");
+        assert_eq!(StoreError::Unreadable("x".into()).with_causes(), "the store holds an unreadable value: x");
     }
 }

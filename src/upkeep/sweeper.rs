@@ -82,7 +82,7 @@ impl Sweeper {
         Self { deliveries, relations, inboxes, queue, policy, failing_after, next_dormant_look, clock, draw }
     }
 
-    /// One sweep.
+    /// One sweep. What needs SQL alone comes first, so that it is done while the queue is away.
     pub async fn run_once(&self) -> Result<Swept, StoreError> {
         let now = self.clock.now_ms();
         let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.draw.u32());
@@ -95,9 +95,10 @@ impl Sweeper {
             .collect();
         metrics::counter!(SWEPT, "kind" => "delivery").increment(deliveries.len() as u64);
         metrics::counter!(SWEPT, "kind" => "relation").increment(relations.len() as u64);
-        self.queue.send(&messages).await?;
         let readers_off = self.turn_off_dormant(now).await?;
-        self.measure(now).await?;
+        self.measure_deliveries(now).await?;
+        self.queue.send(&messages).await?;
+        self.measure_queue().await?;
         Ok(Swept { deliveries: deliveries.len(), relations: relations.len(), readers_off })
     }
 
@@ -115,12 +116,17 @@ impl Sweeper {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "gauges are floats; 2^52 deliveries are not to be expected")]
-    async fn measure(&self, now: i64) -> Result<(), StoreError> {
+    async fn measure_deliveries(&self, now: i64) -> Result<(), StoreError> {
         let backlog = self.deliveries.backlog(self.failing_after).await?;
         metrics::gauge!(DELIVERIES_UNFINISHED).set(backlog.unfinished as f64);
         metrics::gauge!(DELIVERIES_FAILING).set(backlog.failing as f64);
         let age_ms = backlog.oldest.map_or(0, |oldest| (now - oldest).max(0));
         metrics::gauge!(OLDEST_DELIVERY_SECONDS).set(age_ms as f64 / 1000.0);
+        Ok(())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "gauges are floats; 2^52 messages are not to be expected")]
+    async fn measure_queue(&self) -> Result<(), StoreError> {
         for topic in Topic::ALL {
             metrics::gauge!(QUEUE_DEPTH, "topic" => topic.name()).set(self.queue.depth(topic).await? as f64);
         }

@@ -90,7 +90,7 @@ on_each_backend! {
         let backlog = house.ports.deliveries.backlog(after).await?;
         ensure!(backlog.unfinished == 1 && backlog.failing == 1, "{backlog:?}");
         let shown = house.ports.deliveries.failing(after, 10).await?;
-        ensure!(shown[0].attempts >= after && shown[0].last_error.contains("cannot be reached"), "{shown:?}");
+        ensure!(shown[0].attempts >= after && shown[0].last_error == "the store cannot be reached: the store is on fire", "{shown:?}");
         let request = PageRequest::newest(PageSize::default());
         let page = house.reader.page(user(AUTHOR + 20), &request).await?;
         ensure!(page.entries == [entry], "what is not delivered is read from its delivery record: {page:?}");
