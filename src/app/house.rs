@@ -14,7 +14,7 @@ use crate::{
     store::{
         Accounts, Announcements, Contents, Deliveries, Follows, Inboxes, OutboxCache, Queue, Relations, Timelines,
     },
-    upkeep::{Sweeper, SweptStores, Trimmer, Waker},
+    upkeep::{InboxSizes, Sweeper, SweptStores, Trimmer, Waker},
 };
 
 /// The adapters of every port.
@@ -124,7 +124,7 @@ impl House {
                 ports.inboxes.clone(),
                 ports.follows.clone(),
                 ports.queue.clone(),
-                settings.extend_step,
+                InboxSizes { keep: settings.inbox_keep, step: settings.extend_step },
                 (clock.clone(), draw.clone()),
             )),
             sweeper: Arc::new(sweeper(ports, settings, clock, draw)),

@@ -88,9 +88,7 @@ impl Dispatcher {
             self.deliveries.finish(content).await?;
             return Ok(());
         }
-        while !self.deliveries.extend_chain(content, self.options.subtask_size, MAX_SUBTASKS_PER_TX).await? {
-            self.send_open(content).await?;
-        }
+        while !self.deliveries.extend_chain(content, self.options.subtask_size, MAX_SUBTASKS_PER_TX).await? {}
         if self.send_open(content).await? == 0 {
             self.deliveries.finish(content).await?;
         }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::{
     domain::{
-        Page, PageRequest, UserId,
+        Floor, Page, PageRequest, Position, UserId,
         plan::{Next, Snapshot, decide},
     },
     store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
@@ -43,17 +43,19 @@ impl TimelineReader {
     /// The page of `reader`'s timeline: exactly what it is at one instant during the call.
     pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         let started = Instant::now();
-        let (page, trusts_nothing) = self.read(reader, request).await?;
+        let (page, pulled) = self.read(reader, request).await?;
         metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
-        self.visits.note(reader, trusts_nothing).await;
+        self.visits.note(reader, pulled).await;
         Ok(page)
     }
 
+    /// The page, and whether an inbox that is filled better would have spared a pull.
     async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, bool), StoreError> {
         let Some(cache) = &self.cache else { return self.read_everything(reader, request).await };
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
         let mut next = decide(request, &snapshot, None);
         if next == Next::PullOutboxes
+            && !snapshot.floor.trusts_nothing()
             && let Some(outboxes) = outboxes::pull(&**cache, &*self.contents, &snapshot, request).await?
         {
             next = decide(request, &snapshot, Some(&outboxes));
@@ -61,7 +63,8 @@ impl TimelineReader {
         match next {
             Next::Serve(page) => {
                 count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
-                Ok((page, snapshot.floor.trusts_nothing()))
+                let pulled = reaches_below(&page, snapshot.floor);
+                Ok((page, pulled))
             }
             Next::PullOutboxes | Next::PullEverything => self.read_everything(reader, request).await,
         }
@@ -71,10 +74,19 @@ impl TimelineReader {
         count("everything");
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
         match decide(request, &snapshot, None) {
-            Next::Serve(page) => Ok((page, snapshot.floor.trusts_nothing())),
+            Next::Serve(page) => {
+                let pulled = reaches_below(&page, snapshot.floor);
+                Ok((page, pulled))
+            }
             next => Err(StoreError::Unreadable(format!("a complete snapshot that does not suffice ({next:?})"))),
         }
     }
+}
+
+/// Whether the page was read from below the floor: a fuller inbox would have held it.
+fn reaches_below(page: &Page, floor: Floor) -> bool {
+    let trusted = floor.trusted_from();
+    trusted != Position::OLDEST && (!page.has_older || page.entries.iter().any(|entry| entry.position() < trusted))
 }
 
 fn count(way: &'static str) {

@@ -11,8 +11,8 @@ use crate::{
 
 /// A reader who keeps reading is noted once in this time; last-seen times are exact to it.
 const ONCE_IN: Duration = Duration::from_mins(10);
-/// A reader whose inbox is not trusted yet is noted more often, in case the first note was lost.
-const UNTRUSTED_ONCE_IN: Duration = Duration::from_secs(5);
+/// A reader whose pages are pulled is noted more often, so that the inbox is soon filled.
+const PULLING_ONCE_IN: Duration = Duration::from_secs(5);
 /// Readers remembered; forgetting one costs a message.
 const REMEMBERED: u64 = 100_000;
 
@@ -20,24 +20,24 @@ const REMEMBERED: u64 = 100_000;
 pub struct Visits {
     queue: Arc<dyn Queue>,
     seen: Cache<UserId, ()>,
-    untrusted: Cache<UserId, ()>,
+    pulling: Cache<UserId, ()>,
 }
 
 impl Visits {
     /// Notes go to `queue`.
     pub fn new(queue: Arc<dyn Queue>) -> Self {
         let cache = |ttl| Cache::builder().max_capacity(REMEMBERED).time_to_live(ttl).build();
-        Self { queue, seen: cache(ONCE_IN), untrusted: cache(UNTRUSTED_ONCE_IN) }
+        Self { queue, seen: cache(ONCE_IN), pulling: cache(PULLING_ONCE_IN) }
     }
 
-    /// `reader` has read a page. Failing to tell costs reads their speed, nothing else.
-    pub async fn note(&self, reader: UserId, trusts_nothing: bool) {
-        let recent = if trusts_nothing { &self.untrusted } else { &self.seen };
+    /// `reader` has read a page, and `pulled` for it what an inbox could hold. Failing to tell costs reads their speed, nothing
+    /// else; it is not tried again at once, so that a queue that is away does not slow every page.
+    pub async fn note(&self, reader: UserId, pulled: bool) {
+        let recent = if pulled { &self.pulling } else { &self.seen };
         if !recent.entry(reader).or_insert(()).is_fresh() {
             return;
         }
         if let Err(error) = self.queue.send(&[Message::ReaderSeen { reader }]).await {
-            recent.invalidate(&reader);
             tracing::warn!(error = &error as &dyn std::error::Error, "a visit was not noted");
         }
     }

@@ -57,6 +57,9 @@ pub trait Inboxes: Send + Sync {
     /// of them, or [`crate::domain::Position::OLDEST`] if there were fewer.
     async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError>;
 
+    /// Whether the trusted part of the inbox holds at least `rows` rows. Reads no more than that.
+    async fn holds(&self, reader: UserId, rows: u32) -> Result<bool, StoreError>;
+
     /// PROTOCOL TRIM: keeps the newest `keep` rows and raises the floor to the oldest of them; an inbox that is off loses all rows.
     async fn trim(&self, reader: UserId, keep: u32) -> Result<Trimmed, StoreError>;
 

@@ -21,6 +21,8 @@ use crate::{
 const AT_ONCE: u64 = 200;
 /// A record that was nudged is looked at again after about this many doublings of the first wait (16 s).
 const LOOK_AGAIN_AFTER: u32 = 6;
+/// Subtasks that wait before deliveries are no longer nudged again.
+const BUSY: u64 = 1_000;
 /// How often readers who have become dormant are looked for, in ms.
 const DORMANT_EVERY_MS: i64 = 10 * 60 * 1000;
 
@@ -86,7 +88,8 @@ impl Sweeper {
     pub async fn run_once(&self) -> Result<Swept, StoreError> {
         let now = self.clock.now_ms();
         let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.draw.u32());
-        let deliveries = self.deliveries.due(now, next_look, AT_ONCE).await?;
+        let deliveries =
+            if self.is_busy().await { Vec::new() } else { self.deliveries.due(now, next_look, AT_ONCE).await? };
         let relations = self.relations.due(now, next_look, AT_ONCE).await?;
         let messages: Vec<Message> = deliveries
             .iter()
@@ -100,6 +103,11 @@ impl Sweeper {
         self.queue.send(&messages).await?;
         self.measure_queue().await?;
         Ok(Swept { deliveries: deliveries.len(), relations: relations.len(), readers_off })
+    }
+
+    /// Whether so many subtasks wait that a late delivery is not a lost one: nudging it again would only lengthen the queue.
+    async fn is_busy(&self) -> bool {
+        self.queue.depth(Topic::Push).await.is_ok_and(|waiting| waiting > BUSY)
     }
 
     /// Now and then, as it reads every dormant reader's state; at once again while there are many.

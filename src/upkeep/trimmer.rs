@@ -31,8 +31,13 @@ impl Trimmer {
         let tolerated = self.keep.saturating_add(self.keep / 10);
         let (overfull, last) = self.inboxes.overfull(*after, tolerated, LOOK_AT).await?;
         for reader in &overfull {
-            let trimmed = self.inboxes.trim(*reader, self.keep).await?;
-            metrics::counter!(ROWS_TRIMMED).increment(trimmed.rows);
+            match self.inboxes.trim(*reader, self.keep).await {
+                Ok(trimmed) => metrics::counter!(ROWS_TRIMMED).increment(trimmed.rows),
+                // The walk goes on, and comes by again.
+                Err(error) => {
+                    tracing::warn!(%reader, error = &error as &dyn std::error::Error, "an inbox was not trimmed");
+                }
+            }
         }
         *after = last.unwrap_or(0);
         Ok((overfull.len(), last.is_none()))

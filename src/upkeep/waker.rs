@@ -1,11 +1,11 @@
 //! A reader has come: deliveries include them again, authors that were only pulled are pushed again, and the inbox is
-//! filled from the outboxes if nothing of it is trusted.
+//! filled from the outboxes if it holds less than it may.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::{
     clock::SharedClock,
-    domain::UserId,
+    domain::{Floor, Position, UserId},
     draw::Draw,
     store::{
         Follows, Inboxes, Queue, StoreError,
@@ -20,27 +20,36 @@ const BATCH: usize = 64;
 /// Edges promoted in one transaction.
 const PROMOTE_AT_ONCE: u64 = 200;
 
+/// How much inboxes hold.
+#[derive(Debug, Clone, Copy)]
+pub struct InboxSizes {
+    /// Entries that an inbox keeps.
+    pub keep: u32,
+    /// Entries that an inbox is filled with at a time.
+    pub step: u32,
+}
+
 /// Wakes readers.
 pub struct Waker {
     inboxes: Arc<dyn Inboxes>,
     follows: Arc<dyn Follows>,
     queue: Arc<dyn Queue>,
-    step: u32,
+    sizes: InboxSizes,
     clock: SharedClock,
     draw: Draw,
 }
 
 impl Waker {
-    /// `step`: entries that an inbox is filled with.
+    /// All parts are shared with the rest of the house.
     #[must_use]
     pub fn new(
         inboxes: Arc<dyn Inboxes>,
         follows: Arc<dyn Follows>,
         queue: Arc<dyn Queue>,
-        step: u32,
+        sizes: InboxSizes,
         (clock, draw): (SharedClock, Draw),
     ) -> Self {
-        Self { inboxes, follows, queue, step, clock, draw }
+        Self { inboxes, follows, queue, sizes, clock, draw }
     }
 
     /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were. What fails is noted
@@ -64,6 +73,15 @@ impl Waker {
         Ok(received.len())
     }
 
+    /// Whether the inbox holds less than it may, and there may be more to hold: nothing was trusted, or what was has gone.
+    async fn is_short(&self, reader: UserId) -> Result<bool, StoreError> {
+        let floor = self.inboxes.floor(reader).await?;
+        if floor.trusts_nothing() || floor == Floor::At(Position::OLDEST) {
+            return Ok(floor.trusts_nothing());
+        }
+        Ok(!self.inboxes.holds(reader, self.sizes.keep).await?)
+    }
+
     /// Brings one reader back.
     pub async fn wake(&self, reader: UserId) -> Result<(), StoreError> {
         metrics::counter!(READERS_WOKEN).increment(1);
@@ -75,8 +93,8 @@ impl Waker {
             .map(|author| Message::RelationChanged { pair: Pair { follower: reader, author } })
             .collect();
         self.queue.send(&messages).await?;
-        if self.inboxes.floor(reader).await?.trusts_nothing() {
-            self.inboxes.extend(reader, self.step).await?;
+        if self.is_short(reader).await? {
+            self.inboxes.extend(reader, self.sizes.step).await?;
         }
         Ok(())
     }

@@ -16,4 +16,5 @@ mod live;
 mod redis_outage;
 mod servers;
 mod store_sql;
+mod upkeep;
 mod worked_example;

@@ -5,3 +5,5 @@ mod faulty;
 mod messages;
 mod subtasks;
 mod world;
+
+pub use self::world::{followed_author, user};

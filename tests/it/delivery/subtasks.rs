@@ -24,6 +24,17 @@ on_each_backend! {
         ensure_delivered(&house, entry.content, 2999).await
     }
 
+    async fn a_dispatch_sends_each_subtask_once(backend: Backend) -> Result<()> {
+        let settings = tidefeed::app::Settings { subtask_size: 1, ..crate::harness::settings() };
+        let house = TestHouse::start_with(backend, Around::Memory, settings).await?;
+        followed_author(&house, 249).await?;
+        let entry = publish(&house).await?;
+        house.dispatcher.dispatch(entry.content).await?;
+        let waiting = house.ports.queue.depth(tidefeed::store::queue::Topic::Push).await?;
+        ensure!(waiting == 250, "{waiting} messages for 250 subtasks");
+        Ok(())
+    }
+
     async fn executors_in_parallel_serve_every_follower_once(backend: Backend) -> Result<()> {
         let house = TestHouse::start(backend, Around::Memory).await?;
         followed_author(&house, 1500).await?;

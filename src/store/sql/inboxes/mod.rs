@@ -24,6 +24,14 @@ impl Inboxes for SqlStore {
         rows.first().map_or(Ok(Floor::Off), |row| state::floor(row, 0))
     }
 
+    async fn holds(&self, reader: UserId, rows: u32) -> Result<bool, StoreError> {
+        let sql = "SELECT COUNT(*) FROM (SELECT i.content_id FROM inbox_states s JOIN inboxes i ON i.user_id = s.user_id \
+                   AND i.publish_time >= s.floor_time AND (i.publish_time > s.floor_time OR i.content_id >= s.floor_content) \
+                   WHERE s.user_id = ? LIMIT ?) x";
+        let answer = self.read(sql, [reader.get().into(), rows.into()]).await?;
+        Ok(answer.first().map_or(Ok(0), |row| row.count(0))? >= u64::from(rows))
+    }
+
     async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError> {
         self.transaction(move |tx| async move {
             let before = state::lock(&tx, reader).await?.last_seen;
