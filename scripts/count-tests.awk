@@ -1,5 +1,6 @@
 # Counts the tests in the output of `cargo test`, by what they ran on: passed <tab> failed <tab> not run <tab> group.
-# An integration test names its backend in its path (`conformance::mariadb::a_page_is_full`); anything else is named after its binary.
+# An integration test names its engine in its path or at its end (`conformance::mariadb::a_page_is_full`, `.._on_mariadb`) and Redis, which
+# may come beside an engine, anywhere; anything else is named after its binary.
 
 /^ *Running / {
     binary = $0
@@ -35,11 +36,17 @@ function group_of(binary, name) {
     if (binary !~ /^tests\//) return binary
     sub(/^tests\//, "", binary)
     sub(/(\/main)?\.rs$/, "", binary)
-    if (name ~ /(^|::)mysql::/) return binary " on MySQL 9"
-    if (name ~ /(^|::)mariadb::/) return binary " on MariaDB"
-    if (name ~ /(^|::)sqlite::/) return binary " on SQLite"
-    if (name ~ /redis/ && name ~ /cluster/) return binary " on Redis Cluster"
-    if (name ~ /redis/) return binary " on Redis"
+    engine = engine_of(name)
+    redis = name !~ /redis/ ? "" : name ~ /cluster/ ? "Redis Cluster" : "Redis"
+    if (engine != "" && redis != "") return binary " on " engine " with " redis
+    if (engine != "" || redis != "") return binary " on " engine redis
     if (name ~ /(^|::)memory::/) return binary " in memory"
     return binary
+}
+
+function engine_of(name) {
+    if (name ~ /(^|::|_on_|::on_)mysql(::|$)/) return "MySQL 9"
+    if (name ~ /(^|::|_on_|::on_)mariadb(::|$)/) return "MariaDB"
+    if (name ~ /(^|::|_on_|::on_)sqlite(::|$)/) return "SQLite"
+    return ""
 }

@@ -20,7 +20,18 @@ fail() {
 # need_tools: what no script can install for you.
 need_tools() {
     command -v cargo >/dev/null || fail "cargo is missing. Install Rust: https://rustup.rs"
-    command -v npm >/dev/null || fail "npm is missing. Install Node 20 or newer: https://nodejs.org"
+    local node="Install Node 20.19 or later, with npm: https://nodejs.org"
+    command -v node >/dev/null || fail "node is missing. $node"
+    command -v npm >/dev/null || fail "npm is missing. $node"
+    node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
+        fail "Node $(node --version) is too old. $node"
+}
+
+# need_lints: what checking needs of Rust beyond building.
+need_lints() {
+    if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+        fail "rustfmt or clippy is missing. Please run: rustup component add rustfmt clippy"
+    fi
 }
 
 # A port of 127.0.0.1 that nobody listens on.
@@ -60,6 +71,7 @@ page_is_up() {
 # build_all: the web pages if their sources have changed, then the binary that holds them.
 build_all() {
     need_tools
+    scripts/install-compiler.sh
     scripts/web.sh
     step "Building tidefeed (cargo, dev profile; the first time takes a few minutes)"
     cargo build

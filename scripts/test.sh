@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change is taken in: form, lints, every test on every backend, the page in a real browser.
-# All steps run, whatever the earlier ones say; the summary at the end counts what really ran, and where. Fails if anything did.
+# Without what they need nothing begins. Then all steps run, whatever the earlier ones say; the summary at the end counts what really ran,
+# and where. Fails if anything did.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
+need_lints
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-make-test.XXXXXX")
 results=$scratch/results # one line per group: passed <tab> failed <tab> not run <tab> name
@@ -95,7 +97,7 @@ summary() {
 
 built=
 mysql=yes
-tool "installing what the tests need" scripts/install-servers.sh
+scripts/install-servers.sh || fail "Nothing has been tested: what the tests need is not there (see above)."
 scripts/fetch-mysql.sh || mysql=
 tool "web: build" scripts/web.sh
 check "web: types and lint" npm --prefix web-demo run check

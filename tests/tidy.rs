@@ -39,6 +39,7 @@ table! {
     files_stay_small: sizes::FILES,
     functions_stay_short: sizes::FUNCTIONS,
     links_between_documents_resolve: docs::LINKS,
+    tests_that_documents_name_exist: docs::PROOFS,
 }
 
 fn hold(name: &str, rule: &Rule) {

@@ -86,6 +86,12 @@ export async function follow(follower: Person, author: Person) {
   );
 }
 
+/** Whether the server has the account that `tidefeed seed` makes for looking around. */
+export async function hasDemo(): Promise<boolean> {
+  const { user } = await send<{ user: { id: string } | null }>("query($handle: String!) { user(handle: $handle) { id } }", { handle: "demo" });
+  return user !== null;
+}
+
 /** `count` texts "stem 1" to "stem n", in the order in which they are to be published. */
 export function numbered(stem: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${stem} ${index + 1}`);

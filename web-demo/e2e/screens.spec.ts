@@ -63,6 +63,9 @@ for (const scheme of SCHEMES) {
         await take(page, "timeline-compose-find-pill");
         await page.mouse.wheel(0, 900);
         await page.getByTestId("delete").first().click();
+        const answers = page.getByRole("group", { name: "Delete this post?" }).getByRole("button");
+        const lines = await answers.evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect().top));
+        expect(lines, "\"Delete\" and \"Keep\" stand side by side").toEqual([lines[0], lines[0]]);
         await take(page, "timeline-scrolled");
       });
 

@@ -49,8 +49,8 @@ pub struct SeedArguments {
     /// Another seed, another world; the same one makes the same.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where pictures of some contents are, with {n} for a number. Without it there are none: a page shows what the
-    /// machine itself has, and asks no third party.
+    /// Where pictures of some contents are; an `n` in braces stands for a number. Without it there are none: a page shows
+    /// what the machine itself has, and asks no third party.
     #[arg(long, value_name = "URL")]
     pictures: Option<String>,
     /// Do nothing if the database has users already.

@@ -1,4 +1,4 @@
-//! Documents that lead somewhere.
+//! Documents that lead somewhere: links to documents, and names of tests to tests.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -26,6 +26,69 @@ pub const LINKS: Rule = Rule {
     ],
 };
 
+pub const PROOFS: Rule = Rule {
+    remedy: "name the test as it is called now, or write the test that the document promises",
+    check: |tree| {
+        let documents = tree.files.iter().filter(|file| extension(&file.path) == "md");
+        documents.flat_map(|file| missing_tests(tree, file)).collect()
+    },
+    broken_by: &[
+        &[("docs/a.md", "Shown by `a_page_is_never_empty_here`."), ("tests/it/a.rs", "#[test] fn a_page_is_full() {}")],
+        &[
+            ("ARCHITECTURE.md", "| rule | `gone.feed`, `conformance::inboxes` |"),
+            ("tests/it/conformance/inboxes.rs", ""),
+        ],
+        &[("docs/a.md", "`kept.feed`, `conformance::inboxes`"), ("tests/fixtures/kept.feed", "")],
+        &[("README.md", "`tests/it/explain.rs`")],
+    ],
+    kept_by: &[
+        &[
+            ("docs/a.md", "`a_page_is_never_empty_here`, `kept.feed`, `conformance::inboxes`, `tests/it/a.rs`"),
+            ("tests/it/a.rs", "on_each_backend! { async fn a_page_is_never_empty_here(backend: Backend) {} }"),
+            ("tests/fixtures/kept.feed", ""),
+            ("tests/it/conformance/inboxes/mod.rs", "//! Inboxes."),
+        ],
+        &[(
+            "docs/a.md",
+            "`event_content_meta_change`, `TIDEFEED__SECTION__KEY`, `tidefeed_live_events_missed_total`, `tests/fixtures/*.feed`",
+        )],
+    ],
+};
+
+/// A name of so many words is a sentence, hence a test's.
+const WORDS_OF_A_SENTENCE: usize = 5;
+/// What names of measurements begin with.
+const METRICS: &str = "tidefeed_";
+
+fn missing_tests(tree: &Tree, file: &SourceFile) -> Vec<Finding> {
+    file.lines_where(|line| {
+        let mut spans = line.split('`').skip(1).step_by(2);
+        spans.find(|span| !is_there(tree, span)).map(|span| format!("there is no test `{span}`"))
+    })
+}
+
+/// Whether what a document names in backticks exists; true of whatever is no test's name.
+fn is_there(tree: &Tree, name: &str) -> bool {
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_./".contains(c));
+    if let Some(suite) = name.strip_prefix("conformance::").filter(|suite| plain(suite)) {
+        let suite = format!("tests/it/conformance/{suite}");
+        return exists(tree, Path::new(&suite)) || exists(tree, Path::new(&format!("{suite}.rs")));
+    }
+    if !plain(name) {
+        return true;
+    }
+    if name.starts_with("tests/") {
+        return exists(tree, Path::new(name));
+    }
+    if extension(name) == "feed" {
+        return exists(tree, &Path::new("tests/fixtures").join(name));
+    }
+    let in_letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let words = name.split('_').filter(|word| !word.is_empty()).count();
+    let is_sentence = in_letters && words >= WORDS_OF_A_SENTENCE && !name.starts_with(METRICS);
+    !is_sentence || tree.rust().any(|(file, _)| file.text.contains(&format!("fn {name}(")))
+}
+
 fn dead_links(tree: &Tree, file: &SourceFile) -> Vec<Finding> {
     let mut in_code = false;
     file.lines_where(|line| {
@@ -50,8 +113,13 @@ fn resolves(tree: &Tree, from: &str, target: &str) -> bool {
         return true;
     }
     let aim = plain(&Path::new(from).parent().unwrap_or(Path::new("")).join(target));
-    let in_tree = tree.files.iter().any(|file| Path::new(&file.path).starts_with(&aim));
-    in_tree || (tree.is_repository && Path::new(env!("CARGO_MANIFEST_DIR")).join(&aim).exists())
+    exists(tree, &aim)
+}
+
+/// Whether a file or folder is in the tree, or on disk beside the files that it has read.
+fn exists(tree: &Tree, aim: &Path) -> bool {
+    let in_tree = tree.files.iter().any(|file| Path::new(&file.path).starts_with(aim));
+    in_tree || (tree.is_repository && Path::new(env!("CARGO_MANIFEST_DIR")).join(aim).exists())
 }
 
 /// The path without `.` and `..`.

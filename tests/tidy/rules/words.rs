@@ -26,7 +26,7 @@ pub const REMARKS: Rule = Rule {
 };
 
 pub const NAMES: Rule = Rule {
-    remedy: "name the thing by what it is or does (the words are in CONTRIBUTING): not manager, helper, utils, common, data, info",
+    remedy: "name the thing by what it is or does (see `Words` in ARCHITECTURE.md): not manager, helper, utils, common, data, info",
     check: |tree| tree.rust().flat_map(|(file, _)| vague_names(file)).collect(),
     broken_by: &[
         &[("src/utils.rs", "//! Anything.")],
