@@ -13,6 +13,7 @@ use std::{io, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
+use self::server::Operators;
 pub use self::{
     adapters::{Adapters, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, router as api_router},
@@ -118,9 +119,6 @@ impl App {
         lifecycle.spawn("live hub", async move {
             draining.run_until_cancelled(hub.run(announcements)).await;
         });
-        if let Some(measurements) = measurements.clone() {
-            fold(measurements, lifecycle);
-        }
         let tasks = TaskTracker::new();
         let runtime = ApiRuntime {
             clock: self.clock.clone(),
@@ -130,11 +128,30 @@ impl App {
         };
         let api = api::router(&self.house, &self.adapters.ports, &self.api, runtime)?;
         let graphiql = self.config.graphql.graphiql;
-        let router = server::router(api, self.adapters.clone(), lifecycle.clone(), measurements, graphiql);
+        let router = server::whole(api, self.operators(lifecycle, measurements), graphiql);
         server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)?;
         tasks.close();
         tasks.wait().await;
         Ok(())
+    }
+
+    /// Answers `/healthz`, `/readyz` and `/metrics` on `listener` until the process leaves, and nothing else.
+    pub async fn serve_operators(
+        &self,
+        listener: TcpListener,
+        lifecycle: &Lifecycle,
+        measurements: Option<Measurements>,
+    ) -> Result<(), AppError> {
+        let router = server::operators_only(self.operators(lifecycle, measurements));
+        server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)
+    }
+
+    /// From now on measurements are folded, too.
+    fn operators(&self, lifecycle: &Lifecycle, measurements: Option<Measurements>) -> Operators {
+        if let Some(measurements) = measurements.clone() {
+            fold(measurements, lifecycle);
+        }
+        Operators { adapters: self.adapters.clone(), lifecycle: lifecycle.clone(), measurements }
     }
 }
 

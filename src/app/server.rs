@@ -1,4 +1,4 @@
-//! The HTTP server of a node: the API, its pages, and what operators and load balancers ask.
+//! The HTTP server of a node: what operators and load balancers ask, and the API and its pages where there is one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,28 +25,36 @@ use crate::{
 const PROBE_LIMIT: Duration = Duration::from_secs(2);
 
 /// What the operators' routes look at.
-struct Operators {
-    adapters: Arc<Adapters>,
-    lifecycle: Lifecycle,
-    measurements: Option<Measurements>,
+pub struct Operators {
+    /// Is SQL there, and Redis?
+    pub adapters: Arc<Adapters>,
+    /// Is the process leaving?
+    pub lifecycle: Lifecycle,
+    /// Without them `/metrics` is not found.
+    pub measurements: Option<Measurements>,
 }
 
-/// The whole router: `api` with `/healthz`, `/readyz` and, if there are measurements, `/metrics`.
-pub fn router(
-    api: Router,
-    adapters: Arc<Adapters>,
-    lifecycle: Lifecycle,
-    measurements: Option<Measurements>,
-    graphiql: bool,
-) -> Router {
-    let operators = Arc::new(Operators { adapters, lifecycle, measurements });
-    let own = Router::new()
+/// All routes of a node that serves: `api` and the operators'.
+pub fn whole(api: Router, operators: Operators, graphiql: bool) -> Router {
+    let api = if graphiql { api } else { api.layer(middleware::from_fn(without_graphiql)) };
+    finished(api.merge(routes(operators)))
+}
+
+/// All routes of a node that only works: `/healthz`, `/readyz` and `/metrics`.
+pub fn operators_only(operators: Operators) -> Router {
+    finished(routes(operators))
+}
+
+fn routes(operators: Operators) -> Router {
+    Router::new()
         .route("/healthz", get(async || "alive\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics_text))
-        .with_state(operators);
-    let api = if graphiql { api } else { api.layer(middleware::from_fn(without_graphiql)) };
-    api.merge(own).layer(middleware::from_fn(measure)).layer(CompressionLayer::new())
+        .with_state(Arc::new(operators))
+}
+
+fn finished(router: Router) -> Router {
+    router.layer(middleware::from_fn(measure)).layer(CompressionLayer::new())
 }
 
 /// Serves until draining begins and open requests have ended.

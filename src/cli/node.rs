@@ -1,6 +1,6 @@
 //! `tidefeed serve` and `tidefeed work`: a node, from its first log line to its end.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -10,7 +10,7 @@ use super::Outcome;
 use crate::{
     app::App,
     clock::SystemClock,
-    config::Config,
+    config::{Config, ConfigError, Problem},
     draw::Draw,
     lifecycle::{Ending, Lifecycle},
     telemetry::{
@@ -28,11 +28,11 @@ pub struct ServeArguments {
 
 /// Serves until a signal or a failure ends it. The port is taken before anything is started.
 pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Result<Outcome> {
+    if arguments.no_workers {
+        shared(config, "serve --no-workers", "other processes do the work")?;
+    }
     let (lifecycle, measurements) = begin(config)?;
-    let listen = config.server.listen;
-    let listener = TcpListener::bind(listen).await;
-    let listener = listener.with_context(|| format!("cannot listen on {listen}: another server? (server.listen)"))?;
-    let address = listener.local_addr()?;
+    let (listener, address) = listen(config).await?;
     let app = Arc::new(open(config, &lifecycle).await?);
     if !arguments.no_workers {
         app.spawn_workers(&lifecycle);
@@ -47,13 +47,44 @@ pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Resul
     end(config, &lifecycle).await
 }
 
-/// Works until a signal or a failure ends it.
+/// Works until a signal or a failure ends it, and answers operators meanwhile. The port is taken before anything is started.
 pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
-    let (lifecycle, _measurements) = begin(config)?;
-    let app = open(config, &lifecycle).await?;
+    shared(config, "work", "other processes serve")?;
+    let (lifecycle, measurements) = begin(config)?;
+    let (listener, address) = listen(config).await?;
+    let app = Arc::new(open(config, &lifecycle).await?);
     app.spawn_workers(&lifecycle);
-    tracing::info!(store = %config.store.url, "working");
+    let life = lifecycle.clone();
+    lifecycle.spawn("operators' routes", async move {
+        if let Err(error) = app.serve_operators(listener, &life, measurements).await {
+            tracing::error!(error = &error as &dyn std::error::Error, "the operators' routes cannot be served");
+        }
+    });
+    tracing::info!(%address, store = %config.store.url, "working");
     end(config, &lifecycle).await
+}
+
+/// Refuses half a node whose queue would be in this process: nobody else could see it.
+fn shared(config: &Config, command: &str, others: &str) -> Result<(), ConfigError> {
+    if !config.redis.urls.is_empty() {
+        return Ok(());
+    }
+    let expected = format!(
+        "must be set for `tidefeed {command}`: {others}, and without Redis the queue is in this process alone. \
+         Name a Redis, or run `tidefeed serve` as the only process"
+    );
+    let key = "redis.urls".to_owned();
+    Err(ConfigError { problems: vec![Problem { key, given: None, from: String::new(), expected }] })
+}
+
+async fn listen(config: &Config) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let wanted = config.server.listen;
+    let listener = TcpListener::bind(wanted).await;
+    let listener = listener.with_context(|| {
+        format!("cannot listen on {wanted}: another process there? Give each its own address: set server.listen")
+    })?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }
 
 fn begin(config: &Config) -> anyhow::Result<(Lifecycle, Option<Measurements>)> {

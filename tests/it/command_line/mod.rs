@@ -1,14 +1,16 @@
 //! The binary as people run it: what it prints, what it changes, and the exit codes that scripts rely on.
 
+mod apart;
 mod configuration;
 mod node;
+mod process;
 mod seeding;
 mod tables;
 
 use std::{path::Path, process::Output};
 
 use anyhow::{Context as _, Result, ensure};
-use tokio::process::Command;
+use tokio::{process::Command, time::timeout};
 
 /// The binary, in a folder of its own, with no configuration but what is given.
 pub struct CommandLine {
@@ -54,7 +56,9 @@ impl CommandLine {
     }
 
     pub async fn run(&self, arguments: &[&str]) -> Result<Ended> {
-        let output = self.command(arguments).output().await.context("the binary cannot be started")?;
+        let output = timeout(process::LIMIT, self.command(arguments).output()).await;
+        let output = output.with_context(|| format!("{arguments:?} does not end"))?;
+        let output = output.context("the binary cannot be started")?;
         Ok(Ended::of(&output))
     }
 

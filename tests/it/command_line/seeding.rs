@@ -1,27 +1,30 @@
 //! `tidefeed seed`: what it writes is what the rest of the house would have written, as far as anybody can read.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     domain::{Handle, PageRequest, PageSize, UserId},
     store::{accounts::PasswordHash, contents::NewContent, contents::Published},
 };
-use tokio::{process::Command, time::sleep};
+use tokio::time::timeout;
 
-use super::{CommandLine, Ended};
+use super::{
+    CommandLine, Ended,
+    process::{LIMIT, send_signal, until},
+};
 use crate::{
     harness::{Around, TestHouse},
     servers::{Backend, on_each_backend},
 };
 
-async fn user(house: &TestHouse, handle: &str) -> Result<UserId> {
+pub async fn user(house: &TestHouse, handle: &str) -> Result<UserId> {
     let profile = house.ports.accounts.by_handle(&Handle::try_new(handle)?).await?;
     Ok(profile.with_context(|| format!("{handle} is not there"))?.id)
 }
 
-/// Walks through the whole timeline of a reader; every page is the oracle's.
-async fn pages_equal_the_oracle(house: &TestHouse, reader: UserId) -> Result<usize> {
+/// Walks through the whole timeline of a reader; every page is the oracle's. Returns how many entries there are.
+pub async fn pages_equal_the_oracle(house: &TestHouse, reader: UserId) -> Result<usize> {
     let (mut request, mut seen) = (PageRequest::newest(PageSize::try_new(50)?), 0);
     loop {
         let page = house.reader.page(reader, &request).await?;
@@ -103,12 +106,10 @@ async fn a_seed_that_is_interrupted_leaves_people_who_can_sign_in() -> Result<()
     let house = TestHouse::start(Backend::Sqlite, Around::NoCache).await?;
     let it = CommandLine::on(house.database_url())?;
     let seed = it.command(&["seed", "--users", "1000000"]).stdout(std::process::Stdio::piped()).spawn()?;
-    while house.ports.accounts.count().await? == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
-    let pid = seed.id().context("the seed has ended by itself")?.to_string();
-    ensure!(Command::new("kill").args(["-INT", &pid]).status().await?.success());
-    let ended = Ended::of(&seed.wait_with_output().await?);
+    until("people are there", async || Ok(house.ports.accounts.count().await? > 0)).await?;
+    send_signal("INT", seed.id().context("the seed has ended by itself")?).await?;
+    let ended = timeout(LIMIT, seed.wait_with_output()).await.context("the seed does not end")?;
+    let ended = Ended::of(&ended?);
     ensure!(ended.code == Some(130) && ended.out.starts_with("Interrupted after"), "{ended:?}");
     let count = house.ports.accounts.count().await?;
     ensure!((1..1_000_000).contains(&count), "{count}");

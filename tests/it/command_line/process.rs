@@ -1,0 +1,154 @@
+//! A node as a process of its own: its log, its address, what it answers, and its end. Every wait has a limit.
+
+use std::{process::Stdio, time::Duration};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, ChildStderr, Command},
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+use super::CommandLine;
+
+/// Longer than anything takes on a busy machine.
+pub const LIMIT: Duration = Duration::from_mins(2);
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A node that runs. It is killed with this value at the latest.
+pub struct Node {
+    process: Child,
+    log: watch::Receiver<Vec<String>>,
+    told: usize,
+}
+
+impl Node {
+    /// Starts it; it may not listen yet. It must log as JSON.
+    pub fn start(it: &CommandLine, arguments: &[&str]) -> Result<Self> {
+        let mut process = it.command(arguments).stderr(Stdio::piped()).spawn()?;
+        let stderr = process.stderr.take().context("no standard error")?;
+        let (sender, log) = watch::channel(Vec::new());
+        tokio::spawn(keep(stderr, sender));
+        Ok(Self { process, log, told: 0 })
+    }
+
+    /// Starts it and waits until it says `message` with its address.
+    pub async fn listening(it: &CommandLine, arguments: &[&str], message: &str) -> Result<(Self, Peer)> {
+        let mut node = Self::start(it, arguments)?;
+        let said = node.said(message).await?;
+        let peer = Peer::at(said["address"].as_str().with_context(|| format!("no address: {said}"))?)?;
+        Ok((node, peer))
+    }
+
+    /// The next log line that says `message`.
+    pub async fn said(&mut self, message: &str) -> Result<Value> {
+        let (mut found, mut next) = (None, self.told);
+        let seen = self.log.wait_for(|lines| {
+            while found.is_none() && next < lines.len() {
+                found = matching(&lines[next], message);
+                next += 1;
+            }
+            found.is_some()
+        });
+        let ended = timeout(LIMIT, seen).await.map(|seen| seen.is_err());
+        self.told = next;
+        match (found, ended) {
+            (Some(line), _) => line,
+            (None, Ok(_)) => bail!("the node ended without saying `{message}`:\n{}", self.log_text()),
+            (None, Err(_)) => bail!("`{message}` was not said within {LIMIT:?}:\n{}", self.log_text()),
+        }
+    }
+
+    fn log_text(&self) -> String {
+        self.log.borrow().join("\n")
+    }
+
+    /// Sends a signal, such as `TERM`, by the shell's own `kill`.
+    pub async fn signal(&self, name: &str) -> Result<()> {
+        send_signal(name, self.process.id().context("the node has ended")?).await
+    }
+
+    /// Its exit code, once it has ended.
+    pub async fn code(&mut self) -> Result<Option<i32>> {
+        let status = timeout(LIMIT, self.process.wait()).await;
+        Ok(status.with_context(|| format!("it runs still:\n{}", self.log_text()))??.code())
+    }
+
+    /// Kills it as a failing machine would: it cannot say goodbye to anybody.
+    pub async fn crash(mut self) -> Result<()> {
+        timeout(LIMIT, self.process.kill()).await.context("it cannot be killed")??;
+        Ok(())
+    }
+}
+
+/// Reads all along: a full pipe would stop the node.
+async fn keep(stderr: ChildStderr, log: watch::Sender<Vec<String>>) {
+    let mut lines = BufReader::new(stderr).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        log.send_modify(|lines| lines.push(line));
+    }
+}
+
+/// The line, if it says `message`; an error if it is no JSON, which no log line may be.
+fn matching(line: &str, message: &str) -> Option<Result<Value>> {
+    match serde_json::from_str::<Value>(line) {
+        Ok(line) => line["message"].as_str().is_some_and(|said| said.starts_with(message)).then_some(Ok(line)),
+        Err(error) => Some(Err(error).context(line.to_owned())),
+    }
+}
+
+/// Sends a signal to a process of the test's own.
+pub async fn send_signal(name: &str, pid: u32) -> Result<()> {
+    let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().await?;
+    ensure!(sent.success(), "no signal {name} for {pid}");
+    Ok(())
+}
+
+/// What listens where a node said that it does.
+pub struct Peer {
+    address: String,
+    http: reqwest::Client,
+}
+
+impl Peer {
+    fn at(address: &str) -> Result<Self> {
+        Ok(Self { address: address.to_owned(), http: reqwest::Client::builder().timeout(LIMIT).build()? })
+    }
+
+    /// The whole answer to a GraphQL document.
+    pub async fn query(&self, token: Option<&str>, query: &str) -> Result<Value> {
+        let mut request = self.http.post(format!("http://{}/graphql", self.address));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        Ok(request.json(&json!({ "query": query })).send().await?.json().await?)
+    }
+
+    /// Status and body of a page.
+    pub async fn get(&self, path: &str) -> Result<(u16, String)> {
+        let answer = self.http.get(format!("http://{}/{path}", self.address)).send().await?;
+        Ok((answer.status().as_u16(), answer.text().await?))
+    }
+
+    /// The value of a measurement without labels; `None` if `/metrics` does not show it.
+    pub async fn metric(&self, name: &str) -> Result<Option<f64>> {
+        let (status, text) = self.get("metrics").await?;
+        ensure!(status == 200, "/metrics: {status} {text}");
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+        Ok(value)
+    }
+}
+
+/// Looks until it is so.
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
+    let looking = async {
+        while !is_so().await? {
+            sleep(LOOK_EVERY).await;
+        }
+        Ok(())
+    };
+    timeout(LIMIT, looking).await.with_context(|| format!("still not after {LIMIT:?}: {what}"))?
+}
