@@ -38,6 +38,10 @@ fn delivery(config: &Config, reader: &mut Reader) {
         let timeout = config.store.statement_timeout_ms;
         reader.refuse("delivery.lease_ms", format!("expected at least store.statement_timeout_ms, {timeout}"));
     }
+    if delivery.lease_ms >= config.redis.redelivery_ms {
+        let redelivery = config.redis.redelivery_ms;
+        reader.refuse("delivery.lease_ms", format!("expected less than redis.redelivery_ms, {redelivery}"));
+    }
 }
 
 fn redis(config: &Config, reader: &mut Reader) {

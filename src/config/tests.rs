@@ -29,7 +29,7 @@ fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
 fn the_defaults_are_a_valid_configuration() {
     let config = Config::defaults().unwrap();
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
-    assert_eq!(config.delivery.lease_ms.as_i64(), 30_000);
+    assert_eq!(config.delivery.lease_ms.as_i64(), 20_000);
     assert!(config.redis.urls.is_empty() && config.auth.secret.is_empty());
 }
 
