@@ -77,10 +77,10 @@ pub fn spawn(house: &House, config: &Config, lifecycle: &Lifecycle, draw: &Draw)
 
 fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {
     let draining = lifecycle.draining();
+    let mut health = Health::new(name, draining.clone());
     lifecycle.spawn(name, async move {
         while !draining.is_cancelled() {
-            let step = worker.step(&me).await;
-            rest_if_failed(name, step, &draining).await;
+            health.of(worker.step(&me).await).await;
         }
     });
 }
@@ -88,9 +88,10 @@ fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>,
 /// Sweeps at once again while there is something to do.
 fn sweep(lifecycle: &Lifecycle, sweeper: Arc<Sweeper>, every: Millis) {
     let draining = lifecycle.draining();
+    let mut health = Health::new("sweeper", draining.clone());
     lifecycle.spawn("sweeper", async move {
         while !draining.is_cancelled() {
-            let swept = rest_if_failed("sweeper", sweeper.run_once().await, &draining).await;
+            let swept = health.of(sweeper.run_once().await).await;
             if swept.is_none_or(|swept| swept.is_nothing()) {
                 pause(&draining, every.duration()).await;
             }
@@ -100,25 +101,44 @@ fn sweep(lifecycle: &Lifecycle, sweeper: Arc<Sweeper>, every: Millis) {
 
 fn trim(lifecycle: &Lifecycle, trimmer: Arc<Trimmer>, every: Millis) {
     let draining = lifecycle.draining();
+    let mut health = Health::new("trimmer", draining.clone());
     lifecycle.spawn("trimmer", async move {
         while !draining.is_cancelled() {
-            rest_if_failed("trimmer", trimmer.run_once().await, &draining).await;
+            health.of(trimmer.run_once().await).await;
             pause(&draining, every.duration()).await;
         }
     });
 }
 
-async fn rest_if_failed<T>(
+/// How a worker gets on with its stores; told when it changes, not at every try.
+struct Health {
     worker: &'static str,
-    step: Result<T, StoreError>,
-    draining: &CancellationToken,
-) -> Option<T> {
-    match step {
-        Ok(done) => Some(done),
-        Err(error) => {
-            tracing::warn!(worker, error = &error as &dyn std::error::Error, "a store failed; resting");
-            pause(draining, REST).await;
-            None
+    draining: CancellationToken,
+    failing: bool,
+}
+
+impl Health {
+    const fn new(worker: &'static str, draining: CancellationToken) -> Self {
+        Self { worker, draining, failing: false }
+    }
+
+    /// What a step gave; a failed one is followed by a rest.
+    async fn of<T>(&mut self, step: Result<T, StoreError>) -> Option<T> {
+        match step {
+            Ok(done) => {
+                if std::mem::take(&mut self.failing) {
+                    tracing::info!(worker = self.worker, "the stores work again");
+                }
+                Some(done)
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.failing, true) {
+                    let error = error.with_causes();
+                    tracing::warn!(worker = self.worker, error, "a store failed; trying on until it works");
+                }
+                pause(&self.draining, REST).await;
+                None
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod explain;
 mod fixture;
 mod graphql_api;
 mod harness;
+mod invariant;
 mod live;
 mod redis_outage;
 mod servers;
