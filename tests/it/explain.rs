@@ -88,7 +88,10 @@ on_each_backend! {
             match backend {
                 Backend::Sqlite => drop(line(&plan, &["search i using primary key (user_id=? and publish_time>"])?),
                 Backend::MariaDb | Backend::Mysql => {
-                    line(&plan, &[" i ", " range ", " primary "])?;
+                    let inbox = line(&plan, &[" i ", " range ", " primary "])?;
+                    // MySQL says which way it reads; MariaDB's counters do, below.
+                    let backward = backend == Backend::Mysql && request.direction == Direction::Older;
+                    ensure!(inbox.contains("backward index scan") == backward, "{inbox}");
                     line(&plan, &[" f ", " eq_ref ", " primary "])?;
                     line(&plan, &[" c ", " eq_ref ", " primary "])?;
                 }
@@ -122,7 +125,16 @@ async fn own_server(kind: Kind) -> Result<(Server, World)> {
 
 /// Rows that the server's tables have given so far.
 async fn rows_read(world: &World) -> Result<i64> {
-    let counters = world.texts("SHOW GLOBAL STATUS LIKE 'Handler_read%'").await?;
+    read_by(world, "Handler_read%").await
+}
+
+/// Rows that were read against the order of their index.
+async fn rows_read_backward(world: &World) -> Result<i64> {
+    read_by(world, "Handler_read_prev").await
+}
+
+async fn read_by(world: &World, handlers: &str) -> Result<i64> {
+    let counters = world.texts(&format!("SHOW GLOBAL STATUS LIKE '{handlers}'")).await?;
     counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
 }
 
@@ -139,6 +151,15 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
             world.store.read(user(1), &request, depth).await?;
             let touched = rows_read(&world).await? - before - overhead;
             ensure!(touched < limit, "{touched} rows for {request:?} {depth:?}");
+        }
+        let before = rows_read_backward(&world).await?;
+        world.store.read(user(1), &request, Depth::Inbox).await?;
+        let backward = rows_read_backward(&world).await? - before;
+        match request.direction {
+            Direction::Older => {
+                ensure!(backward >= 4, "an older page is not read backward: {backward} rows, {request:?}");
+            }
+            Direction::Newer => ensure!(backward <= 4, "a newer page is read backward: {backward} rows, {request:?}"),
         }
         let before = rows_read(&world).await?;
         world.store.outbox(user(101), &request).await?;
