@@ -46,7 +46,7 @@ pub async fn pull(
     if heads.iter().any(|head| wanted.get(&head.author) != Some(&head.outbox_seq)) {
         return Ok(None);
     }
-    current.extend(heads.into_iter().map(as_cached));
+    current.extend(heads.iter().map(|head| CachedOutbox::of_head(head, cache.capacity())));
     Ok((current.len() == authors.len()).then(|| runs(&current, request)))
 }
 
@@ -63,12 +63,6 @@ async fn refill(
         tracing::warn!(error = &error as &dyn std::error::Error, "outbox cache not filled");
     }
     Ok(heads)
-}
-
-fn as_cached(head: OutboxHead) -> CachedOutbox {
-    let oldest = head.entries.last().map_or(Position::NEWEST, Entry::position);
-    let complete_from = if head.whole { Position::OLDEST } else { oldest };
-    CachedOutbox { outbox_seq: head.outbox_seq, entries: head.entries, complete_from }
 }
 
 fn runs(outboxes: &[CachedOutbox], request: &PageRequest) -> Outboxes {
