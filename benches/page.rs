@@ -99,19 +99,8 @@ async fn open(url: String) -> Result<SqlStore> {
 }
 
 fn house(store: &SqlStore) -> House {
-    let all = Arc::new(store.clone());
-    let ports = Ports {
-        accounts: all.clone(),
-        contents: all.clone(),
-        follows: all.clone(),
-        timelines: all.clone(),
-        deliveries: all.clone(),
-        inboxes: all.clone(),
-        relations: all,
-        queue: Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30))),
-        outbox_cache: None,
-        announcements: Arc::new(MemoryAnnouncements::new(16)),
-    };
+    let queue = Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30)));
+    let ports = Ports::with_truth(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
     let settings = Settings {
         policy: DeliveryPolicy { push_threshold: 5_000, active_days: 7, dormant_days: 30 },
         subtask_size: 1_000,

@@ -53,19 +53,8 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, draw: &Draw) -> Result
         None => None,
     };
     let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, draw).await?;
-    let truth = Arc::new(store.clone());
-    let ports = Ports {
-        accounts: truth.clone(),
-        contents: truth.clone(),
-        follows: truth.clone(),
-        timelines: truth.clone(),
-        deliveries: truth.clone(),
-        inboxes: truth.clone(),
-        relations: truth,
-        queue,
-        outbox_cache: config.outbox_cache.enabled.then_some(cache),
-        announcements,
-    };
+    let cache = config.outbox_cache.enabled.then_some(cache);
+    let ports = Ports::with_truth(Arc::new(store.clone()), queue, cache, announcements);
     Ok(Adapters { store, redis, ports })
 }
 

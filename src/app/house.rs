@@ -42,6 +42,32 @@ pub struct Ports {
     pub announcements: Arc<dyn Announcements>,
 }
 
+impl Ports {
+    /// Ports of which one adapter keeps everything that is true.
+    pub fn with_truth<T>(
+        truth: Arc<T>,
+        queue: Arc<dyn Queue>,
+        outbox_cache: Option<Arc<dyn OutboxCache>>,
+        announcements: Arc<dyn Announcements>,
+    ) -> Self
+    where
+        T: Accounts + Contents + Follows + Timelines + Deliveries + Inboxes + Relations + 'static,
+    {
+        Self {
+            accounts: truth.clone(),
+            contents: truth.clone(),
+            follows: truth.clone(),
+            timelines: truth.clone(),
+            deliveries: truth.clone(),
+            inboxes: truth.clone(),
+            relations: truth,
+            queue,
+            outbox_cache,
+            announcements,
+        }
+    }
+}
+
 /// The numbers that the use cases work by.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {

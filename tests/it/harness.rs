@@ -100,19 +100,7 @@ impl TestHouse {
         let store = open_store(&database.url).await?;
         let stop = CancellationToken::new();
         let (queue, outbox_cache, announcements) = surroundings(&place, &stop).await?;
-        let all = Arc::new(store.clone());
-        let ports = Ports {
-            accounts: all.clone(),
-            contents: all.clone(),
-            follows: all.clone(),
-            timelines: all.clone(),
-            deliveries: all.clone(),
-            inboxes: all.clone(),
-            relations: all,
-            queue,
-            outbox_cache,
-            announcements,
-        };
+        let ports = Ports::with_truth(Arc::new(store.clone()), queue, outbox_cache, announcements);
         let (clock, draw) = (Arc::new(ManualClock::at(BEGINNING)), Draw::from_seed(seed));
         let shared: SharedClock = clock.clone();
         let house = House::build(&ports, place.settings, &shared, &draw);
