@@ -10,6 +10,7 @@ mod command_line;
 mod conformance;
 mod delivery;
 mod explain;
+mod fail_over;
 mod fixture;
 mod graphql_api;
 mod harness;
