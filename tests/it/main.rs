@@ -5,8 +5,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill")]
 
 mod api_client;
+mod binary;
 mod command_line;
 mod conformance;
+mod coverage;
 mod delivery;
 mod explain;
 mod fixture;
@@ -15,6 +17,7 @@ mod harness;
 mod invariant;
 mod live;
 mod redis_outage;
+mod server_promises;
 mod servers;
 mod store_sql;
 mod upkeep;
