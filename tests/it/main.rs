@@ -6,8 +6,10 @@
 
 mod api_client;
 mod audit;
+mod binary;
 mod command_line;
 mod conformance;
+mod coverage;
 mod delivery;
 mod explain;
 mod fail_over;
@@ -17,6 +19,7 @@ mod harness;
 mod invariant;
 mod live;
 mod redis_outage;
+mod server_promises;
 mod servers;
 mod store_sql;
 mod upkeep;
