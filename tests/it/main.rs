@@ -5,12 +5,14 @@
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill")]
 
 mod api_client;
+mod audit;
 mod binary;
 mod command_line;
 mod conformance;
 mod coverage;
 mod delivery;
 mod explain;
+mod fail_over;
 mod fixture;
 mod graphql_api;
 mod harness;
