@@ -40,6 +40,8 @@ const SETTINGS: &[(&str, &str)] = &[
     ("UPKEEP__SWEEP_MS", "100"),
     ("UPKEEP__TRIM_MS", "200"),
     ("UPKEEP__RELATION_WORKERS", "1"),
+    // An audit would mend what clients are here to find.
+    ("AUDIT__EVERY_MS", "0"),
     ("LOG__FORMAT", "json"),
     ("LOG__FILTER", "warn,tidefeed::cli=info"),
 ];
