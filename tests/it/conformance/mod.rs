@@ -50,6 +50,13 @@ impl World {
 
     /// In this database.
     pub async fn in_database(database: FreshDatabase) -> Result<Self> {
+        let world = Self::without_tables(database).await?;
+        world.store.migrate().await?;
+        Ok(world)
+    }
+
+    /// In this database, as it is.
+    pub async fn without_tables(database: FreshDatabase) -> Result<Self> {
         let patience = Duration::from_secs(30);
         let store = SqlStore::connect(&SqlOptions {
             url: database.url.clone(),
@@ -58,7 +65,6 @@ impl World {
             statement_timeout: patience,
         })
         .await?;
-        store.migrate().await?;
         let rows = Database::connect(&database.url).await?;
         Ok(Self { store, rows, _database: database })
     }
