@@ -82,14 +82,20 @@ pub trait Contents: Send + Sync {
     /// One transaction: marks the content removed if `author` published it, raises the outbox number, lowers the count.
     async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError>;
 
-    /// Those of `ids` that exist and are not removed, in any order. One statement.
-    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
+    /// Those of `ids` that exist, are not removed, and whose author stands in no block with `viewer` (`None`: nobody is signed in), in any order.
+    /// One statement.
+    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
 
     /// Counters of those of `ids` that exist. One statement.
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError>;
 
-    /// One author's own entries, without removed ones. One statement.
-    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError>;
+    /// One author's own entries, without removed ones; none if a block stands between the author and `viewer`. One statement.
+    async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError>;
 
     /// The newest `limit` entries of each author with the number of the same snapshot.
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError>;
