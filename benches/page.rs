@@ -13,7 +13,9 @@ use tidefeed::{
     app::{House, Ports, Settings},
     clock::{ManualClock, SharedClock},
     domain::{
-        ContentId, Counters, PageRequest, PageSize, Position, UserId, content::Draft, delivery::DeliveryPolicy,
+        ContentId, Counters, PageRequest, PageSize, Position, UserId,
+        content::Draft,
+        delivery::{DeliveryPolicy, EdgeRule},
         profile::Registration,
     },
     draw::Draw,
@@ -102,7 +104,10 @@ fn house(store: &SqlStore) -> House {
     let queue = Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30)));
     let ports = Ports::with_truth(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
     let settings = Settings {
-        policy: DeliveryPolicy { push_threshold: 5_000, active_days: 7, dormant_days: 30 },
+        policy: DeliveryPolicy {
+            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
+            dormant_days: 30,
+        },
         subtask_size: 1_000,
         batch_size: 500,
         lease_ms: 30_000,

@@ -14,7 +14,7 @@ use crate::{
     store::{
         Accounts, Announcements, Contents, Deliveries, Follows, Inboxes, OutboxCache, Queue, Relations, Timelines,
     },
-    upkeep::{InboxSizes, Sweeper, SweptStores, Trimmer, Waker},
+    upkeep::{Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
 
 /// The adapters of every port.
@@ -150,7 +150,7 @@ impl House {
                 ports.inboxes.clone(),
                 ports.follows.clone(),
                 ports.queue.clone(),
-                InboxSizes { keep: settings.inbox_keep, step: settings.extend_step },
+                WakerOptions { policy: settings.policy, keep: settings.inbox_keep, step: settings.extend_step },
                 (clock.clone(), draw.clone()),
             )),
             sweeper: Arc::new(sweeper(ports, settings, clock, draw)),

@@ -17,6 +17,7 @@ pub mod page;
 pub mod plan;
 pub mod position;
 pub mod profile;
+pub mod rate;
 pub mod subtask;
 #[cfg(test)]
 mod worked_example;

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{Floor, UserId};
+use crate::domain::{Floor, UserId, delivery::ReaderFacts};
 
 /// How covering an edge ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,17 @@ pub enum Extended {
     Off,
 }
 
+/// A reader who has just been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// When the reader was last seen before, in ms.
+    pub before: Option<i64>,
+    /// As they are from now on.
+    pub reader: ReaderFacts,
+    /// As it is from now on.
+    pub floor: Floor,
+}
+
 /// What was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Trimmed {
@@ -43,8 +54,8 @@ pub trait Inboxes: Send + Sync {
     async fn floor(&self, reader: UserId) -> Result<Floor, StoreError>;
 
     /// PROTOCOL ON and "mark seen": last seen becomes `now_ms`, and a floor that is off (or absent) becomes [`Floor::OPEN`]; no other floor
-    /// changes. Returns when the reader was last seen before, in ms.
-    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError>;
+    /// changes. How often the reader comes is smoothed; notes within [`crate::domain::limits::VISIT_MS`] are one visit.
+    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError>;
 
     /// PROTOCOL COVER: the newest `keep` contents of the author at or above the floor become inbox rows, the floor rises
     /// if that was cut, the edge becomes `Push`, the revision goes up. Only if the edge is `Fill`.

@@ -5,7 +5,10 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::{
     clock::SharedClock,
-    domain::{Floor, Position, UserId},
+    domain::{
+        Floor, Position, UserId,
+        delivery::{DeliveryPolicy, ReaderFacts},
+    },
     draw::Draw,
     store::{
         Follows, Inboxes, Queue, StoreError,
@@ -18,11 +21,13 @@ use crate::{
 /// Messages taken at a time.
 const BATCH: usize = 64;
 /// Edges promoted in one transaction.
-const PROMOTE_AT_ONCE: u64 = 200;
+const PROMOTE_AT_ONCE: usize = 200;
 
-/// How much inboxes hold.
+/// How a waker works.
 #[derive(Debug, Clone, Copy)]
-pub struct InboxSizes {
+pub struct WakerOptions {
+    /// Who is pushed to.
+    pub policy: DeliveryPolicy,
     /// Entries that an inbox keeps.
     pub keep: u32,
     /// Entries that an inbox is filled with at a time.
@@ -34,7 +39,7 @@ pub struct Waker {
     inboxes: Arc<dyn Inboxes>,
     follows: Arc<dyn Follows>,
     queue: Arc<dyn Queue>,
-    sizes: InboxSizes,
+    options: WakerOptions,
     clock: SharedClock,
     draw: Draw,
 }
@@ -46,10 +51,10 @@ impl Waker {
         inboxes: Arc<dyn Inboxes>,
         follows: Arc<dyn Follows>,
         queue: Arc<dyn Queue>,
-        sizes: InboxSizes,
+        options: WakerOptions,
         (clock, draw): (SharedClock, Draw),
     ) -> Self {
-        Self { inboxes, follows, queue, sizes, clock, draw }
+        Self { inboxes, follows, queue, options, clock, draw }
     }
 
     /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were. What fails is noted
@@ -74,28 +79,36 @@ impl Waker {
     }
 
     /// Whether the inbox holds less than it may, and there may be more to hold: nothing was trusted, or what was has gone.
-    async fn is_short(&self, reader: UserId) -> Result<bool, StoreError> {
-        let floor = self.inboxes.floor(reader).await?;
+    async fn is_short(&self, reader: UserId, floor: Floor) -> Result<bool, StoreError> {
         if floor.trusts_nothing() || floor == Floor::At(Position::OLDEST) {
             return Ok(floor.trusts_nothing());
         }
-        Ok(!self.inboxes.holds(reader, self.sizes.keep).await?)
+        Ok(!self.inboxes.holds(reader, self.options.keep).await?)
     }
 
     /// Brings one reader back.
     pub async fn wake(&self, reader: UserId) -> Result<(), StoreError> {
         metrics::counter!(READERS_WOKEN).increment(1);
         let now = self.clock.now_ms();
-        self.inboxes.mark_seen(reader, now).await?;
-        let authors = self.follows.promote(reader, self.draw.inc(), PROMOTE_AT_ONCE, now).await?;
-        let messages: Vec<Message> = authors
-            .into_iter()
-            .map(|author| Message::RelationChanged { pair: Pair { follower: reader, author } })
-            .collect();
-        self.queue.send(&messages).await?;
-        if self.is_short(reader).await? {
-            self.inboxes.extend(reader, self.sizes.step).await?;
+        let seen = self.inboxes.mark_seen(reader, now).await?;
+        self.promote(&seen.reader, now).await?;
+        if self.is_short(reader, seen.floor).await? {
+            self.inboxes.extend(reader, self.options.step).await?;
         }
         Ok(())
+    }
+
+    /// The policy, at a visit: whom the reader pulls and is worth a push is pushed from now on.
+    async fn promote(&self, reader: &ReaderFacts, now: i64) -> Result<(), StoreError> {
+        let follower = reader.reader;
+        let pulled = self.follows.pulled_authors(follower).await?;
+        let worthy = self.options.policy.to_push(&pulled, reader, now, PROMOTE_AT_ONCE);
+        if worthy.is_empty() {
+            return Ok(());
+        }
+        let promoted = self.follows.promote(follower, &worthy, self.draw.inc(), now).await?;
+        let messages: Vec<Message> =
+            promoted.into_iter().map(|author| Message::RelationChanged { pair: Pair { follower, author } }).collect();
+        self.queue.send(&messages).await
     }
 }

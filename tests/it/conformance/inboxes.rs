@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use tidefeed::{
-    domain::{EdgeMode, Entry, Floor, Position, UserId},
+    domain::{EdgeMode, Entry, Floor, Position, UserId, delivery::ReaderFacts},
     store::{
         Inboxes as _,
         inboxes::{Covered, Extended, Trimmed},
@@ -48,21 +48,34 @@ on_each_backend! {
 
     async fn being_seen_opens_a_floor_that_is_off_and_no_other(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Push, at(4, 9)).await?;
-        assert_eq!(world.store.mark_seen(reader(), 100).await?, None);
-        assert_eq!(world.store.mark_seen(reader(), 200).await?, Some(100));
+        assert_eq!(world.store.mark_seen(reader(), 100).await?.before, None);
+        assert_eq!(world.store.mark_seen(reader(), 200).await?.before, Some(100));
         assert_eq!(world.store.floor(reader()).await?, at(4, 9));
-        assert_eq!(world.store.mark_seen(user(2), 100).await?, None);
+        assert_eq!(world.store.mark_seen(user(2), 100).await?.floor, Floor::OPEN);
         assert_eq!(world.store.floor(user(2)).await?, Floor::OPEN, "there was no state");
         world.store.turn_off_unseen(250, 9).await?;
-        assert_eq!(world.store.mark_seen(reader(), 300).await?, Some(200));
+        assert_eq!(world.store.mark_seen(reader(), 300).await?.before, Some(200));
         assert_eq!(world.store.floor(reader()).await?, Floor::OPEN, "it was off");
+        Ok(())
+    }
+
+    async fn how_often_a_reader_comes_is_smoothed_over_visits(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let see = async |at| anyhow::Ok(world.store.mark_seen(reader(), at).await?.reader);
+        let facts = |last_seen, read_every_ms| ReaderFacts { reader: reader(), last_seen: Some(last_seen), read_every_ms };
+        let hour = 60 * 60 * 1_000;
+        assert_eq!(see(0).await?, facts(0, None));
+        assert_eq!(see(hour).await?, facts(hour, Some(hour)));
+        assert_eq!(see(hour + 5_000).await?, facts(hour + 5_000, Some(hour)), "the same visit");
+        assert_eq!(see(3 * hour + 5_000).await?, facts(3 * hour + 5_000, Some(hour + hour / 4)));
+        assert_eq!(see(hour).await?, facts(hour, Some(hour + hour / 4)), "the clock went back");
         Ok(())
     }
 
     async fn a_reader_seen_by_many_at_once_is_seen(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let befores = at_once((0..6).map(|_| world.store.mark_seen(reader(), 7))).await?;
-        assert_eq!(befores.iter().filter(|before| before.is_none()).count(), 1, "{befores:?}");
+        assert_eq!(befores.iter().filter(|seen| seen.before.is_none()).count(), 1, "{befores:?}");
         assert_eq!(world.store.floor(reader()).await?, Floor::OPEN);
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::{
     domain::{Floor, UserId},
     store::{
         Inboxes, StoreError,
-        inboxes::{Covered, Extended, Trimmed},
+        inboxes::{Covered, Extended, Seen, Trimmed},
     },
 };
 
@@ -32,11 +32,10 @@ impl Inboxes for SqlStore {
         Ok(answer.first().map_or(Ok(0), |row| row.count(0))? >= u64::from(rows))
     }
 
-    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError> {
+    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
         self.transaction(move |tx| async move {
-            let before = state::lock(&tx, reader).await?.last_seen;
-            state::see(&tx, reader, now_ms).await?;
-            tx.commit(before).await
+            let seen = state::see(&tx, reader, now_ms).await?;
+            tx.commit(seen).await
         })
         .await
     }
