@@ -17,6 +17,7 @@ use tidefeed::{
         content::Draft,
         delivery::{DeliveryPolicy, EdgeRule},
         profile::Registration,
+        tier::InboxTiers,
     },
     draw::Draw,
     store::{
@@ -112,8 +113,7 @@ fn house(store: &SqlStore) -> House {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
-        inbox_keep: 300,
-        extend_step: 300,
+        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
     };
     let clock: SharedClock = Arc::new(ManualClock::at(NOW));
     House::build(&ports, settings, &clock, &Draw::from_seed(1))

@@ -10,7 +10,10 @@ use crate::{
         http::{HttpSettings, RequestLimits, SocketLimits},
     },
     config::{Config, DeliverySettings, PolicyName},
-    domain::delivery::{DeliveryPolicy, EdgeRule},
+    domain::{
+        delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
+    },
 };
 
 /// Pings that a client may leave unanswered: two and a half.
@@ -25,8 +28,12 @@ pub fn house(config: &Config) -> Settings {
         batch_size: delivery.batch_size,
         lease_ms: delivery.lease_ms.as_i64(),
         failing_after: delivery.failing_after,
-        inbox_keep: config.inbox.keep,
-        extend_step: config.inbox.extend_step,
+        tiers: InboxTiers {
+            keep: config.inbox.keep,
+            step: config.inbox.extend_step,
+            deep_keep: config.inbox.deep_keep,
+            longest_ms: i64::from(config.inbox.deep_minutes) * 60_000,
+        },
     }
 }
 

@@ -27,6 +27,8 @@ pub fn read(reader: &mut Reader) -> Config {
         inbox: InboxSettings {
             keep: reader.whole("inbox.keep", 20..=10_000),
             extend_step: reader.whole("inbox.extend_step", 20..=10_000),
+            deep_keep: reader.whole("inbox.deep_keep", 20..=100_000),
+            deep_minutes: reader.whole("inbox.deep_minutes", 0..=525_600),
         },
         upkeep: upkeep(reader),
         graphql: graphql(reader),

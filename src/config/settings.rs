@@ -93,6 +93,8 @@ pub struct DeliverySettings {
 pub struct InboxSettings {
     pub keep: u32,
     pub extend_step: u32,
+    pub deep_keep: u32,
+    pub deep_minutes: u32,
 }
 
 /// `[upkeep]`

@@ -19,6 +19,7 @@ pub mod position;
 pub mod profile;
 pub mod rate;
 pub mod subtask;
+pub mod tier;
 #[cfg(test)]
 mod worked_example;
 

@@ -16,6 +16,7 @@ use tidefeed::{
     domain::{
         UserId,
         delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
     },
     draw::Draw,
     store::{
@@ -59,8 +60,7 @@ pub fn settings() -> Settings {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
-        inbox_keep: 300,
-        extend_step: 300,
+        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
     }
 }
 

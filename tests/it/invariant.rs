@@ -14,6 +14,7 @@ use tidefeed::{
         PageRequest, PageSize,
         content::Draft,
         delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
     },
     draw::Draw,
 };
@@ -68,7 +69,8 @@ const ACTORS: [Actor; 11] = [
 
 fn settings_of_a_small_house(rule: EdgeRule) -> Settings {
     let policy = DeliveryPolicy { rule, dormant_days: 30 };
-    Settings { policy, subtask_size: 2, batch_size: 1, inbox_keep: 6, extend_step: 4, ..settings() }
+    let tiers = InboxTiers { keep: 6, step: 4, deep_keep: 14, longest_ms: 2_000 };
+    Settings { policy, subtask_size: 2, batch_size: 1, tiers, ..settings() }
 }
 
 async fn act(house: &TestHouse, actor: Actor, draw: &Draw) -> Result<()> {
@@ -78,7 +80,11 @@ async fn act(house: &TestHouse, actor: Actor, draw: &Draw) -> Result<()> {
         Actor::Author => drop(house.publisher.publish(author, Draft::try_new("words", Vec::new(), None)?).await?),
         Actor::Follower if draw.u32().is_multiple_of(3) => drop(house.following.unfollow(reader, author).await?),
         Actor::Follower => drop(house.following.follow(reader, author).await?),
-        Actor::Waker => house.waker.wake(reader).await?,
+        Actor::Waker => {
+            let deep = draw.u32().is_multiple_of(2).then_some(0);
+            house.waker.visit(reader, deep).await?;
+        }
+        Actor::Trimmer if draw.u32().is_multiple_of(2) => drop(house.trimmer.run_once().await?),
         Actor::Trimmer => drop(house.ports.inboxes.trim(reader, 6).await?),
         Actor::Lapser => {
             house.ports.inboxes.turn_off_unseen(now + 1, u64::from(draw.u32() % 3)).await?;
