@@ -126,6 +126,7 @@ impl House {
                 ports.contents.clone(),
                 ports.outbox_cache.clone(),
                 ports.queue.clone(),
+                clock.clone(),
             )),
             publisher: Arc::new(publisher(ports, clock, draw)),
             following: Arc::new(Following::new(

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::{
+    clock::SharedClock,
     domain::{
         Floor, Page, PageRequest, Position, UserId,
         plan::{Next, Snapshot, decide},
@@ -36,8 +37,9 @@ impl TimelineReader {
         contents: Arc<dyn Contents>,
         cache: Option<Arc<dyn OutboxCache>>,
         queue: Arc<dyn Queue>,
+        clock: SharedClock,
     ) -> Self {
-        Self { timelines, contents, cache, visits: Visits::new(queue) }
+        Self { timelines, contents, cache, visits: Visits::new(queue, clock) }
     }
 
     /// The page of `reader`'s timeline: exactly what it is at one instant during the call.

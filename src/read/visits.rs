@@ -1,44 +1,86 @@
 //! Tells upkeep that a reader has come, off the read's own path: at most once in a while for each reader.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use moka::sync::Cache;
+use moka::{
+    ops::compute::{CompResult, Op},
+    sync::Cache,
+};
 
 use crate::{
+    clock::SharedClock,
     domain::UserId,
     store::{Queue, queue::Message},
 };
 
-/// A reader who keeps reading is noted once in this time; last-seen times are exact to it.
-const ONCE_IN: Duration = Duration::from_mins(10);
+/// A reader who keeps reading is noted once in this time, in ms; last-seen times are exact to it.
+const ONCE_IN_MS: i64 = 10 * 60 * 1000;
 /// A reader whose pages are pulled is noted more often, so that the inbox is soon filled.
-const PULLING_ONCE_IN: Duration = Duration::from_secs(5);
+const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
 /// Readers remembered; forgetting one costs a message.
 const REMEMBERED: u64 = 100_000;
 
 /// Notes of visits.
 pub struct Visits {
     queue: Arc<dyn Queue>,
-    seen: Cache<UserId, ()>,
-    pulling: Cache<UserId, ()>,
+    clock: SharedClock,
+    seen: Recent,
+    pulling: Recent,
+}
+
+/// Who was noted lately, and when.
+struct Recent {
+    noted: Cache<UserId, i64>,
+    once_in_ms: i64,
+}
+
+impl Recent {
+    fn once_in(once_in_ms: i64) -> Self {
+        Self { noted: Cache::new(REMEMBERED), once_in_ms }
+    }
+
+    /// Whether `reader` is to be noted at `now_ms`; then it counts as noted. A clock that went back never silences anybody.
+    fn is_due(&self, reader: UserId, now_ms: i64) -> bool {
+        let due = |noted: i64| !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted));
+        let noted = self.noted.entry(reader).and_compute_with(|noted| {
+            if noted.is_none_or(|noted| due(noted.into_value())) { Op::Put(now_ms) } else { Op::Nop }
+        });
+        matches!(noted, CompResult::Inserted(_) | CompResult::ReplacedWith(_))
+    }
 }
 
 impl Visits {
     /// Notes go to `queue`.
-    pub fn new(queue: Arc<dyn Queue>) -> Self {
-        let cache = |ttl| Cache::builder().max_capacity(REMEMBERED).time_to_live(ttl).build();
-        Self { queue, seen: cache(ONCE_IN), pulling: cache(PULLING_ONCE_IN) }
+    pub fn new(queue: Arc<dyn Queue>, clock: SharedClock) -> Self {
+        Self { queue, clock, seen: Recent::once_in(ONCE_IN_MS), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
     }
 
     /// `reader` has read a page, and `pulled` for it what an inbox could hold. Failing to tell costs reads their speed, nothing
     /// else; it is not tried again at once, so that a queue that is away does not slow every page.
     pub async fn note(&self, reader: UserId, pulled: bool) {
         let recent = if pulled { &self.pulling } else { &self.seen };
-        if !recent.entry(reader).or_insert(()).is_fresh() {
+        if !recent.is_due(reader, self.clock.now_ms()) {
             return;
         }
         if let Err(error) = self.queue.send(&[Message::ReaderSeen { reader }]).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "a visit was not noted");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    #[test]
+    fn a_reader_is_noted_once_in_a_while_by_the_house_clock() {
+        let recent = Recent::once_in(5_000);
+        let (ann, bob) = (UserId::try_new(1).unwrap(), UserId::try_new(2).unwrap());
+        assert!(recent.is_due(ann, 10_000));
+        assert!(!recent.is_due(ann, 14_999));
+        assert!(recent.is_due(bob, 14_999), "each reader for themselves");
+        assert!(recent.is_due(ann, 15_000));
+        assert!(recent.is_due(ann, 9_000), "the clock went back");
     }
 }

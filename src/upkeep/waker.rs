@@ -1,7 +1,7 @@
 //! A reader has come: deliveries include them again, authors that were only pulled are pushed again, and the inbox is
 //! filled from the outboxes if it holds less than it may.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     clock::SharedClock,
@@ -56,7 +56,7 @@ impl Waker {
     /// again by the reader's next page.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.queue.receive(Topic::Visit, consumer, BATCH, wait).await?;
-        let readers: HashSet<UserId> = received
+        let readers: BTreeSet<UserId> = received
             .iter()
             .filter_map(|message| match message.message {
                 Some(Message::ReaderSeen { reader }) => Some(reader),

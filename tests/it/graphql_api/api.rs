@@ -77,7 +77,13 @@ impl Api {
         let running = tasks.token();
         let services = Services {
             sign_in: Arc::new(sign_in.with_registration(open)),
-            timelines: Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, queue.clone())),
+            timelines: Arc::new(TimelineReader::new(
+                store.clone(),
+                contents.clone(),
+                None,
+                queue.clone(),
+                clock.clone(),
+            )),
             publisher: Arc::new(Publisher::new(
                 contents.clone(),
                 queue.clone(),
