@@ -12,10 +12,12 @@ use tidefeed::{
     app::Settings,
     domain::{PageRequest, PageSize, content::Draft, delivery::DeliveryPolicy},
     draw::Draw,
+    upkeep::Auditor,
 };
 use tokio::task::JoinSet;
 
 use crate::{
+    audit,
     delivery::{followed_author, user},
     harness::{Around, TestHouse, settings},
     servers::{self, on_each_backend},
@@ -111,6 +113,19 @@ async fn work(house: &TestHouse, worker: usize, stop: &AtomicBool) -> Result<()>
     Ok(())
 }
 
+/// Audits reader after reader; whatever goes on, nothing is wrong.
+async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
+    for draw in 0.. {
+        if let Some(audit) = auditor.sample(draw).await? {
+            ensure!(audit.finding.is_none(), "an audit finds {:?}", audit.finding);
+        }
+        if stop.load(SeqCst) {
+            break;
+        }
+    }
+    Ok(())
+}
+
 on_each_backend! {
     async fn the_invariant_holds_while_everything_happens_at_once(backend: Backend) -> Result<()> {
         let house = TestHouse::start_with(backend, Around::Memory, settings_of_a_small_house()).await?;
@@ -131,6 +146,8 @@ on_each_backend! {
             workers.spawn(async move { work(&house, worker, &stop).await });
         }
         let database = servers::connect_sql(house.database_url()).await?;
+        let (auditor, stopped) = (audit::over(&house, false)?, Arc::clone(&stop));
+        workers.spawn(async move { audit_until(&auditor, &stopped).await });
         let mut asked = 0;
         while !actors.is_empty() {
             let missing = servers::numbers(&database, BROKEN).await?;

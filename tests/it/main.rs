@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill")]
 
 mod api_client;
+mod audit;
 mod command_line;
 mod conformance;
 mod delivery;

@@ -1,6 +1,7 @@
 //! The binary as people run it: what it prints, what it changes, and the exit codes that scripts rely on.
 
 mod apart;
+mod audit;
 mod configuration;
 mod node;
 mod process;
