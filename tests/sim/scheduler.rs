@@ -1,0 +1,149 @@
+//! Tasks on one thread: which one goes on is drawn. A task that is dropped is a caller that went away or a node that died.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use crate::fate::Fate;
+
+/// Steps that a stalled task stands still at most.
+const LONGEST_STALL: u64 = 600;
+
+/// Where a task runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Dies with this node.
+    Node(usize),
+    /// On no node: the network, the server.
+    Outside,
+}
+
+/// Whether a task has been woken.
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+struct Task {
+    number: u64,
+    place: Place,
+    /// Whether the simulation waits for it to end.
+    counts: bool,
+    work: Work,
+    woken: Arc<Woken>,
+    waker: Waker,
+    still_until: u64,
+}
+
+/// All tasks.
+pub struct Scheduler {
+    fate: Fate,
+    tasks: Vec<Task>,
+    step: u64,
+    next: u64,
+}
+
+impl Scheduler {
+    pub const fn new(fate: Fate) -> Self {
+        Self { fate, tasks: Vec::new(), step: 0, next: 1 }
+    }
+
+    /// Starts an operation.
+    pub fn start(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) -> u64 {
+        self.add(place, true, Box::pin(work))
+    }
+
+    /// Starts what never ends by itself.
+    pub fn attend(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) {
+        self.add(place, false, Box::pin(work));
+    }
+
+    fn add(&mut self, place: Place, counts: bool, work: Work) -> u64 {
+        let woken = Arc::new(Woken(AtomicBool::new(true)));
+        let waker = Waker::from(Arc::clone(&woken));
+        let number = self.next;
+        self.next += 1;
+        self.tasks.push(Task { number, place, counts, work, woken, waker, still_until: 0 });
+        number
+    }
+
+    /// Operations that have not ended.
+    pub fn active(&self) -> usize {
+        self.tasks.iter().filter(|task| task.counts).count()
+    }
+
+    /// Lets one task go on; `false` if none can.
+    pub fn step(&mut self) -> bool {
+        self.step += 1;
+        let step = self.step;
+        let ready = |task: &Task| task.woken.0.load(Relaxed) && task.still_until <= step;
+        let able = self.tasks.iter().filter(|task| ready(task)).count();
+        if able == 0 {
+            return self.wait_for_the_stalled();
+        }
+        let chosen = self.fate.dice().index(able);
+        let Some(index) = (0..self.tasks.len()).filter(|index| ready(&self.tasks[*index])).nth(chosen) else {
+            return false;
+        };
+        self.poll(index);
+        true
+    }
+
+    /// Nobody can go on but those who stand still: time jumps to the first of them.
+    fn wait_for_the_stalled(&mut self) -> bool {
+        let stalled = self.tasks.iter().filter(|task| task.woken.0.load(Relaxed)).map(|task| task.still_until).min();
+        self.step = stalled.unwrap_or(self.step).max(self.step);
+        stalled.is_some()
+    }
+
+    fn poll(&mut self, index: usize) {
+        let task = &mut self.tasks[index];
+        task.woken.0.store(false, Relaxed);
+        self.fate.set_task(task.number);
+        match task.work.as_mut().poll(&mut Context::from_waker(&task.waker)) {
+            Poll::Ready(()) => drop(self.tasks.swap_remove(index)),
+            Poll::Pending if self.fate.strikes(self.fate.rates().stall) => {
+                task.still_until = self.step + self.fate.dice().below(LONGEST_STALL);
+            }
+            Poll::Pending => {}
+        }
+        self.fate.set_task(0);
+    }
+
+    /// Drops one operation at random: its caller went away.
+    pub fn cancel_one(&mut self) {
+        let able: Vec<usize> = (0..self.tasks.len()).filter(|index| self.tasks[*index].counts).collect();
+        if !able.is_empty() {
+            let index = self.fate.dice().pick(&able);
+            self.fate.note(|| format!("the caller of #{} goes away", self.tasks[index].number));
+            drop(self.tasks.swap_remove(index));
+        }
+    }
+
+    /// Drops everything that runs on the node.
+    pub fn crash(&mut self, node: usize) {
+        self.tasks.retain(|task| task.place != Place::Node(node));
+    }
+
+    /// Nobody stands still any more.
+    pub fn resume_all(&mut self) {
+        for task in &mut self.tasks {
+            task.still_until = 0;
+        }
+    }
+}

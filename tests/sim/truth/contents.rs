@@ -1,0 +1,189 @@
+//! Contents in the model.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{Content, ContentId, ContentKind, Counters, EdgeMode, Entry, PageRequest, Position, Run, UserId},
+    store::{
+        Contents, StoreError,
+        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
+    },
+};
+
+use super::{
+    tables::{self, Change, Record, Tables},
+    timelines::Side,
+    transaction::{Truth, Tx, transaction},
+};
+use crate::rules::Rule;
+
+const FIRST_LOOK_MS: i64 = 10_000;
+
+#[async_trait]
+impl Contents for Truth {
+    async fn publish(&self, new: NewContent) -> Result<Published, StoreError> {
+        let published = transaction!(self, tx => publish(self, tx, &new))?;
+        if self.breaks(Rule::RecordInASecondTransaction) && matches!(published, Published::Created { .. }) {
+            return transaction!(self, tx => record_only(tx, &new, published.clone()));
+        }
+        if self.breaks(Rule::NumberRaisedAfterwards) && matches!(published, Published::Created { .. }) {
+            return transaction!(self, tx => raise_only(tx, new.author));
+        }
+        Ok(published)
+    }
+
+    async fn remove(&self, author: UserId, content: ContentId, _now_ms: i64) -> Result<Removed, StoreError> {
+        transaction!(self, tx => remove(self, tx, author, content))
+    }
+
+    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+        self.read(|tables| ids.iter().filter_map(|id| content(*id, tables.contents.get(id)?)).collect()).await
+    }
+
+    async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
+        let none = Counters { comments: 0, likes: 0, reposts: 0, favourites: 0 };
+        self.read(|tables| {
+            ids.iter().filter(|id| tables.contents.contains_key(id)).map(|id| (*id, none)).collect()
+        })
+        .await
+    }
+
+    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
+        let rows = |tables: &Tables, side: Side| side.first(tables.outbox(author).collect());
+        self.read(|tables| {
+            let ahead = Side::ahead(request);
+            OutboxPage {
+                ahead: Run::from_limited_query(ahead.direction, rows(tables, ahead), ahead.limit),
+                behind: Side::behind(request).map(|it| Run::from_limited_query(it.direction, rows(tables, it), 1)),
+            }
+        })
+        .await
+    }
+
+    async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
+        let numbers: Vec<i64> = self.read(|tables| authors.iter().map(|it| number(tables, *it)).collect()).await?;
+        let heads = |tables: &Tables| authors.iter().map(|author| head(tables, *author, limit)).collect::<Vec<_>>();
+        if self.breaks(Rule::RefillOfTwoSnapshots) {
+            let heads = self.read(heads).await?;
+            return Ok(heads.into_iter().zip(numbers).map(|(head, outbox_seq)| OutboxHead { outbox_seq, ..head }).collect());
+        }
+        Ok(heads(&self.base().tables))
+    }
+}
+
+fn number(tables: &Tables, author: UserId) -> i64 {
+    tables.heads.get(&author).copied().unwrap_or(0)
+}
+
+fn head(tables: &Tables, author: UserId, limit: usize) -> OutboxHead {
+    let mut entries: Vec<Entry> = tables.outbox(author).rev().take(limit + 1).collect();
+    let whole = entries.len() <= limit;
+    entries.truncate(limit);
+    OutboxHead { author, outbox_seq: number(tables, author), entries, whole }
+}
+
+fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
+    let (text, media) = (it.draft.text.clone(), it.draft.media.clone());
+    let (author, publish_time) = (it.author, it.publish_time);
+    (!it.removed).then_some(Content { id, author, kind: ContentKind::Post, text, media, publish_time })
+}
+
+async fn raise(tx: &mut Tx, author: UserId) -> Result<i64, StoreError> {
+    tx.write(|tables| vec![Change::Head(author, Some(number(tables, author) + 1), None)]).await?;
+    tx.read(|tables| number(tables, author)).await
+}
+
+async fn count(tx: &mut Tx, author: UserId, more: i64) -> Result<bool, StoreError> {
+    let changed = |tables: &Tables| {
+        let mut counts = *tables.counts.get(&author)?;
+        counts.contents += more;
+        Some(Change::Counts(author, Some(counts), None))
+    };
+    Ok(tx.write(|tables| changed(tables).into_iter().collect()).await? == 1)
+}
+
+async fn publish(truth: &Truth, mut tx: Tx, new: &NewContent) -> Result<Published, StoreError> {
+    let stale = !truth.breaks(Rule::RecordOnlyIfPushed) || is_pushed(&mut tx, new.author).await?;
+    let outbox_seq = match truth.breaks(Rule::NumberRaisedAfterwards) {
+        true => tx.look(|tables| number(tables, new.author)),
+        false => raise(&mut tx, new.author).await?,
+    };
+    if !count(&mut tx, new.author, 1).await? {
+        return tx.roll_back(Published::UnknownAuthor).await;
+    }
+    let earlier = |tables: &Tables| earlier(tables, new).filter(|_| !truth.breaks(Rule::KeysMayRepeat));
+    let there = tx.read(earlier).await?;
+    if let Some(earlier) = there {
+        return tx.roll_back(earlier).await;
+    }
+    let row = tables::Published {
+        author: new.author,
+        draft: Arc::new(new.draft.clone()),
+        publish_time: new.publish_time,
+        removed: false,
+    };
+    if !tx.insert(Change::Content(new.id, Some(row), None)).await? {
+        return tx.roll_back(Published::IdTaken).await;
+    }
+    if stale && !truth.breaks(Rule::NoRecord) && !truth.breaks(Rule::RecordInASecondTransaction) {
+        record(&mut tx, new).await?;
+    }
+    tx.commit(Published::Created { outbox_seq }).await
+}
+
+async fn is_pushed(tx: &mut Tx, author: UserId) -> Result<bool, StoreError> {
+    tx.read(|tables| tables.fans(author, 0, i64::MAX).any(|fan| tables.mode(fan, author) == Some(EdgeMode::Push))).await
+}
+
+/// Publishes of one author take turns at the outbox number, so that keys are looked up one after the other.
+fn earlier(tables: &Tables, new: &NewContent) -> Option<Published> {
+    let key = new.draft.idempotency_key.as_ref()?;
+    let mut all = tables.contents.iter();
+    let of_key = |it: &tables::Published| it.author == new.author && it.draft.idempotency_key.as_ref() == Some(key);
+    all.find(|(_, it)| of_key(it)).map(|(id, it)| Published::Duplicate(content(*id, it)))
+}
+
+async fn record(tx: &mut Tx, new: &NewContent) -> Result<(), StoreError> {
+    let record = Record {
+        author: new.author,
+        publish_time: new.publish_time,
+        attempts: 0,
+        last_error: String::new(),
+        look_at: new.publish_time.saturating_add(FIRST_LOOK_MS),
+    };
+    tx.insert(Change::Delivery(new.id, Some(record), None)).await.map(|_| ())
+}
+
+async fn record_only(mut tx: Tx, new: &NewContent, published: Published) -> Result<Published, StoreError> {
+    record(&mut tx, new).await?;
+    tx.commit(published).await
+}
+
+async fn raise_only(mut tx: Tx, author: UserId) -> Result<Published, StoreError> {
+    let outbox_seq = raise(&mut tx, author).await?;
+    tx.commit(Published::Created { outbox_seq }).await
+}
+
+async fn remove(truth: &Truth, mut tx: Tx, author: UserId, content: ContentId) -> Result<Removed, StoreError> {
+    let outbox_seq = match truth.breaks(Rule::RemovalIsNotCounted) {
+        true => tx.look(|tables| number(tables, author)),
+        false => raise(&mut tx, author).await?,
+    };
+    let mark = |tables: &Tables| {
+        let row = tables.contents.get(&content).filter(|row| row.author == author && !row.removed)?;
+        Some(Change::Content(content, Some(tables::Published { removed: true, ..row.clone() }), None))
+    };
+    let marked = tx.write(|tables| mark(tables).into_iter().collect()).await?;
+    let Some(row) = tx.read(|tables| tables.contents.get(&content).cloned()).await? else {
+        return tx.roll_back(Removed::Unknown).await;
+    };
+    if marked == 0 {
+        let outcome = if row.removed { Removed::Unknown } else { Removed::NotTheAuthor };
+        return tx.roll_back(outcome).await;
+    }
+    count(&mut tx, author, -1).await?;
+    let entry = Entry { publish_time: row.publish_time, content, author: row.author };
+    debug_assert!(entry.position() > Position::OLDEST);
+    tx.commit(Removed::Gone { entry, outbox_seq }).await
+}
