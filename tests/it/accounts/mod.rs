@@ -1,0 +1,6 @@
+//! Accounts as their users and their thieves meet them: over HTTP and WebSocket, on one node and on two.
+
+mod client;
+mod profile;
+mod sessions;
+mod sign_in;
