@@ -40,8 +40,10 @@ pub struct Rates {
     pub contended: u32,
     /// Messages: lost, sent twice, late.
     pub message: [u32; 3],
-    /// The queue is wiped, of each step.
+    /// The queue is emptied, or comes back as it once was, of each step.
     pub queue_wiped: u32,
+    /// The queue cannot be reached.
+    pub queue_away: u32,
     /// Cache writes: lost, made twice, late.
     pub cache_write: [u32; 3],
     /// The cache cannot be reached.
@@ -122,9 +124,9 @@ impl Fate {
         self.0.now.fetch_add(ms, Relaxed);
     }
 
-    /// From now on nothing goes wrong.
-    pub fn calm_down(&self) {
-        self.0.calm.store(true, Relaxed);
+    /// From now on nothing goes wrong; or everything may again.
+    pub fn calm(&self, calm: bool) {
+        self.0.calm.store(calm, Relaxed);
     }
 
     /// Whether what goes wrong so often goes wrong now; counted.

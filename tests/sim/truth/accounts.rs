@@ -69,7 +69,6 @@ async fn register(mut tx: Tx, account: &NewAccount) -> Result<Registered, StoreE
     }
     let state = State { floor: Floor::OPEN, rev: 0, last_seen: Some(account.now_ms), passed_over: false };
     tx.insert(Change::Counts(id, Some(Counts::default()), None)).await?;
-    tx.insert(Change::Head(id, Some(0), None)).await?;
     tx.insert(Change::State(id, Some(state), None)).await?;
     tx.insert(Change::Edge((id, id), Some(Edge { mode: EdgeMode::Push, inc: account.inc }), None)).await?;
     tx.commit(Registered::Created).await

@@ -26,12 +26,17 @@ pub async fn extend(
     content: ContentId,
     (size, limit): (u32, usize),
 ) -> Result<bool, StoreError> {
+    let early = match truth.breaks(Rule::BrokenChainIsExtended) {
+        true => Some(tx.read(|tables| tables.chain(content).next_back()).await?),
+        false => None,
+    };
     if !tx.lock(Row::Delivery(content)).await? {
         return tx.roll_back(true).await;
     }
     let author = tx.look(|tables| tables.deliveries.get(&content).map(|record| record.author));
     let Some(author) = author else { return tx.roll_back(true).await };
     let last = tx.read(|tables| tables.chain(content).next_back()).await?;
+    let last = early.unwrap_or(last);
     let (mut end, mut number) = last.map_or((0, 0), |(_, task)| (task.last_fan, task.number));
     for _ in 0..limit {
         let probe = tx.read(|tables| probe(truth, tables, author, (end, number), size)).await?;
@@ -72,15 +77,18 @@ fn probe(
 
 /// See `Deliveries::take_subtask`.
 pub async fn take(
+    truth: &Truth,
     mut tx: Tx,
     (content, after): (ContentId, i64),
     now_ms: i64,
     lease_until_ms: i64,
 ) -> Result<Option<Subtask>, StoreError> {
     let key = (content, after);
+    let for_ever = truth.breaks(Rule::LeasesNeverEnd);
+    let free_since = |lease_until: i64| if for_ever { lease_until == 0 } else { lease_until <= now_ms };
     let taken = tx
         .write(|tables| {
-            let free = |task: &&Task| task.pushed_through < task.last_fan && task.lease_until <= now_ms;
+            let free = |task: &&Task| task.pushed_through < task.last_fan && free_since(task.lease_until);
             let task = tables.subtasks.get(&key).filter(free);
             let leased = |task: &Task| Task { lease_until: lease_until_ms, ..*task };
             task.map(|task| Change::Subtask(key, Some(leased(task)), None)).into_iter().collect()

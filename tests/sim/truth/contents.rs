@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{Content, ContentId, ContentKind, Counters, EdgeMode, Entry, PageRequest, Position, Run, UserId},
+    domain::{Content, ContentId, ContentKind, Counters, EdgeMode, Entry, PageRequest, Run, UserId},
     store::{
         Contents, StoreError,
-        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
+        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
     },
 };
 
 use super::{
-    tables::{self, Change, Record, Tables},
+    tables::{self, Change, Record, Row, Tables},
     timelines::Side,
     transaction::{Truth, Tx, transaction},
 };
@@ -27,14 +27,14 @@ impl Contents for Truth {
         if self.breaks(Rule::RecordInASecondTransaction) && matches!(published, Published::Created { .. }) {
             return transaction!(self, tx => record_only(tx, &new, published.clone()));
         }
-        if self.breaks(Rule::NumberRaisedAfterwards) && matches!(published, Published::Created { .. }) {
-            return transaction!(self, tx => raise_only(tx, new.author));
+        if self.breaks(Rule::StampDrawnAfterwards) && matches!(published, Published::Created { .. }) {
+            return transaction!(self, tx => restamp_only(tx, new.author, new.stamp));
         }
         Ok(published)
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, _now_ms: i64) -> Result<Removed, StoreError> {
-        transaction!(self, tx => remove(self, tx, author, content))
+    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, _now_ms: i64) -> Result<Removed, StoreError> {
+        transaction!(self, tx => remove(self, tx, (author, content), stamp))
     }
 
     async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
@@ -62,17 +62,17 @@ impl Contents for Truth {
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
-        let numbers: Vec<i64> = self.read(|tables| authors.iter().map(|it| number(tables, *it)).collect()).await?;
         let heads = |tables: &Tables| authors.iter().map(|author| head(tables, *author, limit)).collect::<Vec<_>>();
         if self.breaks(Rule::RefillOfTwoSnapshots) {
-            let heads = self.read(heads).await?;
-            return Ok(heads.into_iter().zip(numbers).map(|(head, outbox_seq)| OutboxHead { outbox_seq, ..head }).collect());
+            let earlier = self.read(heads).await?;
+            let later: Vec<i64> = self.read(|tables| authors.iter().map(|it| stamp(tables, *it)).collect()).await?;
+            return Ok(earlier.into_iter().zip(later).map(|(head, stamp)| OutboxHead { stamp, ..head }).collect());
         }
-        Ok(heads(&self.base().tables))
+        self.read(heads).await
     }
 }
 
-fn number(tables: &Tables, author: UserId) -> i64 {
+fn stamp(tables: &Tables, author: UserId) -> i64 {
     tables.heads.get(&author).copied().unwrap_or(0)
 }
 
@@ -80,7 +80,7 @@ fn head(tables: &Tables, author: UserId, limit: usize) -> OutboxHead {
     let mut entries: Vec<Entry> = tables.outbox(author).rev().take(limit + 1).collect();
     let whole = entries.len() <= limit;
     entries.truncate(limit);
-    OutboxHead { author, outbox_seq: number(tables, author), entries, whole }
+    OutboxHead { author, stamp: stamp(tables, author), entries, whole }
 }
 
 fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
@@ -89,9 +89,23 @@ fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
     (!it.removed).then_some(Content { id, author, kind: ContentKind::Post, text, media, publish_time })
 }
 
-async fn raise(tx: &mut Tx, author: UserId) -> Result<i64, StoreError> {
-    tx.write(|tables| vec![Change::Head(author, Some(number(tables, author) + 1), None)]).await?;
-    tx.read(|tables| number(tables, author)).await
+/// The first lock of all that change an outbox.
+async fn restamp(tx: &mut Tx, author: UserId, after: i64) -> Result<Restamped, StoreError> {
+    if !tx.lock(Row::Head(author)).await? {
+        if !tx.insert(Change::Head(author, Some(after), None)).await? {
+            return Err(StoreError::Contended("an author's first two changes at once".into()));
+        }
+        return Ok(Restamped { before: 0, after });
+    }
+    let before = tx.look(|tables| stamp(tables, author));
+    tx.write(|_| vec![Change::Head(author, Some(after), None)]).await?;
+    Ok(Restamped { before, after })
+}
+
+/// The stamps as they are told if the outbox keeps the one that it has.
+fn unchanged(tx: &mut Tx, author: UserId) -> Restamped {
+    let stamp = tx.look(|tables| stamp(tables, author));
+    Restamped { before: stamp, after: stamp }
 }
 
 async fn count(tx: &mut Tx, author: UserId, more: i64) -> Result<bool, StoreError> {
@@ -105,9 +119,9 @@ async fn count(tx: &mut Tx, author: UserId, more: i64) -> Result<bool, StoreErro
 
 async fn publish(truth: &Truth, mut tx: Tx, new: &NewContent) -> Result<Published, StoreError> {
     let stale = !truth.breaks(Rule::RecordOnlyIfPushed) || is_pushed(&mut tx, new.author).await?;
-    let outbox_seq = match truth.breaks(Rule::NumberRaisedAfterwards) {
-        true => tx.look(|tables| number(tables, new.author)),
-        false => raise(&mut tx, new.author).await?,
+    let stamps = match truth.breaks(Rule::StampDrawnAfterwards) {
+        true => unchanged(&mut tx, new.author),
+        false => restamp(&mut tx, new.author, new.stamp).await?,
     };
     if !count(&mut tx, new.author, 1).await? {
         return tx.roll_back(Published::UnknownAuthor).await;
@@ -129,14 +143,14 @@ async fn publish(truth: &Truth, mut tx: Tx, new: &NewContent) -> Result<Publishe
     if stale && !truth.breaks(Rule::NoRecord) && !truth.breaks(Rule::RecordInASecondTransaction) {
         record(&mut tx, new).await?;
     }
-    tx.commit(Published::Created { outbox_seq }).await
+    tx.commit(Published::Created { stamps }).await
 }
 
 async fn is_pushed(tx: &mut Tx, author: UserId) -> Result<bool, StoreError> {
     tx.read(|tables| tables.fans(author, 0, i64::MAX).any(|fan| tables.mode(fan, author) == Some(EdgeMode::Push))).await
 }
 
-/// Publishes of one author take turns at the outbox number, so that keys are looked up one after the other.
+/// Publishes of one author take turns at the author's stamp, so that keys are looked up one after the other.
 fn earlier(tables: &Tables, new: &NewContent) -> Option<Published> {
     let key = new.draft.idempotency_key.as_ref()?;
     let mut all = tables.contents.iter();
@@ -160,15 +174,20 @@ async fn record_only(mut tx: Tx, new: &NewContent, published: Published) -> Resu
     tx.commit(published).await
 }
 
-async fn raise_only(mut tx: Tx, author: UserId) -> Result<Published, StoreError> {
-    let outbox_seq = raise(&mut tx, author).await?;
-    tx.commit(Published::Created { outbox_seq }).await
+async fn restamp_only(mut tx: Tx, author: UserId, after: i64) -> Result<Published, StoreError> {
+    let stamps = restamp(&mut tx, author, after).await?;
+    tx.commit(Published::Created { stamps }).await
 }
 
-async fn remove(truth: &Truth, mut tx: Tx, author: UserId, content: ContentId) -> Result<Removed, StoreError> {
-    let outbox_seq = match truth.breaks(Rule::RemovalIsNotCounted) {
-        true => tx.look(|tables| number(tables, author)),
-        false => raise(&mut tx, author).await?,
+async fn remove(
+    truth: &Truth,
+    mut tx: Tx,
+    (author, content): (UserId, ContentId),
+    after: i64,
+) -> Result<Removed, StoreError> {
+    let stamps = match truth.breaks(Rule::RemovalKeepsTheStamp) {
+        true => unchanged(&mut tx, author),
+        false => restamp(&mut tx, author, after).await?,
     };
     let mark = |tables: &Tables| {
         let row = tables.contents.get(&content).filter(|row| row.author == author && !row.removed)?;
@@ -184,6 +203,5 @@ async fn remove(truth: &Truth, mut tx: Tx, author: UserId, content: ContentId) -
     }
     count(&mut tx, author, -1).await?;
     let entry = Entry { publish_time: row.publish_time, content, author: row.author };
-    debug_assert!(entry.position() > Position::OLDEST);
-    tx.commit(Removed::Gone { entry, outbox_seq }).await
+    tx.commit(Removed::Gone { entry, stamps }).await
 }

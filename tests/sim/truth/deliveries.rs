@@ -42,7 +42,7 @@ impl Deliveries for Truth {
         now_ms: i64,
         lease_until_ms: i64,
     ) -> Result<Option<Subtask>, StoreError> {
-        transaction!(self, tx => chains::take(tx, (content, after), now_ms, lease_until_ms))
+        transaction!(self, tx => chains::take(self, tx, (content, after), now_ms, lease_until_ms))
     }
 
     async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError> {
@@ -63,6 +63,9 @@ impl Deliveries for Truth {
     }
 
     async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
+        if self.breaks(Rule::NobodySweeps) {
+            return Ok(Vec::new());
+        }
         transaction!(self, tx => due(tx, (now_ms, next_look_ms), limit))
     }
 

@@ -55,6 +55,10 @@ impl Inboxes for Truth {
         transaction!(self, tx => trim(self, tx, reader, keep))
     }
 
+    async fn reset(&self, reader: UserId) -> Result<u64, StoreError> {
+        transaction!(self, tx => reset(tx, reader))
+    }
+
     async fn turn_off_unseen(&self, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError> {
         transaction!(self, tx => turn_off(self, tx, seen_before_ms, limit.min(MAX_LIST)))
     }
@@ -158,6 +162,17 @@ async fn trim(truth: &Truth, mut tx: Tx, reader: UserId, keep: u32) -> Result<Tr
     save(&mut tx, reader, Floor::At(raised)).await?;
     let rows = tx.write(|tables| delete_below(tables, last_kept)).await?;
     tx.commit(Trimmed { rows, raised: last_kept > floor }).await
+}
+
+async fn reset(mut tx: Tx, reader: UserId) -> Result<u64, StoreError> {
+    let floor = match lock_state(&mut tx, reader).await?.floor {
+        Floor::Off => Floor::Off,
+        Floor::At(_) => Floor::OPEN,
+    };
+    let all = |tables: &Tables| tables.inbox(reader).map(|it| Change::Inbox((reader, it.position()), None, None)).collect();
+    let rows = tx.write(all).await?;
+    save(&mut tx, reader, floor).await?;
+    tx.commit(rows).await
 }
 
 fn last_kept(tables: &Tables, reader: UserId, keep: u32) -> Option<Position> {

@@ -34,6 +34,9 @@ impl Relations for Truth {
     }
 
     async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+        if self.breaks(Rule::NobodySweeps) {
+            return Ok(Vec::new());
+        }
         transaction!(self, tx => due(tx, (now_ms, next_look_ms), limit.min(MAX_PAIRS)))
     }
 }

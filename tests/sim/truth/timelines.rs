@@ -95,7 +95,7 @@ struct View<'a> {
     reader: UserId,
 }
 
-/// The uncovered authors, with their outbox numbers, and the floor.
+/// The uncovered authors, with their stamps, and the floor.
 type Claims<'a> = (&'a [UncoveredAuthor], Floor);
 
 impl View<'_> {
@@ -144,8 +144,8 @@ impl View<'_> {
             return Vec::new();
         }
         let edges = tables.edges(self.reader).filter(|(_, edge)| edge.mode != EdgeMode::Push);
-        let seq = |author| tables.heads.get(&author).copied().unwrap_or(0);
-        edges.map(|(author, _)| UncoveredAuthor { author, outbox_seq: seq(author) }).collect()
+        let stamp = |author| tables.heads.get(&author).copied().unwrap_or(0);
+        edges.map(|(author, _)| UncoveredAuthor { author, stamp: stamp(author) }).collect()
     }
 
     fn in_flight(&self, tables: &Tables, side: Side) -> Vec<Entry> {

@@ -20,7 +20,7 @@ pub fn of(change: &Change) -> String {
             format!("subtask {id} ({after}, {}] through {}", task.last_fan, task.pushed_through)
         }
         Change::Relation(pair, after, _) => format!("relation {pair:?} {}", if after.is_some() { "open" } else { "done" }),
-        Change::Head(author, seq, _) => format!("outbox number of {author}: {seq:?}"),
+        Change::Head(author, stamp, _) => format!("stamp of {author}: {stamp:?}"),
         other => format!("{:?}", other.row()),
     }
 }

@@ -1,0 +1,124 @@
+//! What every timeline is, by definition and as naively as it can be said: the contents that were not removed, of the authors whom the
+//! reader follows. Fed by commits alone; it knows no inbox, no floor and no mode.
+
+use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
+
+use tidefeed::domain::{Direction, Entry, Page, PageRequest, UserId};
+
+/// A timeline at one instant, newest first.
+pub type Version = Arc<Vec<Entry>>;
+
+#[derive(Debug, Default)]
+pub struct Oracle {
+    contents: Vec<Kept>,
+    edges: BTreeSet<(UserId, UserId)>,
+    /// Every change of an edge, as it became.
+    log: Vec<((UserId, UserId), bool)>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    entry: Entry,
+    key: Option<String>,
+    removed: bool,
+}
+
+impl Oracle {
+    /// A content was committed, or changed; `false` if its author had used the key before.
+    pub fn keep(&mut self, entry: Entry, key: Option<&String>, removed: bool) -> bool {
+        if let Some(known) = self.contents.iter_mut().find(|it| it.entry.content == entry.content) {
+            known.removed = removed;
+            return true;
+        }
+        let same = |it: &Kept| key.is_some() && it.key.as_ref() == key && it.entry.author == entry.author;
+        let fresh = !self.contents.iter().any(same);
+        self.contents.push(Kept { entry, key: key.cloned(), removed });
+        fresh
+    }
+
+    /// An edge was committed; whether that is news.
+    pub fn connect(&mut self, pair: (UserId, UserId), there: bool) -> bool {
+        let news = if there { self.edges.insert(pair) } else { self.edges.remove(&pair) };
+        if news {
+            self.log.push((pair, there));
+        }
+        news
+    }
+
+    pub fn follows(&self, reader: UserId, author: UserId) -> bool {
+        self.edges.contains(&(reader, author))
+    }
+
+    /// What the timeline is now.
+    pub fn timeline(&self, reader: UserId) -> Version {
+        let shown = self.contents.iter().filter(|it| !it.removed && self.follows(reader, it.entry.author));
+        let mut entries: Vec<Entry> = shown.map(|it| it.entry).collect();
+        entries.sort_unstable_by_key(|entry| Reverse(entry.position()));
+        Arc::new(entries)
+    }
+
+    /// Whether the content was ever committed, and whether it is there.
+    pub fn content(&self, entry: Entry) -> Option<bool> {
+        self.contents.iter().find(|it| it.entry == entry).map(|it| !it.removed)
+    }
+
+    /// Contents, and changes of edges, so far.
+    pub fn instant(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Whether the edge was (or was not) there at some instant since then.
+    pub fn was_since(&self, instant: usize, pair: (UserId, UserId), there: bool) -> bool {
+        let changes = self.log.get(instant..).unwrap_or_default();
+        self.edges.contains(&pair) == there || changes.iter().any(|(changed, _)| *changed == pair)
+    }
+
+    /// All contents and whether they are there, for whoever draws one.
+    pub fn contents(&self) -> impl ExactSizeIterator<Item = (Entry, bool)> + '_ {
+        self.contents.iter().map(|it| (it.entry, !it.removed))
+    }
+}
+
+/// The page that is due of a timeline.
+pub fn due(timeline: &[Entry], request: &PageRequest) -> Page {
+    let size = request.size.get();
+    let bound = request.bound;
+    match request.direction {
+        Direction::Older => {
+            let first = timeline.iter().position(|it| bound.is_none_or(|bound| it.position() < bound));
+            let older = first.map_or(&[][..], |first| &timeline[first..]);
+            Page {
+                entries: older.iter().take(size).copied().collect(),
+                has_older: older.len() > size,
+                has_newer: bound.is_some() && older.len() < timeline.len(),
+            }
+        }
+        Direction::Newer => {
+            let newer = timeline.iter().filter(|it| bound.is_none_or(|bound| it.position() > bound)).count();
+            Page {
+                entries: timeline[newer.saturating_sub(size)..newer].to_vec(),
+                has_older: bound.is_some() && newer < timeline.len(),
+                has_newer: newer > size,
+            }
+        }
+    }
+}
+
+/// What is wrong with a page that is due at none of these instants, in one word; `None` if nothing is.
+pub fn fault(page: &Page, versions: &[Version], request: &PageRequest) -> Option<&'static str> {
+    let due: Vec<Page> = versions.iter().map(|version| due(version, request)).collect();
+    if due.contains(page) {
+        return None;
+    }
+    let ordered = page.entries.windows(2).all(|pair| pair[0].position() > pair[1].position());
+    let ever = |entry: &Entry| versions.iter().any(|version| version.contains(entry));
+    let complete = due.iter().any(|due| due.entries.iter().all(|entry| page.entries.contains(entry)));
+    Some(match () {
+        () if !ordered => "a page is out of order, or shows something twice",
+        () if !page.entries.iter().all(ever) => "a page shows what is not in the timeline",
+        () if due.iter().any(|due| due.entries == page.entries) => "a page is wrong about where the timeline ends",
+        () if page.entries.len() < request.size.get() && !complete => "a page lacks a content and is not full",
+        () if !complete => "a page lacks a content",
+        () => "a page is of no single instant",
+    })
+}
