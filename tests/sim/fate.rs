@@ -107,8 +107,39 @@ impl Fate {
         }))
     }
 
+    /// To be let go at once: a world has one thread, and nobody to wait for.
     pub fn dice(&self) -> MutexGuard<'_, Dice> {
-        self.0.dice.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.dice.try_lock().expect("the dice are on the table")
+    }
+
+    /// See [`Dice::next`].
+    pub fn next(&self) -> u64 {
+        self.dice().next()
+    }
+
+    /// See [`Dice::below`].
+    pub fn below(&self, end: u64) -> u64 {
+        self.dice().below(end)
+    }
+
+    /// See [`Dice::within`].
+    pub fn within(&self, from: i64, to: i64) -> i64 {
+        self.dice().within(from, to)
+    }
+
+    /// See [`Dice::chance`].
+    pub fn chance(&self, in_a_million: u32) -> bool {
+        self.dice().chance(in_a_million)
+    }
+
+    /// See [`Dice::index`].
+    pub fn index(&self, length: usize) -> usize {
+        self.dice().index(length)
+    }
+
+    /// See [`Dice::pick`].
+    pub fn pick<T: Copy>(&self, of: &[T]) -> T {
+        self.dice().pick(of)
     }
 
     pub fn rates(&self) -> &Rates {
@@ -131,7 +162,7 @@ impl Fate {
 
     /// Whether what goes wrong so often goes wrong now; counted.
     pub fn strikes(&self, in_a_million: u32) -> bool {
-        let struck = in_a_million > 0 && !self.0.calm.load(Relaxed) && self.dice().chance(in_a_million);
+        let struck = in_a_million > 0 && !self.0.calm.load(Relaxed) && self.chance(in_a_million);
         if struck {
             self.0.faults.fetch_add(1, Relaxed);
         }
@@ -198,7 +229,7 @@ impl Future for Switch {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         match self.0.take() {
-            Some(fate) if fate.dice().chance(fate.0.rates.switch) => {
+            Some(fate) if fate.chance(fate.0.rates.switch) => {
                 context.waker().wake_by_ref();
                 Poll::Pending
             }

@@ -96,7 +96,7 @@ impl Scheduler {
         if able == 0 {
             return self.wait_for_the_stalled();
         }
-        let chosen = self.fate.dice().index(able);
+        let chosen = self.fate.index(able);
         let Some(index) = (0..self.tasks.len()).filter(|index| ready(&self.tasks[*index])).nth(chosen) else {
             return false;
         };
@@ -118,7 +118,7 @@ impl Scheduler {
         match task.work.as_mut().poll(&mut Context::from_waker(&task.waker)) {
             Poll::Ready(()) => drop(self.tasks.swap_remove(index)),
             Poll::Pending if self.fate.strikes(self.fate.rates().stall) => {
-                task.still_until = self.step + self.fate.dice().below(LONGEST_STALL);
+                task.still_until = self.step + self.fate.below(LONGEST_STALL);
             }
             Poll::Pending => {}
         }
@@ -129,7 +129,7 @@ impl Scheduler {
     pub fn cancel_one(&mut self) {
         let able: Vec<usize> = (0..self.tasks.len()).filter(|index| self.tasks[*index].counts).collect();
         if !able.is_empty() {
-            let index = self.fate.dice().pick(&able);
+            let index = self.fate.pick(&able);
             self.fate.note(|| format!("the caller of #{} goes away", self.tasks[index].number));
             drop(self.tasks.swap_remove(index));
         }

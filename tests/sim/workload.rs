@@ -66,7 +66,7 @@ impl World {
         let mut patience = PATIENCE * shared.plan.operations;
         while begun < shared.plan.operations && patience > 0 && shared.truth.base().checks.failure.is_none() {
             patience -= 1;
-            if self.scheduler.active() < shared.plan.crowd && shared.fate.dice().chance(150_000) {
+            if self.scheduler.active() < shared.plan.crowd && shared.fate.chance(150_000) {
                 begun += usize::from(self.begin());
             } else {
                 self.scheduler.step();
@@ -80,11 +80,11 @@ impl World {
 
     /// Begins an operation or a worker's step; whether it was an operation.
     fn begin(&mut self) -> bool {
-        let node = self.shared.fate.dice().index(self.nodes.len());
+        let node = self.shared.fate.index(self.nodes.len());
         let house = Arc::clone(&self.nodes[node].house);
         let shared = Arc::clone(&self.shared);
-        if self.shared.fate.dice().chance(shared.plan.work) {
-            let worker = shared.fate.dice().pick(&Worker::ALL);
+        if self.shared.fate.chance(shared.plan.work) {
+            let worker = shared.fate.pick(&Worker::ALL);
             self.scheduler.start(Place::Node(node), work(shared, house, worker));
             return false;
         }
@@ -97,34 +97,35 @@ impl World {
     fn trouble(&mut self) {
         let shared = Arc::clone(&self.shared);
         let (fate, rates) = (&shared.fate, shared.fate.rates());
-        if fate.dice().chance(300_000) {
-            let passed = fate.dice().within(1, 20);
+        if fate.chance(300_000) {
+            let passed = fate.within(1, 20);
             fate.pass(passed);
         }
         shared.announcements.come();
         if fate.strikes(rates.leap) {
-            let leap = fate.dice().within(1, shared.plan.leap);
+            let leap = fate.within(1, shared.plan.leap);
             fate.note(|| format!("{leap} ms pass"));
             fate.pass(leap);
         }
         if fate.strikes(rates.crash) {
-            let node = fate.dice().index(self.nodes.len());
+            let node = fate.index(self.nodes.len());
             self.crash(node);
         }
         if fate.strikes(rates.cancel) {
             self.scheduler.cancel_one();
         }
         if fate.strikes(rates.clock_jumps) {
-            self.set_clock(fate.dice().index(self.nodes.len()));
+            let node = fate.index(self.nodes.len());
+            self.set_clock(node);
         }
         if fate.strikes(rates.queue_wiped) {
-            let (dump, empty) = (fate.dice().chance(400_000), fate.dice().chance(500_000));
+            let (dump, empty) = (fate.chance(400_000), fate.chance(500_000));
             if dump { shared.queue.dump() } else { shared.queue.restart(empty) }
         }
         if let Some(cache) = &shared.cache
             && fate.strikes(rates.cache_wiped)
         {
-            let (dump, empty) = (fate.dice().chance(400_000), fate.dice().chance(500_000));
+            let (dump, empty) = (fate.chance(400_000), fate.chance(500_000));
             if dump { cache.dump() } else { cache.restart(empty) }
         }
     }

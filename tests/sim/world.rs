@@ -162,7 +162,7 @@ impl World {
 }
 
 fn skew(shared: &Shared) -> i64 {
-    shared.fate.dice().within(-shared.plan.skew, shared.plan.skew)
+    shared.fate.within(-shared.plan.skew, shared.plan.skew)
 }
 
 impl Node {
@@ -172,7 +172,7 @@ impl Node {
         let queue: Arc<dyn Queue> = shared.queue.clone();
         let truth = Arc::new(shared.truth.clone());
         let ports = Ports::with_truth(truth, queue, cache, shared.announcements.clone());
-        let draw = Draw::from_seed(shared.fate.dice().next());
+        let draw = Draw::from_seed(shared.fate.next());
         let shared_clock: SharedClock = clock.clone();
         let house = House::build(&ports, shared.plan.settings, &shared_clock, &draw);
         Self { house: Arc::new(house), clock }

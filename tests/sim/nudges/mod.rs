@@ -31,7 +31,7 @@ impl Way {
         } else if fate.strikes(twice) {
             Self::Twice
         } else if fate.strikes(late) {
-            let wait = fate.dice().within(1, LATEST);
+            let wait = fate.within(1, LATEST);
             Self::Late(fate.now() + wait)
         } else {
             Self::Once
