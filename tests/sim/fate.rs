@@ -26,6 +26,10 @@ const TRACE_LINES: usize = 20_000;
 pub struct Rates {
     /// Another task goes on at a switch point.
     pub switch: u32,
+    /// The task of the highest rank goes on, of each step; otherwise any.
+    pub by_rank: u32,
+    /// A task gets another rank after a switch point.
+    pub new_rank: u32,
     /// A task stands still for long after a switch point.
     pub stall: u32,
     /// A node dies, of each step.

@@ -31,3 +31,20 @@ fn a_world_runs_to_its_end() {
     }
     println!("{sums}");
 }
+
+#[test]
+#[ignore]
+fn a_broken_rule_is_noticed() {
+    for rule in rules::Rule::ALL {
+        let mut line = format!("{:<28} {:<8}", format!("{rule:?}"), rule.place());
+        for as_clients_see in [true, false] {
+            let way = Way { broken: Some(*rule), as_clients_see, traced: false };
+            let found = (0..600).map(|seed| runner::run(seed, 150, way)).enumerate().find(|(_, it)| it.failure.is_some());
+            match found {
+                Some((n, outcome)) => line += &format!(" | {:>4} {:<50}", n + 1, outcome.failure.unwrap().what),
+                None => line += " | none",
+            }
+        }
+        println!("{line}");
+    }
+}

@@ -52,7 +52,7 @@ impl Plan {
             operations,
             crowd: size(dice, 2, 14),
             work: dice.pick(&[200_000, 400_000, 600_000, 700_000]),
-            shares: [8, dice.below(4), 2 + dice.below(5), 1 + dice.below(5), 8, 1 + dice.below(3)],
+            shares: [3 + dice.below(6), dice.below(4), 2 + dice.below(5), 1 + dice.below(5), 2 + dice.below(6), dice.below(2)],
             page: dice.within(1, 4),
             settings: Settings {
                 policy,
@@ -76,6 +76,8 @@ impl Plan {
 /// Each kind of fault is absent, rare or common.
 fn weather(dice: &mut Dice) -> Rates {
     let switch = dice.pick(&[100_000, 400_000, 700_000, 950_000]);
+    let by_rank = dice.pick(&[0, 500_000, 900_000, 970_000]);
+    let new_rank = dice.pick(&[0, 20_000, 100_000]);
     let mut rate = |rare: u32, common: u32| {
         let drawn = dice.pick(&[0, 0, rare, common]);
         u32::try_from(dice.below(u64::from(drawn) + 1)).unwrap_or(0)
@@ -97,5 +99,7 @@ fn weather(dice: &mut Dice) -> Rates {
         clock_jumps: rate(200, 3_000),
         leap: rate(1_000, 15_000),
         switch,
+        by_rank,
+        new_rank,
     }
 }

@@ -1,4 +1,5 @@
-//! Tasks on one thread: which one goes on is drawn. A task that is dropped is a caller that went away or a node that died.
+//! Tasks on one thread: which one goes on is drawn. Each has a rank, drawn too, and now and then anew: where ranks count, some task may stand
+//! for long between two statements while others do all of their work. A task that is dropped is a caller that went away or a node that died.
 
 use std::{
     future::Future,
@@ -14,6 +15,8 @@ use crate::fate::Fate;
 
 /// Steps that a stalled task stands still at most.
 const LONGEST_STALL: u64 = 600;
+/// Ranks that there are.
+const RANKS: u64 = 1_000;
 
 /// Where a task runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,7 @@ struct Task {
     woken: Arc<Woken>,
     waker: Waker,
     still_until: u64,
+    rank: u64,
 }
 
 /// All tasks.
@@ -77,8 +81,9 @@ impl Scheduler {
         let woken = Arc::new(Woken(AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&woken));
         let number = self.next;
+        let rank = self.fate.below(RANKS);
         self.next += 1;
-        self.tasks.push(Task { number, place, counts, work, woken, waker, still_until: 0 });
+        self.tasks.push(Task { number, place, counts, work, woken, waker, still_until: 0, rank });
         number
     }
 
@@ -92,16 +97,18 @@ impl Scheduler {
         self.step += 1;
         let step = self.step;
         let ready = |task: &Task| task.woken.0.load(Relaxed) && task.still_until <= step;
-        let able = self.tasks.iter().filter(|task| ready(task)).count();
-        if able == 0 {
-            return self.wait_for_the_stalled();
-        }
-        let chosen = self.fate.index(able);
-        let Some(index) = (0..self.tasks.len()).filter(|index| ready(&self.tasks[*index])).nth(chosen) else {
-            return false;
-        };
+        let Some(index) = self.choose(ready) else { return self.wait_for_the_stalled() };
         self.poll(index);
         true
+    }
+
+    fn choose(&self, ready: impl Fn(&Task) -> bool) -> Option<usize> {
+        let able = || self.tasks.iter().enumerate().filter(|(_, task)| ready(task));
+        if self.fate.chance(self.fate.rates().by_rank) {
+            return able().max_by_key(|(_, task)| (task.rank, task.number)).map(|(index, _)| index);
+        }
+        let count = able().count();
+        if count == 0 { None } else { able().nth(self.fate.index(count)).map(|(index, _)| index) }
     }
 
     /// Nobody can go on but those who stand still: time jumps to the first of them.
@@ -120,6 +127,7 @@ impl Scheduler {
             Poll::Pending if self.fate.strikes(self.fate.rates().stall) => {
                 task.still_until = self.step + self.fate.below(LONGEST_STALL);
             }
+            Poll::Pending if self.fate.chance(self.fate.rates().new_rank) => task.rank = self.fate.below(RANKS),
             Poll::Pending => {}
         }
         self.fate.set_task(0);

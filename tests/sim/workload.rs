@@ -18,7 +18,10 @@ use crate::{
 /// Steps of the scheduler for each operation at most; a story that takes more stands still.
 const PATIENCE: usize = 20_000;
 
-pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Subtasks of a shift at most.
+const SHIFT: usize = 20;
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The workers of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +32,23 @@ pub enum Worker {
     Waker,
     Sweeper,
     Trimmer,
+    /// Dispatcher, executor and reconciler, until none of them has anything to do.
+    Shift,
 }
 
 impl Worker {
-    pub const ALL: [Self; 6] =
-        [Self::Dispatcher, Self::Executor, Self::Reconciler, Self::Waker, Self::Sweeper, Self::Trimmer];
+    /// Which one of them does something is drawn from these.
+    pub const DRAWN: [Self; 9] = [
+        Self::Dispatcher,
+        Self::Executor,
+        Self::Reconciler,
+        Self::Waker,
+        Self::Waker,
+        Self::Sweeper,
+        Self::Trimmer,
+        Self::Shift,
+        Self::Shift,
+    ];
 
     /// One step of the worker; whether there was anything to do.
     pub async fn step(self, house: &House) -> Result<bool, StoreError> {
@@ -45,6 +60,14 @@ impl Worker {
             Self::Waker => house.waker.run_once("waker", now).await? > 0,
             Self::Sweeper => !house.sweeper.run_once().await?.is_nothing(),
             Self::Trimmer => house.trimmer.run_once().await?.0 > 0,
+            Self::Shift => {
+                let delivered = house.dispatcher.run_once("dispatcher", now).await?;
+                let mut pushed = 0;
+                while pushed < SHIFT && house.executor.run_once("executor", now).await? > 0 {
+                    pushed += 1;
+                }
+                delivered + pushed + house.reconciler.run_once("reconciler", now).await? > 0
+            }
         })
     }
 }
@@ -84,7 +107,7 @@ impl World {
         let house = Arc::clone(&self.nodes[node].house);
         let shared = Arc::clone(&self.shared);
         if self.shared.fate.chance(shared.plan.work) {
-            let worker = shared.fate.pick(&Worker::ALL);
+            let worker = shared.fate.pick(&Worker::DRAWN);
             self.scheduler.start(Place::Node(node), work(shared, house, worker));
             return false;
         }
