@@ -7,4 +7,4 @@ mod waker;
 
 pub use sweeper::{Sweeper, Swept, SweptStores};
 pub use trimmer::Trimmer;
-pub use waker::{InboxSizes, Waker};
+pub use waker::{Waker, WakerOptions};

@@ -7,6 +7,7 @@
 mod api_client;
 mod command_line;
 mod conformance;
+mod deep_paging;
 mod delivery;
 mod explain;
 mod fail_over;
