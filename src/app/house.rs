@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     clock::SharedClock,
-    domain::delivery::DeliveryPolicy,
+    domain::{delivery::DeliveryPolicy, tier::InboxTiers},
     draw::Draw,
     follow::{Following, RelationReconciler},
     live::{Hub, LiveFeed},
@@ -14,7 +14,7 @@ use crate::{
     store::{
         Accounts, Announcements, Contents, Deliveries, Follows, Inboxes, OutboxCache, Queue, Relations, Timelines,
     },
-    upkeep::{InboxSizes, Sweeper, SweptStores, Trimmer, Waker},
+    upkeep::{Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
 
 /// The adapters of every port.
@@ -81,10 +81,8 @@ pub struct Settings {
     pub lease_ms: i64,
     /// Failures from which on a delivery is shown as failing.
     pub failing_after: u32,
-    /// Entries that an inbox keeps.
-    pub inbox_keep: u32,
-    /// Entries that an inbox is filled with when its reader comes back.
-    pub extend_step: u32,
+    /// How much inboxes hold.
+    pub tiers: InboxTiers,
 }
 
 /// Messages that a dispatcher takes at a time.
@@ -143,18 +141,18 @@ impl House {
                 ports.relations.clone(),
                 ports.inboxes.clone(),
                 ports.queue.clone(),
-                settings.inbox_keep,
+                settings.tiers.keep,
                 (clock.clone(), draw.clone()),
             )),
             waker: Arc::new(Waker::new(
                 ports.inboxes.clone(),
                 ports.follows.clone(),
                 ports.queue.clone(),
-                InboxSizes { keep: settings.inbox_keep, step: settings.extend_step },
+                WakerOptions { policy: settings.policy, tiers: settings.tiers },
                 (clock.clone(), draw.clone()),
             )),
             sweeper: Arc::new(sweeper(ports, settings, clock, draw)),
-            trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.inbox_keep)),
+            trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
         }
     }
 }

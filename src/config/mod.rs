@@ -23,7 +23,7 @@ pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
     AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings,
-    MetricsSettings, OutboxCacheSettings, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings,
+    MetricsSettings, OutboxCacheSettings, PolicyName, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings,
     WebsocketSettings,
 };
 pub use sources::Sources;

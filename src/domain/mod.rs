@@ -18,7 +18,9 @@ pub mod page;
 pub mod plan;
 pub mod position;
 pub mod profile;
+pub mod rate;
 pub mod subtask;
+pub mod tier;
 #[cfg(test)]
 mod worked_example;
 

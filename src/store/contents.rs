@@ -88,7 +88,7 @@ pub struct OutboxHead {
 #[async_trait]
 pub trait Contents: Send + Sync {
     /// PROTOCOL P1, one transaction: the content, its counters, its delivery record (always, whatever the edge modes), the
-    /// author's stamp and content count. Nothing is proportional to followers.
+    /// author's stamp, publish interval and content count. Nothing is proportional to followers.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
     /// One transaction: marks the content removed if `author` published it, lowers the count, and makes `stamp` (as [`NewContent::stamp`]) the

@@ -108,6 +108,18 @@ on_each_backend! {
             Backend::Sqlite => drop(line(&fan_out, &["covering index fans (author_id=? and follower_id>? and follower_id<?)"])?),
             Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " fans ", "using index"])?),
         }
+        let readers = plan(&world, backend, HotStatement::PushedReaders(user(STAR), range)).await?;
+        nothing_sorted(&readers)?;
+        match backend {
+            Backend::Sqlite => drop(line(&readers, &["covering index fans (author_id=? and follower_id>? and follower_id<?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&readers, &[" f ", " range ", " fans ", "using index"])?),
+        }
+        let authors = plan(&world, backend, HotStatement::PulledAuthors(user(1))).await?;
+        nothing_sorted(&authors)?;
+        match backend {
+            Backend::Sqlite => drop(line(&authors, &["covering index uncovered (follower_id=? and mode=?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&authors, &[" f ", " ref ", " uncovered ", "using index"])?),
+        }
         let due = plan(&world, backend, HotStatement::Due(400_000, 20)).await?;
         nothing_sorted(&due)?;
         line(&due, &["look"])?;

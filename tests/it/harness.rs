@@ -13,7 +13,11 @@ use anyhow::Result;
 use tidefeed::{
     app::{House, Ports, Settings},
     clock::{Clock, ManualClock, SharedClock},
-    domain::{UserId, delivery::DeliveryPolicy},
+    domain::{
+        UserId,
+        delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
+    },
     draw::Draw,
     store::{
         Announcements, OutboxCache, Queue,
@@ -48,13 +52,15 @@ pub enum Around {
 /// The numbers that tests start from.
 pub fn settings() -> Settings {
     Settings {
-        policy: DeliveryPolicy { push_threshold: 5_000, active_days: 7, dormant_days: 30 },
+        policy: DeliveryPolicy {
+            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
+            dormant_days: 30,
+        },
         subtask_size: 1_000,
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
-        inbox_keep: 300,
-        extend_step: 300,
+        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
     }
 }
 
@@ -165,7 +171,7 @@ impl TestHouse {
 
     /// The edge is pulled from now on.
     pub async fn demote(&self, reader: UserId, author: UserId) -> Result<()> {
-        self.ports.follows.demote_unseen(author, reader.get() - 1, reader.get(), i64::MAX).await?;
+        self.ports.follows.demote(author, &[reader]).await?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::{
     transaction::Tx,
 };
 use crate::{
-    domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId},
+    domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId, rate},
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
@@ -28,7 +28,7 @@ impl Contents for SqlStore {
         let media = serde_json::to_string(&new.draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
         let (new, media) = (&new, media.as_str());
         self.transaction(move |tx| async move {
-            let stamps = restamp(&tx, new.author, new.stamp).await?;
+            let stamps = restamp(&tx, new.author, new.stamp, Some(new.publish_time)).await?;
             if !add_to_count(&tx, new.author, 1).await? {
                 return tx.roll_back(Published::UnknownAuthor).await;
             }
@@ -44,7 +44,7 @@ impl Contents for SqlStore {
 
     async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError> {
         self.transaction(move |tx| async move {
-            let stamps = restamp(&tx, author, stamp).await?;
+            let stamps = restamp(&tx, author, stamp, None).await?;
             let sql = "UPDATE contents SET removed_at = ? WHERE id = ? AND author_id = ? AND removed_at IS NULL";
             let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
             let found = tx
@@ -101,18 +101,26 @@ impl Contents for SqlStore {
     }
 }
 
-/// Gives the author's outbox its new stamp. Always the first lock: it holds off every other publish and removal of this author until the
-/// transaction ends, so that each stamp follows the one that it is told to follow, and idempotency keys are looked up one after the other.
-async fn restamp(tx: &Tx, author: UserId, after: i64) -> Result<Restamped, StoreError> {
-    let sql = format!("SELECT stamp FROM outbox_heads WHERE author_id = ? {}", tx.dialect().for_update());
-    let values = [after.into(), author.get().into()];
-    let Some(row) = tx.query_one(&sql, [author.get().into()]).await? else {
-        if !tx.insert("INSERT INTO outbox_heads (stamp, author_id) VALUES (?, ?)", values).await? {
+/// Gives the author's outbox its new stamp and, at a publish, smooths how often there is one. Always the first lock: it holds off every other
+/// publish and removal of this author until the transaction ends, so that each stamp follows the one that it is told to follow, and
+/// idempotency keys are looked up one after the other.
+async fn restamp(tx: &Tx, author: UserId, after: i64, published: Option<i64>) -> Result<Restamped, StoreError> {
+    let sql = format!(
+        "SELECT stamp, published_at, publish_every_ms FROM outbox_heads WHERE author_id = ? {}",
+        tx.dialect().for_update()
+    );
+    let author = Value::from(author.get());
+    let Some(row) = tx.query_one(&sql, [author.clone()]).await? else {
+        let sql = "INSERT INTO outbox_heads (stamp, published_at, author_id) VALUES (?, ?, ?)";
+        if !tx.insert(sql, [after.into(), published.into(), author]).await? {
             return Err(StoreError::Contended("an author's first two changes at once".into()));
         }
         return Ok(Restamped { before: 0, after });
     };
-    tx.execute("UPDATE outbox_heads SET stamp = ? WHERE author_id = ?", values).await?;
+    let (last, every): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+    let every = published.map_or(every, |at| rate::smoothed(every, last, at, 0));
+    let sql = "UPDATE outbox_heads SET stamp = ?, published_at = ?, publish_every_ms = ? WHERE author_id = ?";
+    tx.execute(sql, [after.into(), published.or(last).into(), every.into(), author]).await?;
     Ok(Restamped { before: row.get(0)?, after })
 }
 
