@@ -13,7 +13,7 @@ use anyhow::Result;
 use tidefeed::{
     app::{House, Ports, Settings},
     clock::{Clock, ManualClock, SharedClock},
-    domain::{UserId, delivery::DeliveryPolicy},
+    domain::{ContentId, ContentKind, UserId, delivery::DeliveryPolicy},
     draw::Draw,
     store::{
         Announcements, OutboxCache, Queue,
@@ -152,6 +152,16 @@ impl TestHouse {
                 let ids: Vec<String> = received.into_iter().map(|it| it.id).collect();
                 self.ports.queue.acknowledge(topic, &ids).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Makes a content one of this kind, past the store.
+    pub async fn set_kind(&self, content: ContentId, kind: ContentKind) -> Result<()> {
+        if kind != ContentKind::Post {
+            let rows = servers::connect_sql(self.database_url()).await?;
+            let sql = format!("UPDATE contents SET kind = {} WHERE id = {content}", kind.code());
+            servers::execute(&rows, &sql).await?;
         }
         Ok(())
     }
