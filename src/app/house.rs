@@ -7,12 +7,13 @@ use crate::{
     clock::SharedClock,
     domain::{delivery::DeliveryPolicy, tier::InboxTiers},
     draw::Draw,
-    follow::{Following, RelationReconciler},
+    follow::{Boundaries, Following, RelationReconciler},
     live::{Hub, LiveFeed},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
     read::TimelineReader,
     store::{
-        Accounts, Announcements, Contents, Deliveries, Follows, Inboxes, OutboxCache, Queue, Relations, Timelines,
+        Accounts, Announcements, Contents, Deliveries, Exclusions, Follows, Inboxes, OutboxCache, Queue, Relations,
+        Timelines,
     },
     upkeep::{Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
@@ -26,6 +27,8 @@ pub struct Ports {
     pub contents: Arc<dyn Contents>,
     /// Follow edges.
     pub follows: Arc<dyn Follows>,
+    /// Mutes, hides and blocks.
+    pub exclusions: Arc<dyn Exclusions>,
     /// Timeline reads.
     pub timelines: Arc<dyn Timelines>,
     /// Unfinished deliveries.
@@ -51,12 +54,13 @@ impl Ports {
         announcements: Arc<dyn Announcements>,
     ) -> Self
     where
-        T: Accounts + Contents + Follows + Timelines + Deliveries + Inboxes + Relations + 'static,
+        T: Accounts + Contents + Follows + Exclusions + Timelines + Deliveries + Inboxes + Relations + 'static,
     {
         Self {
             accounts: truth.clone(),
             contents: truth.clone(),
             follows: truth.clone(),
+            exclusions: truth.clone(),
             timelines: truth.clone(),
             deliveries: truth.clone(),
             inboxes: truth.clone(),
@@ -96,6 +100,8 @@ pub struct House {
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
     pub following: Arc<Following>,
+    /// Mutes, hides and blocks.
+    pub boundaries: Arc<Boundaries>,
     /// Opens live feeds.
     pub live: Arc<LiveFeed>,
     /// This node's subscribers.
@@ -132,6 +138,12 @@ impl House {
                 ports.announcements.clone(),
                 clock.clone(),
                 draw.clone(),
+            )),
+            boundaries: Arc::new(Boundaries::new(
+                ports.exclusions.clone(),
+                ports.queue.clone(),
+                ports.announcements.clone(),
+                clock.clone(),
             )),
             live: Arc::new(LiveFeed::new(hub.clone(), ports.follows.clone())),
             hub,

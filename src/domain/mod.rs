@@ -10,8 +10,10 @@ pub mod coverage;
 pub mod cursor;
 pub mod delivery;
 pub mod edge;
+pub mod exclusion;
 pub mod floor;
 pub mod ids;
+pub mod kinds;
 pub mod limits;
 pub mod merge;
 pub mod page;
@@ -24,11 +26,12 @@ pub mod tier;
 #[cfg(test)]
 mod worked_example;
 
-pub use content::{Content, ContentKind, Counters, Media, MediaKind};
+pub use content::{Content, Counters, Media, MediaKind};
 pub use coverage::Run;
 pub use edge::EdgeMode;
 pub use floor::Floor;
 pub use ids::{ContentId, UserId};
+pub use kinds::{ContentKind, Kinds};
 pub use page::{Direction, Page, PageRequest, PageSize};
 pub use position::{Entry, Position};
 pub use profile::{Handle, Profile};

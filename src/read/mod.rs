@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::{
     domain::{
-        Entry, Floor, Page, PageRequest, Position, UserId,
+        ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
         plan::{Next, Snapshot, decide},
     },
     store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
@@ -49,6 +49,11 @@ impl TimelineReader {
         Ok(page)
     }
 
+    /// Those of `contents` that are in `reader`'s timeline now.
+    pub async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
+        self.timelines.visible(reader, contents).await
+    }
+
     /// As [`Self::page`], for somebody who looks on: no visit is noted, nothing is measured as a reader's page.
     pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read(reader, request).await.map(|(page, _)| page)
@@ -61,7 +66,10 @@ impl TimelineReader {
 
     /// The page, and down to which time it was read from below the floor, if at all: a fuller inbox would have held it.
     async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, Option<i64>), StoreError> {
-        let Some(cache) = &self.cache else { return self.read_everything(reader, request).await };
+        // Cached outboxes know no kinds.
+        let Some(cache) = self.cache.as_ref().filter(|_| request.kinds.is_all()) else {
+            return self.read_everything(reader, request).await;
+        };
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
         let mut next = decide(request, &snapshot, None);
         if next == Next::PullOutboxes

@@ -19,6 +19,8 @@ pub enum Followed {
     UnknownAuthor,
     /// The reader follows [`crate::domain::limits::MAX_FOLLOWS`] authors.
     TooMany,
+    /// One of the two has blocked the other.
+    Blocked,
 }
 
 /// Follow edges.

@@ -14,7 +14,7 @@ use tidefeed::{
     app::{House, Ports, Settings},
     clock::{Clock, ManualClock, SharedClock},
     domain::{
-        UserId,
+        ContentId, ContentKind, UserId,
         delivery::{DeliveryPolicy, EdgeRule},
         tier::InboxTiers,
     },
@@ -158,6 +158,16 @@ impl TestHouse {
                 let ids: Vec<String> = received.into_iter().map(|it| it.id).collect();
                 self.ports.queue.acknowledge(topic, &ids).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Makes a content one of this kind, past the store.
+    pub async fn set_kind(&self, content: ContentId, kind: ContentKind) -> Result<()> {
+        if kind != ContentKind::Post {
+            let rows = servers::connect_sql(self.database_url()).await?;
+            let sql = format!("UPDATE contents SET kind = {} WHERE id = {content}", kind.code());
+            servers::execute(&rows, &sql).await?;
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    exclusions::not_blocked,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
 };
@@ -18,8 +19,6 @@ use crate::{
 
 /// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done by then.
 const FIRST_LOOK_MS: i64 = 10_000;
-/// The number that `contents.kind` has for a post.
-pub(super) const POST: i32 = 1;
 const CONTENT: &str = "SELECT id, author_id, kind, text, media, publish_time FROM contents";
 
 #[async_trait]
@@ -65,12 +64,13 @@ impl Contents for SqlStore {
         .await
     }
 
-    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
         let mut contents = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            let sql = format!("{CONTENT} WHERE id IN {list} AND removed_at IS NULL");
-            for row in self.read(&sql, values).await? {
+            let unblocked = not_blocked(viewer, "contents.author_id");
+            let sql = format!("{CONTENT} WHERE id IN {list} AND removed_at IS NULL{}", unblocked.text);
+            for row in self.read(&sql, values.into_iter().chain(unblocked.values)).await? {
                 contents.push(content(&row)?);
             }
         }
@@ -92,8 +92,13 @@ impl Contents for SqlStore {
         Ok(counters)
     }
 
-    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
-        self.outbox_page(author, request).await
+    async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
+        self.outbox_page(viewer, author, request).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
@@ -135,7 +140,7 @@ async fn insert_content(tx: &Tx, new: &NewContent, media: &str) -> Result<bool, 
     let values: [Value; 7] = [
         new.id.get().into(),
         new.author.get().into(),
-        POST.into(),
+        ContentKind::Post.code().into(),
         new.draft.text.as_str().into(),
         media.into(),
         new.publish_time.into(),
@@ -173,10 +178,9 @@ async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreErro
 /// A row of [`CONTENT`].
 fn content(row: &Row) -> Result<Content, StoreError> {
     let id = row.content(0)?;
-    let kind = match row.get::<i32>(2)? {
-        POST => ContentKind::Post,
-        other => return Err(StoreError::Unreadable(format!("kind {other} of content {id}"))),
-    };
+    let code: i32 = row.get(2)?;
+    let kind =
+        ContentKind::from_code(code).ok_or_else(|| StoreError::Unreadable(format!("kind {code} of content {id}")))?;
     // The parser's own words would repeat the text.
     let media = serde_json::from_str(&row.get::<String>(4)?)
         .map_err(|_| StoreError::Unreadable(format!("media of content {id}")))?;

@@ -1,4 +1,4 @@
-//! Follow edges in SQL. Locks are taken in one order by all of them: the edge, its pending relation, then counts by ascending user id.
+//! Follow edges in SQL. Locks are taken in one order by all of them, and by blocks: counts by ascending user id, the edge, its pending relation.
 
 use async_trait::async_trait;
 use sea_orm::Value;
@@ -6,6 +6,7 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     dialect::Dialect,
+    exclusions::is_blocked,
     part::Part,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
@@ -38,8 +39,11 @@ impl Follows for SqlStore {
         }
         let pair = Pair { follower, author };
         self.transaction(move |tx| async move {
-            if tx.query_one("SELECT 1 FROM users WHERE id = ?", [author.get().into()]).await?.is_none() {
+            if !lock_counts(&tx, pair).await?.contains(&author) {
                 return tx.roll_back(Followed::UnknownAuthor).await;
+            }
+            if is_blocked(&tx, pair).await? {
+                return tx.roll_back(Followed::Blocked).await;
             }
             if !insert_edge(&tx, pair, mode, inc, now_ms).await? {
                 return tx.roll_back(Followed::Already).await;
@@ -57,14 +61,9 @@ impl Follows for SqlStore {
     async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
         let pair = Pair { follower, author };
         self.transaction(move |tx| async move {
-            let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
-            let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
-            let Some(row) = tx.query_one(&sql, key(pair)).await? else { return tx.roll_back(false).await };
-            let inc: i64 = row.get(0)?;
-            tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
-            record_relation(&tx, pair, inc.wrapping_neg(), now_ms).await?;
-            add_to_counts(&tx, pair, -1).await?;
-            tx.commit(true).await
+            lock_counts(&tx, pair).await?;
+            let ended = end_edge(&tx, pair, now_ms).await?;
+            tx.commit(ended).await
         })
         .await
     }
@@ -180,6 +179,33 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
         pull = EdgeMode::Pull.code(),
     );
     Part::new(text, [follower.get()])
+}
+
+/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends; whose there are.
+pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
+    let mut users = vec![pair.follower, pair.author];
+    users.sort_unstable();
+    users.dedup();
+    let sql = format!("SELECT user_id FROM user_counts WHERE user_id = ? {}", tx.dialect().for_update());
+    let mut there = Vec::with_capacity(users.len());
+    for user in users {
+        if tx.query_one(&sql, [user.get().into()]).await?.is_some() {
+            there.push(user);
+        }
+    }
+    Ok(there)
+}
+
+/// Deletes the pair's edge, lowers the counts, records the relation. `false` if there was none. The counts are locked.
+pub(super) async fn end_edge(tx: &Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+    let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
+    let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
+    let Some(row) = tx.query_one(&sql, key(pair)).await? else { return Ok(false) };
+    let inc: i64 = row.get(0)?;
+    tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
+    record_relation(tx, pair, inc.wrapping_neg(), now_ms).await?;
+    add_to_counts(tx, pair, -1).await?;
+    Ok(true)
 }
 
 /// `false` if the pair has an edge.
