@@ -224,11 +224,11 @@ mod tests {
         /// The inequality as the paper has it, in fractions.
         #[test]
         fn an_edge_is_pushed_along_where_that_costs_less(
-            costs in (1..1_000_u32, 1..1_000_u32), publish in 1_000..100_000_000_i64, read in 1_000..100_000_000_i64,
+            costs in (1..1_000_u32, 1..1_000_u32), publish in 1_000..100_000_000_u32, read in 1_000..100_000_000_u32,
         ) {
-            let (push, pull) = (f64::from(costs.0) / publish as f64, f64::from(costs.1) / read as f64);
+            let (push, pull) = (f64::from(costs.0) / f64::from(publish), f64::from(costs.1) / f64::from(read));
             prop_assume!((push - pull).abs() > 1e-9 * push.max(pull));
-            let mode = rates(costs.0, costs.1).edge_mode(&author(5, Some(publish)), &reader(Some(NOW), Some(read)), NOW);
+            let mode = rates(costs.0, costs.1).edge_mode(&author(5, Some(publish.into())), &reader(Some(NOW), Some(read.into())), NOW);
             prop_assert_eq!(mode == EdgeMode::Push, push < pull);
         }
 

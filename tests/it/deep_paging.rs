@@ -6,7 +6,8 @@ use anyhow::{Result, ensure};
 use tidefeed::{
     app::Settings,
     domain::{
-        ContentId, Counters, PageRequest, PageSize, UserId, content::Draft, profile::Registration, tier::InboxTiers,
+        ContentId, Counters, Entry, PageRequest, PageSize, UserId, content::Draft, profile::Registration,
+        tier::InboxTiers,
     },
     store::{
         Seeding as _,
@@ -77,7 +78,7 @@ async fn walk(house: &TestHouse, mut between: impl AsyncFnMut(usize) -> Result<(
         if !page.has_older {
             break;
         }
-        request.bound = page.entries.last().map(|it| it.position());
+        request.bound = page.entries.last().map(Entry::position);
         between(from_inbox.len()).await?;
     }
     ensure!(seen.iter().copied().eq((1..=CONTENTS).rev()), "the walk met {} contents", seen.len());

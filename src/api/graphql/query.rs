@@ -33,6 +33,7 @@ impl TimelineFilter {
 pub struct Query;
 
 /// A request's entry points for reading.
+#[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")]
 #[Object]
 impl Query {
     /// The "following" page of the viewer: exactly the merge of what the followed authors have published, newest first

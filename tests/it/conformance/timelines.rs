@@ -274,10 +274,11 @@ fn over_states(world: &World, cases: u32) -> Result<()> {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let runtime = tokio::runtime::Handle::current();
     tokio::task::block_in_place(|| {
-        TestRunner::new(config).run(&(states(), 1_i64..5), |(state, size)| {
+        let checked = TestRunner::new(config).run(&(states(), 1_i64..5), |(state, size)| {
             let checked = runtime.block_on(check(world, &state, size, &seen));
             checked.map_err(|error| TestCaseError::fail(format!("{error:#}")))
-        })
+        });
+        checked.map_err(anyhow::Error::from)
     })?;
     let (served, refused) = (seen.inbox_served.into_inner(), seen.inbox_refused.into_inner());
     ensure!(served > refused / 4 && refused > 0, "{served} pages of the inbox were served and {refused} refused");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::SimpleObject;
 
-use super::User;
+use super::{User, connection::PageInfo};
 use crate::{
     api::graphql::{errors::Failure, hydration::Hydration, ids, wants::UserWants},
     domain::{PageSize, UserId},
@@ -19,7 +19,7 @@ pub struct ExcludedUserConnection {
     /// The users, as in `edges.node`.
     nodes: Vec<Option<User>>,
     /// Whether and how to read on.
-    page_info: ExcludedUserPageInfo,
+    page_info: PageInfo,
 }
 
 /// A user in such a list.
@@ -29,15 +29,6 @@ struct ExcludedUserEdge {
     cursor: String,
     /// The user. Null if they cannot be read now.
     node: Option<User>,
-}
-
-/// Where a page of such a list stands; they are read forward only.
-#[derive(SimpleObject)]
-struct ExcludedUserPageInfo {
-    /// Whether more follow. Exact.
-    has_next_page: bool,
-    /// The last cursor: pass it as `after` to read on. Null on an empty page.
-    end_cursor: Option<String>,
 }
 
 impl ExcludedUserConnection {
@@ -63,7 +54,12 @@ impl ExcludedUserConnection {
             let node = hydration.profile(user).await?.map(|profile| User::new(profile, Arc::clone(hydration)));
             edges.push(ExcludedUserEdge { cursor: ids::of_user(user).0, node });
         }
-        let page_info = ExcludedUserPageInfo { has_next_page, end_cursor: edges.last().map(|it| it.cursor.clone()) };
+        let page_info = PageInfo {
+            has_next_page,
+            has_previous_page: false,
+            start_cursor: edges.first().map(|it| it.cursor.clone()),
+            end_cursor: edges.last().map(|it| it.cursor.clone()),
+        };
         Ok(Some(Self { nodes: edges.iter().map(|it| it.node.clone()).collect(), edges, page_info }))
     }
 }
