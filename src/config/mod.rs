@@ -23,7 +23,8 @@ pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
     AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings, MetricsSettings,
-    OutboxCacheSettings, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    OutboxCacheSettings, PersistedSettings, RateLimitSettings, RedisSettings, ServerSettings, SseSettings,
+    StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use sources::Sources;
 pub use values::Millis;
@@ -52,8 +53,14 @@ pub struct Config {
     pub upkeep: UpkeepSettings,
     /// Bounds of a GraphQL document.
     pub graphql: GraphqlSettings,
+    /// Documents that are named instead of sent.
+    pub persisted: PersistedSettings,
+    /// Points that may be spent.
+    pub rate_limit: RateLimitSettings,
     /// Live subscriptions.
     pub websocket: WebsocketSettings,
+    /// Streams of server-sent events.
+    pub sse: SseSettings,
     /// Log lines.
     pub log: LogSettings,
     /// Measurements.
