@@ -22,9 +22,9 @@ pub use problem::{ConfigError, Problem};
 pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
-    AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings, MetricsSettings,
-    OutboxCacheSettings, PersistedSettings, RateLimitSettings, RedisSettings, ServerSettings, SseSettings,
-    StoreSettings, UpkeepSettings, WebsocketSettings,
+    AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings,
+    MetricsSettings, OutboxCacheSettings, PersistedSettings, RateLimitSettings, RedisSettings, ServerSettings,
+    SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use sources::Sources;
 pub use values::Millis;
@@ -51,6 +51,8 @@ pub struct Config {
     pub inbox: InboxSettings,
     /// Work in the background.
     pub upkeep: UpkeepSettings,
+    /// `[audit]`
+    pub audit: AuditSettings,
     /// Bounds of a GraphQL document.
     pub graphql: GraphqlSettings,
     /// Documents that are named instead of sent.

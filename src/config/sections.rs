@@ -9,9 +9,9 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings,
-    MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, RateLimitSettings, RedisSettings, Secret,
-    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    Address, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat,
+    LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, RateLimitSettings, RedisSettings,
+    Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
 
@@ -33,6 +33,11 @@ pub fn read(reader: &mut Reader) -> Config {
             extend_step: reader.whole("inbox.extend_step", 20..=10_000),
         },
         upkeep: upkeep(reader),
+        audit: AuditSettings {
+            every_ms: millis(reader, "audit.every_ms", 0, DAY_MS),
+            pages: reader.whole("audit.pages", 1..=1000),
+            repair: reader.flag("audit.repair"),
+        },
         graphql: graphql(reader),
         persisted: PersistedSettings {
             automatic: reader.flag("persisted.automatic"),
