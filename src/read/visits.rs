@@ -1,4 +1,5 @@
-//! Tells upkeep that a reader has come, off the read's own path: at most once in a while for each reader.
+//! Tells upkeep that a reader has come, off the read's own path: at most once in a while for each reader, and once more whenever they have paged
+//! deeper than an inbox reaches.
 
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ const ONCE_IN_MS: i64 = 10 * 60 * 1000;
 const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
 /// Readers remembered; forgetting one costs a message.
 const REMEMBERED: u64 = 100_000;
+/// How deep a reader is whose pages no inbox could hold: above everything.
+const NOT_BELOW: i64 = i64::MAX;
 
 /// Notes of visits.
 pub struct Visits {
@@ -28,9 +31,9 @@ pub struct Visits {
     pulling: Recent,
 }
 
-/// Who was noted lately, and when.
+/// Who was noted lately: when, and how deep they were.
 struct Recent {
-    noted: Cache<UserId, i64>,
+    noted: Cache<UserId, (i64, i64)>,
     once_in_ms: i64,
 }
 
@@ -39,11 +42,13 @@ impl Recent {
         Self { noted: Cache::new(REMEMBERED), once_in_ms }
     }
 
-    /// Whether `reader` is to be noted at `now_ms`; then it counts as noted. A clock that went back never silences anybody.
-    fn is_due(&self, reader: UserId, now_ms: i64) -> bool {
-        let due = |noted: i64| !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted));
+    /// Whether `reader` is to be noted at `now_ms`, being so deep; then they count as noted. A clock that went back never silences anybody.
+    fn is_due(&self, reader: UserId, now_ms: i64, depth: i64) -> bool {
+        let due = |(noted, deepest): (i64, i64)| {
+            depth < deepest || !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted))
+        };
         let noted = self.noted.entry(reader).and_compute_with(|noted| {
-            if noted.is_none_or(|noted| due(noted.into_value())) { Op::Put(now_ms) } else { Op::Nop }
+            if noted.is_none_or(|noted| due(noted.into_value())) { Op::Put((now_ms, depth)) } else { Op::Nop }
         });
         matches!(noted, CompResult::Inserted(_) | CompResult::ReplacedWith(_))
     }
@@ -55,14 +60,14 @@ impl Visits {
         Self { queue, clock, seen: Recent::once_in(ONCE_IN_MS), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
     }
 
-    /// `reader` has read a page, and `pulled` for it what an inbox could hold. Failing to tell costs reads their speed, nothing
-    /// else; it is not tried again at once, so that a queue that is away does not slow every page.
-    pub async fn note(&self, reader: UserId, pulled: bool) {
-        let recent = if pulled { &self.pulling } else { &self.seen };
-        if !recent.is_due(reader, self.clock.now_ms()) {
+    /// `reader` has read a page, and `reached` with it what an inbox could hold, as [`Message::ReaderSeen`] has it. Failing to tell costs reads
+    /// their speed, nothing else; it is not tried again at once, so that a queue that is away does not slow every page.
+    pub async fn note(&self, reader: UserId, reached: Option<i64>) {
+        let recent = if reached.is_some() { &self.pulling } else { &self.seen };
+        if !recent.is_due(reader, self.clock.now_ms(), reached.unwrap_or(NOT_BELOW)) {
             return;
         }
-        if let Err(error) = self.queue.send(&[Message::ReaderSeen { reader }]).await {
+        if let Err(error) = self.queue.send(&[Message::ReaderSeen { reader, reached }]).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "a visit was not noted");
         }
     }
@@ -77,10 +82,18 @@ mod tests {
     fn a_reader_is_noted_once_in_a_while_by_the_house_clock() {
         let recent = Recent::once_in(5_000);
         let (ann, bob) = (UserId::try_new(1).unwrap(), UserId::try_new(2).unwrap());
-        assert!(recent.is_due(ann, 10_000));
-        assert!(!recent.is_due(ann, 14_999));
-        assert!(recent.is_due(bob, 14_999), "each reader for themselves");
-        assert!(recent.is_due(ann, 15_000));
-        assert!(recent.is_due(ann, 9_000), "the clock went back");
+        assert!(recent.is_due(ann, 10_000, NOT_BELOW));
+        assert!(!recent.is_due(ann, 14_999, NOT_BELOW));
+        assert!(recent.is_due(bob, 14_999, NOT_BELOW), "each reader for themselves");
+        assert!(recent.is_due(ann, 15_000, NOT_BELOW));
+        assert!(recent.is_due(ann, 9_000, NOT_BELOW), "the clock went back");
+    }
+
+    #[test]
+    fn a_reader_is_news_whenever_they_are_deeper() {
+        let recent = Recent::once_in(5_000);
+        let ann = UserId::try_new(1).unwrap();
+        let told = [9, 9, 7, 8, 0].map(|depth| recent.is_due(ann, 10_000, depth));
+        assert_eq!(told, [true, false, true, false, true]);
     }
 }

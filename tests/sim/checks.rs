@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tidefeed::domain::{EdgeMode, Entry, Floor, Position, UserId};
 
 use crate::{
-    oracle::{Oracle, Version},
+    oracle::{Fact, Oracle, Version},
     truth::tables::{Change, Tables},
 };
 
@@ -78,6 +78,8 @@ impl Checks {
             news |= self.learn(change);
         }
         if news {
+            let outlived = self.oracle.has_outlived_block();
+            self.fail_if(outlived, "an edge outlives a block", || format!("{changes:?}"));
             let Self { oracle, watched, .. } = self;
             for watch in watched.values_mut() {
                 let now = oracle.timeline(watch.reader);
@@ -97,12 +99,15 @@ impl Checks {
         match change {
             Change::Content(id, Some(it), _) => {
                 let entry = Entry { publish_time: it.publish_time, content: *id, author: it.author };
-                if !self.oracle.keep(entry, it.draft.idempotency_key.as_ref(), it.removed) {
+                if !self.oracle.keep((entry, it.kind), it.draft.idempotency_key.as_ref(), it.removed) {
                     self.fail("one idempotency key gave two contents", || format!("{entry:?}"));
                 }
                 true
             }
-            Change::Edge(pair, after, _) => self.oracle.connect(*pair, after.is_some()),
+            Change::Edge((reader, author), after, _) => self.oracle.state(Fact::Follows(*reader, *author), after.is_some()),
+            Change::Exclusion((reader, author, cause), after, _) => {
+                self.oracle.state(Fact::Excluded(*reader, *author, *cause), after.is_some())
+            }
             _ => false,
         }
     }

@@ -4,18 +4,26 @@ use std::sync::Arc;
 
 use tidefeed::{
     app::House,
-    domain::{ContentId, Direction, Entry, Page, PageRequest, PageSize, UserId, content::Draft},
-    follow::{FollowOutcome, UnfollowOutcome},
+    domain::{ContentId, Entry, Direction, Page, Kinds, PageRequest, UserId, content::Draft},
+    follow::{BoundaryOutcome, FollowOutcome, UnfollowOutcome},
     publish::{PublishError, PublishOutcome, RemoveOutcome},
 };
 
 use crate::{
-    oracle::{self, Version},
+    oracle::{self, Fact, Version},
     world::{Counts, Shared},
 };
 
 /// Pages of a walk at most.
 const LONGEST_WALK: usize = 40;
+
+/// A way to keep somebody out of a timeline.
+#[derive(Debug, Clone, Copy)]
+pub enum KeepOut {
+    Mutes,
+    HidesFrom,
+    Blocks,
+}
 
 /// Somebody's device, talking to one node.
 pub struct Client {
@@ -87,7 +95,8 @@ impl Client {
         self.shared.fate.note(|| format!("{reader} follows {author}"));
         let began = self.shared.truth.base().checks.oracle.instant();
         match self.house.following.follow(reader, author).await {
-            Ok(FollowOutcome::Following) => self.expect_edge(began, (reader, author), true),
+            Ok(FollowOutcome::Following) => self.expect(began, Fact::Follows(reader, author), true),
+            Ok(FollowOutcome::Blocked) => {}
             Ok(outcome) => self.fail("a follow was refused", || format!("{outcome:?}")),
             Err(error) => self.shared.excuse("a follow failed", &error),
         }
@@ -98,15 +107,42 @@ impl Client {
         self.shared.fate.note(|| format!("{reader} unfollows {author}"));
         let began = self.shared.truth.base().checks.oracle.instant();
         match self.house.following.unfollow(reader, author).await {
-            Ok(UnfollowOutcome::NotFollowing) => self.expect_edge(began, (reader, author), false),
+            Ok(UnfollowOutcome::NotFollowing) => self.expect(began, Fact::Follows(reader, author), false),
             Ok(UnfollowOutcome::Oneself) => {}
             Err(error) => self.shared.excuse("an unfollow failed", &error),
         }
     }
 
-    fn expect_edge(&self, began: usize, pair: (UserId, UserId), there: bool) {
-        if !self.shared.truth.base().checks.oracle.was_since(began, pair, there) {
-            self.fail("what was acknowledged did not happen", || format!("{pair:?} should be {there}"));
+    /// Mutes, hides from or blocks, or lifts it.
+    pub async fn keep_out(self, who: UserId, whom: UserId, how: KeepOut, there: bool) {
+        Counts::count(&self.shared.counts.boundaries, 1);
+        self.shared.fate.note(|| format!("{who} {how:?} {whom}: {there}"));
+        let began = self.shared.truth.base().checks.oracle.instant();
+        let boundaries = &self.house.boundaries;
+        let outcome = match (how, there) {
+            (KeepOut::Mutes, true) => boundaries.mute(who, whom).await,
+            (KeepOut::Mutes, false) => boundaries.unmute(who, whom).await,
+            (KeepOut::HidesFrom, true) => boundaries.hide(who, whom).await,
+            (KeepOut::HidesFrom, false) => boundaries.unhide(who, whom).await,
+            (KeepOut::Blocks, true) => boundaries.block(who, whom).await,
+            (KeepOut::Blocks, false) => boundaries.unblock(who, whom).await,
+        };
+        let fact = match how {
+            KeepOut::Mutes => Fact::Excluded(who, whom, 1),
+            KeepOut::HidesFrom => Fact::Excluded(whom, who, 2),
+            KeepOut::Blocks => Fact::Excluded(who, whom, 3),
+        };
+        match outcome {
+            Ok(BoundaryOutcome::Done) => self.expect(began, fact, there),
+            Ok(BoundaryOutcome::Oneself) => {}
+            Ok(outcome) => self.fail("nobody could be kept out", || format!("{outcome:?}")),
+            Err(error) => self.shared.excuse("nobody was kept out", &error),
+        }
+    }
+
+    fn expect(&self, began: usize, fact: Fact, there: bool) {
+        if !self.shared.truth.base().checks.oracle.was_since(began, fact, there) {
+            self.fail("what was acknowledged did not happen", || format!("{fact:?} should be {there}"));
         }
     }
 
@@ -139,35 +175,36 @@ impl Client {
     }
 
     /// Page after page, from one end of the timeline to the other. What was there all the while must have been shown, and nothing twice.
-    pub async fn walk(self, reader: UserId, direction: Direction, size: PageSize) {
+    pub async fn walk(self, reader: UserId, from: PageRequest) {
         let (whole, watch) = (Watch::of(&self.shared, reader), Watch::of(&self.shared, reader));
-        let mut request = PageRequest { direction, bound: None, size };
+        let mut request = PageRequest { bound: None, ..from };
         let mut shown: Vec<ContentId> = Vec::new();
         for _ in 0..LONGEST_WALK {
             watch.versions(true);
             let Some(page) = self.judged(&watch, reader, request).await else { return };
             shown.extend(page.entries.iter().map(|entry| entry.content));
-            let (last, more) = match direction {
+            let (last, more) = match request.direction {
                 Direction::Older => (page.entries.last(), page.has_older),
                 Direction::Newer => (page.entries.first(), page.has_newer),
             };
             match last {
                 Some(last) if more => request.bound = Some(last.position()),
-                _ => return self.judge_walk(reader, &whole.versions(false), &shown),
+                _ => return self.judge_walk(reader, &whole.versions(false), &shown, request.kinds),
             }
             self.shared.fate.switch().await;
         }
     }
 
-    fn judge_walk(&self, reader: UserId, versions: &[Version], shown: &[ContentId]) {
+    fn judge_walk(&self, reader: UserId, versions: &[Version], shown: &[ContentId], kinds: Kinds) {
         let mut sorted = shown.to_vec();
         sorted.sort_unstable();
         if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
             self.fail("a walk shows something twice", || format!("{reader}: {shown:?}"));
         }
         let Some((first, rest)) = versions.split_first() else { return };
-        let throughout = |entry: &&Entry| rest.iter().all(|version| version.contains(*entry));
-        if let Some(entry) = first.iter().filter(throughout).find(|entry| !shown.contains(&entry.content)) {
+        let asked = first.iter().filter(|(_, kind)| kinds.contains(*kind));
+        let mut throughout = asked.filter(|it| rest.iter().all(|version| version.contains(it)));
+        if let Some((entry, _)) = throughout.find(|(entry, _)| !shown.contains(&entry.content)) {
             self.fail("a walk lacks what was there all the while", || format!("{reader}: {entry:?}, shown {shown:?}"));
         }
     }

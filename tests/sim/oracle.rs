@@ -1,59 +1,80 @@
 //! What every timeline is, by definition and as naively as it can be said: the contents that were not removed, of the authors whom the
-//! reader follows. Fed by commits alone; it knows no inbox, no floor and no mode.
+//! reader follows and whom nothing keeps out. Fed by commits alone; it knows no inbox, no floor and no mode.
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
-use tidefeed::domain::{Direction, Entry, Page, PageRequest, UserId};
+use tidefeed::domain::{ContentKind, Direction, Entry, Page, PageRequest, UserId};
 
-/// A timeline at one instant, newest first.
-pub type Version = Arc<Vec<Entry>>;
+/// A timeline at one instant, newest first, with the kinds of its contents.
+pub type Version = Arc<Vec<(Entry, ContentKind)>>;
+
+/// What is so or is not so of two people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fact {
+    /// The first follows the second.
+    Follows(UserId, UserId),
+    /// The second is kept out of the first one's timeline, for the reason with this number.
+    Excluded(UserId, UserId, i32),
+}
 
 #[derive(Debug, Default)]
 pub struct Oracle {
     contents: Vec<Kept>,
-    edges: BTreeSet<(UserId, UserId)>,
-    /// Every change of an edge, as it became.
-    log: Vec<((UserId, UserId), bool)>,
+    facts: BTreeSet<Fact>,
+    /// Every fact that changed.
+    log: Vec<Fact>,
 }
 
 #[derive(Debug)]
 struct Kept {
     entry: Entry,
+    kind: ContentKind,
     key: Option<String>,
     removed: bool,
 }
 
 impl Oracle {
     /// A content was committed, or changed; `false` if its author had used the key before.
-    pub fn keep(&mut self, entry: Entry, key: Option<&String>, removed: bool) -> bool {
+    pub fn keep(&mut self, (entry, kind): (Entry, ContentKind), key: Option<&String>, removed: bool) -> bool {
         if let Some(known) = self.contents.iter_mut().find(|it| it.entry.content == entry.content) {
             known.removed = removed;
             return true;
         }
         let same = |it: &Kept| key.is_some() && it.key.as_ref() == key && it.entry.author == entry.author;
         let fresh = !self.contents.iter().any(same);
-        self.contents.push(Kept { entry, key: key.cloned(), removed });
+        self.contents.push(Kept { entry, kind, key: key.cloned(), removed });
         fresh
     }
 
-    /// An edge was committed; whether that is news.
-    pub fn connect(&mut self, pair: (UserId, UserId), there: bool) -> bool {
-        let news = if there { self.edges.insert(pair) } else { self.edges.remove(&pair) };
+    /// A fact was committed; whether that is news.
+    pub fn state(&mut self, fact: Fact, there: bool) -> bool {
+        let news = if there { self.facts.insert(fact) } else { self.facts.remove(&fact) };
         if news {
-            self.log.push((pair, there));
+            self.log.push(fact);
         }
         news
     }
 
     pub fn follows(&self, reader: UserId, author: UserId) -> bool {
-        self.edges.contains(&(reader, author))
+        self.facts.contains(&Fact::Follows(reader, author))
+    }
+
+    fn excludes(&self, reader: UserId, author: UserId) -> bool {
+        (1..=4).any(|cause| self.facts.contains(&Fact::Excluded(reader, author, cause)))
+    }
+
+    /// Whether somebody follows whom they block, or who blocks them.
+    pub fn has_outlived_block(&self) -> bool {
+        let blocks = |reader, author| (3..=4).any(|cause| self.facts.contains(&Fact::Excluded(reader, author, cause)));
+        self.facts.iter().any(|fact| matches!(fact, Fact::Follows(reader, author) if blocks(*reader, *author)))
     }
 
     /// What the timeline is now.
     pub fn timeline(&self, reader: UserId) -> Version {
-        let shown = self.contents.iter().filter(|it| !it.removed && self.follows(reader, it.entry.author));
-        let mut entries: Vec<Entry> = shown.map(|it| it.entry).collect();
-        entries.sort_unstable_by_key(|entry| Reverse(entry.position()));
+        let is_shown = |author| self.follows(reader, author) && !self.excludes(reader, author);
+        let shown = self.contents.iter().filter(|it| !it.removed && is_shown(it.entry.author));
+        let mut entries: Vec<(Entry, ContentKind)> = shown.map(|it| (it.entry, it.kind)).collect();
+        entries.sort_unstable_by_key(|(entry, _)| Reverse(entry.position()));
         Arc::new(entries)
     }
 
@@ -62,15 +83,15 @@ impl Oracle {
         self.contents.iter().find(|it| it.entry == entry).map(|it| !it.removed)
     }
 
-    /// Contents, and changes of edges, so far.
+    /// Changes of facts so far.
     pub fn instant(&self) -> usize {
         self.log.len()
     }
 
-    /// Whether the edge was (or was not) there at some instant since then.
-    pub fn was_since(&self, instant: usize, pair: (UserId, UserId), there: bool) -> bool {
+    /// Whether it was (or was not) so at some instant since then.
+    pub fn was_since(&self, instant: usize, fact: Fact, there: bool) -> bool {
         let changes = self.log.get(instant..).unwrap_or_default();
-        self.edges.contains(&pair) == there || changes.iter().any(|(changed, _)| *changed == pair)
+        self.facts.contains(&fact) == there || changes.contains(&fact)
     }
 
     /// All contents and whether they are there, for whoever draws one.
@@ -80,7 +101,9 @@ impl Oracle {
 }
 
 /// The page that is due of a timeline.
-pub fn due(timeline: &[Entry], request: &PageRequest) -> Page {
+pub fn due(timeline: &[(Entry, ContentKind)], request: &PageRequest) -> Page {
+    let asked = timeline.iter().filter(|(_, kind)| request.kinds.contains(*kind));
+    let timeline: Vec<Entry> = asked.map(|(entry, _)| *entry).collect();
     let size = request.size.get();
     let bound = request.bound;
     match request.direction {
@@ -111,7 +134,9 @@ pub fn fault(page: &Page, versions: &[Version], request: &PageRequest) -> Option
         return None;
     }
     let ordered = page.entries.windows(2).all(|pair| pair[0].position() > pair[1].position());
-    let ever = |entry: &Entry| versions.iter().any(|version| version.contains(entry));
+    let of_kind = |kind: ContentKind| request.kinds.contains(kind);
+    let there = |version: &Version, entry: &Entry| version.iter().any(|(it, kind)| it == entry && of_kind(*kind));
+    let ever = |entry: &Entry| versions.iter().any(|version| there(version, entry));
     let complete = due.iter().any(|due| due.entries.iter().all(|entry| page.entries.contains(entry)));
     Some(match () {
         () if !ordered => "a page is out of order, or shows something twice",

@@ -1,6 +1,12 @@
 //! What a seed's world is like: its size, its numbers, its weather. Worlds are tiny, so that whatever is rare in a large one is common.
 
-use tidefeed::{app::Settings, domain::delivery::DeliveryPolicy};
+use tidefeed::{
+    app::Settings,
+    domain::{
+        delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
+    },
+};
 
 use crate::{dice::Dice, fate::Rates};
 
@@ -15,8 +21,8 @@ pub struct Plan {
     pub crowd: usize,
     /// Of the steps begun, how many in a million are workers'.
     pub work: u32,
-    /// Shares of publish, remove, follow, unfollow, page, walk.
-    pub shares: [u64; 6],
+    /// Shares of publish, remove, follow, unfollow, page, walk, and keeping somebody out.
+    pub shares: [u64; 7],
     /// Largest page.
     pub page: i64,
     pub settings: Settings,
@@ -41,10 +47,17 @@ impl Plan {
         let small = |dice: &mut Dice, from, to| u32::try_from(dice.within(from, to)).unwrap_or(1);
         let size = |dice: &mut Dice, from, to| usize::try_from(dice.within(from, to)).unwrap_or(1);
         let keep = small(dice, 1, 8);
-        let policy = DeliveryPolicy {
-            push_threshold: dice.below(5),
-            active_days: small(dice, 0, 2),
-            dormant_days: small(dice, 0, 3),
+        let rule = match dice.below(3) {
+            0 => EdgeRule::Threshold { push_threshold: dice.below(5), active_days: small(dice, 0, 2) },
+            1 => EdgeRule::Rates { push_cost: 1, pull_cost: dice.pick(&[1, 10, 1_000]) },
+            _ => EdgeRule::Whim { seed: dice.next() },
+        };
+        let policy = DeliveryPolicy { rule, dormant_days: small(dice, 0, 3) };
+        let tiers = InboxTiers {
+            keep,
+            step: small(dice, 1, 6),
+            deep_keep: keep + small(dice, 0, 8),
+            longest_ms: dice.pick(&[1_000, 10 * MINUTE, DAY]),
         };
         Self {
             users: dice.within(2, 6),
@@ -52,7 +65,7 @@ impl Plan {
             operations,
             crowd: size(dice, 2, 14),
             work: dice.pick(&[200_000, 400_000, 600_000, 700_000]),
-            shares: [3 + dice.below(6), dice.below(4), 2 + dice.below(5), 1 + dice.below(5), 2 + dice.below(6), dice.below(2)],
+            shares: [3 + dice.below(6), dice.below(4), 2 + dice.below(5), 1 + dice.below(5), 2 + dice.below(6), dice.below(2), dice.below(3)],
             page: dice.within(1, 4),
             settings: Settings {
                 policy,
@@ -60,8 +73,7 @@ impl Plan {
                 batch_size: small(dice, 1, 3),
                 lease_ms: dice.pick(&[50, 1_000, 30_000]),
                 failing_after: 3,
-                inbox_keep: keep,
-                extend_step: small(dice, 1, 6),
+                tiers,
             },
             cache: if dice.chance(200_000) { 0 } else { size(dice, 1, 6) },
             one_writer: dice.chance(200_000),

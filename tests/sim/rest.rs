@@ -67,9 +67,10 @@ impl World {
                 for direction in [Direction::Older, Direction::Newer] {
                     let size = PageSize::try_new(shared.plan.page.max(2)).expect("pages are small");
                     let client = Client { shared: shared.clone(), house: house.clone() };
-                    client.walk(reader, direction, size).await;
+                    client.walk(reader, PageRequest { direction, ..PageRequest::newest(size) }).await;
                     let client = Client { shared: shared.clone(), house: house.clone() };
-                    let all = PageRequest { direction, bound: None, size: PageSize::try_new(100).expect("100 is a size") };
+                    let size = PageSize::try_new(100).expect("100 is a size");
+                    let all = PageRequest { direction, ..PageRequest::newest(size) };
                     let page = client.page(reader, all).await;
                     let timeline = shared.truth.base().checks.oracle.timeline(reader);
                     if page != Some(oracle::due(&timeline, &all)) {

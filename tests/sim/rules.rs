@@ -76,6 +76,8 @@ rules! {
     InboxOfAnybody "Read U" "rows are shown whoever is followed now";
     RemovedInInboxIsShown "Read U" "rows are shown although their content was removed";
     PulledInALaterSnapshot "Read Q" "pulled authors are read by name, without a look at the edges";
+    ExcludedIsShown "Exclusions" "muted, hidden and blocked authors are shown";
+    FollowLooksPastTheLock "Exclusions" "a follow looks for blocks before it locks the counts";
     AnyStampIsBelieved "Cache" "a cached outbox is believed whatever its stamp";
     StampDrawnAfterwards "Cache" "the stamp changes after the outbox";
     RemovalKeepsTheStamp "Cache" "a removal leaves the stamp as it is";

@@ -28,6 +28,7 @@ pub struct Sums {
     pub removals: u64,
     pub follows: u64,
     pub unfollows: u64,
+    pub boundaries: u64,
     pub pages: u64,
     pub checked: u64,
     pub entries: u64,
@@ -46,6 +47,7 @@ impl Sums {
             (&mut self.removals, more.removals),
             (&mut self.follows, more.follows),
             (&mut self.unfollows, more.unfollows),
+            (&mut self.boundaries, more.boundaries),
             (&mut self.pages, more.pages),
             (&mut self.checked, more.checked),
             (&mut self.entries, more.entries),
@@ -60,17 +62,18 @@ impl Sums {
     }
 
     fn of(world: &World) -> Self {
-        let Counts { publishes, removals, follows, unfollows, pages, checked, entries, unanswered, steps } =
+        let Counts { publishes, removals, follows, unfollows, boundaries, pages, checked, entries, unanswered, steps } =
             &world.shared.counts;
-        let [publishes, removals, follows, unfollows, pages] =
-            [publishes, removals, follows, unfollows, pages].map(|counter| counter.load(Relaxed));
+        let [publishes, removals, follows, unfollows, boundaries, pages] =
+            [publishes, removals, follows, unfollows, boundaries, pages].map(|counter| counter.load(Relaxed));
         Self {
             seeds: 1,
-            operations: publishes + removals + follows + unfollows + pages,
+            operations: publishes + removals + follows + unfollows + boundaries + pages,
             publishes,
             removals,
             follows,
             unfollows,
+            boundaries,
             pages,
             checked: checked.load(Relaxed),
             entries: entries.load(Relaxed),
@@ -84,9 +87,9 @@ impl Sums {
 
 impl fmt::Display for Sums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, operations, publishes, removals, follows, unfollows, pages, .. } = self;
+        let Self { seeds, operations, publishes, removals, follows, unfollows, boundaries, pages, .. } = self;
         write!(f, "{operations} operations in {seeds} worlds ({publishes} publishes, {removals} removals, {follows} follows, ")?;
-        write!(f, "{unfollows} unfollows, {pages} pages), {} steps of workers, {} faults, ", self.steps, self.faults)?;
+        write!(f, "{unfollows} unfollows, {boundaries} mutes, hides and blocks, {pages} pages), {} steps of workers, {} faults, ", self.steps, self.faults)?;
         write!(f, "{} operations without an answer, {} pages checked ", self.unanswered, self.checked)?;
         write!(f, "({} entries), {} mismatches", self.entries, self.mismatches)
     }

@@ -4,12 +4,12 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use tidefeed::{
     app::House,
-    domain::{Direction, Entry, PageRequest, PageSize, Position},
+    domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSize, Position},
     store::StoreError,
 };
 
 use crate::{
-    client::Client,
+    client::{Client, KeepOut},
     dice::Dice,
     scheduler::Place,
     world::{Counts, Shared, World},
@@ -160,6 +160,8 @@ fn operation(client: Client) -> Option<Work> {
     let mut dice = shared.fate.dice();
     let (somebody, other) = (dice.pick(&shared.people), dice.pick(&shared.people));
     let size = PageSize::try_new(dice.within(1, shared.plan.page)).ok()?;
+    let kinds = if dice.chance(800_000) { Kinds::ALL } else { Kinds::try_new([dice.pick(&ContentKind::ALL)]).ok()? };
+    let newest = PageRequest::newest(size).of(kinds);
     let direction = if dice.chance(750_000) { Direction::Older } else { Direction::Newer };
     let all: u64 = shared.plan.shares.iter().sum();
     let mut drawn = dice.below(all);
@@ -180,10 +182,14 @@ fn operation(client: Client) -> Option<Work> {
         2 => Box::pin(client.follow(somebody, other)),
         3 => Box::pin(client.unfollow(somebody, other)),
         4 => {
-            let request = PageRequest { direction, bound: bound(&shared, &mut dice), size };
+            let request = PageRequest { direction, bound: bound(&shared, &mut dice), ..newest };
             Box::pin(async move { drop(client.page(somebody, request).await) })
         }
-        _ => Box::pin(client.walk(somebody, direction, size)),
+        5 => Box::pin(client.walk(somebody, PageRequest { direction, ..newest })),
+        _ => {
+            let how = dice.pick(&[KeepOut::Mutes, KeepOut::HidesFrom, KeepOut::Blocks]);
+            Box::pin(client.keep_out(somebody, other, how, dice.chance(500_000)))
+        }
     })
 }
 

@@ -45,6 +45,8 @@ pub struct Counts {
     pub removals: AtomicU64,
     pub follows: AtomicU64,
     pub unfollows: AtomicU64,
+    /// Mutes, hides and blocks, and what lifts them.
+    pub boundaries: AtomicU64,
     pub pages: AtomicU64,
     /// Pages that were judged.
     pub checked: AtomicU64,

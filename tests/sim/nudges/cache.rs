@@ -108,7 +108,7 @@ impl SimCache {
     /// What is told of a cached outbox; more than is true, if a rule is broken.
     fn told(&self, author: UserId, outbox: CachedOutbox) -> CachedOutbox {
         let base = self.truth.base();
-        let current = base.tables.heads.get(&author).copied().unwrap_or(0);
+        let current = base.tables.stamp(author);
         let stamp = if self.truth.breaks(Rule::AnyStampIsBelieved) { current } else { outbox.stamp };
         let all = self.truth.breaks(Rule::CutCacheClaimsAll);
         let complete_from = if all { Position::OLDEST } else { outbox.complete_from };

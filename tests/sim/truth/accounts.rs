@@ -10,6 +10,7 @@ use tidefeed::{
 };
 
 use super::{
+    inboxes::OFF,
     tables::{Change, Counts, Edge, State, User},
     transaction::{Truth, Tx, transaction},
 };
@@ -67,7 +68,7 @@ async fn register(mut tx: Tx, account: &NewAccount) -> Result<Registered, StoreE
     if !tx.insert(Change::User(id, Some(user), None)).await? {
         return tx.roll_back(Registered::IdTaken).await;
     }
-    let state = State { floor: Floor::OPEN, rev: 0, last_seen: Some(account.now_ms), passed_over: false };
+    let state = State { floor: Floor::OPEN, rev: 0, last_seen: Some(account.now_ms), ..OFF };
     tx.insert(Change::Counts(id, Some(Counts::default()), None)).await?;
     tx.insert(Change::State(id, Some(state), None)).await?;
     tx.insert(Change::Edge((id, id), Some(Edge { mode: EdgeMode::Push, inc: account.inc }), None)).await?;

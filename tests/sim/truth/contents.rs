@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{Content, ContentId, ContentKind, Counters, EdgeMode, Entry, PageRequest, Run, UserId},
+    domain::{Content, ContentId, ContentKind, Counters, EdgeMode, Entry, PageRequest, Run, UserId, rate},
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
@@ -12,7 +12,8 @@ use tidefeed::{
 };
 
 use super::{
-    tables::{self, Change, Record, Row, Tables},
+    exclusions::BLOCKS,
+    tables::{self, Change, Head, Record, Row, Tables},
     timelines::Side,
     transaction::{Truth, Tx, transaction},
 };
@@ -28,7 +29,7 @@ impl Contents for Truth {
             return transaction!(self, tx => record_only(tx, &new, published.clone()));
         }
         if self.breaks(Rule::StampDrawnAfterwards) && matches!(published, Published::Created { .. }) {
-            return transaction!(self, tx => restamp_only(tx, new.author, new.stamp));
+            return transaction!(self, tx => restamp_only(tx, &new));
         }
         Ok(published)
     }
@@ -37,8 +38,12 @@ impl Contents for Truth {
         transaction!(self, tx => remove(self, tx, (author, content), stamp))
     }
 
-    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
-        self.read(|tables| ids.iter().filter_map(|id| content(*id, tables.contents.get(id)?)).collect()).await
+    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+        self.read(|tables| {
+            let there = ids.iter().filter_map(|id| content(*id, tables.contents.get(id)?));
+            there.filter(|it| is_open(tables, viewer, it.author)).collect()
+        })
+        .await
     }
 
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
@@ -49,8 +54,16 @@ impl Contents for Truth {
         .await
     }
 
-    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
-        let rows = |tables: &Tables, side: Side| side.first(tables.outbox(author).collect());
+    async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
+        let rows = |tables: &Tables, side: Side| {
+            let shown = tables.outbox(author).filter(|_| is_open(tables, viewer, author));
+            side.first(shown.filter(|it| tables.is_of(it.content, side.kinds)).collect())
+        };
         self.read(|tables| {
             let ahead = Side::ahead(request);
             OutboxPage {
@@ -65,46 +78,61 @@ impl Contents for Truth {
         let heads = |tables: &Tables| authors.iter().map(|author| head(tables, *author, limit)).collect::<Vec<_>>();
         if self.breaks(Rule::RefillOfTwoSnapshots) {
             let earlier = self.read(heads).await?;
-            let later: Vec<i64> = self.read(|tables| authors.iter().map(|it| stamp(tables, *it)).collect()).await?;
+            let later: Vec<i64> = self.read(|tables| authors.iter().map(|it| tables.stamp(*it)).collect()).await?;
             return Ok(earlier.into_iter().zip(later).map(|(head, stamp)| OutboxHead { stamp, ..head }).collect());
         }
         self.read(heads).await
     }
 }
 
-fn stamp(tables: &Tables, author: UserId) -> i64 {
-    tables.heads.get(&author).copied().unwrap_or(0)
+/// Whether no block stands between the two.
+fn is_open(tables: &Tables, viewer: Option<UserId>, author: UserId) -> bool {
+    viewer.is_none_or(|viewer| !tables.is_excluded(viewer, author, BLOCKS))
+}
+
+/// What a content is, as nothing but its id tells: publishers know posts alone.
+const fn kind(id: ContentId) -> ContentKind {
+    match id.get() % 4 {
+        0 => ContentKind::Reply,
+        1 => ContentKind::Repost,
+        _ => ContentKind::Post,
+    }
 }
 
 fn head(tables: &Tables, author: UserId, limit: usize) -> OutboxHead {
     let mut entries: Vec<Entry> = tables.outbox(author).rev().take(limit + 1).collect();
     let whole = entries.len() <= limit;
     entries.truncate(limit);
-    OutboxHead { author, stamp: stamp(tables, author), entries, whole }
+    OutboxHead { author, stamp: tables.stamp(author), entries, whole }
 }
 
 fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
     let (text, media) = (it.draft.text.clone(), it.draft.media.clone());
     let (author, publish_time) = (it.author, it.publish_time);
-    (!it.removed).then_some(Content { id, author, kind: ContentKind::Post, text, media, publish_time })
+    (!it.removed).then_some(Content { id, author, kind: it.kind, text, media, publish_time })
 }
 
 /// The first lock of all that change an outbox.
-async fn restamp(tx: &mut Tx, author: UserId, after: i64) -> Result<Restamped, StoreError> {
+async fn restamp(tx: &mut Tx, author: UserId, after: i64, published: Option<i64>) -> Result<Restamped, StoreError> {
     if !tx.lock(Row::Head(author)).await? {
-        if !tx.insert(Change::Head(author, Some(after), None)).await? {
+        let head = Head { stamp: after, published_at: published, publish_every: None };
+        if !tx.insert(Change::Head(author, Some(head), None)).await? {
             return Err(StoreError::Contended("an author's first two changes at once".into()));
         }
         return Ok(Restamped { before: 0, after });
     }
-    let before = tx.look(|tables| stamp(tables, author));
-    tx.write(|_| vec![Change::Head(author, Some(after), None)]).await?;
-    Ok(Restamped { before, after })
+    let before = tx.look(|tables| tables.heads.get(&author).copied());
+    let Some(before) = before else { return Err(StoreError::Contended("a locked row is gone".into())) };
+    let (last, every) = (before.published_at, before.publish_every);
+    let publish_every = published.map_or(every, |at| rate::smoothed(every, last, at, 0));
+    let head = Head { stamp: after, published_at: published.or(last), publish_every };
+    tx.write(|_| vec![Change::Head(author, Some(head), None)]).await?;
+    Ok(Restamped { before: before.stamp, after })
 }
 
 /// The stamps as they are told if the outbox keeps the one that it has.
 fn unchanged(tx: &mut Tx, author: UserId) -> Restamped {
-    let stamp = tx.look(|tables| stamp(tables, author));
+    let stamp = tx.look(|tables| tables.stamp(author));
     Restamped { before: stamp, after: stamp }
 }
 
@@ -121,7 +149,7 @@ async fn publish(truth: &Truth, mut tx: Tx, new: &NewContent) -> Result<Publishe
     let stale = !truth.breaks(Rule::RecordOnlyIfPushed) || is_pushed(&mut tx, new.author).await?;
     let stamps = match truth.breaks(Rule::StampDrawnAfterwards) {
         true => unchanged(&mut tx, new.author),
-        false => restamp(&mut tx, new.author, new.stamp).await?,
+        false => restamp(&mut tx, new.author, new.stamp, Some(new.publish_time)).await?,
     };
     if !count(&mut tx, new.author, 1).await? {
         return tx.roll_back(Published::UnknownAuthor).await;
@@ -135,6 +163,7 @@ async fn publish(truth: &Truth, mut tx: Tx, new: &NewContent) -> Result<Publishe
         author: new.author,
         draft: Arc::new(new.draft.clone()),
         publish_time: new.publish_time,
+        kind: kind(new.id),
         removed: false,
     };
     if !tx.insert(Change::Content(new.id, Some(row), None)).await? {
@@ -174,8 +203,8 @@ async fn record_only(mut tx: Tx, new: &NewContent, published: Published) -> Resu
     tx.commit(published).await
 }
 
-async fn restamp_only(mut tx: Tx, author: UserId, after: i64) -> Result<Published, StoreError> {
-    let stamps = restamp(&mut tx, author, after).await?;
+async fn restamp_only(mut tx: Tx, new: &NewContent) -> Result<Published, StoreError> {
+    let stamps = restamp(&mut tx, new.author, new.stamp, Some(new.publish_time)).await?;
     tx.commit(Published::Created { stamps }).await
 }
 
@@ -187,7 +216,7 @@ async fn remove(
 ) -> Result<Removed, StoreError> {
     let stamps = match truth.breaks(Rule::RemovalKeepsTheStamp) {
         true => unchanged(&mut tx, author),
-        false => restamp(&mut tx, author, after).await?,
+        false => restamp(&mut tx, author, after, None).await?,
     };
     let mark = |tables: &Tables| {
         let row = tables.contents.get(&content).filter(|row| row.author == author && !row.removed)?;

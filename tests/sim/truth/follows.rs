@@ -2,11 +2,16 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{EdgeMode, UserId, limits::MAX_FOLLOWS},
+    domain::{
+        EdgeMode, UserId,
+        delivery::{AuthorFacts, ReaderFacts},
+        limits::MAX_FOLLOWS,
+    },
     store::{Follows, StoreError, follows::Followed},
 };
 
 use super::{
+    exclusions::BLOCKS,
     tables::{Change, Edge, Relation, Row, Tables},
     transaction::{Truth, Tx, transaction},
 };
@@ -48,37 +53,77 @@ impl Follows for Truth {
         self.read(|tables| tables.edges(follower).map(|(author, _)| author).collect()).await
     }
 
-    async fn follower_count(&self, author: UserId) -> Result<u64, StoreError> {
+    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError> {
+        let nobody = AuthorFacts { author, followers: 0, publish_every_ms: None };
+        self.read(|tables| facts(tables, author).unwrap_or(nobody)).await
+    }
+
+    async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError> {
         self.read(|tables| {
-            tables.counts.get(&author).map_or(0, |counts| u64::try_from(counts.followers + 1).unwrap_or(0))
+            let fans = tables.fans(author, after, through);
+            let pushed = fans.filter(|fan| tables.mode(*fan, author) != Some(EdgeMode::Pull));
+            let facts = pushed.map(|reader| {
+                let state = tables.states.get(&reader);
+                let (last_seen, read_every_ms) = state.map_or((None, None), |it| (it.last_seen, it.read_every));
+                ReaderFacts { reader, last_seen, read_every_ms }
+            });
+            facts.collect()
         })
         .await
     }
 
-    async fn demote_unseen(
-        &self,
-        author: UserId,
-        after: i64,
-        through: i64,
-        seen_before_ms: i64,
-    ) -> Result<u64, StoreError> {
-        transaction!(self, tx => demote(tx, author, (after, through), seen_before_ms))
+    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError> {
+        self.read(|tables| {
+            let pulled = tables.edges(follower).filter(|(_, edge)| edge.mode == EdgeMode::Pull);
+            pulled.filter_map(|(author, _)| facts(tables, author)).collect()
+        })
+        .await
+    }
+
+    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
+        transaction!(self, tx => demote(tx, author, readers))
     }
 
     async fn promote(
         &self,
         follower: UserId,
-        inc_seed: i64,
-        limit: u64,
+        authors: &[UserId],
+        inc: i64,
         now_ms: i64,
     ) -> Result<Vec<UserId>, StoreError> {
-        transaction!(self, tx => promote(self, tx, follower, (inc_seed, now_ms), limit))
+        transaction!(self, tx => promote(self, tx, (follower, authors), inc, now_ms))
     }
 }
 
+fn facts(tables: &Tables, author: UserId) -> Option<AuthorFacts> {
+    let counts = tables.counts.get(&author)?;
+    let followers = u64::try_from(counts.followers + 1).unwrap_or(0);
+    let publish_every_ms = tables.heads.get(&author).and_then(|head| head.publish_every);
+    Some(AuthorFacts { author, followers, publish_every_ms })
+}
+
+/// Holds off every follow, unfollow and block between the two; whether both are there.
+pub async fn lock_counts(tx: &mut Tx, pair: Pair) -> Result<bool, StoreError> {
+    let mut both = true;
+    let mut users = vec![pair.0, pair.1];
+    users.sort_unstable();
+    users.dedup();
+    for user in users {
+        both &= tx.lock(Row::Counts(user)).await?;
+    }
+    Ok(both)
+}
+
 async fn follow(truth: &Truth, mut tx: Tx, pair: Pair, edge: Edge, now_ms: i64) -> Result<Followed, StoreError> {
-    if !tx.read(|tables| tables.users.contains_key(&pair.1)).await? {
+    let unlocked = truth.breaks(Rule::FollowLooksPastTheLock);
+    if unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {
+        return tx.roll_back(Followed::Blocked).await;
+    }
+    if !lock_counts(&mut tx, pair).await? {
         return tx.roll_back(Followed::UnknownAuthor).await;
+    }
+    if !unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {
+        return tx.roll_back(Followed::Blocked).await;
     }
     if !tx.insert(Change::Edge(pair, Some(edge), None)).await? {
         return tx.roll_back(Followed::Already).await;
@@ -95,16 +140,23 @@ async fn follow(truth: &Truth, mut tx: Tx, pair: Pair, edge: Edge, now_ms: i64) 
 }
 
 async fn unfollow(truth: &Truth, mut tx: Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+    lock_counts(&mut tx, pair).await?;
+    let ended = end_edge(truth, &mut tx, pair, now_ms).await?;
+    tx.commit(ended).await
+}
+
+/// Whether there was an edge. The counts are locked.
+pub async fn end_edge(truth: &Truth, tx: &mut Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
     if !tx.lock(Row::Edge(pair)).await? {
-        return tx.roll_back(false).await;
+        return Ok(false);
     }
     let inc = tx.look(|tables| tables.follows.get(&pair).map_or(0, |edge| edge.inc));
     tx.write(|_| vec![Change::Edge(pair, None, None)]).await?;
     if !truth.breaks(Rule::UnfollowWithoutRecord) {
-        record(&mut tx, pair, inc.wrapping_neg(), now_ms).await?;
+        record(tx, pair, inc.wrapping_neg(), now_ms).await?;
     }
-    count(&mut tx, pair, -1).await?;
-    tx.commit(true).await
+    count(tx, pair, -1).await?;
+    Ok(true)
 }
 
 async fn record(tx: &mut Tx, pair: Pair, version: i64, now_ms: i64) -> Result<(), StoreError> {
@@ -129,47 +181,37 @@ async fn count(tx: &mut Tx, (follower, author): Pair, more: i64) -> Result<(), S
     Ok(())
 }
 
-async fn demote(mut tx: Tx, author: UserId, range: (i64, i64), seen_before_ms: i64) -> Result<u64, StoreError> {
-    let unseen = |tables: &Tables, fan: UserId| {
-        let seen = tables.states.get(&fan).and_then(|state| state.last_seen);
-        seen.is_none_or(|seen| seen < seen_before_ms)
+async fn demote(mut tx: Tx, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
+    let pulled = |tables: &Tables, fan: UserId| {
+        let edge = tables.follows.get(&(fan, author)).filter(|edge| edge.mode != EdgeMode::Pull)?;
+        Some(Change::Edge((fan, author), Some(Edge { mode: EdgeMode::Pull, ..*edge }), None))
     };
-    let demoted = tx
-        .write(|tables| {
-            let fans = tables.fans(author, range.0, range.1).filter(|fan| unseen(tables, *fan));
-            fans.filter_map(|fan| {
-                let edge = tables.follows.get(&(fan, author)).filter(|edge| edge.mode != EdgeMode::Pull)?;
-                Some(Change::Edge((fan, author), Some(Edge { mode: EdgeMode::Pull, ..*edge }), None))
-            })
-            .collect()
-        })
-        .await?;
+    let demoted = tx.write(|tables| readers.iter().filter_map(|fan| pulled(tables, *fan)).collect()).await?;
     tx.commit(demoted).await
 }
 
 async fn promote(
     truth: &Truth,
     mut tx: Tx,
-    follower: UserId,
-    (inc, now_ms): (i64, i64),
-    limit: u64,
+    (follower, authors): (UserId, &[UserId]),
+    inc: i64,
+    now_ms: i64,
 ) -> Result<Vec<UserId>, StoreError> {
     let mode = if truth.breaks(Rule::PromotionIsTrusted) { EdgeMode::Push } else { EdgeMode::Fill };
-    let pulled = |tables: &Tables| -> Vec<UserId> {
-        let edges = tables.edges(follower).filter(|(_, edge)| edge.mode == EdgeMode::Pull);
-        edges.map(|(author, _)| author).take(usize::try_from(limit).unwrap_or(usize::MAX)).collect()
-    };
-    let mut authors = Vec::new();
-    for author in tx.read(pulled).await? {
-        let pair = (follower, author);
-        if tx.lock(Row::Edge(pair)).await? && tx.look(|tables| tables.mode(follower, author)) == Some(EdgeMode::Pull) {
-            authors.push(author);
+    let is_pulled = |tables: &Tables, author: &UserId| tables.mode(follower, *author) == Some(EdgeMode::Pull);
+    let mut promoted = Vec::new();
+    for author in tx.read(|it| authors.iter().copied().filter(|author| is_pulled(it, author)).collect::<Vec<_>>()).await? {
+        if tx.lock(Row::Edge((follower, author))).await? && tx.look(|tables| is_pulled(tables, &author)) {
+            promoted.push(author);
         }
     }
+    if promoted.is_empty() {
+        return tx.commit(promoted).await;
+    }
     let edge = Edge { mode, inc };
-    tx.write(|_| authors.iter().map(|author| Change::Edge((follower, *author), Some(edge), None)).collect()).await?;
+    tx.write(|_| promoted.iter().map(|author| Change::Edge((follower, *author), Some(edge), None)).collect()).await?;
     let relation = Relation { version: inc, attempts: 0, look_at: now_ms.saturating_add(FIRST_LOOK_MS) };
-    tx.write(|_| authors.iter().map(|author| Change::Relation((follower, *author), Some(relation), None)).collect())
+    tx.write(|_| promoted.iter().map(|author| Change::Relation((follower, *author), Some(relation), None)).collect())
         .await?;
-    tx.commit(authors).await
+    tx.commit(promoted).await
 }

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{Floor, Position, UserId},
+    domain::{Floor, Position, UserId, delivery::ReaderFacts, limits::VISIT_MS, rate, tier::LifeEnds},
     store::{
         Inboxes, StoreError,
-        inboxes::{Covered, Extended, Trimmed},
+        inboxes::{Covered, Extended, Seen, Trimmed},
     },
 };
 
@@ -18,7 +18,9 @@ use crate::rules::Rule;
 
 const MAX_LIST: u64 = 1_000;
 
-const OFF: State = State { floor: Floor::Off, rev: 0, last_seen: None, passed_over: false };
+/// The state of somebody who has none.
+pub const OFF: State =
+    State { floor: Floor::Off, rev: 0, last_seen: None, read_every: None, deep_until: None, passed_over: false };
 
 #[async_trait]
 impl Inboxes for Truth {
@@ -26,16 +28,20 @@ impl Inboxes for Truth {
         self.read(|tables| tables.floor(reader)).await
     }
 
-    async fn holds(&self, reader: UserId, rows: u32) -> Result<bool, StoreError> {
+    async fn held(&self, reader: UserId, at_most: u32) -> Result<u64, StoreError> {
         self.read(|tables| {
             let floor = tables.floor(reader);
             let trusted = tables.inbox(reader).filter(|it| floor != Floor::Off && it.position() >= floor.trusted_from());
-            trusted.count() >= usize::try_from(rows).unwrap_or(usize::MAX)
+            (trusted.count() as u64).min(u64::from(at_most))
         })
         .await
     }
 
-    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError> {
+    async fn keep_deep(&self, reader: UserId, until_ms: i64) -> Result<(), StoreError> {
+        transaction!(self, tx => keep_deep(tx, reader, until_ms))
+    }
+
+    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
         transaction!(self, tx => mark_seen(self, tx, reader, now_ms))
     }
 
@@ -63,14 +69,22 @@ impl Inboxes for Truth {
         transaction!(self, tx => turn_off(self, tx, seen_before_ms, limit.min(MAX_LIST)))
     }
 
-    async fn overfull(&self, after: i64, keep: u32, limit: u64) -> Result<(Vec<UserId>, Option<i64>), StoreError> {
+    async fn overfull(
+        &self,
+        after: i64,
+        keep: u32,
+        limit: u64,
+        deep: LifeEnds,
+    ) -> Result<(Vec<UserId>, Option<i64>), StoreError> {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         self.read(|tables| {
             let looked_at: Vec<(UserId, State)> =
                 tables.states.iter().filter(|(user, _)| user.get() > after).take(limit).map(|(a, b)| (*a, *b)).collect();
             let full = |user: UserId, state: State| {
-                tables.inbox(user).count() > if state.floor == Floor::Off { 0 } else { keep }
+                let lives = state.deep_until.is_some_and(|until| until > deep.after && until <= deep.through);
+                let rows = tables.inbox(user).count();
+                if state.floor == Floor::Off { rows > 0 } else { !lives && rows > keep }
             };
             let overfull = looked_at.iter().filter(|(user, state)| full(*user, *state)).map(|(user, _)| *user).collect();
             let last = looked_at.last().filter(|_| looked_at.len() >= limit).map(|(user, _)| user.get());
@@ -103,15 +117,22 @@ async fn change_state(tx: &mut Tx, reader: UserId, to: impl Fn(State) -> State) 
     .map(|_| ())
 }
 
-async fn mark_seen(truth: &Truth, mut tx: Tx, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError> {
+async fn keep_deep(mut tx: Tx, reader: UserId, until_ms: i64) -> Result<(), StoreError> {
+    change_state(&mut tx, reader, |state| State { deep_until: Some(until_ms), ..state }).await?;
+    tx.commit(()).await
+}
+
+async fn mark_seen(truth: &Truth, mut tx: Tx, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
     let before = lock_state(&mut tx, reader).await?;
+    let read_every_ms = rate::smoothed(before.read_every, before.last_seen, now_ms, VISIT_MS);
     let opened = if truth.breaks(Rule::ReturningIsTrusted) { Floor::At(Position::OLDEST) } else { Floor::OPEN };
+    let floor = if before.floor == Floor::Off { opened } else { before.floor };
     change_state(&mut tx, reader, |state| {
-        let floor = if state.floor == Floor::Off { opened } else { state.floor };
-        State { floor, last_seen: Some(now_ms), passed_over: false, ..state }
+        State { floor, last_seen: Some(now_ms), read_every: read_every_ms, passed_over: false, ..state }
     })
     .await?;
-    tx.commit(before.last_seen).await
+    let reader = ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms };
+    tx.commit(Seen { before: before.last_seen, reader, floor }).await
 }
 
 async fn clear(truth: &Truth, mut tx: Tx, reader: UserId, author: UserId) -> Result<u64, StoreError> {

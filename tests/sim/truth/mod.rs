@@ -7,6 +7,7 @@ mod accounts;
 mod chains;
 mod contents;
 mod deliveries;
+mod exclusions;
 mod follows;
 mod growth;
 mod inboxes;

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tidefeed::domain::{ContentId, EdgeMode, Entry, Floor, Position, UserId, content::Draft, profile::Registration};
+use tidefeed::domain::{
+    ContentId, ContentKind, EdgeMode, Entry, Floor, Kinds, Position, UserId, content::Draft, profile::Registration,
+};
 
 /// A user, with the password's hash.
 #[derive(Debug, Clone)]
@@ -19,7 +21,16 @@ pub struct Published {
     pub author: UserId,
     pub draft: std::sync::Arc<Draft>,
     pub publish_time: i64,
+    pub kind: ContentKind,
     pub removed: bool,
+}
+
+/// What is kept of an outbox as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    pub stamp: i64,
+    pub published_at: Option<i64>,
+    pub publish_every: Option<i64>,
 }
 
 /// A follow edge.
@@ -35,6 +46,8 @@ pub struct State {
     pub floor: Floor,
     pub rev: i64,
     pub last_seen: Option<i64>,
+    pub read_every: Option<i64>,
+    pub deep_until: Option<i64>,
     /// Only if a rule is broken: deliveries pass over the reader although the floor says that they do not.
     pub passed_over: bool,
 }
@@ -146,7 +159,7 @@ macro_rules! tables {
 tables! {
     users, User: UserId => User;
     contents, Content: ContentId => Published;
-    heads, Head: UserId => i64;
+    heads, Head: UserId => Head;
     follows, Edge: (UserId, UserId) => Edge;
     inboxes, Inbox: Place => UserId;
     states, State: UserId => State;
@@ -154,6 +167,7 @@ tables! {
     subtasks, Subtask: (ContentId, i64) => Task;
     relations, Relation: (UserId, UserId) => Relation;
     counts, Counts: UserId => Counts;
+    exclusions, Exclusion: (UserId, UserId, i32) => ();
 }
 
 impl Tables {
@@ -212,6 +226,20 @@ impl Tables {
 
     pub fn is_visible(&self, content: ContentId) -> bool {
         self.contents.get(&content).is_some_and(|it| !it.removed)
+    }
+
+    pub fn is_of(&self, content: ContentId, kinds: Kinds) -> bool {
+        self.contents.get(&content).is_some_and(|it| kinds.contains(it.kind))
+    }
+
+    /// Whether anything keeps the author out of the reader's timeline, for a reason with one of these numbers.
+    pub fn is_excluded(&self, reader: UserId, author: UserId, causes: std::ops::RangeInclusive<i32>) -> bool {
+        let (first, last) = causes.into_inner();
+        self.exclusions.range((reader, author, first)..=(reader, author, last)).next().is_some()
+    }
+
+    pub fn stamp(&self, author: UserId) -> i64 {
+        self.heads.get(&author).map_or(0, |head| head.stamp)
     }
 
     pub fn floor(&self, reader: UserId) -> Floor {

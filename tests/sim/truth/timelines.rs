@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        ContentId, Direction, EdgeMode, Entry, Floor, PageRequest, Position, Run, UserId,
+        ContentId, Direction, EdgeMode, Entry, Floor, Kinds, PageRequest, Position, Run, UserId,
         plan::{Snapshot, UncoveredAuthor},
     },
     store::{StoreError, Timelines, timelines::Depth},
 };
 
-use super::{tables::Tables, transaction::Truth};
+use super::{exclusions::EVERY_CAUSE, tables::Tables, transaction::Truth};
 use crate::rules::Rule;
 
 /// One side of a page's bound.
@@ -19,16 +19,22 @@ pub struct Side {
     pub bound: Option<Position>,
     inclusive: bool,
     pub limit: usize,
+    pub kinds: Kinds,
 }
 
 impl Side {
     pub const fn ahead(request: &PageRequest) -> Self {
-        Self { direction: request.direction, bound: request.bound, inclusive: false, limit: request.need() }
+        let PageRequest { direction, bound, kinds, .. } = *request;
+        Self { direction, bound, inclusive: false, limit: request.need(), kinds }
     }
 
     pub fn behind(request: &PageRequest) -> Option<Self> {
         let direction = request.direction.reversed();
-        request.bound.map(|_| Self { direction, bound: request.bound, inclusive: true, limit: 1 })
+        let PageRequest { bound, kinds, .. } = *request;
+        if bound.is_none() {
+            return None;
+        }
+        Some(Self { direction, bound, inclusive: true, limit: 1, kinds })
     }
 
     /// The first of the rows that the window meets.
@@ -70,10 +76,11 @@ impl Timelines for Truth {
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
+        let view = View { truth: self, reader };
         Truth::read(self, |tables| {
             let visible = contents.iter().filter_map(|id| {
                 let it = tables.contents.get(id).filter(|it| !it.removed)?;
-                tables.mode(reader, it.author)?;
+                tables.mode(reader, it.author).filter(|_| view.shows(tables, it.author))?;
                 Some(Entry { publish_time: it.publish_time, content: *id, author: it.author })
             });
             visible.collect()
@@ -82,9 +89,11 @@ impl Timelines for Truth {
     }
 
     async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError> {
+        let view = View { truth: self, reader };
         Truth::read(self, |tables| {
-            let all = tables.edges(reader).flat_map(|(author, _)| tables.outbox(author)).collect();
-            Side::ahead(request).first(all)
+            let shown = tables.edges(reader).filter(|(author, _)| view.shows(tables, *author));
+            let all = shown.flat_map(|(author, _)| tables.outbox(author));
+            Side::ahead(request).first(all.filter(|it| tables.is_of(it.content, request.kinds)).collect())
         })
         .await
     }
@@ -99,6 +108,16 @@ struct View<'a> {
 type Claims<'a> = (&'a [UncoveredAuthor], Floor);
 
 impl View<'_> {
+    /// Whether nothing keeps the author out.
+    fn shows(&self, tables: &Tables, author: UserId) -> bool {
+        self.truth.breaks(Rule::ExcludedIsShown) || !tables.is_excluded(self.reader, author, EVERY_CAUSE)
+    }
+
+    /// All contents of the author that this side may show.
+    fn outbox<'t>(&self, tables: &'t Tables, author: UserId, side: Side) -> impl Iterator<Item = Entry> + 't {
+        tables.outbox(author).filter(move |it| tables.is_of(it.content, side.kinds))
+    }
+
     fn snapshot(&self, tables: &Tables, request: &PageRequest, depth: Depth, floor: Floor) -> Snapshot {
         let edges = self.uncovered(tables);
         self.over(tables, tables, request, depth, (&edges, floor))
@@ -134,7 +153,7 @@ impl View<'_> {
         if depth == Depth::Inbox {
             return vec![trusted];
         }
-        let pulled = edges.iter().flat_map(|edge| tables.outbox(edge.author)).collect();
+        let pulled = edges.iter().flat_map(|edge| self.outbox(tables, edge.author, side)).collect();
         let uncovered = Run::from_limited_query(side.direction, side.first(pulled), side.limit);
         vec![self.covered(tables, side, (inbox, trusted), floor), uncovered]
     }
@@ -144,8 +163,8 @@ impl View<'_> {
             return Vec::new();
         }
         let edges = tables.edges(self.reader).filter(|(_, edge)| edge.mode != EdgeMode::Push);
-        let stamp = |author| tables.heads.get(&author).copied().unwrap_or(0);
-        edges.map(|(author, _)| UncoveredAuthor { author, stamp: stamp(author) }).collect()
+        let shown = edges.filter(|(author, _)| self.shows(tables, *author));
+        shown.map(|(author, _)| UncoveredAuthor { author, stamp: tables.stamp(author) }).collect()
     }
 
     fn in_flight(&self, tables: &Tables, side: Side) -> Vec<Entry> {
@@ -155,6 +174,9 @@ impl View<'_> {
         let records = tables.deliveries.iter();
         let any = self.truth.breaks(Rule::InFlightOfAnybody);
         let followed = records.filter(|(_, record)| any || tables.mode(self.reader, record.author).is_some());
+        let followed = followed.filter(|(content, record)| {
+            self.shows(tables, record.author) && tables.is_of(**content, side.kinds)
+        });
         let removed = self.truth.breaks(Rule::RemovedInFlightIsShown);
         let visible = followed.filter(|(content, _)| removed || tables.is_visible(**content));
         let entry = |(content, it): (&ContentId, &super::tables::Record)| {
@@ -169,7 +191,8 @@ impl View<'_> {
         let any = self.truth.breaks(Rule::InboxOfAnybody);
         let followed = rows.filter(|row| any || tables.mode(self.reader, row.author).is_some());
         let removed = self.truth.breaks(Rule::RemovedInInboxIsShown);
-        side.first(followed.filter(|row| removed || tables.is_visible(row.content)).collect())
+        let shown = followed.filter(|row| self.shows(tables, row.author) && tables.is_of(row.content, side.kinds));
+        side.first(shown.filter(|row| removed || tables.is_visible(row.content)).collect())
     }
 
     fn covered(&self, tables: &Tables, side: Side, (inbox, trusted): (Vec<Entry>, Run), floor: Floor) -> Run {
@@ -195,8 +218,9 @@ impl View<'_> {
 
     fn below(&self, tables: &Tables, side: Side, floor: Position) -> Vec<Entry> {
         let covered = tables.edges(self.reader).filter(|(_, edge)| edge.mode == EdgeMode::Push);
-        let pulled = covered.flat_map(|(author, _)| tables.outbox(author)).filter(|it| it.position() < floor);
-        side.first(pulled.collect())
+        let shown = covered.filter(|(author, _)| self.shows(tables, *author));
+        let pulled = shown.flat_map(|(author, _)| self.outbox(tables, author, side));
+        side.first(pulled.filter(|it| it.position() < floor).collect())
     }
 
     /// The reverse order: what is in flight is read after the inbox.
@@ -225,7 +249,7 @@ impl View<'_> {
         })
         .await?;
         let pulled = |tables: &Tables, side: Side| {
-            let all = edges.iter().flat_map(|edge| tables.outbox(edge.author)).collect();
+            let all = edges.iter().flat_map(|edge| self.outbox(tables, edge.author, side)).collect();
             Run::from_limited_query(side.direction, side.first(all), side.limit)
         };
         let later = Truth::read(self.truth, |tables| {
