@@ -47,7 +47,7 @@ impl Plan {
         let small = |dice: &mut Dice, from, to| u32::try_from(dice.within(from, to)).unwrap_or(1);
         let size = |dice: &mut Dice, from, to| usize::try_from(dice.within(from, to)).unwrap_or(1);
         let keep = small(dice, 1, 8);
-        let rule = match dice.below(3) {
+        let rule = match dice.below(4) {
             0 => EdgeRule::Threshold { push_threshold: dice.below(5), active_days: small(dice, 0, 2) },
             1 => EdgeRule::Rates { push_cost: 1, pull_cost: dice.pick(&[1, 10, 1_000]) },
             _ => EdgeRule::Whim { seed: dice.next() },
@@ -60,7 +60,7 @@ impl Plan {
             longest_ms: dice.pick(&[1_000, 10 * MINUTE, DAY]),
         };
         Self {
-            users: dice.within(2, 6),
+            users: dice.pick(&[2, 2, 3, 3, 4, 6]),
             nodes: size(dice, 1, 3),
             operations,
             crowd: size(dice, 2, 14),
@@ -79,7 +79,7 @@ impl Plan {
             one_writer: dice.chance(200_000),
             ranges_at_once: size(dice, 1, 3),
             skew: dice.pick(&[0, 50, 5 * SECOND, 10 * MINUTE, DAY]),
-            leap: dice.pick(&[100, 20 * SECOND, 20 * MINUTE, 2 * DAY]),
+            leap: dice.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
             rates: weather(dice),
         }
     }
@@ -90,12 +90,14 @@ fn weather(dice: &mut Dice) -> Rates {
     let switch = dice.pick(&[100_000, 400_000, 700_000, 950_000]);
     let by_rank = dice.pick(&[0, 500_000, 900_000, 970_000]);
     let new_rank = dice.pick(&[0, 20_000, 100_000]);
+    let stall = dice.pick(&[0, 5_000, 50_000, 200_000]);
+    let leap = dice.pick(&[1_000, 4_000, 15_000]);
     let mut rate = |rare: u32, common: u32| {
         let drawn = dice.pick(&[0, 0, rare, common]);
         u32::try_from(dice.below(u64::from(drawn) + 1)).unwrap_or(0)
     };
     Rates {
-        stall: rate(5_000, 50_000),
+        stall,
         crash: rate(200, 3_000),
         cancel: rate(300, 6_000),
         statement_lost: rate(1_000, 20_000),
@@ -109,7 +111,7 @@ fn weather(dice: &mut Dice) -> Rates {
         cache_wiped: rate(300, 6_000),
         announcement: [rate(20_000, 300_000), rate(20_000, 300_000), rate(20_000, 300_000)],
         clock_jumps: rate(200, 3_000),
-        leap: rate(1_000, 15_000),
+        leap,
         switch,
         by_rank,
         new_rank,

@@ -14,7 +14,7 @@ use std::{
 use crate::fate::Fate;
 
 /// Steps that a stalled task stands still at most.
-const LONGEST_STALL: u64 = 600;
+const LONGEST_STALL: u64 = 400;
 /// Ranks that there are.
 const RANKS: u64 = 1_000;
 
