@@ -104,7 +104,9 @@ impl Checks {
                 }
                 true
             }
-            Change::Edge((reader, author), after, _) => self.oracle.state(Fact::Follows(*reader, *author), after.is_some()),
+            Change::Edge((reader, author), after, _) => {
+                self.oracle.state(Fact::Follows(*reader, *author), after.is_some())
+            }
             Change::Exclusion((reader, author, cause), after, _) => {
                 self.oracle.state(Fact::Excluded(*reader, *author, *cause), after.is_some())
             }
@@ -122,7 +124,9 @@ impl Checks {
             }
             Change::Inbox((reader, place), None, Some(author)) => {
                 let removed = tables.outbox(*author).find(|entry| entry.position() == *place);
-                removed.into_iter().for_each(|entry| self.look_at_row(tables, *reader, entry));
+                if let Some(entry) = removed {
+                    self.look_at_row(tables, *reader, entry);
+                }
             }
             Change::Delivery(content, None, Some(record)) => {
                 let entry = Entry { publish_time: record.publish_time, content: *content, author: record.author };
@@ -151,7 +155,9 @@ impl Checks {
             && tables.mode(reader, entry.author) == Some(EdgeMode::Push)
             && tables.is_visible(entry.content);
         if due && !holds(tables, reader, entry.position()) && !tables.deliveries.contains_key(&entry.content) {
-            self.fail("the invariant: a hole in an inbox", || format!("{entry:?} is missing from the inbox of {reader}"));
+            self.fail("the invariant: a hole in an inbox", || {
+                format!("{entry:?} is missing from the inbox of {reader}")
+            });
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidefeed::{
     app::House,
-    domain::{ContentId, Entry, Direction, Page, Kinds, PageRequest, UserId, content::Draft},
+    domain::{ContentId, Direction, Entry, Kinds, Page, PageRequest, UserId, content::Draft},
     follow::{BoundaryOutcome, FollowOutcome, UnfollowOutcome},
     publish::{PublishError, PublishOutcome, RemoveOutcome},
 };

@@ -2,11 +2,7 @@
 
 use std::fmt;
 
-use crate::{
-    rules::Rule,
-    runner,
-    world::Way,
-};
+use crate::{rules::Rule, runner, world::Way};
 
 /// Client operations of each world's story.
 const STORY: usize = 120;
@@ -35,7 +31,9 @@ impl fmt::Display for Found {
         let seen = if self.as_clients_see { "clients" } else { "rows, too" };
         let rule = self.rule;
         match self.after {
-            Some((worlds, what)) => write!(f, "| {rule:?} | {} | {} | {seen} | {worlds} | {what} |", rule.place(), rule.words()),
+            Some((worlds, what)) => {
+                write!(f, "| {rule:?} | {} | {} | {seen} | {worlds} | {what} |", rule.place(), rule.words())
+            }
             None => write!(f, "| {rule:?} | {} | {} | {seen} | - | NOTHING |", rule.place(), rule.words()),
         }
     }

@@ -65,7 +65,15 @@ impl Plan {
             operations,
             crowd: size(dice, 2, 14),
             work: dice.pick(&[200_000, 400_000, 600_000, 700_000]),
-            shares: [3 + dice.below(6), dice.below(4), 2 + dice.below(5), 1 + dice.below(5), 2 + dice.below(6), dice.below(2), dice.below(3)],
+            shares: [
+                3 + dice.below(6),
+                dice.below(4),
+                2 + dice.below(5),
+                1 + dice.below(5),
+                2 + dice.below(6),
+                dice.below(2),
+                dice.below(3),
+            ],
             page: dice.within(1, 4),
             settings: Settings {
                 policy,

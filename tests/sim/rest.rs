@@ -50,7 +50,8 @@ impl World {
         let shared = Arc::clone(&self.shared);
         self.in_peace(async move {
             for house in &houses {
-                for worker in [Worker::Sweeper, Worker::Dispatcher, Worker::Executor, Worker::Reconciler, Worker::Waker] {
+                for worker in [Worker::Sweeper, Worker::Dispatcher, Worker::Executor, Worker::Reconciler, Worker::Waker]
+                {
                     until_idle(&shared, house, worker).await;
                 }
                 let _ = Worker::Trimmer.step(house).await;

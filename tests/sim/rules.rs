@@ -85,3 +85,10 @@ rules! {
     AnyChangeIsApplied "Cache" "a change is applied to whatever is cached";
     CutCacheClaimsAll "Cache" "a cached outbox that was cut counts as whole";
 }
+
+impl Rule {
+    /// Whether it takes more worlds to see it broken than a test has time for; the long run has.
+    pub const fn is_rare(self) -> bool {
+        matches!(self, Self::ChainIsNumbered | Self::BrokenChainIsExtended)
+    }
+}

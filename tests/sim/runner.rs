@@ -88,8 +88,15 @@ impl Sums {
 impl fmt::Display for Sums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seeds, operations, publishes, removals, follows, unfollows, boundaries, pages, .. } = self;
-        write!(f, "{operations} operations in {seeds} worlds ({publishes} publishes, {removals} removals, {follows} follows, ")?;
-        write!(f, "{unfollows} unfollows, {boundaries} mutes, hides and blocks, {pages} pages), {} steps of workers, {} faults, ", self.steps, self.faults)?;
+        write!(
+            f,
+            "{operations} operations in {seeds} worlds ({publishes} publishes, {removals} removals, {follows} follows, "
+        )?;
+        write!(
+            f,
+            "{unfollows} unfollows, {boundaries} mutes, hides and blocks, {pages} pages), {} steps of workers, {} faults, ",
+            self.steps, self.faults
+        )?;
         write!(f, "{} operations without an answer, {} pages checked ", self.unanswered, self.checked)?;
         write!(f, "({} entries), {} mismatches", self.entries, self.mismatches)
     }

@@ -45,8 +45,6 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 struct Task {
     number: u64,
     place: Place,
-    /// Whether the simulation waits for it to end.
-    counts: bool,
     work: Work,
     woken: Arc<Woken>,
     waker: Waker,
@@ -68,28 +66,19 @@ impl Scheduler {
     }
 
     /// Starts an operation.
-    pub fn start(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) -> u64 {
-        self.add(place, true, Box::pin(work))
-    }
-
-    /// Starts what never ends by itself.
-    pub fn attend(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) {
-        self.add(place, false, Box::pin(work));
-    }
-
-    fn add(&mut self, place: Place, counts: bool, work: Work) -> u64 {
+    pub fn start(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) {
+        let work: Work = Box::pin(work);
         let woken = Arc::new(Woken(AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&woken));
         let number = self.next;
         let rank = self.fate.below(RANKS);
         self.next += 1;
-        self.tasks.push(Task { number, place, counts, work, woken, waker, still_until: 0, rank });
-        number
+        self.tasks.push(Task { number, place, work, woken, waker, still_until: 0, rank });
     }
 
     /// Operations that have not ended.
     pub fn active(&self) -> usize {
-        self.tasks.iter().filter(|task| task.counts).count()
+        self.tasks.len()
     }
 
     /// Lets one task go on; `false` if none can.
@@ -135,9 +124,8 @@ impl Scheduler {
 
     /// Drops one operation at random: its caller went away.
     pub fn cancel_one(&mut self) {
-        let able: Vec<usize> = (0..self.tasks.len()).filter(|index| self.tasks[*index].counts).collect();
-        if !able.is_empty() {
-            let index = self.fate.pick(&able);
+        if !self.tasks.is_empty() {
+            let index = self.fate.index(self.tasks.len());
             self.fate.note(|| format!("the caller of #{} goes away", self.tasks[index].number));
             drop(self.tasks.swap_remove(index));
         }

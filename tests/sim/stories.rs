@@ -2,13 +2,7 @@
 
 use tidefeed::draw::Draw;
 
-use crate::{
-    campaign::Campaign,
-    mutations,
-    rules::Rule,
-    runner,
-    world::Way,
-};
+use crate::{campaign::Campaign, mutations, rules::Rule, runner, world::Way};
 
 /// Worlds that once showed something, one a line: seed, operations of its story.
 const KEPT: &str = include_str!("seeds.txt");
@@ -77,11 +71,24 @@ fn one_world_tells_its_whole_story() {
 #[ignore = "the whole table: `make sim`"]
 fn the_table_of_broken_rules() {
     let most = from_environment("WORLDS").unwrap_or(20_000);
-    println!("| broken rule | of | what is done instead | judged by | worlds | what was wrong |\n|---|---|---|---|---|---|");
+    println!(
+        "| broken rule | of | what is done instead | judged by | worlds | what was wrong |\n|---|---|---|---|---|---|"
+    );
     let (only, rows) = (std::env::var("RULE").unwrap_or_default(), from_environment("ROWS").is_some());
     for rule in Rule::ALL.iter().filter(|rule| format!("{rule:?}").contains(&only)) {
         for as_clients_see in [true, false].into_iter().filter(|clients| !(rows && *clients)) {
             println!("{}", mutations::hunt(*rule, as_clients_see, 0, most));
         }
     }
+}
+
+/// Worlds in which a broken rule must be seen.
+const BOUND: u64 = 400;
+
+#[test]
+fn every_broken_rule_is_seen_to_be_wrong() {
+    let unseen: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| !rule.is_rare()).collect();
+    let unseen: Vec<Rule> =
+        unseen.into_iter().filter(|rule| mutations::hunt(*rule, false, 0, BOUND).after.is_none()).collect();
+    assert!(unseen.is_empty(), "nothing was wrong in {BOUND} worlds: {unseen:?}");
 }

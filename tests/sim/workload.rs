@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Steps of the scheduler for each operation at most; a story that takes more stands still.
-const PATIENCE: usize = 20_000;
+const PATIENCE: usize = 2_000;
 
 /// Subtasks of a shift at most.
 const SHIFT: usize = 20;
@@ -209,4 +209,3 @@ fn bound(shared: &Shared, dice: &mut Dice) -> Option<Position> {
     let beside = Position::bound(at.publish_time(), at.content_number() + 1);
     Some(if dice.chance(850_000) { at } else { beside })
 }
-

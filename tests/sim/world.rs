@@ -27,6 +27,9 @@ use crate::{
     truth::{Engine, Truth},
 };
 
+/// Steps of what is done in peace at most.
+const PATIENCE: usize = 400_000;
+
 /// How a world is run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Way {
@@ -144,9 +147,14 @@ impl World {
         self.shared.fate.calm(true);
         self.scheduler.resume_all();
         self.scheduler.start(Place::Outside, work);
-        while self.scheduler.active() > 0 && self.scheduler.step() {
+        for _ in 0..PATIENCE {
+            if self.scheduler.active() == 0 || !self.scheduler.step() {
+                break;
+            }
             self.shared.announcements.come();
         }
+        let endless = self.scheduler.active() > 0;
+        self.shared.truth.base().checks.fail_if(endless, "some work never ends", String::new);
         self.shared.fate.calm(false);
     }
 

@@ -27,7 +27,9 @@ impl SimAnnouncements {
     /// Those that were late and have come by now.
     pub fn come(&self) {
         let come = self.late.lock().unwrap_or_else(PoisonError::into_inner).come(self.fate.now());
-        come.into_iter().for_each(|announcement| self.tell(announcement));
+        for announcement in come {
+            self.tell(announcement);
+        }
     }
 
     fn tell(&self, announcement: Announcement) {

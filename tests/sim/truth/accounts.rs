@@ -44,7 +44,8 @@ impl Accounts for Truth {
     }
 
     async fn counts(&self, ids: &[UserId]) -> Result<Vec<(UserId, ProfileCounts)>, StoreError> {
-        let shown = |it: Counts| ProfileCounts { followers: it.followers, following: it.following, contents: it.contents };
+        let shown =
+            |it: Counts| ProfileCounts { followers: it.followers, following: it.following, contents: it.contents };
         self.read(|tables| ids.iter().filter_map(|id| Some((*id, shown(*tables.counts.get(id)?)))).collect()).await
     }
 
@@ -77,5 +78,12 @@ async fn register(mut tx: Tx, account: &NewAccount) -> Result<Registered, StoreE
 
 fn profile(id: UserId, user: &User) -> Profile {
     let it = user.registration.clone();
-    Profile { id, handle: it.handle, name: it.name, bio: it.bio, avatar_url: it.avatar_url, created_at: user.created_at }
+    Profile {
+        id,
+        handle: it.handle,
+        name: it.name,
+        bio: it.bio,
+        avatar_url: it.avatar_url,
+        created_at: user.created_at,
+    }
 }

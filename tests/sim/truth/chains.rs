@@ -57,13 +57,7 @@ pub async fn extend(
 }
 
 /// The followers at places `size` and `size + 1` behind the chain's end.
-fn probe(
-    truth: &Truth,
-    tables: &Tables,
-    author: UserId,
-    (end, number): (i64, i32),
-    size: u32,
-) -> [Option<UserId>; 2] {
+fn probe(truth: &Truth, tables: &Tables, author: UserId, (end, number): (i64, i32), size: u32) -> [Option<UserId>; 2] {
     let skipped = usize::try_from(size.max(1)).unwrap_or(1) - 1;
     if truth.breaks(Rule::ChainIsNumbered) {
         // As if every range had been full.

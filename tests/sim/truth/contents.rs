@@ -34,7 +34,13 @@ impl Contents for Truth {
         Ok(published)
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, _now_ms: i64) -> Result<Removed, StoreError> {
+    async fn remove(
+        &self,
+        author: UserId,
+        content: ContentId,
+        stamp: i64,
+        _now_ms: i64,
+    ) -> Result<Removed, StoreError> {
         transaction!(self, tx => remove(self, tx, (author, content), stamp))
     }
 
@@ -48,10 +54,8 @@ impl Contents for Truth {
 
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
         let none = Counters { comments: 0, likes: 0, reposts: 0, favourites: 0 };
-        self.read(|tables| {
-            ids.iter().filter(|id| tables.contents.contains_key(id)).map(|id| (*id, none)).collect()
-        })
-        .await
+        self.read(|tables| ids.iter().filter(|id| tables.contents.contains_key(id)).map(|id| (*id, none)).collect())
+            .await
     }
 
     async fn outbox(

@@ -200,7 +200,9 @@ async fn promote(
     let mode = if truth.breaks(Rule::PromotionIsTrusted) { EdgeMode::Push } else { EdgeMode::Fill };
     let is_pulled = |tables: &Tables, author: &UserId| tables.mode(follower, *author) == Some(EdgeMode::Pull);
     let mut promoted = Vec::new();
-    for author in tx.read(|it| authors.iter().copied().filter(|author| is_pulled(it, author)).collect::<Vec<_>>()).await? {
+    for author in
+        tx.read(|it| authors.iter().copied().filter(|author| is_pulled(it, author)).collect::<Vec<_>>()).await?
+    {
         if tx.lock(Row::Edge((follower, author))).await? && tx.look(|tables| is_pulled(tables, &author)) {
             promoted.push(author);
         }

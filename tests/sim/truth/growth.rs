@@ -106,7 +106,9 @@ async fn insert_outbox(
 pub async fn extend(truth: &Truth, mut tx: Tx, reader: UserId, step: u32) -> Result<Extended, StoreError> {
     let step = usize::try_from(step.max(1)).unwrap_or(usize::MAX);
     let early = match truth.breaks(Rule::ExtendReadsBeforeLocking) {
-        true => Some(tx.read(|it| (it.floor(reader), covered_below(it, reader, it.floor(reader).trusted_from(), step))).await?),
+        true => Some(
+            tx.read(|it| (it.floor(reader), covered_below(it, reader, it.floor(reader).trusted_from(), step))).await?,
+        ),
         false => None,
     };
     let floor = match truth.breaks(Rule::ExtendWithoutLock) {

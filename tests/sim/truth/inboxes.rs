@@ -31,7 +31,8 @@ impl Inboxes for Truth {
     async fn held(&self, reader: UserId, at_most: u32) -> Result<u64, StoreError> {
         self.read(|tables| {
             let floor = tables.floor(reader);
-            let trusted = tables.inbox(reader).filter(|it| floor != Floor::Off && it.position() >= floor.trusted_from());
+            let trusted =
+                tables.inbox(reader).filter(|it| floor != Floor::Off && it.position() >= floor.trusted_from());
             (trusted.count() as u64).min(u64::from(at_most))
         })
         .await
@@ -79,14 +80,20 @@ impl Inboxes for Truth {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         self.read(|tables| {
-            let looked_at: Vec<(UserId, State)> =
-                tables.states.iter().filter(|(user, _)| user.get() > after).take(limit).map(|(a, b)| (*a, *b)).collect();
+            let looked_at: Vec<(UserId, State)> = tables
+                .states
+                .iter()
+                .filter(|(user, _)| user.get() > after)
+                .take(limit)
+                .map(|(a, b)| (*a, *b))
+                .collect();
             let full = |user: UserId, state: State| {
                 let lives = state.deep_until.is_some_and(|until| until > deep.after && until <= deep.through);
                 let rows = tables.inbox(user).count();
                 if state.floor == Floor::Off { rows > 0 } else { !lives && rows > keep }
             };
-            let overfull = looked_at.iter().filter(|(user, state)| full(*user, *state)).map(|(user, _)| *user).collect();
+            let overfull =
+                looked_at.iter().filter(|(user, state)| full(*user, *state)).map(|(user, _)| *user).collect();
             let last = looked_at.last().filter(|_| looked_at.len() >= limit).map(|(user, _)| user.get());
             (overfull, last)
         })
@@ -127,8 +134,12 @@ async fn mark_seen(truth: &Truth, mut tx: Tx, reader: UserId, now_ms: i64) -> Re
     let read_every_ms = rate::smoothed(before.read_every, before.last_seen, now_ms, VISIT_MS);
     let opened = if truth.breaks(Rule::ReturningIsTrusted) { Floor::At(Position::OLDEST) } else { Floor::OPEN };
     let floor = if before.floor == Floor::Off { opened } else { before.floor };
-    change_state(&mut tx, reader, |state| {
-        State { floor, last_seen: Some(now_ms), read_every: read_every_ms, passed_over: false, ..state }
+    change_state(&mut tx, reader, |state| State {
+        floor,
+        last_seen: Some(now_ms),
+        read_every: read_every_ms,
+        passed_over: false,
+        ..state
     })
     .await?;
     let reader = ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms };
@@ -190,7 +201,8 @@ async fn reset(mut tx: Tx, reader: UserId) -> Result<u64, StoreError> {
         Floor::Off => Floor::Off,
         Floor::At(_) => Floor::OPEN,
     };
-    let all = |tables: &Tables| tables.inbox(reader).map(|it| Change::Inbox((reader, it.position()), None, None)).collect();
+    let all =
+        |tables: &Tables| tables.inbox(reader).map(|it| Change::Inbox((reader, it.position()), None, None)).collect();
     let rows = tx.write(all).await?;
     save(&mut tx, reader, floor).await?;
     tx.commit(rows).await

@@ -31,9 +31,7 @@ impl Side {
     pub fn behind(request: &PageRequest) -> Option<Self> {
         let direction = request.direction.reversed();
         let PageRequest { bound, kinds, .. } = *request;
-        if bound.is_none() {
-            return None;
-        }
+        bound?;
         Some(Self { direction, bound, inclusive: true, limit: 1, kinds })
     }
 
@@ -42,7 +40,9 @@ impl Side {
         let from = self.bound.unwrap_or(self.direction.start());
         let mut met: Vec<Entry> = rows
             .into_iter()
-            .filter(|row| self.direction.meets_first(from, row.position()) || (self.inclusive && row.position() == from))
+            .filter(|row| {
+                self.direction.meets_first(from, row.position()) || (self.inclusive && row.position() == from)
+            })
             .collect();
         met.sort_unstable_by_key(Entry::position);
         if self.direction == Direction::Older {
@@ -63,7 +63,8 @@ impl Timelines for Truth {
         }
         if self.breaks(Rule::EdgesOfAnotherSnapshot) {
             let edges = Truth::read(self, |tables| view.uncovered(tables)).await?;
-            let snapshot = Truth::read(self, |it| view.over(it, it, request, depth, (&edges, it.floor(reader)))).await?;
+            let snapshot =
+                Truth::read(self, |it| view.over(it, it, request, depth, (&edges, it.floor(reader)))).await?;
             return Ok(snapshot);
         }
         if self.breaks(Rule::InboxBeforeInFlight) {
@@ -114,7 +115,7 @@ impl View<'_> {
     }
 
     /// All contents of the author that this side may show.
-    fn outbox<'t>(&self, tables: &'t Tables, author: UserId, side: Side) -> impl Iterator<Item = Entry> + 't {
+    fn outbox(tables: &Tables, author: UserId, side: Side) -> impl Iterator<Item = Entry> + '_ {
         tables.outbox(author).filter(move |it| tables.is_of(it.content, side.kinds))
     }
 
@@ -149,11 +150,12 @@ impl View<'_> {
     fn runs(&self, tables: &Tables, side: Side, depth: Depth, (edges, floor): Claims<'_>) -> Vec<Run> {
         let floor = if self.truth.breaks(Rule::FloorIsIgnored) { Floor::At(Position::OLDEST) } else { floor };
         let inbox = self.inbox(tables, side, floor);
-        let trusted = Run::from_trusted_area(side.direction, side.bound, inbox.clone(), side.limit, floor.trusted_from());
+        let trusted =
+            Run::from_trusted_area(side.direction, side.bound, inbox.clone(), side.limit, floor.trusted_from());
         if depth == Depth::Inbox {
             return vec![trusted];
         }
-        let pulled = edges.iter().flat_map(|edge| self.outbox(tables, edge.author, side)).collect();
+        let pulled = edges.iter().flat_map(|edge| Self::outbox(tables, edge.author, side)).collect();
         let uncovered = Run::from_limited_query(side.direction, side.first(pulled), side.limit);
         vec![self.covered(tables, side, (inbox, trusted), floor), uncovered]
     }
@@ -174,13 +176,14 @@ impl View<'_> {
         let records = tables.deliveries.iter();
         let any = self.truth.breaks(Rule::InFlightOfAnybody);
         let followed = records.filter(|(_, record)| any || tables.mode(self.reader, record.author).is_some());
-        let followed = followed.filter(|(content, record)| {
-            self.shows(tables, record.author) && tables.is_of(**content, side.kinds)
-        });
+        let followed = followed
+            .filter(|(content, record)| self.shows(tables, record.author) && tables.is_of(**content, side.kinds));
         let removed = self.truth.breaks(Rule::RemovedInFlightIsShown);
         let visible = followed.filter(|(content, _)| removed || tables.is_visible(**content));
-        let entry = |(content, it): (&ContentId, &super::tables::Record)| {
-            Entry { publish_time: it.publish_time, content: *content, author: it.author }
+        let entry = |(content, it): (&ContentId, &super::tables::Record)| Entry {
+            publish_time: it.publish_time,
+            content: *content,
+            author: it.author,
         };
         side.first(visible.map(entry).collect())
     }
@@ -219,16 +222,14 @@ impl View<'_> {
     fn below(&self, tables: &Tables, side: Side, floor: Position) -> Vec<Entry> {
         let covered = tables.edges(self.reader).filter(|(_, edge)| edge.mode == EdgeMode::Push);
         let shown = covered.filter(|(author, _)| self.shows(tables, *author));
-        let pulled = shown.flat_map(|(author, _)| self.outbox(tables, author, side));
+        let pulled = shown.flat_map(|(author, _)| Self::outbox(tables, author, side));
         side.first(pulled.filter(|it| it.position() < floor).collect())
     }
 
     /// The reverse order: what is in flight is read after the inbox.
     async fn in_two(&self, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError> {
-        let mut first = Truth::read(self.truth, |tables| {
-            self.snapshot(tables, request, depth, tables.floor(self.reader))
-        })
-        .await?;
+        let mut first =
+            Truth::read(self.truth, |tables| self.snapshot(tables, request, depth, tables.floor(self.reader))).await?;
         let flying = Truth::read(self.truth, |tables| {
             let run = |side: Side| Run::from_limited_query(side.direction, self.in_flight(tables, side), side.limit);
             (run(Side::ahead(request)), Side::behind(request).map(run))
@@ -249,7 +250,7 @@ impl View<'_> {
         })
         .await?;
         let pulled = |tables: &Tables, side: Side| {
-            let all = edges.iter().flat_map(|edge| self.outbox(tables, edge.author, side)).collect();
+            let all = edges.iter().flat_map(|edge| Self::outbox(tables, edge.author, side)).collect();
             Run::from_limited_query(side.direction, side.first(all), side.limit)
         };
         let later = Truth::read(self.truth, |tables| {

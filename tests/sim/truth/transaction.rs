@@ -156,7 +156,9 @@ impl Base {
 
     /// What the transaction sees.
     fn see<T>(&mut self, changes: &mut [Change], look: impl FnOnce(&mut Self) -> T) -> T {
-        changes.iter_mut().for_each(|change| self.tables.make(change));
+        for change in &mut *changes {
+            self.tables.make(change);
+        }
         let seen = look(self);
         changes.iter().rev().for_each(|change| self.tables.unmake(change));
         seen
@@ -306,7 +308,9 @@ impl Tx {
 
 impl Base {
     fn make_so(&mut self, mut changes: Vec<Change>, fate: &Fate) {
-        changes.iter_mut().for_each(|change| self.tables.make(change));
+        for change in &mut changes {
+            self.tables.make(change);
+        }
         for change in &changes {
             fate.note(|| format!("    {}", super::words::of(change)));
         }

@@ -19,7 +19,9 @@ pub fn of(change: &Change) -> String {
         Change::Subtask((id, after), Some(task), _) => {
             format!("subtask {id} ({after}, {}] through {}", task.last_fan, task.pushed_through)
         }
-        Change::Relation(pair, after, _) => format!("relation {pair:?} {}", if after.is_some() { "open" } else { "done" }),
+        Change::Relation(pair, after, _) => {
+            format!("relation {pair:?} {}", if after.is_some() { "open" } else { "done" })
+        }
         Change::Head(author, stamp, _) => format!("stamp of {author}: {stamp:?}"),
         other => format!("{:?}", other.row()),
     }
