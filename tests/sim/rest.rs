@@ -30,7 +30,7 @@ impl World {
         let mut pause = FIRST_PAUSE;
         for _ in 0..ROUNDS {
             self.work_off();
-            if is_idle(&shared) {
+            if is_idle(&shared) || self.has_failed() {
                 break;
             }
             shared.fate.pass(pause);

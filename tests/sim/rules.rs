@@ -38,7 +38,7 @@ rules! {
     UnseenAreSkipped "D2" "deliveries pass over readers by the clock";
     ProgressIsTheLastRow "D2" "progress ends at the last follower served, not at the range's end";
     ProgressBeforeRows "D2" "progress is committed before the rows";
-    IncompleteChainIsFinished "D3" "a delivery ends although its chain is not complete";
+    IncompleteChainIsFinished "D3" "a delivery ends although its chain is not complete, which dispatchers are told it is";
     LastSubtaskFinishes "D3" "the last subtask ends the delivery, whatever the others do";
     TakenCountsAsDone "D3" "subtasks that were taken count as done";
     LeasesNeverEnd "D3" "a subtask stays with an executor that died";
@@ -52,7 +52,6 @@ rules! {
     CutCoverKeepsFloor "COVER" "the floor stays when the author's contents were cut";
     CoverInsertsOnlyNewest "COVER" "the insert has a limit of its own, beside the floor";
     AnyRelationIsDone "COVER" "a pending relation is deleted although the pair has changed again";
-    UnfollowWithoutRecord "X2" "an unfollow leaves no pending relation";
     CleanUpOfFollowed "X2" "rows of a followed author are cleared, too";
     CleanUpLooksBeforeLocking "X2" "the edge is looked at before the reader's state is locked";
     TrimLowersFloor "TRIM" "the floor becomes the oldest row kept, lower or not";

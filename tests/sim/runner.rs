@@ -106,7 +106,7 @@ impl fmt::Display for Sums {
 pub fn run(seed: u64, operations: usize, way: Way) -> Outcome {
     let mut world = World::found(seed, operations, way);
     world.tell();
-    if world.shared.truth.base().checks.failure.is_none() {
+    if !world.has_failed() {
         world.come_to_rest();
     }
     let failure = world.shared.truth.base().checks.failure.clone();

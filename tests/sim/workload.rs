@@ -87,7 +87,7 @@ impl World {
         let shared = Arc::clone(&self.shared);
         let mut begun = 0;
         let mut patience = PATIENCE * shared.plan.operations;
-        while begun < shared.plan.operations && patience > 0 && shared.truth.base().checks.failure.is_none() {
+        while begun < shared.plan.operations && patience > 0 && !self.has_failed() {
             patience -= 1;
             if self.scheduler.active() < shared.plan.crowd && shared.fate.chance(150_000) {
                 begun += usize::from(self.begin());

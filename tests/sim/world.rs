@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Steps of what is done in peace at most.
-const PATIENCE: usize = 400_000;
+const PATIENCE: usize = 100_000;
 
 /// How a world is run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -148,7 +148,7 @@ impl World {
         self.scheduler.resume_all();
         self.scheduler.start(Place::Outside, work);
         for _ in 0..PATIENCE {
-            if self.scheduler.active() == 0 || !self.scheduler.step() {
+            if self.scheduler.active() == 0 || self.has_failed() || !self.scheduler.step() {
                 break;
             }
             self.shared.announcements.come();
@@ -156,6 +156,10 @@ impl World {
         let endless = self.scheduler.active() > 0;
         self.shared.truth.base().checks.fail_if(endless, "some work never ends", String::new);
         self.shared.fate.calm(false);
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.shared.truth.base().checks.failure.is_some()
     }
 
     /// The node dies with all that runs on it, and another takes its place.

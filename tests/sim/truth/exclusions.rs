@@ -47,7 +47,7 @@ impl Exclusions for Truth {
     }
 
     async fn block(&self, user: UserId, other: UserId, now_ms: i64) -> Result<Blocked, StoreError> {
-        transaction!(self, tx => block(self, tx, (user, other), now_ms))
+        transaction!(self, tx => block(tx, (user, other), now_ms))
     }
 
     async fn unblock(&self, user: UserId, other: UserId) -> Result<bool, StoreError> {
@@ -110,7 +110,7 @@ async fn include(mut tx: Tx, keys: &[Key]) -> Result<bool, StoreError> {
     tx.commit(lifted > 0).await
 }
 
-async fn block(truth: &Truth, mut tx: Tx, (user, other): (UserId, UserId), now_ms: i64) -> Result<Blocked, StoreError> {
+async fn block(mut tx: Tx, (user, other): (UserId, UserId), now_ms: i64) -> Result<Blocked, StoreError> {
     if !lock_counts(&mut tx, (user, other)).await? {
         return tx.roll_back(Blocked::UnknownUser).await;
     }
@@ -121,7 +121,7 @@ async fn block(truth: &Truth, mut tx: Tx, (user, other): (UserId, UserId), now_m
     }
     let mut ended = Vec::new();
     for (follower, author) in [(user, other), (other, user)] {
-        if end_edge(truth, &mut tx, (follower, author), now_ms).await? {
+        if end_edge(&mut tx, (follower, author), now_ms).await? {
             ended.push(Pair { follower, author });
         }
     }

@@ -39,7 +39,7 @@ impl Follows for Truth {
     }
 
     async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
-        transaction!(self, tx => unfollow(self, tx, (follower, author), now_ms))
+        transaction!(self, tx => unfollow(tx, (follower, author), now_ms))
     }
 
     async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError> {
@@ -139,22 +139,20 @@ async fn follow(truth: &Truth, mut tx: Tx, pair: Pair, edge: Edge, now_ms: i64) 
     tx.commit(Followed::New).await
 }
 
-async fn unfollow(truth: &Truth, mut tx: Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+async fn unfollow(mut tx: Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
     lock_counts(&mut tx, pair).await?;
-    let ended = end_edge(truth, &mut tx, pair, now_ms).await?;
+    let ended = end_edge(&mut tx, pair, now_ms).await?;
     tx.commit(ended).await
 }
 
 /// Whether there was an edge. The counts are locked.
-pub async fn end_edge(truth: &Truth, tx: &mut Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+pub async fn end_edge(tx: &mut Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
     if !tx.lock(Row::Edge(pair)).await? {
         return Ok(false);
     }
     let inc = tx.look(|tables| tables.follows.get(&pair).map_or(0, |edge| edge.inc));
     tx.write(|_| vec![Change::Edge(pair, None, None)]).await?;
-    if !truth.breaks(Rule::UnfollowWithoutRecord) {
-        record(tx, pair, inc.wrapping_neg(), now_ms).await?;
-    }
+    record(tx, pair, inc.wrapping_neg(), now_ms).await?;
     count(tx, pair, -1).await?;
     Ok(true)
 }
