@@ -88,6 +88,18 @@ rules! {
 impl Rule {
     /// Whether it takes more worlds to see it broken than a test has time for; the long run has.
     pub const fn is_rare(self) -> bool {
-        matches!(self, Self::ChainIsNumbered | Self::BrokenChainIsExtended)
+        matches!(
+            self,
+            Self::ChainIsNumbered
+                | Self::BrokenChainIsExtended
+                | Self::CoverOfAnyEdge
+                | Self::CoverInsertsOnlyNewest
+                | Self::AnyRelationIsDone
+                | Self::CleanUpLooksBeforeLocking
+                | Self::TrimReadsBeforeLocking
+                | Self::TrimWithoutLock
+                | Self::ExtendIgnoresOff
+                | Self::RefillOfTwoSnapshots
+        )
     }
 }
