@@ -109,6 +109,7 @@ fn house(store: &SqlStore) -> House {
         failing_after: 5,
         inbox_keep: 300,
         extend_step: 300,
+        live: tidefeed::live::LiveSettings::default(),
     };
     let clock: SharedClock = Arc::new(ManualClock::at(NOW));
     House::build(&ports, settings, &clock, &Draw::from_seed(1))

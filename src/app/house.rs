@@ -8,7 +8,7 @@ use crate::{
     domain::delivery::DeliveryPolicy,
     draw::Draw,
     follow::{Following, RelationReconciler},
-    live::{Hub, LiveFeed},
+    live::{Hub, LiveFeed, LiveSettings},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
     read::TimelineReader,
     store::{
@@ -85,6 +85,8 @@ pub struct Settings {
     pub inbox_keep: u32,
     /// Entries that an inbox is filled with when its reader comes back.
     pub extend_step: u32,
+    /// Bounds of live feeds.
+    pub live: LiveSettings,
 }
 
 /// Messages that a dispatcher takes at a time.
@@ -119,7 +121,7 @@ pub struct House {
 impl House {
     /// Puts every use case together; nothing runs yet.
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> Self {
-        let hub = Arc::new(Hub::default());
+        let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
         Self {
             reader: Arc::new(TimelineReader::new(
                 ports.timelines.clone(),
@@ -135,7 +137,7 @@ impl House {
                 clock.clone(),
                 draw.clone(),
             )),
-            live: Arc::new(LiveFeed::new(hub.clone(), ports.follows.clone())),
+            live: Arc::new(live_feed(ports, hub.clone(), settings)),
             hub,
             dispatcher: Arc::new(dispatcher(ports, settings, clock, draw)),
             executor: Arc::new(executor(ports, settings, clock, draw)),
@@ -157,6 +159,10 @@ impl House {
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.inbox_keep)),
         }
     }
+}
+
+fn live_feed(ports: &Ports, hub: Arc<Hub>, settings: Settings) -> LiveFeed {
+    LiveFeed::new(hub, ports.follows.clone(), ports.timelines.clone(), settings.live)
 }
 
 fn publisher(ports: &Ports, clock: &SharedClock, draw: &Draw) -> Publisher {

@@ -11,6 +11,7 @@ use crate::{
     },
     config::Config,
     domain::delivery::DeliveryPolicy,
+    live::LiveSettings,
 };
 
 /// Pings that a client may leave unanswered: two and a half.
@@ -31,6 +32,12 @@ pub fn house(config: &Config) -> Settings {
         failing_after: delivery.failing_after,
         inbox_keep: config.inbox.keep,
         extend_step: config.inbox.extend_step,
+        live: LiveSettings {
+            buffer: config.live.buffer,
+            catch_up: config.live.catch_up,
+            catch_ups: config.live.catch_ups,
+            check_every: config.live.check_ms.duration(),
+        },
     }
 }
 

@@ -22,8 +22,9 @@ pub use problem::{ConfigError, Problem};
 pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
-    AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings, MetricsSettings,
-    OutboxCacheSettings, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings, LogFormat, LogSettings,
+    MetricsSettings, OutboxCacheSettings, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings,
+    WebsocketSettings,
 };
 pub use sources::Sources;
 pub use values::Millis;
@@ -52,8 +53,10 @@ pub struct Config {
     pub upkeep: UpkeepSettings,
     /// Bounds of a GraphQL document.
     pub graphql: GraphqlSettings,
-    /// Live subscriptions.
+    /// The sockets of subscriptions.
     pub websocket: WebsocketSettings,
+    /// What live subscriptions promise, and its bounds.
+    pub live: LiveSettings,
     /// Log lines.
     pub log: LogSettings,
     /// Measurements.

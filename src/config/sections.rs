@@ -5,11 +5,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings,
-    MetricsSettings, Millis, OutboxCacheSettings, RedisSettings, Secret, ServerSettings, StoreSettings, UpkeepSettings,
-    WebsocketSettings,
+    Address, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings, LogFormat,
+    LogSettings, MetricsSettings, Millis, OutboxCacheSettings, RedisSettings, Secret, ServerSettings, StoreSettings,
+    UpkeepSettings, WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
+use crate::domain::limits::MAX_CATCH_UP;
 
 const MINUTE_MS: u32 = 60_000;
 const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
@@ -31,6 +32,7 @@ pub fn read(reader: &mut Reader) -> Config {
         upkeep: upkeep(reader),
         graphql: graphql(reader),
         websocket: websocket(reader),
+        live: live(reader),
         log: log(reader),
         metrics: MetricsSettings { enabled: reader.flag("metrics.enabled") },
     }
@@ -135,6 +137,15 @@ fn websocket(reader: &mut Reader) -> WebsocketSettings {
         ping_ms: millis(reader, "websocket.ping_ms", 100, 60 * MINUTE_MS),
         max_operations: reader.whole("websocket.max_operations", 1..=10_000),
         buffer: reader.whole("websocket.buffer", 1..=100_000),
+    }
+}
+
+fn live(reader: &mut Reader) -> LiveSettings {
+    LiveSettings {
+        buffer: reader.whole("live.buffer", 1..=100_000),
+        catch_up: reader.whole("live.catch_up", 20..=MAX_CATCH_UP),
+        catch_ups: reader.whole("live.catch_ups", 1..=10_000),
+        check_ms: millis(reader, "live.check_ms", 0, DAY_MS),
     }
 }
 

@@ -17,7 +17,9 @@ pub mod page;
 pub mod plan;
 pub mod position;
 pub mod profile;
+pub mod resume;
 pub mod subtask;
+pub mod view;
 #[cfg(test)]
 mod worked_example;
 
@@ -29,3 +31,4 @@ pub use ids::{ContentId, UserId};
 pub use page::{Direction, Page, PageRequest, PageSize};
 pub use position::{Entry, Position};
 pub use profile::{Handle, Profile};
+pub use resume::ResumePoint;

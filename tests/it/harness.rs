@@ -15,6 +15,7 @@ use tidefeed::{
     clock::{Clock, ManualClock, SharedClock},
     domain::{UserId, delivery::DeliveryPolicy},
     draw::Draw,
+    live::LiveSettings,
     store::{
         Announcements, OutboxCache, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
@@ -55,6 +56,7 @@ pub fn settings() -> Settings {
         failing_after: 5,
         inbox_keep: 300,
         extend_step: 300,
+        live: LiveSettings::default(),
     }
 }
 
@@ -87,6 +89,15 @@ impl TestHouse {
         let database = Arc::new(backend.fresh_database().await?);
         let place = Place { around, redis: redis(around).await?, settings };
         let house = Self::open(database, place, 7).await?;
+        house.store.migrate().await?;
+        Ok(house)
+    }
+
+    /// On a Redis of the test's own, or a cluster.
+    pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
+        let around = if redis.cluster { Around::Cluster } else { Around::Redis };
+        let place = Place { around, redis: Some(redis), settings: settings() };
+        let house = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
         house.store.migrate().await?;
         Ok(house)
     }

@@ -82,6 +82,8 @@ async fn events_arrive(backend: Backend, around: Around) -> Result<()> {
     let mut watcher = Watcher::start(&here, &reader).await?;
     publishing.data(&reader, follow, json!({ "id": author_id })).await?;
     ensure!(watcher.event().await?["refetch"] == true, "a follow on another device asks for a refetch");
+    let relation = watcher.event().await?;
+    ensure!(relation["refetch"] == false && relation["timelineEdge"].is_null(), "{relation:#}");
 
     let publish = "mutation { publishContent(input: { text: \"fresh\" }) { timelineEdge { cursor node { id } } userErrors { message } } }";
     let published = publishing.data(&author, publish, json!({})).await?;

@@ -13,7 +13,7 @@ use super::{
     scope::{Answer, answer, hydration, request_id},
     wants::{ContentWants, UserWants},
 };
-use crate::domain::{ContentId, Handle, PageRequest, UserId, limits::MAX_NODES};
+use crate::domain::{ContentId, Handle, PageRequest, ResumePoint, UserId, limits::MAX_NODES};
 
 /// The root of queries.
 pub struct Query;
@@ -42,8 +42,10 @@ impl Query {
             let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
             let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
             let page = hydration.services().timelines.page(viewer.id, &request).await?;
-            let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(TimelineConnection::from(Shown::load(&hydration, &page, wants).await?)))
+            let selected = ctx.look_ahead();
+            let token = selected.field("resumeToken").exists().then(|| ResumePoint::of_page(&request, &page).encode());
+            let shown = Shown::load(&hydration, &page, ContentWants::of_connection(&selected)).await?;
+            Ok(Some(TimelineConnection::from(shown).with_token(token)))
         })
         .await
     }

@@ -4,10 +4,12 @@
 
 mod connection;
 mod content;
+mod feed;
 mod node;
 mod user;
 
 pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
 pub use content::{Content, MediaKind};
+pub use feed::{FeedEdge, NewFeedPayload};
 pub use node::Node;
 pub use user::User;
