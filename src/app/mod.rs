@@ -2,6 +2,7 @@
 
 mod adapters;
 mod api;
+mod audit;
 mod house;
 mod inspection;
 mod server;
@@ -17,6 +18,7 @@ use self::server::Operators;
 pub use self::{
     adapters::{Adapters, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, router as api_router},
+    audit::{auditor, open_auditor, options as audit_options},
     house::{House, Ports, Settings},
     inspection::inspect_redis,
 };
@@ -105,6 +107,12 @@ impl App {
     /// Starts the workers of this node.
     pub fn spawn_workers(&self, lifecycle: &Lifecycle) {
         workers::spawn(&self.house, &self.config, lifecycle, &self.draw);
+        let every = self.config.audit.every_ms;
+        if every.as_i64() > 0 {
+            let (ports, store) = (&self.adapters.ports, Arc::new(self.adapters.store.clone()));
+            let auditor = auditor(ports, store, self.house.reader.clone(), audit_options(&self.config));
+            workers::audit(lifecycle, auditor, every, self.draw.clone());
+        }
     }
 
     /// Serves the API on `listener` until the process leaves; live subscriptions hear announcements from now on.

@@ -22,8 +22,8 @@ pub use problem::{ConfigError, Problem};
 pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
-    AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings, LogFormat, LogSettings,
-    MetricsSettings, OutboxCacheSettings, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings,
+    AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings, LogFormat,
+    LogSettings, MetricsSettings, OutboxCacheSettings, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings,
     WebsocketSettings,
 };
 pub use sources::Sources;
@@ -51,6 +51,8 @@ pub struct Config {
     pub inbox: InboxSettings,
     /// Work in the background.
     pub upkeep: UpkeepSettings,
+    /// `[audit]`
+    pub audit: AuditSettings,
     /// Bounds of a GraphQL document.
     pub graphql: GraphqlSettings,
     /// The sockets of subscriptions.

@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings, LogFormat,
-    LogSettings, MetricsSettings, Millis, OutboxCacheSettings, RedisSettings, Secret, ServerSettings, StoreSettings,
-    UpkeepSettings, WebsocketSettings,
+    Address, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings,
+    LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings, RedisSettings, Secret, ServerSettings,
+    StoreSettings, UpkeepSettings, WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
 use crate::domain::limits::MAX_CATCH_UP;
@@ -30,6 +30,11 @@ pub fn read(reader: &mut Reader) -> Config {
             extend_step: reader.whole("inbox.extend_step", 20..=10_000),
         },
         upkeep: upkeep(reader),
+        audit: AuditSettings {
+            every_ms: millis(reader, "audit.every_ms", 0, DAY_MS),
+            pages: reader.whole("audit.pages", 1..=1000),
+            repair: reader.flag("audit.repair"),
+        },
         graphql: graphql(reader),
         websocket: websocket(reader),
         live: live(reader),

@@ -90,6 +90,14 @@ pub struct UpkeepSettings {
     pub trim_ms: Millis,
 }
 
+/// `[audit]`
+#[derive(Debug, Clone)]
+pub struct AuditSettings {
+    pub every_ms: Millis,
+    pub pages: u32,
+    pub repair: bool,
+}
+
 /// `[graphql]`
 #[derive(Debug, Clone)]
 pub struct GraphqlSettings {

@@ -3,6 +3,7 @@
 //!
 //! Nothing here awaits, reads a clock, draws a random number or knows a database; all of it is tested without any.
 
+pub mod audit;
 pub mod backoff;
 pub mod content;
 pub mod coverage;

@@ -49,6 +49,16 @@ impl TimelineReader {
         Ok(page)
     }
 
+    /// As [`Self::page`], for somebody who looks on: no visit is noted, nothing is measured as a reader's page.
+    pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        self.read(reader, request).await.map(|(page, _)| page)
+    }
+
+    /// As [`Self::look`], with everything read from SQL.
+    pub async fn look_past_the_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        self.read_everything(reader, request).await.map(|(page, _)| page)
+    }
+
     /// The page, and whether an inbox that is filled better would have spared a pull.
     async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, bool), StoreError> {
         let Some(cache) = &self.cache else { return self.read_everything(reader, request).await };

@@ -63,6 +63,10 @@ pub trait Inboxes: Send + Sync {
     /// PROTOCOL TRIM: keeps the newest `keep` rows and raises the floor to the oldest of them; an inbox that is off loses all rows.
     async fn trim(&self, reader: UserId, keep: u32) -> Result<Trimmed, StoreError>;
 
+    /// Gives up everything that the inbox claims and deletes its rows: PROTOCOL OFF, TRIM and ON in one transaction. Deliveries include the
+    /// reader as before; one who is off stays so. Returns how many rows went.
+    async fn reset(&self, reader: UserId) -> Result<u64, StoreError>;
+
     /// PROTOCOL OFF, set-based: readers last seen before `seen_before_ms` are off, at most `limit`. Returns how many.
     async fn turn_off_unseen(&self, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError>;
 

@@ -3,6 +3,7 @@
 
 pub mod accounts;
 pub mod announcements;
+pub mod audits;
 pub mod contents;
 pub mod deliveries;
 pub mod error;
@@ -21,6 +22,7 @@ pub mod timelines;
 
 pub use accounts::Accounts;
 pub use announcements::Announcements;
+pub use audits::Audits;
 pub use contents::Contents;
 pub use deliveries::Deliveries;
 pub use error::StoreError;

@@ -54,6 +54,13 @@ pub const QUEUE_DROPPED: &str = "tidefeed_queue_dropped_total";
 /// Records nudged again by the sweeper, by kind.
 pub const SWEPT: &str = "tidefeed_swept_total";
 
+/// Readers whose timelines were audited.
+pub const AUDIT_READERS: &str = "tidefeed_audit_readers_total";
+/// Pages that were held against the oracle.
+pub const AUDIT_PAGES: &str = "tidefeed_audit_pages_total";
+/// Timelines that were found wrong, by cause. Anything but 0 is a defect.
+pub const AUDIT_DIFFERENCES: &str = "tidefeed_audit_differences_total";
+
 /// What kind of number a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -108,6 +115,14 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (QUEUE_DEPTH, Kind::Gauge, Unit::Count, "Messages waiting or unacknowledged, by topic"),
     (QUEUE_DROPPED, Kind::Counter, Unit::Count, "Messages that found a topic of this process full, by topic"),
     (SWEPT, Kind::Counter, Unit::Count, "Records nudged again by the sweeper, by kind"),
+    (AUDIT_READERS, Kind::Counter, Unit::Count, "Readers whose timelines were audited"),
+    (AUDIT_PAGES, Kind::Counter, Unit::Count, "Pages that were held against the oracle"),
+    (
+        AUDIT_DIFFERENCES,
+        Kind::Counter,
+        Unit::Count,
+        "Timelines that were found wrong, by cause; anything but 0 is a defect",
+    ),
 ];
 
 /// Bucket bounds in seconds: from a cached page to a delivery to millions.

@@ -12,24 +12,17 @@ use tidefeed::{
     app::Settings,
     domain::{PageRequest, PageSize, content::Draft, delivery::DeliveryPolicy},
     draw::Draw,
+    upkeep::Auditor,
 };
 use tokio::task::JoinSet;
 
 use crate::{
+    audit,
+    coverage::BROKEN,
     delivery::{followed_author, user},
     harness::{Around, TestHouse, settings},
     servers::{self, on_each_backend},
 };
-
-/// Contents that a reader would miss: on an edge that is trusted, at or above the floor, neither in flight nor in the inbox.
-const BROKEN: &str = "SELECT COUNT(*) FROM follows f \
-     JOIN contents c ON c.author_id = f.author_id AND c.removed_at IS NULL \
-     JOIN inbox_states s ON s.user_id = f.follower_id \
-     WHERE f.mode = 2 AND s.floor_time IS NOT NULL \
-     AND (c.publish_time > s.floor_time OR (c.publish_time = s.floor_time AND c.id >= s.floor_content)) \
-     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.content_id = c.id) \
-     AND NOT EXISTS (SELECT 1 FROM inboxes i WHERE i.user_id = f.follower_id \
-         AND i.publish_time = c.publish_time AND i.content_id = c.id)";
 
 const PEOPLE: i64 = 8;
 /// Acts of each actor.
@@ -111,6 +104,19 @@ async fn work(house: &TestHouse, worker: usize, stop: &AtomicBool) -> Result<()>
     Ok(())
 }
 
+/// Audits reader after reader; whatever goes on, nothing is wrong.
+async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
+    for draw in 0.. {
+        if let Some(audit) = auditor.sample(draw).await? {
+            ensure!(audit.finding.is_none(), "an audit finds {:?}", audit.finding);
+        }
+        if stop.load(SeqCst) {
+            break;
+        }
+    }
+    Ok(())
+}
+
 on_each_backend! {
     async fn the_invariant_holds_while_everything_happens_at_once(backend: Backend) -> Result<()> {
         let house = TestHouse::start_with(backend, Around::Memory, settings_of_a_small_house()).await?;
@@ -131,6 +137,8 @@ on_each_backend! {
             workers.spawn(async move { work(&house, worker, &stop).await });
         }
         let database = servers::connect_sql(house.database_url()).await?;
+        let (auditor, stopped) = (audit::over(&house, false)?, Arc::clone(&stop));
+        workers.spawn(async move { audit_until(&auditor, &stopped).await });
         let mut asked = 0;
         while !actors.is_empty() {
             let missing = servers::numbers(&database, BROKEN).await?;

@@ -12,7 +12,7 @@ use crate::{
     domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId},
     store::{
         Contents, StoreError,
-        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
+        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
     },
 };
 
@@ -28,7 +28,7 @@ impl Contents for SqlStore {
         let media = serde_json::to_string(&new.draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
         let (new, media) = (&new, media.as_str());
         self.transaction(move |tx| async move {
-            let outbox_seq = raise_outbox(&tx, new.author).await?;
+            let stamps = restamp(&tx, new.author, new.stamp).await?;
             if !add_to_count(&tx, new.author, 1).await? {
                 return tx.roll_back(Published::UnknownAuthor).await;
             }
@@ -37,14 +37,14 @@ impl Contents for SqlStore {
                 return tx.roll_back(earlier).await;
             }
             insert_companions(&tx, new).await?;
-            tx.commit(Published::Created { outbox_seq }).await
+            tx.commit(Published::Created { stamps }).await
         })
         .await
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError> {
+    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError> {
         self.transaction(move |tx| async move {
-            let outbox_seq = raise_outbox(&tx, author).await?;
+            let stamps = restamp(&tx, author, stamp).await?;
             let sql = "UPDATE contents SET removed_at = ? WHERE id = ? AND author_id = ? AND removed_at IS NULL";
             let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
             let found = tx
@@ -60,7 +60,7 @@ impl Contents for SqlStore {
                 return tx.roll_back(outcome).await;
             }
             add_to_count(&tx, author, -1).await?;
-            tx.commit(Removed::Gone { entry: row.entry(0)?, outbox_seq }).await
+            tx.commit(Removed::Gone { entry: row.entry(0)?, stamps }).await
         })
         .await
     }
@@ -101,14 +101,19 @@ impl Contents for SqlStore {
     }
 }
 
-/// Raises the author's number and returns it. Always the first write: it holds off every other publish and removal of this author until the
-/// transaction ends, so that numbers are given in the order of commits and idempotency keys are looked up one after the other.
-async fn raise_outbox(tx: &Tx, author: UserId) -> Result<i64, StoreError> {
-    let conflict = tx.dialect().on_conflict_update("author_id");
-    let sql = format!("INSERT INTO outbox_heads (author_id, seq) VALUES (?, 1) {conflict} seq = seq + 1");
-    tx.execute(&sql, [author.get().into()]).await?;
-    let row = tx.query_one("SELECT seq FROM outbox_heads WHERE author_id = ?", [author.get().into()]).await?;
-    row.ok_or_else(|| StoreError::Unreadable("an outbox number that was just raised is gone".to_owned()))?.get(0)
+/// Gives the author's outbox its new stamp. Always the first lock: it holds off every other publish and removal of this author until the
+/// transaction ends, so that each stamp follows the one that it is told to follow, and idempotency keys are looked up one after the other.
+async fn restamp(tx: &Tx, author: UserId, after: i64) -> Result<Restamped, StoreError> {
+    let sql = format!("SELECT stamp FROM outbox_heads WHERE author_id = ? {}", tx.dialect().for_update());
+    let values = [after.into(), author.get().into()];
+    let Some(row) = tx.query_one(&sql, [author.get().into()]).await? else {
+        if !tx.insert("INSERT INTO outbox_heads (stamp, author_id) VALUES (?, ?)", values).await? {
+            return Err(StoreError::Contended("an author's first two changes at once".into()));
+        }
+        return Ok(Restamped { before: 0, after });
+    };
+    tx.execute("UPDATE outbox_heads SET stamp = ? WHERE author_id = ?", values).await?;
+    Ok(Restamped { before: row.get(0)?, after })
 }
 
 /// `false` if there is no such author.

@@ -43,7 +43,7 @@ impl SqlStore {
         })
     }
 
-    /// See [`crate::store::Contents::outbox_heads`]: the number and the entries of an author come in one statement.
+    /// See [`crate::store::Contents::outbox_heads`]: the stamp and the entries of an author come in one statement.
     pub(super) async fn heads_of_outboxes(
         &self,
         authors: &[UserId],
@@ -73,14 +73,15 @@ fn part(side: u8, author: UserId, window: Part, direction: Direction, limit: usi
     (sql, author.chain(bounds).chain([rows(limit)]).collect())
 }
 
-/// `(seq, publish_time, id, author_id)`: each author's number with neither time nor id, and one entry more than `limit` without a number.
+/// `(stamp, publish_time, id, author_id)`: each author's stamp with neither time nor id, and one entry more than `limit` without a stamp.
 fn heads_statement(authors: &[UserId], limit: usize) -> Part {
     let (list, mut values) = id_list(authors);
-    let mut sql =
-        format!("SELECT seq, NULL AS publish_time, NULL AS id, author_id FROM outbox_heads WHERE author_id IN {list}");
+    let mut sql = format!(
+        "SELECT stamp, NULL AS publish_time, NULL AS id, author_id FROM outbox_heads WHERE author_id IN {list}"
+    );
     for author in authors {
         sql.push_str(
-            " UNION ALL SELECT * FROM (SELECT NULL AS seq, publish_time, id, author_id FROM contents \
+            " UNION ALL SELECT * FROM (SELECT NULL AS stamp, publish_time, id, author_id FROM contents \
              WHERE author_id = ? AND removed_at IS NULL ORDER BY publish_time DESC, id DESC LIMIT ?) AS newest",
         );
         values.extend([author.get().into(), rows(limit.saturating_add(1))]);
@@ -88,15 +89,15 @@ fn heads_statement(authors: &[UserId], limit: usize) -> Part {
     (sql, values)
 }
 
-/// An author who has published nothing has number 0.
+/// An author who has published nothing has stamp 0.
 fn head(author: UserId, rows: &[Row], limit: usize) -> Result<OutboxHead, StoreError> {
-    let mut head = OutboxHead { author, outbox_seq: 0, entries: Vec::new(), whole: true };
+    let mut head = OutboxHead { author, stamp: 0, entries: Vec::new(), whole: true };
     for row in rows {
         if row.user(3)? != author {
             continue;
         }
         match row.get::<Option<i64>>(0)? {
-            Some(seq) => head.outbox_seq = seq,
+            Some(stamp) => head.stamp = stamp,
             None => head.entries.push(row.entry(1)?),
         }
     }

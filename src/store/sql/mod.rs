@@ -4,6 +4,7 @@
 //! Refuses to know who asks and why; sea-orm and sqlx are named here and nowhere else.
 
 mod accounts;
+mod audits;
 mod connect;
 mod contents;
 mod contents_outbox;

@@ -146,7 +146,7 @@ impl State {
         if let Some(floor) = self.floor {
             world.set_floor(reader, floor).await?;
         }
-        world.run("INSERT INTO outbox_heads (author_id, seq) VALUES (11, 7), (12, 8), (13, 9)").await?;
+        world.run("INSERT INTO outbox_heads (author_id, stamp) VALUES (11, 7), (12, 8), (13, 9)").await?;
         let those = |wanted: &dyn Fn(&Placed) -> bool| -> Vec<Entry> {
             self.contents.iter().filter(|it| wanted(it)).map(|it| it.entry).collect()
         };
@@ -232,7 +232,7 @@ fn check_uncovered(state: &State, uncovered: &[UncoveredAuthor]) -> Result<()> {
     let expected: Vec<UncoveredAuthor> = (11..11 + AUTHORS)
         .zip([7, 8, 9, 0])
         .filter(|(author, _)| state.edge(user(*author)).is_some_and(|mode| mode != EdgeMode::Push))
-        .map(|(author, outbox_seq)| UncoveredAuthor { author: user(author), outbox_seq })
+        .map(|(author, stamp)| UncoveredAuthor { author: user(author), stamp })
         .collect();
     ensure!(named == expected, "{named:?} are named, {expected:?} are uncovered");
     Ok(())

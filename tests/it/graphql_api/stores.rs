@@ -25,8 +25,8 @@ impl Contents for Moody {
         self.store.publish(new).await
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError> {
-        self.store.remove(author, content, now_ms).await
+    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError> {
+        self.store.remove(author, content, stamp, now_ms).await
     }
 
     async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {

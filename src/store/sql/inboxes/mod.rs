@@ -75,6 +75,14 @@ impl Inboxes for SqlStore {
         .await
     }
 
+    async fn reset(&self, reader: UserId) -> Result<u64, StoreError> {
+        self.transaction(move |tx| async move {
+            let rows = upkeep::reset(&tx, reader).await?;
+            tx.commit(rows).await
+        })
+        .await
+    }
+
     async fn turn_off_unseen(&self, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError> {
         let limit = limit.min(MAX_LIST as u64);
         self.transaction(move |tx| async move {

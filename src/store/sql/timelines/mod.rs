@@ -107,7 +107,7 @@ impl Answer {
         for row in rows {
             match row.get(0)? {
                 STATE => answer.floor = floor(row)?,
-                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, outbox_seq: row.get(1)? }),
+                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, stamp: row.get(1)? }),
                 tag => answer.entries.push((tag, row.entry(1)?)),
             }
         }

@@ -14,7 +14,7 @@ use crate::{
 
 /// Rows of the state: floor time, floor content, 0.
 pub(super) const STATE: i64 = 0;
-/// Rows of uncovered edges: outbox number, 0, author.
+/// Rows of uncovered edges: outbox stamp, 0, author.
 pub(super) const EDGE: i64 = 1;
 /// Entries; [`BEHIND`] is added for those behind the bound.
 pub(super) const IN_FLIGHT: i64 = 2;
@@ -129,7 +129,7 @@ impl Timeline {
 
     fn uncovered_edges(self) -> Part {
         let text = format!(
-            "SELECT {EDGE} AS tag, COALESCE(o.seq, 0) AS t, 0 AS c, f.author_id AS a FROM follows f{uncovered} \
+            "SELECT {EDGE} AS tag, COALESCE(o.stamp, 0) AS t, 0 AS c, f.author_id AS a FROM follows f{uncovered} \
              LEFT JOIN outbox_heads o ON o.author_id = f.author_id WHERE f.follower_id = ? AND f.mode IN ({pull}, {fill})",
             uncovered = self.dialect.force_index("uncovered"),
             pull = EdgeMode::Pull.code(),
