@@ -10,7 +10,7 @@ use super::{
     StoreSettings, UpkeepSettings, WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
-use crate::domain::limits::MAX_CATCH_UP;
+use crate::domain::limits::{MAX_CATCH_UP, MIN_CATCH_UP};
 
 const MINUTE_MS: u32 = 60_000;
 const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
@@ -148,7 +148,7 @@ fn websocket(reader: &mut Reader) -> WebsocketSettings {
 fn live(reader: &mut Reader) -> LiveSettings {
     LiveSettings {
         buffer: reader.whole("live.buffer", 1..=100_000),
-        catch_up: reader.whole("live.catch_up", 20..=MAX_CATCH_UP),
+        catch_up: reader.whole("live.catch_up", MIN_CATCH_UP..=MAX_CATCH_UP),
         catch_ups: reader.whole("live.catch_ups", 1..=10_000),
         check_ms: millis(reader, "live.check_ms", 0, DAY_MS),
     }

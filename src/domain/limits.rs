@@ -37,5 +37,7 @@ pub const MAX_SUBTASKS_PER_TX: usize = 100;
 pub const VIEW_WINDOW: usize = 64;
 /// Contents outside that window of which a subscription remembers what it told last.
 pub const RECENTLY_TOLD: usize = 64;
+/// Entries that a catch-up may be configured to read at least: what a client holds already is among them.
+pub const MIN_CATCH_UP: u16 = 2 * 64;
 /// Entries that a catch-up may be configured to read at most: one statement, one batch of hydration.
 pub const MAX_CATCH_UP: u16 = 1_000;

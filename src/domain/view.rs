@@ -72,7 +72,7 @@ impl View {
     pub fn resume(point: &ResumePoint, now: &Above) -> Self {
         let held = point.held().iter().copied().collect();
         let mut view = Self::default();
-        view.become_true(point.floor(), held, now);
+        view.become_true(point.floor(), &held, now);
         view
     }
 
@@ -87,7 +87,7 @@ impl View {
     }
 
     /// The next change that waits to be told; told it is, once it has been taken.
-    pub fn next(&mut self) -> Option<Change> {
+    pub fn take_next(&mut self) -> Option<Change> {
         let change = self.waiting.pop_front()?;
         let Some(window) = &mut self.window else { return Some(change) };
         match change {
@@ -108,7 +108,7 @@ impl View {
     pub fn catch_up(&mut self, now: &Above) {
         let Some(window) = self.window.take() else { return self.refetch(Reason::Missed) };
         let held = window.entries.iter().map(|entry| entry.content).chain(window.gone).collect();
-        self.become_true(window.floor, held, now);
+        self.become_true(window.floor, &held, now);
     }
 
     /// `entry` was in the timeline a moment ago. Nothing must wait to be told.
@@ -154,7 +154,7 @@ impl View {
 
 impl View {
     /// The client holds `held` above `floor`; the window becomes what it holds of `now`, the rest waits to be told.
-    fn become_true(&mut self, floor: Position, held: HashSet<ContentId>, now: &Above) {
+    fn become_true(&mut self, floor: Position, held: &HashSet<ContentId>, now: &Above) {
         if !now.whole {
             return self.refetch(Reason::GapTooLarge);
         }

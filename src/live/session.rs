@@ -71,7 +71,7 @@ impl Session {
 
     /// What the subscriber is told next; told it is, once it has been taken.
     pub fn next(&mut self) -> Option<Told> {
-        self.view.next().map(Told::Change).or_else(|| self.relations.pop_front())
+        self.view.take_next().map(Told::Change).or_else(|| self.relations.pop_front())
     }
 
     /// From where on the timeline must be read for [`Self::looked`], before anything else is heard and once nothing is left to tell.

@@ -47,16 +47,25 @@ pub struct RenderKey {
     pub field: (usize, usize),
 }
 
-/// What was loaded of an entry, for one viewer's hydration. `None` where nothing was, or it failed.
+/// What was loaded of an entry, for one viewer's hydration.
 pub struct Parts {
-    /// `Some(None)` if it is gone.
-    pub content: Option<Option<Arc<Content>>>,
-    /// As [`Self::content`].
-    pub counters: Option<Option<Counters>>,
-    /// As [`Self::content`].
-    pub profile: Option<Option<Arc<Profile>>>,
-    /// As [`Self::content`].
-    pub counts: Option<Option<ProfileCounts>>,
+    /// The content itself.
+    pub content: Part<Arc<Content>>,
+    /// Its counters.
+    pub counters: Part<Counters>,
+    /// Its author.
+    pub profile: Part<Arc<Profile>>,
+    /// Its author's counts.
+    pub counts: Part<ProfileCounts>,
+}
+
+/// What a load says of one thing.
+#[derive(Debug, Clone)]
+pub enum Part<T> {
+    /// Nothing: nobody asked, or the load failed.
+    Unknown,
+    /// It is as given; `None` if there is no such thing.
+    Known(Option<T>),
 }
 
 impl FeedShare {
@@ -115,11 +124,14 @@ async fn one<K: Copy + Eq + Hash, V: Clone>(
     load: impl Future<Output = Option<HashMap<K, V>>>,
     wanted: bool,
     key: K,
-) -> Option<Option<V>> {
+) -> Part<V> {
     if !wanted {
-        return None;
+        return Part::Unknown;
     }
-    loaded.get_or_init(|| load).await.as_ref().map(|all| all.get(&key).cloned())
+    match loaded.get_or_init(|| load).await {
+        Some(all) => Part::Known(all.get(&key).cloned()),
+        None => Part::Unknown,
+    }
 }
 
 fn told<T>(read: Result<T, StoreError>, request_id: &str) -> Option<T> {

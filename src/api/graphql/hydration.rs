@@ -11,7 +11,7 @@ use futures_util::join;
 use super::{
     errors::Failure,
     eyes::Eyes,
-    feed_share::Parts,
+    feed_share::{Part, Parts},
     loaders::{CountersOf, CountsOf, FollowOf, NextTurn, Source, Tracked},
     services::Services,
     wants::{ContentWants, UserWants},
@@ -130,16 +130,16 @@ impl Hydration {
     /// Remembers what was loaded for all who see `entry`; who sees it live, and is not its author, follows its author.
     pub async fn take_in(&self, entry: &Entry, parts: Parts) {
         let Entry { content, author, .. } = *entry;
-        if let Some(found) = parts.content {
+        if let Part::Known(found) = parts.content {
             self.loader.feed_one(content, found).await;
         }
-        if let Some(counters) = parts.counters {
+        if let Part::Known(counters) = parts.counters {
             self.loader.feed_one(CountersOf(content), counters).await;
         }
-        if let Some(profile) = parts.profile {
+        if let Part::Known(profile) = parts.profile {
             self.loader.feed_one(author, profile).await;
         }
-        if let Some(counts) = parts.counts {
+        if let Part::Known(counts) = parts.counts {
             self.loader.feed_one(CountsOf(author), counts).await;
         }
         self.loader.feed_one(FollowOf(author), true).await;

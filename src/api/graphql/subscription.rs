@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     errors::{ApiError, Failure},
-    feed_share::{FeedShare, shape},
+    feed_share::{FeedShare, Part, shape},
     hydration::Hydration,
     objects::{Content, FeedEdge, NewFeedPayload, TimelineEdge, User},
     scope::{document, hydration, request_id},
@@ -119,7 +119,7 @@ impl Watch {
             None => None,
             Some(wants) => {
                 let parts = share.parts(entry, wants, hydration.request_id()).await;
-                let Some(content) = parts.content.clone() else {
+                let Part::Known(content) = parts.content.clone() else {
                     self.feed.failed_to_show();
                     return None;
                 };
@@ -128,8 +128,8 @@ impl Watch {
             }
         };
         let (edge, eyes) = (TimelineEdge::new(entry, node), hydration.eyes().clone());
-        let (content, shape) = (entry.content, Arc::clone(&self.shape));
-        Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape, eyes }))
+        let content = entry.content;
+        Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape: Arc::clone(&self.shape), eyes }))
     }
 
     async fn relation(&self, author: UserId, following: bool) -> NewFeedPayload {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt as _, future::join_all};
+use futures_util::{Stream, StreamExt, future::join_all};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -49,7 +49,7 @@ async fn subscribed(api: &Api, readers: &[Person], query: &str) -> Vec<impl Stre
 
 async fn all_are_told(feeds: &mut [impl Stream<Item = Value> + Unpin]) -> Vec<Value> {
     let events = join_all(feeds.iter_mut().map(StreamExt::next));
-    timeout(Duration::from_secs(60), events).await.unwrap().into_iter().flatten().collect()
+    timeout(Duration::from_mins(1), events).await.unwrap().into_iter().flatten().collect()
 }
 
 fn renderings(handle: &PrometheusHandle, way: &str) -> u64 {
