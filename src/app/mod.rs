@@ -23,7 +23,11 @@ pub use self::{
     inspection::inspect_redis,
 };
 use crate::{
-    api::auth::{PasswordError, WeakSecret},
+    api::{
+        auth::{PasswordError, WeakSecret},
+        gate::UnreadableSchema,
+        http::{ManifestError, surrounded},
+    },
     clock::SharedClock,
     config::{Config, SecretError, signing_secret},
     draw::Draw,
@@ -59,6 +63,12 @@ pub enum AppError {
     /// argon2 refuses its parameters.
     #[error("the auth.argon2 parameters cannot be used")]
     Passwords(#[source] PasswordError),
+    /// The schema cannot be read back.
+    #[error("the schema cannot be used")]
+    Schema(#[source] UnreadableSchema),
+    /// The manifest of trusted documents is not what it has to be.
+    #[error("the manifest (persisted.manifest) cannot be used")]
+    Manifest(#[source] ManifestError),
     /// The port is taken, or not ours.
     #[error("cannot serve")]
     Serve(#[source] io::Error),
@@ -97,7 +107,7 @@ impl App {
         Ok(Self {
             adapters: Arc::new(adapters),
             house: Arc::new(house),
-            api: settings::api(config, secret.expose().as_bytes()),
+            api: settings::api(config, secret.expose().as_bytes())?,
             config: config.clone(),
             clock,
             draw,
@@ -137,6 +147,7 @@ impl App {
         let api = api::router(&self.house, &self.adapters.ports, &self.api, runtime)?;
         let graphiql = self.config.graphql.graphiql;
         let router = server::whole(api, self.operators(lifecycle, measurements), graphiql);
+        let router = surrounded(router, self.draw.clone());
         server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)?;
         tasks.close();
         tasks.wait().await;
@@ -151,6 +162,7 @@ impl App {
         measurements: Option<Measurements>,
     ) -> Result<(), AppError> {
         let router = server::operators_only(self.operators(lifecycle, measurements));
+        let router = surrounded(router, self.draw.clone());
         server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)
     }
 

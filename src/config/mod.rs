@@ -23,8 +23,8 @@ pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
     AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings, LogFormat,
-    LogSettings, MetricsSettings, OutboxCacheSettings, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings,
-    WebsocketSettings,
+    LogSettings, MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
+    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use sources::Sources;
 pub use values::Millis;
@@ -55,8 +55,14 @@ pub struct Config {
     pub audit: AuditSettings,
     /// Bounds of a GraphQL document.
     pub graphql: GraphqlSettings,
+    /// Documents that are named instead of sent.
+    pub persisted: PersistedSettings,
+    /// Points that may be spent.
+    pub rate_limit: RateLimitSettings,
     /// The sockets of subscriptions.
     pub websocket: WebsocketSettings,
+    /// Streams of server-sent events.
+    pub sse: SseSettings,
     /// What live subscriptions promise, and its bounds.
     pub live: LiveSettings,
     /// Log lines.

@@ -25,6 +25,8 @@ pub enum FollowOutcome {
     UnknownAuthor,
     /// The reader follows as many as one may.
     TooMany,
+    /// One of the two has blocked the other.
+    Blocked,
 }
 
 /// How an unfollow ends.
@@ -66,6 +68,7 @@ impl Following {
             Followed::Already => {}
             Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),
             Followed::TooMany => return Ok(FollowOutcome::TooMany),
+            Followed::Blocked => return Ok(FollowOutcome::Blocked),
         }
         Ok(FollowOutcome::Following)
     }

@@ -9,4 +9,4 @@ mod waker;
 pub use auditor::{Audit, AuditOptions, AuditedStores, Auditor, Finding, PageSource};
 pub use sweeper::{Sweeper, Swept, SweptStores};
 pub use trimmer::Trimmer;
-pub use waker::{InboxSizes, Waker};
+pub use waker::{Waker, WakerOptions};

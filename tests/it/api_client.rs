@@ -98,6 +98,5 @@ fn settings() -> ApiSettings {
         token_ttl: TOKEN_TTL,
         passwords: PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() },
         open_registration: true,
-        introspection: true,
     }
 }

@@ -10,6 +10,7 @@ mod binary;
 mod command_line;
 mod conformance;
 mod coverage;
+mod deep_paging;
 mod delivery;
 mod explain;
 mod fail_over;

@@ -11,6 +11,7 @@ mod contents_outbox;
 mod deliveries;
 mod dialect;
 mod error;
+mod exclusions;
 mod follows;
 mod hot;
 mod inboxes;

@@ -7,6 +7,7 @@ mod accounts;
 mod announcements;
 mod contents;
 mod deliveries;
+mod exclusions;
 mod follows;
 mod inboxes;
 mod outbox_cache;

@@ -120,6 +120,26 @@ async fn relations_changed_on_another_device_are_told_and_their_contents_come_an
 }
 
 #[tokio::test]
+async fn who_is_muted_on_another_device_leaves_the_feed_and_comes_back() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    api.publish(&bob, "before").await;
+    let mut feed = feed(&api, &ann, &page(&api, &ann).await["resumeToken"]);
+    let (_, event) = tokio::join!(api.publish(&ann, "begun"), next(&mut feed));
+    assert_eq!(brief(&event), "+begun");
+    let change =
+        |verb: &str| format!("mutation($id: ID!) {{ {verb}(input: {{userId: $id}}) {{ userErrors {{ code }} }} }}");
+    api.data(Some(&ann), &change("muteUser"), json!({ "id": bob.id })).await;
+    assert_eq!(brief(&next(&mut feed).await), format!("-{}", bob.id));
+    api.publish(&bob, "unheard").await;
+    api.data(Some(&ann), &change("unmuteUser"), json!({ "id": bob.id })).await;
+    assert_eq!(brief(&next(&mut feed).await), "+before");
+    assert_eq!(brief(&next(&mut feed).await), "+unheard");
+    quiet(&api, &ann, &mut feed).await;
+}
+
+#[tokio::test]
 async fn a_cursor_resumes_above_its_entry() {
     let api = Api::new().await;
     let ann = api.person("ann").await;

@@ -3,6 +3,7 @@
 //! Expected refusals are `userErrors` of the payload; faults of the client and of this server are top-level errors.
 
 mod account;
+mod boundary;
 mod content;
 mod follow;
 mod user_error;
@@ -11,4 +12,9 @@ use async_graphql::MergedObject;
 
 /// A request's entry points for changing things. Several in one request run one after the other, in their order.
 #[derive(MergedObject, Default)]
-pub struct Mutation(account::AccountMutation, content::ContentMutation, follow::FollowMutation);
+pub struct Mutation(
+    account::AccountMutation,
+    content::ContentMutation,
+    follow::FollowMutation,
+    boundary::BoundaryMutation,
+);

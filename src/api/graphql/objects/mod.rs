@@ -4,12 +4,14 @@
 
 mod connection;
 mod content;
+mod excluded;
 mod feed;
 mod node;
 mod user;
 
 pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
-pub use content::{Content, MediaKind};
+pub use content::{Content, ContentKind, MediaKind};
+pub use excluded::ExcludedUserConnection;
 pub use feed::{FeedEdge, NewFeedPayload};
 pub use node::Node;
 pub use user::User;
