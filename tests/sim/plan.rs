@@ -6,6 +6,7 @@ use tidefeed::{
         delivery::{DeliveryPolicy, EdgeRule},
         tier::InboxTiers,
     },
+    live::LiveSettings,
 };
 
 use crate::{dice::Dice, fate::Rates};
@@ -82,6 +83,7 @@ impl Plan {
                 lease_ms: dice.pick(&[50, 1_000, 30_000]),
                 failing_after: 3,
                 tiers,
+                live: LiveSettings::default(),
             },
             cache: if dice.chance(200_000) { 0 } else { size(dice, 1, 6) },
             one_writer: dice.chance(200_000),

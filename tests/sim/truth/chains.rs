@@ -3,6 +3,7 @@
 use tidefeed::{
     domain::{
         ContentId, UserId,
+        limits::MAX_WAIT_MS,
         subtask::{END, Progress, Range, next_range},
     },
     store::{StoreError, deliveries::Subtask},
@@ -80,7 +81,10 @@ pub async fn take(
 ) -> Result<Option<Subtask>, StoreError> {
     let key = (content, after);
     let for_ever = truth.breaks(Rule::LeasesNeverEnd);
-    let free_since = |lease_until: i64| if for_ever { lease_until == 0 } else { lease_until <= now_ms };
+    let free_since = |lease_until: i64| {
+        let over = lease_until <= now_ms || lease_until > now_ms.saturating_add(MAX_WAIT_MS);
+        if for_ever { lease_until == 0 } else { over }
+    };
     let taken = tx
         .write(|tables| {
             let free = |task: &&Task| task.pushed_through < task.last_fan && free_since(task.lease_until);

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{ContentId, EdgeMode, Entry, Floor, UserId, subtask::Progress},
+    domain::{ContentId, EdgeMode, Entry, Floor, UserId, limits::MAX_WAIT_MS, subtask::Progress},
     store::{
         Deliveries, StoreError,
         deliveries::{Backlog, Delivery, Pushed, Subtask},
@@ -58,8 +58,14 @@ impl Deliveries for Truth {
         transaction!(self, tx => finish(self, tx, content))
     }
 
-    async fn record_failure(&self, content: ContentId, error: &str, retry_at_ms: i64) -> Result<(), StoreError> {
-        transaction!(self, tx => record_failure(tx, content, error, retry_at_ms))
+    async fn record_failure(
+        &self,
+        content: ContentId,
+        subtask: Option<i64>,
+        error: &str,
+        retry_at_ms: i64,
+    ) -> Result<(), StoreError> {
+        transaction!(self, tx => record_failure(tx, (content, subtask), error, retry_at_ms))
     }
 
     async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {
@@ -179,7 +185,12 @@ async fn finish(truth: &Truth, mut tx: Tx, content: ContentId) -> Result<bool, S
     tx.commit(true).await
 }
 
-async fn record_failure(mut tx: Tx, content: ContentId, error: &str, retry_at_ms: i64) -> Result<(), StoreError> {
+async fn record_failure(
+    mut tx: Tx,
+    (content, subtask): (ContentId, Option<i64>),
+    error: &str,
+    retry_at_ms: i64,
+) -> Result<(), StoreError> {
     let failed = |it: &Record| Record {
         attempts: it.attempts + 1,
         last_error: error.chars().take(500).collect(),
@@ -191,17 +202,20 @@ async fn record_failure(mut tx: Tx, content: ContentId, error: &str, retry_at_ms
         record.map(|it| Change::Delivery(content, Some(failed(it)), None)).into_iter().collect()
     })
     .await?;
-    tx.write(|tables| {
-        let free = |(after, task)| Change::Subtask((content, after), Some(Task { lease_until: 0, ..task }), None);
-        tables.chain(content).map(free).collect()
-    })
-    .await?;
+    if let Some(after) = subtask {
+        let key = (content, after);
+        let free = |task: &Task| Change::Subtask(key, Some(Task { lease_until: 0, ..*task }), None);
+        tx.write(|tables| tables.subtasks.get(&key).map(free).into_iter().collect()).await?;
+    }
     tx.commit(()).await
 }
 
 async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Delivery>, StoreError> {
     let waiting = |tables: &Tables| {
-        let due = tables.deliveries.iter().filter(|(_, record)| record.look_at <= now_ms);
+        let due = tables
+            .deliveries
+            .iter()
+            .filter(|(_, record)| record.look_at <= now_ms || record.look_at > now_ms.saturating_add(MAX_WAIT_MS));
         let mut due: Vec<_> = due.map(|(content, record)| (record.look_at, *content)).collect();
         due.sort_unstable();
         due.into_iter().map(|(_, content)| content).collect::<Vec<_>>()
@@ -212,7 +226,12 @@ async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Resu
     }
     tx.write(|tables| {
         let rows = contents.iter().filter_map(|id| Some((*id, tables.deliveries.get(id)?.clone())));
-        rows.map(|(id, row)| Change::Delivery(id, Some(Record { look_at: next_look_ms, ..row }), None)).collect()
+        let later = |row: &Record| {
+            let often = [0, 1].get(row.looks as usize).copied().unwrap_or(3);
+            next_look_ms + next_look_ms.saturating_sub(now_ms) * often
+        };
+        let looked = |row: Record| Record { look_at: later(&row), looks: row.looks + 1, ..row };
+        rows.map(|(id, row)| Change::Delivery(id, Some(looked(row)), None)).collect()
     })
     .await?;
     let found = tx.read(|tables| contents.iter().filter_map(|id| delivery(tables, *id)).collect()).await?;

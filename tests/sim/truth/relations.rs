@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::UserId,
+    domain::{UserId, limits::MAX_WAIT_MS},
     store::{
         Relations, StoreError,
         relations::{Pair, PendingRelation},
@@ -64,8 +64,10 @@ async fn change(
 }
 
 async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+    let too_far = now_ms.saturating_add(MAX_WAIT_MS);
     let waiting = |tables: &Tables| {
-        let mut due: Vec<_> = tables.relations.iter().filter(|(_, row)| row.look_at <= now_ms).collect();
+        let mut due: Vec<_> =
+            tables.relations.iter().filter(|(_, row)| row.look_at <= now_ms || row.look_at > too_far).collect();
         due.sort_by_key(|(pair, row)| (row.look_at, **pair));
         due.into_iter().map(|(pair, _)| *pair).collect::<Vec<_>>()
     };

@@ -60,6 +60,7 @@ pub struct Record {
     pub attempts: u32,
     pub last_error: String,
     pub look_at: i64,
+    pub looks: u32,
 }
 
 /// A subtask; its content and start are the key.

@@ -89,6 +89,15 @@ impl Timelines for Truth {
         .await
     }
 
+    async fn visible_to(&self, content: ContentId, readers: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        Truth::read(self, |tables| {
+            let Some(it) = tables.contents.get(&content).filter(|it| !it.removed) else { return Vec::new() };
+            let follows = readers.iter().filter(|reader| tables.mode(**reader, it.author).is_some());
+            follows.filter(|reader| View { truth: self, reader: **reader }.shows(tables, it.author)).copied().collect()
+        })
+        .await
+    }
+
     async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError> {
         let view = View { truth: self, reader };
         Truth::read(self, |tables| {
