@@ -92,6 +92,8 @@ impl Rule {
             self,
             Self::ChainIsNumbered
                 | Self::BrokenChainIsExtended
+                | Self::OpenFloorIsSkipped
+                | Self::BelowFloorIsSkipped
                 | Self::CoverOfAnyEdge
                 | Self::CoverInsertsOnlyNewest
                 | Self::AnyRelationIsDone
