@@ -1,10 +1,12 @@
 //! What keeps the house cheap to live in: readers who come back, inboxes that grow, work whose nudge was lost. None of it can
 //! change what a page says.
 
+mod pruner;
 mod sweeper;
 mod trimmer;
 mod waker;
 
+pub use pruner::Pruner;
 pub use sweeper::{Sweeper, Swept, SweptStores};
 pub use trimmer::Trimmer;
 pub use waker::{InboxSizes, Waker};

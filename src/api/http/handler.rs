@@ -22,7 +22,7 @@ use super::{
     outcome::{BAD_USER_INPUT, INTERNAL, Outcome, Reason, Refused, UNAUTHENTICATED, respond},
     params::{Params, ParamsError, UrlParams},
     request_id::RequestId,
-    viewer::{AuthenticateError, Credentials, Scope, Viewer},
+    viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
 
 /// Answers POST and GET of the GraphQL endpoint. Never panics, and never takes longer than its limit.
@@ -72,10 +72,11 @@ fn timed_out<E, V: Viewer>(core: &Core<E, V>, request_id: &RequestId) -> Refused
 
 async fn run<E: Executor, V: Viewer>(core: &Core<E, V>, request: Request, id: &RequestId) -> Result<Outcome, Refused> {
     let credentials = Credentials::of_headers(request.headers());
+    let client = Client::of(request.headers(), request.extensions());
     let method = request.method().clone();
     let params = if method == Method::POST { posted(request).await } else { asked(request).await }?;
     let viewer = credentials.viewer(&*core.authenticate).await.map_err(|error| unauthenticated(&error, id))?;
-    let scope = Scope { viewer, request_id: id.clone() };
+    let scope = Scope { viewer, request_id: id.clone(), client };
     let ready = core.engine.prepare(params, &scope);
     let ready = ready.map_err(|refusal| Refused { reason: Reason::Document, errors: vec![refusal.into()] })?;
     match ready.operation_type {

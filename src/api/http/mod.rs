@@ -37,7 +37,7 @@ use self::{documents::Documents, engine::Engine};
 pub use self::{
     limits::{HttpSettings, RequestLimits, SocketLimits},
     request_id::RequestId,
-    viewer::{Attach, Authenticate, AuthenticateError, Scope, Viewer},
+    viewer::{Attach, Authenticate, AuthenticateError, Client, Scope, Viewer},
 };
 use crate::draw::Draw;
 

@@ -3,9 +3,15 @@
 //! Apart, because HTTP and WebSocket carry tokens differently and mean the same by them. It refuses to know what a
 //! token says and what a viewer is.
 
+use std::net::{IpAddr, SocketAddr};
+
 use async_graphql::Request;
 use async_trait::async_trait;
-use axum::http::{HeaderMap, header::AUTHORIZATION};
+use axum::extract::ConnectInfo;
+use axum::http::{
+    Extensions, HeaderMap,
+    header::{AUTHORIZATION, USER_AGENT},
+};
 use axum_extra::headers::{Authorization, HeaderMapExt as _, authorization::Bearer};
 
 use super::request_id::RequestId;
@@ -22,6 +28,12 @@ pub trait Authenticate<V: Viewer>: Send + Sync + 'static {
     ///
     /// A request without a token is anonymous and is not asked about.
     async fn authenticate(&self, token: &str) -> Result<Option<V>, AuthenticateError>;
+
+    /// Completes when `viewer`'s sign-in was ended by somebody: a socket that they opened is closed then. Never, where nobody can.
+    async fn until_revoked(&self, viewer: &V) {
+        let _ = viewer;
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Why a token gives no viewer.
@@ -59,6 +71,25 @@ pub struct Scope<V> {
     pub viewer: Option<V>,
     /// The id that the response carries and the log line names.
     pub request_id: RequestId,
+    /// From where it comes.
+    pub client: Client,
+}
+
+/// What a connection tells of its client.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Its address, if the server was told to keep it.
+    pub address: Option<IpAddr>,
+    /// What it calls itself; anything.
+    pub agent: String,
+}
+
+impl Client {
+    pub(super) fn of(headers: &HeaderMap, extensions: &Extensions) -> Self {
+        let address = extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
+        let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        Self { address, agent }
+    }
 }
 
 /// What a request says about who asks.

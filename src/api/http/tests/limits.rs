@@ -61,7 +61,7 @@ async fn remembered(queries: &[&str]) -> usize {
     let Transport { schema, attach, settings, .. } = transport(HttpSettings::default());
     let engine = Engine { schema, documents: Documents::new(settings.gate, &settings.request), attach };
     for query in queries {
-        let scope = Scope { viewer: None, request_id: RequestId::new(&Draw::from_seed(1)) };
+        let scope = Scope { viewer: None, request_id: RequestId::new(&Draw::from_seed(1)), client: Client::default() };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();
         if let Ok(ready) = engine.prepare(params, &scope) {
             engine.execute(ready, &scope).await;

@@ -18,7 +18,7 @@ use axum::{
         State,
         ws::{WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
-    http::{HeaderMap, HeaderName, Response, StatusCode, header::RETRY_AFTER},
+    http::{Extensions, HeaderMap, HeaderName, Response, StatusCode, header::RETRY_AFTER},
     response::IntoResponse as _,
 };
 use futures_util::StreamExt as _;
@@ -32,7 +32,7 @@ use self::{
 use super::{
     Core,
     request_id::{self, RequestId},
-    viewer::{Credentials, Viewer},
+    viewer::{Client, Credentials, Viewer},
 };
 
 /// Bytes read from a socket at once: an idle one then keeps 18 KiB instead of 144 KiB.
@@ -42,6 +42,7 @@ const READ_BUFFER_BYTES: usize = 4096;
 pub(super) async fn upgrade<E: Executor, V: Viewer>(
     State(core): State<Arc<Core<E, V>>>,
     headers: HeaderMap,
+    extensions: Extensions,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response<Body> {
     let upgrade = match upgrade {
@@ -59,7 +60,7 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
     let id = RequestId::of_headers(&headers, &core.draw);
     let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
     let span = tracing::info_span!("socket", %id);
-    let credentials = Credentials::of_headers(&headers);
+    let from = (Credentials::of_headers(&headers), Client::of(&headers, &extensions));
     let limits = core.settings.socket;
     // The library gives up on what exceeds its bound without a word; up to twice ours, we can say why.
     let largest = limits.message_bytes.saturating_mul(2);
@@ -67,7 +68,7 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
     let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES).max_message_size(largest).max_frame_size(largest);
     let response = upgrade.on_upgrade(move |socket| {
         async move {
-            serve(core, socket, id, credentials).await;
+            serve(core, socket, id, from).await;
             drop((room, counted));
         }
         .instrument(span)
@@ -91,13 +92,13 @@ async fn serve<E: Executor, V: Viewer>(
     core: Arc<Core<E, V>>,
     socket: WebSocket,
     id: RequestId,
-    credentials: Credentials,
+    from: (Credentials, Client),
 ) {
     let limits = core.settings.socket;
     let (sink, mut frames) = socket.split();
     let (control, events, queues) = writer::queues(limits.queued_messages);
     let mut writing = pin!(writer::write(sink, queues, limits.send_time));
-    let mut conversation = Conversation::new(core, id, credentials, control.clone(), events);
+    let mut conversation = Conversation::new(core, id, from, control.clone(), events);
     let ending = tokio::select! {
         ending = conversation.run(&mut frames) => ending,
         () = &mut writing => Ending::Lost,

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use async_graphql::Executor;
 use axum::extract::ws::Message;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{
+    FutureExt as _, Stream, StreamExt as _,
+    future::{BoxFuture, OptionFuture},
+};
 use serde_json::{Map, Value as Json};
 use tokio::{
     sync::mpsc::Sender,
@@ -23,8 +26,11 @@ use super::{
 use crate::api::http::{
     Core, mask,
     request_id::RequestId,
-    viewer::{AuthenticateError, Credentials, Scope, Viewer},
+    viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
+
+/// Why a socket whose sign-in was ended is closed.
+const REVOKED: &str = "The sign-in has been ended. Sign in again.";
 
 /// How a conversation ends.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +55,7 @@ pub(super) struct Conversation<E, V: Viewer> {
     id: RequestId,
     /// What the upgrade request said about who asks.
     credentials: Credentials,
+    client: Client,
     phase: Phase<V>,
     control: ControlQueue,
     events: Sender<Event>,
@@ -61,6 +68,8 @@ enum Phase<V> {
     Waiting(Instant),
     Open {
         viewer: Option<V>,
+        /// Completes when somebody has ended the viewer's sign-in.
+        revoked: BoxFuture<'static, ()>,
     },
 }
 
@@ -68,12 +77,22 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
     pub(super) fn new(
         core: Arc<Core<E, V>>,
         id: RequestId,
-        credentials: Credentials,
+        (credentials, client): (Credentials, Client),
         control: ControlQueue,
         events: Sender<Event>,
     ) -> Self {
         let phase = Phase::Waiting(Instant::now() + core.settings.socket.init_time);
-        Self { core, id, credentials, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
+        Self {
+            core,
+            id,
+            credentials,
+            client,
+            phase,
+            control,
+            events,
+            register: Register::default(),
+            tasks: JoinSet::new(),
+        }
     }
 
     /// Reads until there is a reason to stop.
@@ -87,15 +106,18 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         let mut pings = interval_at(heard + limits.ping_every, limits.ping_every);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let init_deadline = match &self.phase {
-                Phase::Waiting(deadline) => Some(*deadline),
-                Phase::Open { .. } => None,
+            let (init_deadline, revoked) = match &mut self.phase {
+                Phase::Waiting(deadline) => (Some(*deadline), None),
+                Phase::Open { revoked, .. } => (None, Some(revoked)),
             };
             let turn = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
                 () = sleep_until(init_deadline.unwrap_or(heard)), if init_deadline.is_some() => {
                     Err(Ending::Close(Closing::InitTimeout))
+                }
+                () = OptionFuture::from(revoked).map(Option::unwrap_or_default), if init_deadline.is_none() => {
+                    Err(Ending::Close(Closing::Forbidden(REVOKED.to_owned())))
                 }
                 _ = pings.tick() => self.ping(heard),
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
@@ -173,7 +195,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             () = sleep_until(until) => Err(AuthenticateError::Unavailable("no answer in time".to_owned())),
         };
         match viewer {
-            Ok(viewer) => self.phase = Phase::Open { viewer },
+            Ok(viewer) => self.phase = Phase::Open { revoked: self.until_revoked(viewer.clone()), viewer },
             Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
             Err(error @ AuthenticateError::Unavailable(_)) => {
                 mask::failed(&error, &self.id);
@@ -183,8 +205,18 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         Ok(self.control.send(ServerMessage::ConnectionAck.to_frame())?)
     }
 
+    fn until_revoked(&self, viewer: Option<V>) -> BoxFuture<'static, ()> {
+        let authenticate = Arc::clone(&self.core.authenticate);
+        Box::pin(async move {
+            match viewer {
+                Some(viewer) => authenticate.until_revoked(&viewer).await,
+                None => std::future::pending().await,
+            }
+        })
+    }
+
     fn subscribe(&mut self, id: String, payload: Json) -> Result<(), Closing> {
-        let Phase::Open { viewer } = &self.phase else {
+        let Phase::Open { viewer, .. } = &self.phase else {
             return Err(Closing::Unauthorized);
         };
         let limits = self.core.settings.socket;
@@ -197,7 +229,8 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         if self.register.len() >= limits.operations {
             return Err(Closing::TooManyOperations { limit: limits.operations });
         }
-        let scope = Scope { viewer: viewer.clone(), request_id: RequestId::new(&self.core.draw) };
+        let scope =
+            Scope { viewer: viewer.clone(), request_id: RequestId::new(&self.core.draw), client: self.client.clone() };
         let span = tracing::info_span!(
             "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.id,
             operation = tracing::field::Empty, name = tracing::field::Empty
