@@ -5,6 +5,7 @@
 
 mod m20261121_000001_tables;
 mod m20261121_000003_policy;
+mod m20261121_000004_accounts;
 mod table;
 
 pub use sea_orm_migration::prelude::MigratorTrait;
@@ -17,6 +18,10 @@ pub struct Migrator;
 #[async_trait::async_trait]
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(m20261121_000001_tables::Migration), Box::new(m20261121_000003_policy::Migration)]
+        vec![
+            Box::new(m20261121_000001_tables::Migration),
+            Box::new(m20261121_000003_policy::Migration),
+            Box::new(m20261121_000004_accounts::Migration),
+        ]
     }
 }

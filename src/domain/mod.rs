@@ -3,6 +3,8 @@
 //!
 //! Nothing here awaits, reads a clock, draws a random number or knows a database; all of it is tested without any.
 
+pub mod attempts;
+pub mod attributes;
 pub mod audit;
 pub mod backoff;
 pub mod content;
@@ -18,6 +20,7 @@ pub mod page;
 pub mod plan;
 pub mod position;
 pub mod profile;
+pub mod session;
 pub mod subtask;
 #[cfg(test)]
 mod worked_example;
@@ -26,7 +29,7 @@ pub use content::{Content, ContentKind, Counters, Media, MediaKind};
 pub use coverage::Run;
 pub use edge::EdgeMode;
 pub use floor::Floor;
-pub use ids::{ContentId, UserId};
+pub use ids::{ContentId, SessionId, UserId};
 pub use page::{Direction, Page, PageRequest, PageSize};
 pub use position::{Entry, Position};
 pub use profile::{Handle, Profile};

@@ -83,6 +83,8 @@ impl Hub {
             Announcement::FollowsChanged { reader } => {
                 state.tell(state.by_reader.get(reader), &LiveEvent::FollowsChanged);
             }
+            // A session's end is its socket's end, see api::http.
+            Announcement::SessionEnded { .. } => {}
             Announcement::Gap => state.subscribers.values().for_each(|it| it.tell(&LiveEvent::Missed)),
         }
     }

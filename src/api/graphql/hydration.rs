@@ -10,13 +10,13 @@ use futures_util::join;
 
 use super::{
     errors::Failure,
-    loaders::{CountersOf, CountsOf, FollowOf, NextTurn, Source, Tracked},
+    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, Source, Tracked},
     services::Services,
     wants::{ContentWants, UserWants},
 };
 use crate::{
     api::auth::Viewer,
-    domain::{Content, ContentId, Counters, Profile, UserId, profile::ProfileCounts},
+    domain::{Content, ContentId, Counters, Profile, UserId, attributes::Attributes, profile::ProfileCounts},
 };
 
 /// The loaders of one answer and whose eyes it is for.
@@ -118,6 +118,11 @@ impl Hydration {
     /// The user's counts.
     pub async fn counts(&self, id: UserId) -> Result<Option<ProfileCounts>, Failure> {
         Ok(self.loader.load_one(CountsOf(id)).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The user's open attributes.
+    pub async fn attributes(&self, id: UserId) -> Result<Arc<Attributes>, Failure> {
+        Ok(self.loader.load_one(AttributesOf(id)).await.map_err(Failure::Logged)?.unwrap_or_default())
     }
 
     /// Whether the viewer follows the user; `None` when nobody is signed in, and for oneself.

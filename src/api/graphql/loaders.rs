@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     api::auth::Viewer,
-    domain::{Content, ContentId, Counters, Profile, UserId, profile::ProfileCounts},
+    domain::{Content, ContentId, Counters, Profile, UserId, attributes::Attributes, profile::ProfileCounts},
     store::StoreError,
 };
 
@@ -35,6 +35,10 @@ pub struct CountersOf(pub ContentId);
 /// Key of a user's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountsOf(pub UserId);
+
+/// Key of a user's open attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AttributesOf(pub UserId);
 
 /// Key of whether the viewer follows a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,6 +90,17 @@ impl Loader<CountsOf> for Source {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.accounts.counts(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counts)| (CountsOf(id), Some(counts)))))
+    }
+}
+
+impl Loader<AttributesOf> for Source {
+    type Value = Arc<Attributes>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[AttributesOf]) -> Result<HashMap<AttributesOf, Self::Value>, ApiError> {
+        let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.profiles.attributes(&ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, attributes)| (AttributesOf(id), Arc::new(attributes)))))
     }
 }
 

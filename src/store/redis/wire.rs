@@ -36,7 +36,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
     use crate::{
-        domain::{ContentId, Entry, UserId},
+        domain::{ContentId, Entry, SessionId, UserId},
         store::{announcements::Announcement, queue::Message, relations::Pair},
     };
 
@@ -55,6 +55,9 @@ mod tests {
         assert_eq!(subtask, r#"{"v":1,"type":"subtask","content":9223372036854775807,"after":5}"#);
         let follows = said(encode(&Announcement::FollowsChanged { reader: entry().author }).unwrap());
         assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7}"#);
+        let session = SessionId::try_new(9).unwrap();
+        let ended = said(encode(&Announcement::SessionEnded { user: entry().author, session }).unwrap());
+        assert_eq!(ended, r#"{"v":1,"type":"sessionEnded","user":7,"session":9}"#);
         assert!(encode(&Announcement::Gap).is_err());
     }
 

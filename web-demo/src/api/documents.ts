@@ -87,6 +87,7 @@ export const RegisterDocument = graphql(`
       user { id handle }
       token
       expiresAt
+      refreshToken
       userErrors { message code field }
     }
   }
@@ -98,6 +99,7 @@ export const SignInDocument = graphql(`
       user { id handle }
       token
       expiresAt
+      refreshToken
       userErrors { message code field }
     }
   }

@@ -5,9 +5,11 @@
 mod connection;
 mod content;
 mod node;
+mod session;
 mod user;
 
 pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
 pub use content::{Content, MediaKind};
 pub use node::Node;
+pub use session::{ProfileAttribute, Session};
 pub use user::User;
