@@ -4,6 +4,7 @@
 //! says what the numbers mean. A migration that has been released is never edited; a later one changes what it made.
 
 mod m20261121_000001_tables;
+mod m20261121_000002_exclusions;
 mod m20261121_000003_policy;
 mod m20261121_000004_accounts;
 mod table;
@@ -20,6 +21,7 @@ impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
         vec![
             Box::new(m20261121_000001_tables::Migration),
+            Box::new(m20261121_000002_exclusions::Migration),
             Box::new(m20261121_000003_policy::Migration),
             Box::new(m20261121_000004_accounts::Migration),
         ]

@@ -106,10 +106,12 @@ fn services(
         timelines: house.reader.clone(),
         publisher: house.publisher.clone(),
         following: house.following.clone(),
+        boundaries: house.boundaries.clone(),
         live: house.live.clone(),
         accounts: ports.accounts.clone(),
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
+        exclusions: ports.exclusions.clone(),
         clock: runtime.clock.clone(),
         tasks: runtime.tasks.clone(),
     }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use crate::{
     clock::SharedClock,
-    domain::delivery::DeliveryPolicy,
+    domain::{delivery::DeliveryPolicy, tier::InboxTiers},
     draw::Draw,
-    follow::{Following, RelationReconciler},
+    follow::{Boundaries, Following, RelationReconciler},
     live::{Hub, LiveFeed},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
     read::TimelineReader,
     store::{
-        Accounts, Announcements, Attempts, Contents, Deliveries, Follows, Identities, Inboxes, OutboxCache, Profiles,
-        Queue, Relations, Sessions, Timelines,
+        Accounts, Announcements, Attempts, Contents, Deliveries, Exclusions, Follows, Identities, Inboxes, OutboxCache,
+        Profiles, Queue, Relations, Sessions, Timelines,
     },
-    upkeep::{InboxSizes, Pruner, Sweeper, SweptStores, Trimmer, Waker},
+    upkeep::{Pruner, Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
 
 /// The adapters of every port.
@@ -35,6 +35,8 @@ pub struct Ports {
     pub contents: Arc<dyn Contents>,
     /// Follow edges.
     pub follows: Arc<dyn Follows>,
+    /// Mutes, hides and blocks.
+    pub exclusions: Arc<dyn Exclusions>,
     /// Timeline reads.
     pub timelines: Arc<dyn Timelines>,
     /// Unfinished deliveries.
@@ -67,6 +69,7 @@ impl Ports {
             + Identities
             + Contents
             + Follows
+            + Exclusions
             + Timelines
             + Deliveries
             + Inboxes
@@ -81,6 +84,7 @@ impl Ports {
             identities: truth.clone(),
             contents: truth.clone(),
             follows: truth.clone(),
+            exclusions: truth.clone(),
             timelines: truth.clone(),
             deliveries: truth.clone(),
             inboxes: truth.clone(),
@@ -105,10 +109,8 @@ pub struct Settings {
     pub lease_ms: i64,
     /// Failures from which on a delivery is shown as failing.
     pub failing_after: u32,
-    /// Entries that an inbox keeps.
-    pub inbox_keep: u32,
-    /// Entries that an inbox is filled with when its reader comes back.
-    pub extend_step: u32,
+    /// How much inboxes hold.
+    pub tiers: InboxTiers,
 }
 
 /// Messages that a dispatcher takes at a time.
@@ -122,6 +124,8 @@ pub struct House {
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
     pub following: Arc<Following>,
+    /// Mutes, hides and blocks.
+    pub boundaries: Arc<Boundaries>,
     /// Opens live feeds.
     pub live: Arc<LiveFeed>,
     /// This node's subscribers.
@@ -161,6 +165,12 @@ impl House {
                 clock.clone(),
                 draw.clone(),
             )),
+            boundaries: Arc::new(Boundaries::new(
+                ports.exclusions.clone(),
+                ports.queue.clone(),
+                ports.announcements.clone(),
+                clock.clone(),
+            )),
             live: Arc::new(LiveFeed::new(hub.clone(), ports.follows.clone())),
             hub,
             dispatcher: Arc::new(dispatcher(ports, settings, clock, draw)),
@@ -169,18 +179,18 @@ impl House {
                 ports.relations.clone(),
                 ports.inboxes.clone(),
                 ports.queue.clone(),
-                settings.inbox_keep,
+                settings.tiers.keep,
                 (clock.clone(), draw.clone()),
             )),
             waker: Arc::new(Waker::new(
                 ports.inboxes.clone(),
                 ports.follows.clone(),
                 ports.queue.clone(),
-                InboxSizes { keep: settings.inbox_keep, step: settings.extend_step },
+                WakerOptions { policy: settings.policy, tiers: settings.tiers },
                 (clock.clone(), draw.clone()),
             )),
             sweeper: Arc::new(sweeper(ports, settings, clock, draw)),
-            trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.inbox_keep)),
+            trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
             pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
         }
     }

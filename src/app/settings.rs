@@ -12,8 +12,11 @@ use crate::{
             StreamLimits,
         },
     },
-    config::Config,
-    domain::delivery::DeliveryPolicy,
+    config::{Config, DeliverySettings, PolicyName},
+    domain::{
+        delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
+    },
 };
 
 /// Pings that a client may leave unanswered: two and a half.
@@ -23,17 +26,25 @@ const SILENT_PINGS: f64 = 2.5;
 pub fn house(config: &Config) -> Settings {
     let delivery = &config.delivery;
     Settings {
-        policy: DeliveryPolicy {
-            push_threshold: delivery.push_threshold,
-            active_days: delivery.active_days,
-            dormant_days: delivery.dormant_days,
-        },
+        policy: DeliveryPolicy { rule: rule(delivery), dormant_days: delivery.dormant_days },
         subtask_size: delivery.subtask_size,
         batch_size: delivery.batch_size,
         lease_ms: delivery.lease_ms.as_i64(),
         failing_after: delivery.failing_after,
-        inbox_keep: config.inbox.keep,
-        extend_step: config.inbox.extend_step,
+        tiers: InboxTiers {
+            keep: config.inbox.keep,
+            step: config.inbox.extend_step,
+            deep_keep: config.inbox.deep_keep,
+            longest_ms: i64::from(config.inbox.deep_minutes) * 60_000,
+        },
+    }
+}
+
+fn rule(delivery: &DeliverySettings) -> EdgeRule {
+    let DeliverySettings { push_threshold, active_days, push_cost, pull_cost, .. } = *delivery;
+    match delivery.policy {
+        PolicyName::Threshold => EdgeRule::Threshold { push_threshold, active_days },
+        PolicyName::Rates => EdgeRule::Rates { push_cost, pull_cost },
     }
 }
 

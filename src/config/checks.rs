@@ -11,6 +11,9 @@ pub fn check(config: &Config, reader: &mut Reader) {
     delivery(config, reader);
     redis(config, reader);
     graphql(config, reader);
+    if config.inbox.deep_keep < config.inbox.keep {
+        reader.refuse("inbox.deep_keep", format!("expected at least inbox.keep, {}", config.inbox.keep));
+    }
 }
 
 fn secret(config: &Config, reader: &mut Reader) {

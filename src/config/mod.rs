@@ -23,8 +23,8 @@ pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
     AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings,
-    MetricsSettings, OutboxCacheSettings, PersistedSettings, RateLimitSettings, RedisSettings, ServerSettings,
-    SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
+    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use sources::Sources;
 pub use values::Millis;

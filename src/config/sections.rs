@@ -10,8 +10,8 @@ use tracing_subscriber::EnvFilter;
 
 use super::{
     Address, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat,
-    LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, RateLimitSettings, RedisSettings,
-    Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings,
+    RedisSettings, Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
 
@@ -31,6 +31,8 @@ pub fn read(reader: &mut Reader) -> Config {
         inbox: InboxSettings {
             keep: reader.whole("inbox.keep", 20..=10_000),
             extend_step: reader.whole("inbox.extend_step", 20..=10_000),
+            deep_keep: reader.whole("inbox.deep_keep", 20..=100_000),
+            deep_minutes: reader.whole("inbox.deep_minutes", 0..=525_600),
         },
         upkeep: upkeep(reader),
         audit: AuditSettings {
@@ -114,9 +116,17 @@ fn auth(reader: &mut Reader) -> AuthSettings {
 }
 
 fn delivery(reader: &mut Reader) -> DeliverySettings {
+    let policy = |text: &str| match text {
+        "threshold" => Ok(PolicyName::Threshold),
+        "rates" => Ok(PolicyName::Rates),
+        _ => Err("expected \"threshold\" or \"rates\"".to_owned()),
+    };
     DeliverySettings {
+        policy: reader.parsed("delivery.policy", policy),
         push_threshold: reader.whole("delivery.push_threshold", 0..=1_000_000_000_000),
         active_days: reader.whole("delivery.active_days", 0..=36_500),
+        push_cost: reader.whole("delivery.push_cost", 1..=1_000_000),
+        pull_cost: reader.whole("delivery.pull_cost", 1..=1_000_000),
         dormant_days: reader.whole("delivery.dormant_days", 1..=36_500),
         subtask_size: reader.whole("delivery.subtask_size", 1..=100_000),
         batch_size: reader.whole("delivery.batch_size", 1..=10_000),

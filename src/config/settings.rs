@@ -68,11 +68,24 @@ pub struct AuthSettings {
     pub hashing_slots: usize,
 }
 
+/// By which rule an edge is pushed along or pulled; [`crate::domain::delivery::EdgeRule`] tells them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PolicyName {
+    /// `"threshold"`
+    #[default]
+    Threshold,
+    /// `"rates"`
+    Rates,
+}
+
 /// `[delivery]`
 #[derive(Debug, Clone)]
 pub struct DeliverySettings {
+    pub policy: PolicyName,
     pub push_threshold: u64,
     pub active_days: u32,
+    pub push_cost: u32,
+    pub pull_cost: u32,
     pub dormant_days: u32,
     pub subtask_size: u32,
     pub batch_size: u32,
@@ -87,6 +100,8 @@ pub struct DeliverySettings {
 pub struct InboxSettings {
     pub keep: u32,
     pub extend_step: u32,
+    pub deep_keep: u32,
+    pub deep_minutes: u32,
 }
 
 /// `[upkeep]`

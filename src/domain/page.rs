@@ -2,6 +2,7 @@
 
 use super::{
     cursor::{self, InvalidCursor},
+    kinds::{Kinds, NoKinds},
     limits::{DEFAULT_PAGE, MAX_PAGE},
     position::{Entry, Position},
 };
@@ -81,6 +82,8 @@ pub struct PageRequest {
     pub bound: Option<Position>,
     /// How many entries at most.
     pub size: PageSize,
+    /// What is left out is as if it had not been published: for the entries, and for whether there are more.
+    pub kinds: Kinds,
 }
 
 /// Why the arguments of a connection are refused.
@@ -98,6 +101,9 @@ pub enum InvalidPage {
     /// `before` is no cursor.
     #[error("`before` is {0}")]
     Before(InvalidCursor),
+    /// A filter that nothing passes.
+    #[error("`filter.kinds`: {0}")]
+    Kinds(#[from] NoKinds),
 }
 
 impl InvalidPage {
@@ -109,6 +115,7 @@ impl InvalidPage {
             Self::Mixed => "last",
             Self::After(_) => "after",
             Self::Before(_) => "before",
+            Self::Kinds(_) => "filter",
         }
     }
 }
@@ -116,7 +123,7 @@ impl InvalidPage {
 impl PageRequest {
     /// The newest `size` entries.
     pub const fn newest(size: PageSize) -> Self {
-        Self { direction: Direction::Older, bound: None, size }
+        Self { direction: Direction::Older, bound: None, size, kinds: Kinds::ALL }
     }
 
     /// From the arguments of a Relay connection; edges are newest first, so `after` leads to older entries.
@@ -133,10 +140,16 @@ impl PageRequest {
         let size = first.or(last).map_or(Ok(PageSize::default()), PageSize::try_new)?;
         if backward {
             let bound = before.map(cursor::decode).transpose().map_err(InvalidPage::Before)?;
-            return Ok(Self { direction: Direction::Newer, bound, size });
+            return Ok(Self { direction: Direction::Newer, bound, size, kinds: Kinds::ALL });
         }
         let bound = after.map(cursor::decode).transpose().map_err(InvalidPage::After)?;
-        Ok(Self { direction: Direction::Older, bound, size })
+        Ok(Self { direction: Direction::Older, bound, size, kinds: Kinds::ALL })
+    }
+
+    /// The same, of these kinds only.
+    #[must_use]
+    pub const fn of(self, kinds: Kinds) -> Self {
+        Self { kinds, ..self }
     }
 
     /// Entries to look for: one more than the page holds tells whether it goes on.

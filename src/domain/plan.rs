@@ -130,7 +130,7 @@ mod tests {
 
     fn request(size: i64, bound: Option<i64>) -> PageRequest {
         let bound = bound.map(|time| Position::bound(time, time));
-        PageRequest { direction: Direction::Older, bound, size: PageSize::try_new(size).unwrap() }
+        PageRequest { bound, ..PageRequest::newest(PageSize::try_new(size).unwrap()) }
     }
 
     fn snapshot(ahead: Vec<Run>, behind: Vec<Run>) -> Snapshot {
@@ -225,7 +225,8 @@ mod tests {
             bound in proptest::option::of((1_i64..9, 1_i64..4)), size in 1_i64..6, newer in any::<bool>(),
         ) {
             let direction = if newer { Direction::Newer } else { Direction::Older };
-            let request = PageRequest { direction, bound: bound.map(at), size: PageSize::try_new(size).unwrap() };
+            let newest = PageRequest::newest(PageSize::try_new(size).unwrap());
+            let request = PageRequest { direction, bound: bound.map(at), ..newest };
             let edges = edges.map(at);
             let [in_flight, covered, outbox] = sources(&world, (direction, request.bound, false), request.need(), edges);
             let mut snapshot = snapshot(vec![in_flight, covered], Vec::new());

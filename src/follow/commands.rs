@@ -22,6 +22,8 @@ pub enum FollowOutcome {
     UnknownAuthor,
     /// The reader follows as many as one may.
     TooMany,
+    /// One of the two has blocked the other.
+    Blocked,
 }
 
 /// How an unfollow ends.
@@ -63,6 +65,7 @@ impl Following {
             Followed::Already => {}
             Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),
             Followed::TooMany => return Ok(FollowOutcome::TooMany),
+            Followed::Blocked => return Ok(FollowOutcome::Blocked),
         }
         Ok(FollowOutcome::Following)
     }

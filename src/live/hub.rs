@@ -27,7 +27,7 @@ pub enum LiveEvent {
     Added(Entry),
     /// A followed author's content is gone.
     Removed(ContentId),
-    /// The subscriber's own follows have changed.
+    /// The subscriber's own follows have changed, or who is kept out of their timeline.
     FollowsChanged,
     /// Events may have been missed.
     Missed,

@@ -21,7 +21,7 @@ pub enum Announcement {
         /// What, when it had been published, by whom.
         entry: Entry,
     },
-    /// The reader's own follows have changed.
+    /// The reader's own follows have changed, or who is kept out of their timeline.
     FollowsChanged {
         /// Whose.
         reader: UserId,

@@ -88,21 +88,27 @@ pub struct OutboxHead {
 #[async_trait]
 pub trait Contents: Send + Sync {
     /// PROTOCOL P1, one transaction: the content, its counters, its delivery record (always, whatever the edge modes), the
-    /// author's stamp and content count. Nothing is proportional to followers.
+    /// author's stamp, publish interval and content count. Nothing is proportional to followers.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
     /// One transaction: marks the content removed if `author` published it, lowers the count, and makes `stamp` (as [`NewContent::stamp`]) the
     /// outbox's.
     async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError>;
 
-    /// Those of `ids` that exist and are not removed, in any order. One statement.
-    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
+    /// Those of `ids` that exist, are not removed, and whose author stands in no block with `viewer` (`None`: nobody is signed in), in any order.
+    /// One statement.
+    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
 
     /// Counters of those of `ids` that exist. One statement.
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError>;
 
-    /// One author's own entries, without removed ones. One statement.
-    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError>;
+    /// One author's own entries, without removed ones; none if a block stands between the author and `viewer`. One statement.
+    async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError>;
 
     /// The newest `limit` entries of each author with the stamp of the same snapshot.
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError>;

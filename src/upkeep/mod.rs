@@ -11,4 +11,4 @@ pub use auditor::{Audit, AuditOptions, AuditedStores, Auditor, Finding, PageSour
 pub use pruner::Pruner;
 pub use sweeper::{Sweeper, Swept, SweptStores};
 pub use trimmer::Trimmer;
-pub use waker::{InboxSizes, Waker};
+pub use waker::{Waker, WakerOptions};

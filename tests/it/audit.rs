@@ -20,7 +20,7 @@ const READER: i64 = 2;
 
 /// An auditor who looks at small pages.
 pub fn over(house: &TestHouse, repair: bool) -> Result<Auditor> {
-    let options = AuditOptions { pages: 10, size: PageSize::try_new(4)?, repair, step: settings().extend_step };
+    let options = AuditOptions { pages: 10, size: PageSize::try_new(4)?, repair, step: settings().tiers.step };
     Ok(auditor(&house.ports, Arc::new(house.store.clone()), house.reader.clone(), options))
 }
 

@@ -11,6 +11,7 @@ mod binary;
 mod command_line;
 mod conformance;
 mod coverage;
+mod deep_paging;
 mod delivery;
 mod explain;
 mod fail_over;

@@ -46,7 +46,7 @@ impl Node {
 
     /// Sends a message and receives it.
     async fn queue_works(&self, reader: i64) -> Result<()> {
-        let message = Message::ReaderSeen { reader: UserId::try_new(reader)? };
+        let message = Message::ReaderSeen { reader: UserId::try_new(reader)?, reached: None };
         self.queue.send(std::slice::from_ref(&message)).await?;
         let received = self.queue.receive(Topic::Visit, "a", 1, PATIENCE).await?;
         ensure!(received.first().and_then(|one| one.message.as_ref()) == Some(&message), "{received:?}");
@@ -109,7 +109,7 @@ async fn next_said(listener: &mut Receiver<Announcement>) -> Result<Announcement
 
 /// What goes on while Redis is away: failures that say so, in time, and nothing that hangs.
 async fn failures_are_quick_and_transient(node: &Node) -> Result<()> {
-    let message = Message::ReaderSeen { reader: UserId::try_new(1)? };
+    let message = Message::ReaderSeen { reader: UserId::try_new(1)?, reached: None };
     let author = UserId::try_new(1)?;
     let before = Instant::now();
     let failures: [Option<StoreError>; 5] = [

@@ -10,13 +10,16 @@ use futures_util::join;
 
 use super::{
     errors::Failure,
-    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, Source, Tracked},
+    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, Source, StandingOf, Tracked},
     services::Services,
     wants::{ContentWants, UserWants},
 };
 use crate::{
     api::auth::Viewer,
-    domain::{Content, ContentId, Counters, Profile, UserId, attributes::Attributes, profile::ProfileCounts},
+    domain::{
+        Content, ContentId, Counters, Profile, UserId, attributes::Attributes, exclusion::Standing,
+        profile::ProfileCounts,
+    },
 };
 
 /// The loaders of one answer and whose eyes it is for.
@@ -86,13 +89,18 @@ impl Hydration {
                 let _unread = self.loader.load_many(users.iter().copied().map(CountsOf)).await;
             }
         };
+        let others = || users.iter().copied().filter(|user| self.viewer_id().is_some_and(|viewer| viewer != *user));
         let following = async {
-            let others = users.iter().copied().filter(|user| self.viewer_id().is_some_and(|viewer| viewer != *user));
             if wants.following {
-                let _unread = self.loader.load_many(others.map(FollowOf)).await;
+                let _unread = self.loader.load_many(others().map(FollowOf)).await;
             }
         };
-        let _unread = join!(self.loader.load_many(users.iter().copied()), counts, following);
+        let standing = async {
+            if wants.standing {
+                let _unread = self.loader.load_many(others().map(StandingOf)).await;
+            }
+        };
+        let _unread = join!(self.loader.load_many(users.iter().copied()), counts, following, standing);
     }
 
     /// The content, unless it does not exist or was removed.
@@ -131,5 +139,13 @@ impl Hydration {
             return Ok(None);
         }
         self.loader.load_one(FollowOf(id)).await.map_err(Failure::Logged)
+    }
+
+    /// What the viewer has decided about the user; `None` when nobody is signed in, and for oneself.
+    pub async fn viewer_standing(&self, id: UserId) -> Result<Option<Standing>, Failure> {
+        if self.viewer_id().is_none_or(|viewer| viewer == id) {
+            return Ok(None);
+        }
+        self.loader.load_one(StandingOf(id)).await.map_err(Failure::Logged)
     }
 }

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     api::auth::Viewer,
-    domain::{Content, ContentId, Counters, Profile, UserId, attributes::Attributes, profile::ProfileCounts},
+    domain::{
+        Content, ContentId, Counters, Profile, UserId, attributes::Attributes, exclusion::Standing,
+        profile::ProfileCounts,
+    },
     store::StoreError,
 };
 
@@ -40,6 +43,10 @@ pub struct CountsOf(pub UserId);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AttributesOf(pub UserId);
 
+/// Key of what the viewer has decided about a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StandingOf(pub UserId);
+
 /// Key of whether the viewer follows a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FollowOf(pub UserId);
@@ -56,7 +63,7 @@ impl Loader<ContentId> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ContentId]) -> Result<HashMap<ContentId, Self::Value>, ApiError> {
-        let found = self.logged(self.services.contents.by_ids(keys).await)?;
+        let found = self.logged(self.services.contents.by_ids(self.viewer.map(|viewer| viewer.id), keys).await)?;
         Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(Arc::new(content))))))
     }
 }
@@ -113,6 +120,18 @@ impl Loader<FollowOf> for Source {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|id| (FollowOf(id), true))))
+    }
+}
+
+impl Loader<StandingOf> for Source {
+    type Value = Standing;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[StandingOf]) -> Result<HashMap<StandingOf, Standing>, ApiError> {
+        let Some(viewer) = self.viewer else { return Ok(complete(keys, std::iter::empty())) };
+        let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.exclusions.standings(viewer.id, &ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, standing)| (StandingOf(id), standing))))
     }
 }
 

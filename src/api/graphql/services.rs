@@ -9,11 +9,11 @@ use tokio_util::task::TaskTracker;
 use crate::{
     api::auth::{AccountsService, SessionsService},
     clock::SharedClock,
-    follow::Following,
+    follow::{Boundaries, Following},
     live::LiveFeed,
     publish::Publisher,
     read::TimelineReader,
-    store::{Accounts, Contents, Follows, Profiles},
+    store::{Accounts, Contents, Exclusions, Follows, Profiles},
 };
 
 /// Everything behind the schema.
@@ -30,6 +30,8 @@ pub struct Services {
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
     pub following: Arc<Following>,
+    /// Mutes, hides and blocks.
+    pub boundaries: Arc<Boundaries>,
     /// Opens live feeds.
     pub live: Arc<LiveFeed>,
     /// Profiles and their counts.
@@ -38,6 +40,8 @@ pub struct Services {
     pub contents: Arc<dyn Contents>,
     /// Whom the viewer follows.
     pub follows: Arc<dyn Follows>,
+    /// Whom the viewer keeps out, and from whom they hide.
+    pub exclusions: Arc<dyn Exclusions>,
     /// Decides whether a token has ended since it was checked.
     pub clock: SharedClock,
     /// Batches of the loaders run here; each ends with its statement.

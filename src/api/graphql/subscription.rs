@@ -26,7 +26,7 @@ pub struct NewFeedPayload {
     timeline_edge: Option<TimelineEdge>,
     /// The id of a content that has left it.
     removed_content_id: Option<ID>,
-    /// Events may have been missed, or the viewer's follows have changed: read the timeline again.
+    /// Events may have been missed, or the viewer's follows or whom the timeline leaves out have changed: read the timeline again.
     refetch: bool,
 }
 
@@ -105,10 +105,19 @@ impl Watch {
     }
 }
 
-/// The new entry with its content as it is now; `None` if it was removed meanwhile. What cannot be read now, the client is
-/// asked to read later.
+/// The new entry with its content as it is now; `None` if it was removed meanwhile, or is kept out of the viewer's timeline. What cannot be read
+/// now, the client is asked to read later.
 async fn added(hydration: &Hydration, wants: Option<ContentWants>, entry: &Entry) -> Option<NewFeedPayload> {
     let hydration = hydration.renewed();
+    let viewer = hydration.viewer_id()?;
+    match hydration.services().timelines.visible(viewer, &[entry.content]).await {
+        Ok(visible) if visible.is_empty() => return None,
+        Ok(_) => {}
+        Err(error) => {
+            let _logged = Failure::Store(error).told(hydration.request_id());
+            return Some(NewFeedPayload::REFETCH);
+        }
+    }
     if let Some(wants) = wants {
         hydration.prime_contents(&[entry.content], &[entry.author], wants).await;
     }

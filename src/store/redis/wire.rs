@@ -53,6 +53,9 @@ mod tests {
         assert_eq!(published, form);
         let subtask = said(encode(&Message::Subtask { content: entry().content, after: 5 }).unwrap());
         assert_eq!(subtask, r#"{"v":1,"type":"subtask","content":9223372036854775807,"after":5}"#);
+        let seen = |reached| said(encode(&Message::ReaderSeen { reader: entry().author, reached }).unwrap());
+        assert_eq!(seen(None), r#"{"v":1,"type":"readerSeen","reader":7}"#);
+        assert_eq!(seen(Some(5)), r#"{"v":1,"type":"readerSeen","reader":7,"reached":5}"#);
         let follows = said(encode(&Announcement::FollowsChanged { reader: entry().author }).unwrap());
         assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7}"#);
         let session = SessionId::try_new(9).unwrap();
@@ -70,7 +73,8 @@ mod tests {
             Message::ContentRemoved { entry: entry() },
             Message::Subtask { content: entry().content, after: -1 },
             Message::RelationChanged { pair },
-            Message::ReaderSeen { reader },
+            Message::ReaderSeen { reader, reached: None },
+            Message::ReaderSeen { reader, reached: Some(0) },
         ] {
             assert_eq!(decode::<Message>(&encode(&message).unwrap()), Some(message));
         }

@@ -5,11 +5,12 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    exclusions::not_blocked,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
 };
 use crate::{
-    domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId},
+    domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId, rate},
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
@@ -18,8 +19,6 @@ use crate::{
 
 /// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done by then.
 const FIRST_LOOK_MS: i64 = 10_000;
-/// The number that `contents.kind` has for a post.
-pub(super) const POST: i32 = 1;
 const CONTENT: &str = "SELECT id, author_id, kind, text, media, publish_time FROM contents";
 
 #[async_trait]
@@ -28,7 +27,7 @@ impl Contents for SqlStore {
         let media = serde_json::to_string(&new.draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
         let (new, media) = (&new, media.as_str());
         self.transaction(move |tx| async move {
-            let stamps = restamp(&tx, new.author, new.stamp).await?;
+            let stamps = restamp(&tx, new.author, new.stamp, Some(new.publish_time)).await?;
             if !add_to_count(&tx, new.author, 1).await? {
                 return tx.roll_back(Published::UnknownAuthor).await;
             }
@@ -44,7 +43,7 @@ impl Contents for SqlStore {
 
     async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError> {
         self.transaction(move |tx| async move {
-            let stamps = restamp(&tx, author, stamp).await?;
+            let stamps = restamp(&tx, author, stamp, None).await?;
             let sql = "UPDATE contents SET removed_at = ? WHERE id = ? AND author_id = ? AND removed_at IS NULL";
             let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
             let found = tx
@@ -65,12 +64,13 @@ impl Contents for SqlStore {
         .await
     }
 
-    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
         let mut contents = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            let sql = format!("{CONTENT} WHERE id IN {list} AND removed_at IS NULL");
-            for row in self.read(&sql, values).await? {
+            let unblocked = not_blocked(viewer, "contents.author_id");
+            let sql = format!("{CONTENT} WHERE id IN {list} AND removed_at IS NULL{}", unblocked.text);
+            for row in self.read(&sql, values.into_iter().chain(unblocked.values)).await? {
                 contents.push(content(&row)?);
             }
         }
@@ -92,8 +92,13 @@ impl Contents for SqlStore {
         Ok(counters)
     }
 
-    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
-        self.outbox_page(author, request).await
+    async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
+        self.outbox_page(viewer, author, request).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
@@ -101,18 +106,26 @@ impl Contents for SqlStore {
     }
 }
 
-/// Gives the author's outbox its new stamp. Always the first lock: it holds off every other publish and removal of this author until the
-/// transaction ends, so that each stamp follows the one that it is told to follow, and idempotency keys are looked up one after the other.
-async fn restamp(tx: &Tx, author: UserId, after: i64) -> Result<Restamped, StoreError> {
-    let sql = format!("SELECT stamp FROM outbox_heads WHERE author_id = ? {}", tx.dialect().for_update());
-    let values = [after.into(), author.get().into()];
-    let Some(row) = tx.query_one(&sql, [author.get().into()]).await? else {
-        if !tx.insert("INSERT INTO outbox_heads (stamp, author_id) VALUES (?, ?)", values).await? {
+/// Gives the author's outbox its new stamp and, at a publish, smooths how often there is one. Always the first lock: it holds off every other
+/// publish and removal of this author until the transaction ends, so that each stamp follows the one that it is told to follow, and
+/// idempotency keys are looked up one after the other.
+async fn restamp(tx: &Tx, author: UserId, after: i64, published: Option<i64>) -> Result<Restamped, StoreError> {
+    let sql = format!(
+        "SELECT stamp, published_at, publish_every_ms FROM outbox_heads WHERE author_id = ? {}",
+        tx.dialect().for_update()
+    );
+    let author = Value::from(author.get());
+    let Some(row) = tx.query_one(&sql, [author.clone()]).await? else {
+        let sql = "INSERT INTO outbox_heads (stamp, published_at, author_id) VALUES (?, ?, ?)";
+        if !tx.insert(sql, [after.into(), published.into(), author]).await? {
             return Err(StoreError::Contended("an author's first two changes at once".into()));
         }
         return Ok(Restamped { before: 0, after });
     };
-    tx.execute("UPDATE outbox_heads SET stamp = ? WHERE author_id = ?", values).await?;
+    let (last, every): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+    let every = published.map_or(every, |at| rate::smoothed(every, last, at, 0));
+    let sql = "UPDATE outbox_heads SET stamp = ?, published_at = ?, publish_every_ms = ? WHERE author_id = ?";
+    tx.execute(sql, [after.into(), published.or(last).into(), every.into(), author]).await?;
     Ok(Restamped { before: row.get(0)?, after })
 }
 
@@ -127,7 +140,7 @@ async fn insert_content(tx: &Tx, new: &NewContent, media: &str) -> Result<bool, 
     let values: [Value; 7] = [
         new.id.get().into(),
         new.author.get().into(),
-        POST.into(),
+        ContentKind::Post.code().into(),
         new.draft.text.as_str().into(),
         media.into(),
         new.publish_time.into(),
@@ -165,10 +178,9 @@ async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreErro
 /// A row of [`CONTENT`].
 fn content(row: &Row) -> Result<Content, StoreError> {
     let id = row.content(0)?;
-    let kind = match row.get::<i32>(2)? {
-        POST => ContentKind::Post,
-        other => return Err(StoreError::Unreadable(format!("kind {other} of content {id}"))),
-    };
+    let code: i32 = row.get(2)?;
+    let kind =
+        ContentKind::from_code(code).ok_or_else(|| StoreError::Unreadable(format!("kind {code} of content {id}")))?;
     // The parser's own words would repeat the text.
     let media = serde_json::from_str(&row.get::<String>(4)?)
         .map_err(|_| StoreError::Unreadable(format!("media of content {id}")))?;

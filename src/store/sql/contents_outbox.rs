@@ -4,8 +4,9 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    exclusions::not_blocked,
     keyset::Columns,
-    rows::{Row, id_list},
+    rows::{Row, id_list, of_kinds},
 };
 use crate::{
     domain::{Direction, Entry, PageRequest, Run, UserId},
@@ -24,11 +25,21 @@ type Part = (String, Vec<Value>);
 
 impl SqlStore {
     /// See [`crate::store::Contents::outbox`].
-    pub(super) async fn outbox_page(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
+    pub(super) async fn outbox_page(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
         let (direction, back, need) = (request.direction, request.direction.reversed(), request.need());
-        let (mut sql, mut values) = part(0, author, POSITION.beyond(direction, request.bound), direction, need);
+        let window = |(position, mut bounds): Part| {
+            let unblocked = not_blocked(viewer, "contents.author_id");
+            bounds.extend(unblocked.values);
+            (format!("{position}{}{}", of_kinds(request.kinds, "kind"), unblocked.text), bounds)
+        };
+        let (mut sql, mut values) = part(0, author, window(POSITION.beyond(direction, request.bound)), direction, need);
         if request.bound.is_some() {
-            let behind = part(1, author, POSITION.from(back, request.bound), back, 1);
+            let behind = part(1, author, window(POSITION.from(back, request.bound)), back, 1);
             sql = format!("{sql} UNION ALL {}", behind.0);
             values.extend(behind.1);
         }
@@ -129,11 +140,11 @@ mod tests {
         for direction in [Direction::Older, Direction::Newer] {
             let page = part(0, author, POSITION.beyond(direction, bound), direction, 21);
             let plan = plan(&store, page).await;
-            assert!(plan.contains("USING INDEX outbox (author_id=?"), "{plan}");
+            assert!(plan.contains("USING COVERING INDEX outbox (author_id=?"), "{plan}");
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }
         let plan = plan(&store, heads_statement(&[author, author], 5)).await;
-        assert_eq!(plan.matches("USING INDEX outbox (author_id=?").count(), 2, "{plan}");
+        assert_eq!(plan.matches("USING COVERING INDEX outbox (author_id=?").count(), 2, "{plan}");
         assert!(!plan.contains("TEMP B-TREE"), "{plan}");
     }
 }

@@ -1,6 +1,6 @@
 //! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a server that is slow.
 
-use super::{SqlStore, deliveries, timelines};
+use super::{SqlStore, deliveries, follows, timelines};
 use crate::{
     domain::{Entry, PageRequest, UserId, subtask::Range},
     store::timelines::Depth,
@@ -17,6 +17,10 @@ pub enum HotStatement {
     FanOut(Entry, Range),
     /// The deliveries that are due at a time (ms), so many at most.
     Due(i64, u64),
+    /// The readers of a subtask whom the delivery policy looks at.
+    PushedReaders(UserId, Range),
+    /// The authors whom a reader pulls.
+    PulledAuthors(UserId),
 }
 
 impl SqlStore {
@@ -28,6 +32,8 @@ impl SqlStore {
             HotStatement::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             HotStatement::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             HotStatement::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
+            HotStatement::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
+            HotStatement::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
         };
         part.spelled_out()
     }

@@ -12,6 +12,7 @@ mod contents_outbox;
 mod deliveries;
 mod dialect;
 mod error;
+mod exclusions;
 mod follows;
 mod hot;
 mod identities;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{SqlStore, contents::POST, transaction::Tx};
+use super::{SqlStore, transaction::Tx};
 use crate::{
-    domain::{EdgeMode, UserId},
+    domain::{ContentKind, EdgeMode, UserId},
     store::{
         Seeding, StoreError,
         accounts::PasswordHash,
@@ -100,7 +100,7 @@ fn content_row(author: UserId, content: &SeedContent) -> Result<[Value; 6], Stor
     Ok([
         content.id.get().into(),
         author.get().into(),
-        POST.into(),
+        ContentKind::Post.code().into(),
         text.into(),
         media.into(),
         content.publish_time.into(),

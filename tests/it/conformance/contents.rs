@@ -60,8 +60,8 @@ on_each_backend! {
             media: new.draft.media,
             publish_time: NOW,
         };
-        assert_eq!(world.store.by_ids(&[content_id(5), content_id(6), content_id(5)]).await?, [expected]);
-        assert!(world.store.by_ids(&[]).await?.is_empty());
+        assert_eq!(world.store.by_ids(None, &[content_id(5), content_id(6), content_id(5)]).await?, [expected]);
+        assert!(world.store.by_ids(None, &[]).await?.is_empty());
         Ok(())
     }
 
@@ -142,9 +142,9 @@ on_each_backend! {
             assert_eq!(world.store.remove(user(remover), content_id(77), 11, NOW).await?, Removed::Unknown);
         }
         assert_eq!(world.traces().await?, before, "only a removal changes the stamp");
-        let left: Vec<_> = world.store.by_ids(&[5, 6].map(content_id)).await?.iter().map(|content| content.id).collect();
+        let left: Vec<_> = world.store.by_ids(None, &[5, 6].map(content_id)).await?.iter().map(|content| content.id).collect();
         assert_eq!(left, [content_id(6)]);
-        let outbox = world.store.outbox(user(1), &PageRequest::newest(PageSize::default())).await?;
+        let outbox = world.store.outbox(None, user(1), &PageRequest::newest(PageSize::default())).await?;
         assert_eq!(outbox.ahead.entries().len(), 1);
         assert_eq!(world.content_count(1).await?, 1);
         assert_eq!(world.publish(8, 1, NOW).await?, Restamped { before: 9, after: stamp(8) }, "a publish follows a removal");

@@ -8,6 +8,7 @@ mod announcements;
 mod attempts;
 mod contents;
 mod deliveries;
+mod exclusions;
 mod follows;
 mod inboxes;
 mod outbox_cache;

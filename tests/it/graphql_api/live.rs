@@ -70,6 +70,44 @@ async fn a_content_that_is_gone_before_it_is_shown_is_told_as_removed_only() {
 }
 
 #[tokio::test]
+async fn a_feed_is_silent_about_whoever_is_kept_out_and_asks_for_a_refetch_at_each_change() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    let mut feed = api.watch(Some(&ann), WATCH);
+    begun(&api, &mut feed).await;
+    let refetch = json!({"refetch": true, "removedContentId": null, "timelineEdge": null});
+    for (who, whom, verb, undo) in
+        [(&ann, &bob, "muteUser", "unmuteUser"), (&bob, &ann, "hideFromFollower", "unhideFromFollower")]
+    {
+        let changed = async |verb: &str| {
+            let query = format!("mutation($id: ID!) {{ {verb}(input: {{userId: $id}}) {{ userErrors {{ code }} }} }}");
+            api.data(Some(who), &query, json!({ "id": whom.id })).await;
+        };
+        changed(verb).await;
+        assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "{verb}");
+        api.publish(&bob, "unseen").await;
+        let own = api.publish(&ann, "own").await;
+        assert_eq!(
+            next(&mut feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"]["id"],
+            json!(own),
+            "{verb}"
+        );
+        changed(undo).await;
+        assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "{undo}");
+        let seen = api.publish(&bob, "seen").await;
+        assert_eq!(
+            next(&mut feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"]["id"],
+            json!(seen),
+            "{undo}"
+        );
+    }
+    let block = "mutation($id: ID!) { blockUser(input: {userId: $id}) { userErrors { code } } }";
+    api.data(Some(&bob), block, json!({"id": ann.id})).await;
+    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "the blocked reader is told to read again");
+}
+
+#[tokio::test]
 async fn the_anonymous_watch_nothing() {
     let api = Api::new().await;
     let mut feed = api.watch(None, WATCH);

@@ -3,8 +3,10 @@
 
 mod accounts;
 mod api;
+mod boundaries;
 mod contents;
 mod faults;
+mod filters;
 mod follows;
 mod live;
 mod nodes;

@@ -3,6 +3,7 @@
 //! Expected refusals are `userErrors` of the payload; faults of the client and of this server are top-level errors.
 
 mod account;
+mod boundary;
 mod content;
 mod follow;
 mod profile;
@@ -20,4 +21,5 @@ pub struct Mutation(
     profile::ProfileMutation,
     content::ContentMutation,
     follow::FollowMutation,
+    boundary::BoundaryMutation,
 );

@@ -15,15 +15,15 @@ use crate::{
 
 /// Where a page stands in the whole.
 #[derive(SimpleObject)]
-struct PageInfo {
-    /// Whether older entries follow the last one. Exact.
-    has_next_page: bool,
-    /// Whether newer entries precede the first one. Exact.
-    has_previous_page: bool,
+pub(super) struct PageInfo {
+    /// Whether older entries follow the last one; in a list of users, whether more follow. Exact.
+    pub has_next_page: bool,
+    /// Whether newer entries precede the first one. Exact; false in a list of users, which is read forward only.
+    pub has_previous_page: bool,
     /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
-    start_cursor: Option<String>,
-    /// The last entry's cursor: pass it as `after` for what is older. Null on an empty page.
-    end_cursor: Option<String>,
+    pub start_cursor: Option<String>,
+    /// The last entry's cursor: pass it as `after` to read on. Null on an empty page.
+    pub end_cursor: Option<String>,
 }
 
 /// A page of a timeline, newest first.

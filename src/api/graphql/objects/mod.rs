@@ -4,12 +4,14 @@
 
 mod connection;
 mod content;
+mod excluded;
 mod node;
 mod session;
 mod user;
 
 pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
-pub use content::{Content, MediaKind};
+pub use content::{Content, ContentKind, MediaKind};
+pub use excluded::ExcludedUserConnection;
 pub use node::Node;
 pub use session::{ProfileAttribute, Session};
 pub use user::User;
