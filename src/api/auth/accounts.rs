@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     Caller, Viewer,
     digest::digest,
+    network::network,
     passwords::{PasswordError, Passwords},
     sessions::{SessionsService, SignedIn},
     tokens::TokenError,
@@ -13,7 +14,7 @@ use crate::{
     clock::SharedClock,
     domain::{
         Handle, UserId,
-        attempts::{Admission, network},
+        attempts::Admission,
         limits::MAX_PASSWORD_BYTES,
         profile::{InvalidProfile, Registration, check_password},
     },

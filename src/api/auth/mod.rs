@@ -5,6 +5,7 @@
 mod accounts;
 mod digest;
 mod liveness;
+mod network;
 mod passwords;
 mod refresh;
 mod sessions;

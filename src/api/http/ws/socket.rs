@@ -27,6 +27,7 @@ use crate::api::http::{
     Core,
     drive::over,
     mask,
+    params::Params,
     request_id::RequestId,
     viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
@@ -196,6 +197,12 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         if id.chars().count() > limits.id_chars {
             return Err(Closing::BadMessage(format!("\"id\" is longer than {} characters", limits.id_chars)));
         }
+        let params = Params::of_json(payload);
+        if let Err(error) = &params
+            && error.is_of_form()
+        {
+            return Err(Closing::BadMessage(error.to_string()));
+        }
         if self.register.contains(&id) {
             return Err(Closing::DuplicateId(id));
         }
@@ -210,7 +217,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         );
         let stop = self.register.add(&id);
         let outlet = Outlet { id, stop, register: self.register.clone(), events: self.events.clone() };
-        self.tasks.spawn(operation::run(Arc::clone(&self.core), payload, scope, outlet).instrument(span));
+        self.tasks.spawn(operation::run(Arc::clone(&self.core), params, scope, outlet).instrument(span));
         Ok(())
     }
 }
