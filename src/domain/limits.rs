@@ -48,6 +48,8 @@ pub const MAX_FORGOTTEN: u64 = 500;
 pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
 /// Authors that one user may follow: what a single statement can pull for a reader who comes back.
 pub const MAX_FOLLOWS: u64 = 10_000;
+/// Milliseconds for which nothing is ever put off: a lease or a look that lies further ahead was set by a clock that has been set back since.
+pub const MAX_WAIT_MS: i64 = 60 * 60 * 1_000;
 /// Subtasks that are added to a delivery's chain in one transaction.
 pub const MAX_SUBTASKS_PER_TX: usize = 100;
 /// Entries of which a subscription remembers that its client holds them, and that a resume token names: three screens, and
