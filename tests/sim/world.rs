@@ -10,10 +10,7 @@ use tidefeed::{
     clock::SharedClock,
     domain::{UserId, profile::Registration},
     draw::Draw,
-    store::{
-        Accounts, OutboxCache, Queue, StoreError,
-        accounts::{NewAccount, PasswordHash},
-    },
+    store::{Accounts, OutboxCache, Queue, StoreError, accounts::NewAccount},
 };
 
 use crate::{
@@ -133,7 +130,7 @@ impl World {
                 let account = NewAccount {
                     id: *user,
                     registration,
-                    password_hash: PasswordHash(String::new()),
+                    password_hash: None,
                     inc: i64::MAX,
                     now_ms: shared.fate.now(),
                 };

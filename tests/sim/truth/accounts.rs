@@ -26,9 +26,21 @@ impl Accounts for Truth {
             let mut users = tables.users.iter();
             users
                 .find(|(_, user)| user.registration.handle == *handle)
-                .map(|(id, user)| (*id, PasswordHash(user.password_hash.clone())))
+                .and_then(|(id, user)| Some((*id, PasswordHash(user.password_hash.clone()?))))
         })
         .await
+    }
+
+    async fn credential_of(&self, user: UserId) -> Result<Option<(Handle, PasswordHash)>, StoreError> {
+        self.read(|tables| {
+            let user = tables.users.get(&user)?;
+            Some((user.registration.handle.clone(), PasswordHash(user.password_hash.clone()?)))
+        })
+        .await
+    }
+
+    async fn replace_password(&self, _: UserId, _: &PasswordHash, _: &PasswordHash) -> Result<bool, StoreError> {
+        Err(StoreError::Refused("the simulation changes no passwords".into()))
     }
 
     async fn profiles(&self, ids: &[UserId]) -> Result<Vec<Profile>, StoreError> {
@@ -60,7 +72,7 @@ async fn register(mut tx: Tx, account: &NewAccount) -> Result<Registered, StoreE
     let user = User {
         registration: account.registration.clone(),
         created_at: account.now_ms,
-        password_hash: account.password_hash.0.clone(),
+        password_hash: account.password_hash.as_ref().map(|hash| hash.0.clone()),
     };
     let taken = tx.look(|tables| tables.users.values().any(|user| user.registration.handle == *handle));
     if taken && !tx.look(|tables| tables.users.contains_key(&id)) {

@@ -11,6 +11,7 @@ mod exclusions;
 mod follows;
 mod growth;
 mod inboxes;
+mod outside;
 mod relations;
 pub mod tables;
 mod timelines;

@@ -12,7 +12,7 @@ use tidefeed::domain::{
 pub struct User {
     pub registration: Registration,
     pub created_at: i64,
-    pub password_hash: String,
+    pub password_hash: Option<String>,
 }
 
 /// A published content.

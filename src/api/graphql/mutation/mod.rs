@@ -6,6 +6,9 @@ mod account;
 mod boundary;
 mod content;
 mod follow;
+mod profile;
+mod session;
+mod signed_in;
 mod user_error;
 
 use async_graphql::MergedObject;
@@ -14,6 +17,8 @@ use async_graphql::MergedObject;
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     account::AccountMutation,
+    session::SessionMutation,
+    profile::ProfileMutation,
     content::ContentMutation,
     follow::FollowMutation,
     boundary::BoundaryMutation,
