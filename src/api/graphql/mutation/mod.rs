@@ -6,6 +6,7 @@ mod account;
 mod boundary;
 mod content;
 mod follow;
+mod repost;
 mod user_error;
 
 use async_graphql::MergedObject;
@@ -15,6 +16,7 @@ use async_graphql::MergedObject;
 pub struct Mutation(
     account::AccountMutation,
     content::ContentMutation,
+    repost::RepostMutation,
     follow::FollowMutation,
     boundary::BoundaryMutation,
 );

@@ -8,7 +8,7 @@ mod excluded;
 mod node;
 mod user;
 
-pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
+pub use connection::{ContentConnection, ReplyConnection, Shown, TimelineConnection, TimelineEdge};
 pub use content::{Content, ContentKind, MediaKind};
 pub use excluded::ExcludedUserConnection;
 pub use node::Node;
