@@ -126,11 +126,7 @@ impl Hydration {
     }
 
     /// The contents in this order, in one batch, with what `wants` says of them; null in the place of what does not exist or was removed.
-    pub async fn contents(
-        &self,
-        ids: &[ContentId],
-        wants: ContentWants,
-    ) -> Result<Vec<Option<Arc<Content>>>, Failure> {
+    pub async fn contents(&self, ids: &[ContentId], wants: ContentWants) -> Result<Vec<Option<Arc<Content>>>, Failure> {
         let found = self.loader.load_many(ids.iter().copied()).await.map_err(Failure::Logged)?;
         let contents: Vec<_> = ids.iter().map(|id| found.get(id).cloned().flatten()).collect();
         if wants != ContentWants::default() {

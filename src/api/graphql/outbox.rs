@@ -32,7 +32,8 @@ pub async fn replies_page(
 
 fn page_of(outbox: OutboxPage, request: &PageRequest) -> Result<Page, Failure> {
     let behind = outbox.behind.into_iter().collect();
-    let snapshot = Snapshot { floor: Floor::OPEN, excludes: false, uncovered: Vec::new(), ahead: vec![outbox.ahead], behind };
+    let snapshot =
+        Snapshot { floor: Floor::OPEN, excludes: false, uncovered: Vec::new(), ahead: vec![outbox.ahead], behind };
     match decide(request, &snapshot, None) {
         Next::Serve(page) => Ok(page),
         next => Err(StoreError::Unreadable(format!("a list that does not suffice ({next:?})")).into()),

@@ -55,7 +55,8 @@ impl ContentWants {
     /// What the selection of a content's fields asks for.
     pub fn of(content: &Lookahead<'_>) -> Self {
         let linked = [content.field("repostOf"), content.field("inReplyTo")];
-        let wants = linked.iter().filter(|other| other.exists()).map(|other| Self { linked: true, ..Self::of_one(other) });
+        let wants =
+            linked.iter().filter(|other| other.exists()).map(|other| Self { linked: true, ..Self::of_one(other) });
         wants.fold(Self::of_one(content), Self::and)
     }
 

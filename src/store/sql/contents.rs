@@ -84,10 +84,8 @@ impl Contents for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
             let unblocked = not_blocked(viewer, "contents.author_id");
-            let sql = format!(
-                "SELECT {COLUMNS} FROM contents WHERE id IN {list} AND removed_at IS NULL{}",
-                unblocked.text
-            );
+            let sql =
+                format!("SELECT {COLUMNS} FROM contents WHERE id IN {list} AND removed_at IS NULL{}", unblocked.text);
             for row in self.read(&sql, values.into_iter().chain(unblocked.values)).await? {
                 contents.push(content(&row)?);
             }

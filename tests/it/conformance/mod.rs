@@ -15,6 +15,7 @@ mod outbox_model;
 mod outboxes;
 mod places;
 mod queue;
+mod references;
 mod relations;
 pub mod rows;
 mod timelines;
@@ -132,7 +133,12 @@ pub fn stamp(id: i64) -> i64 {
 
 /// A content to be published, without a key.
 pub fn content(id: i64, author: i64, publish_time: i64) -> NewContent {
-    let draft = Draft { text: format!("content {id}"), media: Vec::new(), idempotency_key: None, reference: Reference::Nothing };
+    let draft = Draft {
+        text: format!("content {id}"),
+        media: Vec::new(),
+        idempotency_key: None,
+        reference: Reference::Nothing,
+    };
     NewContent { id: content_id(id), author: user(author), draft, publish_time, stamp: stamp(id) }
 }
 

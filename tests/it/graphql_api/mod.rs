@@ -10,6 +10,8 @@ mod filters;
 mod follows;
 mod live;
 mod nodes;
+mod replies;
+mod reposts;
 mod statements;
 mod stores;
 mod timeline;

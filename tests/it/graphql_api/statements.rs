@@ -35,7 +35,10 @@ async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
     );
     for first in [1, 2, 20, 40] {
         let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
-        assert_eq!(statements, 8, "page, originals, contents, counters, profiles, counts, follows, standings; for {first}");
+        assert_eq!(
+            statements, 8,
+            "page, originals, contents, counters, profiles, counts, follows, standings; for {first}"
+        );
     }
 }
 
@@ -57,6 +60,27 @@ async fn a_timeline_costs_only_what_is_selected() {
             if selection.contains("...f") { "fragment f on Content { author { viewerIsFollowing } }" } else { "" };
         let query = format!("{{ timeline {{ {selection} }} }} {fragment}");
         assert_eq!(cost(&api, &ann, &query, json!({})).await, statements, "{selection}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_a_page_refers_to_costs_the_same_however_much_it_is() {
+    let (api, ann, ids) = read_by_ann().await;
+    for content in ids.iter().skip(2).step_by(3).take(10) {
+        api.reply(&ann, content, "reply").await;
+        api.repost(&ann, content).await;
+    }
+    let card = "{ id viewerHasReposted counters { reposts } author { handle } }";
+    let query = format!(
+        "query($first: Int) {{ timeline(first: $first) {{ nodes {{ id viewerHasReposted repostOf {card} inReplyTo {card} }} }} }}"
+    );
+    for first in [2, 20] {
+        let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
+        let page = "page, originals, contents, counters, profile";
+        assert_eq!(
+            statements, 9,
+            "{page}; contents, counters and profiles of what they refer to; reposted; for {first}"
+        );
     }
 }
 

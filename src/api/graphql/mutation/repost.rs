@@ -106,7 +106,12 @@ impl RepostMutation {
             let (original, repost) = hydration.services().publisher.take_back(viewer.id, content).await?;
             let content = shown(&hydration, original).await?;
             let deleted_content_id = repost.map(ids::of_content);
-            Ok(Some(UnrepostContentPayload { deleted_content_id, content, user_errors: Vec::new(), client_mutation_id }))
+            Ok(Some(UnrepostContentPayload {
+                deleted_content_id,
+                content,
+                user_errors: Vec::new(),
+                client_mutation_id,
+            }))
         })
         .await
     }
