@@ -42,11 +42,22 @@ pub struct Folded {
     pub has_older: bool,
     /// Whether a newer entry precedes it.
     pub has_newer: bool,
-    /// The stretch's oldest position, shown or left out: from here on nothing is skipped, and nothing of the stretch comes up again. `None` on an empty page.
-    pub end: Option<Position>,
+    /// The whole stretch, shown or left out, newest first.
+    pub stretch: Vec<Entry>,
 }
 
 impl Folded {
+    /// The stretch's oldest position, shown or left out: read on from here, nothing is skipped, and nothing of the stretch comes up again. `None` on an
+    /// empty page.
+    pub fn end(&self) -> Option<Position> {
+        self.stretch.last().map(Entry::position)
+    }
+
+    /// The stretch as a page of which nothing is left out.
+    pub fn unfolded(&self) -> Page {
+        Page { entries: self.stretch.clone(), has_older: self.has_older, has_newer: self.has_newer }
+    }
+
     /// Whether a longer raw page would make another page of it.
     pub const fn is_short(&self, request: &PageRequest) -> bool {
         let goes_on = match request.direction {
@@ -61,7 +72,7 @@ impl Folded {
 impl From<Page> for Folded {
     fn from(page: Page) -> Self {
         let Page { entries, has_older, has_newer } = page;
-        Self { end: entries.last().map(Entry::position), entries, has_older, has_newer }
+        Self { stretch: entries.clone(), entries, has_older, has_newer }
     }
 }
 
@@ -85,10 +96,10 @@ pub fn fold(request: &PageRequest, raw: Page, subjects: &Subjects) -> Folded {
             entries.drain(..left);
         }
     }
-    let end = entries.last().map(Entry::position);
+    let stretch = entries.clone();
     let mut shown = HashSet::new();
     entries.retain(|entry| shown.insert(subjects.of(entry)));
-    Folded { entries, has_older, has_newer, end }
+    Folded { entries, has_older, has_newer, stretch }
 }
 
 #[cfg(test)]
@@ -152,7 +163,9 @@ mod tests {
         let beyond = length < met.len();
         let (has_older, has_newer) =
             if request.direction == Direction::Older { (beyond, behind) } else { (behind, beyond) };
-        Folded { entries, has_older, has_newer, end: stretch.iter().map(Entry::position).min() }
+        let mut stretch = stretch.to_vec();
+        stretch.sort_by_key(|it| std::cmp::Reverse(it.position()));
+        Folded { entries, has_older, has_newer, stretch }
     }
 
     /// As the engine does: raw pages that grow while the page is short.
@@ -197,7 +210,7 @@ mod tests {
             let (mut met, mut goes_on) = (Vec::new(), true);
             while goes_on {
                 let page = grown(&all, &next, &subjects);
-                let (from, to) = (page.entries.first().map(Entry::position), page.end);
+                let (from, to) = (page.entries.first().map(Entry::position), page.end());
                 let stretch: Vec<Entry> =
                     all.iter().filter(|it| Some(it.position()) <= from && Some(it.position()) >= to).copied().collect();
                 for entry in &stretch {
@@ -229,7 +242,7 @@ mod tests {
         let (all, subjects) = timeline(&[1; 60]);
         let request = request(Direction::Older, None, 2);
         let page = fold(&request, raw(&all, &request, 50), &subjects);
-        assert_eq!((page.entries.as_slice(), page.end), (&all[..1], Some(all[49].position())));
+        assert_eq!((page.entries.as_slice(), page.end()), (&all[..1], Some(all[49].position())));
         assert!(page.has_older && page.is_short(&request));
     }
 }

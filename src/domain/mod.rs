@@ -23,8 +23,10 @@ pub mod position;
 pub mod profile;
 pub mod rate;
 pub mod reference;
+pub mod resume;
 pub mod subtask;
 pub mod tier;
+pub mod view;
 #[cfg(test)]
 mod worked_example;
 
@@ -38,3 +40,4 @@ pub use page::{Direction, Page, PageRequest, PageSize};
 pub use position::{Entry, Position};
 pub use profile::{Handle, Profile};
 pub use reference::Reference;
+pub use resume::ResumePoint;

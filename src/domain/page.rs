@@ -3,7 +3,7 @@
 use super::{
     cursor::{self, InvalidCursor},
     kinds::{Kinds, NoKinds},
-    limits::{DEFAULT_PAGE, MAX_PAGE, MAX_RAW_PAGE},
+    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_PAGE, MAX_RAW_PAGE},
     position::{Entry, Position},
 };
 
@@ -48,7 +48,7 @@ impl Direction {
     }
 }
 
-/// A number of entries: 1 to [`MAX_PAGE`] for a page that is asked for, to [`MAX_RAW_PAGE`] for one that is folded.
+/// A number of entries: 1 to [`MAX_PAGE`] for clients, to [`MAX_RAW_PAGE`] for a page that is folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u16);
 
@@ -66,6 +66,11 @@ impl PageSize {
     pub fn wider(self) -> Option<Self> {
         let wider = self.0.saturating_mul(2).clamp(DEFAULT_PAGE, MAX_RAW_PAGE);
         (wider > self.0).then_some(Self(wider))
+    }
+
+    /// What a catch-up reads, which is no client's page: 1 to [`MAX_CATCH_UP`], into which `raw` is forced.
+    pub fn of_catch_up(raw: u16) -> Self {
+        Self(raw.clamp(1, MAX_CATCH_UP))
     }
 
     /// The number of entries.

@@ -36,6 +36,18 @@ pub struct TimelineConnection {
     nodes: Vec<Option<Content>>,
     /// Whether and how to read on.
     page_info: PageInfo,
+    /// What a client holds that was answered this page, with what was folded in it: pass it as `after` to `newFeed`, which goes on from here. Speaks of the
+    /// newest 64 entries; null for a filtered page, for the stream is not.
+    resume_token: Option<String>,
+}
+
+impl TimelineConnection {
+    /// With what `newFeed` can go on from.
+    #[must_use]
+    pub fn with_token(mut self, token: Option<String>) -> Self {
+        self.resume_token = token;
+        self
+    }
 }
 
 /// An entry of a timeline.
@@ -91,7 +103,7 @@ impl Shown {
             has_next_page: page.has_older,
             has_previous_page: page.has_newer,
             start_cursor: rows.first().map(|row| row.0.clone()),
-            end_cursor: page.end.map(cursor::encode),
+            end_cursor: page.end().map(cursor::encode),
         };
         Ok(Self { rows, page_info })
     }
@@ -124,7 +136,7 @@ impl From<Shown> for TimelineConnection {
     fn from(shown: Shown) -> Self {
         let nodes = shown.nodes();
         let edges = shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor, node }).collect();
-        Self { edges, nodes, page_info: shown.page_info }
+        Self { edges, nodes, page_info: shown.page_info, resume_token: None }
     }
 }
 

@@ -83,6 +83,8 @@ impl Content {
     async fn other(&self, ctx: &Context<'_>, id: Option<ContentId>) -> Answer<Self> {
         answer(ctx, async {
             let Some(id) = id else { return Ok(None) };
+            // Whether a block stands before it depends on who looks, be it loaded already or not.
+            let _looked = self.hydration.viewer_id();
             Ok(self.hydration.content(id).await?.map(|content| Self::new(content, Arc::clone(&self.hydration))))
         })
         .await
@@ -143,6 +145,7 @@ impl Content {
             if self.content.reference.reply_to().is_none() {
                 return Ok(Some(Vec::new()));
             }
+            let _looked = self.hydration.viewer_id();
             let ids = self.hydration.services().contents.ancestors(self.content.id, MAX_ANCESTORS).await?;
             let contents = self.hydration.contents(&ids, ContentWants::of(&ctx.look_ahead())).await?;
             let shown = |content: Arc<domain::Content>| Self::new(content, Arc::clone(&self.hydration));

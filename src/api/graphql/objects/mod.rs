@@ -5,11 +5,13 @@
 mod connection;
 mod content;
 mod excluded;
+mod feed;
 mod node;
 mod user;
 
 pub use connection::{ContentConnection, ReplyConnection, Shown, TimelineConnection, TimelineEdge};
 pub use content::{Content, ContentKind, MediaKind};
 pub use excluded::ExcludedUserConnection;
+pub use feed::{FeedEdge, NewFeedPayload};
 pub use node::Node;
 pub use user::User;

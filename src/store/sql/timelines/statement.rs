@@ -152,19 +152,12 @@ impl Timeline {
     /// ` AND ..`: nothing keeps the author, whose id is in this column, out of the reader's timeline. Not `NOT EXISTS`, of which MySQL and MariaDB
     /// make a table of all the reader's exclusions: one probe of the key for each row.
     pub(super) fn shown(self, author: &str) -> Part {
-        let text = format!(
-            " AND (SELECT x.cause FROM exclusions x{by_key} WHERE x.reader_id = ? AND x.author_id = {author} LIMIT 1) IS NULL",
-            by_key = self.by_key(),
-        );
-        Part::new(text, [self.reader.get()])
+        Part::new(shown_to(self.dialect, "?", author), [self.reader.get()])
     }
 
     /// As [`Self::shown`], for the original of a repost; whatever is none passes.
     fn shown_repost(self, contents: &str) -> Part {
-        let original = format!("{contents}.repost_author_id");
-        let shown = self.shown(&original);
-        let shown = Part { text: shown.text.replacen(" AND ", "", 1), ..shown };
-        Part::new(format!(" AND ({original} IS NULL OR "), []).then(shown).add(")", [])
+        Part::new(repost_shown_to(self.dialect, "?", contents), [self.reader.get()])
     }
 
     /// Both, for a content of the table `contents`.
@@ -265,4 +258,19 @@ impl Timeline {
                 .add(") < ?", [i64::try_from(side.limit).unwrap_or(i64::MAX)]),
         }
     }
+}
+
+/// ` AND ..`: nothing keeps the author out of the reader's timeline, both being columns or parameters, as [`Timeline::shown`] says it.
+pub(super) fn shown_to(dialect: Dialect, reader: &str, author: &str) -> String {
+    let by_key = dialect.force_index("PRIMARY");
+    format!(
+        " AND (SELECT x.cause FROM exclusions x{by_key} WHERE x.reader_id = {reader} AND x.author_id = {author} LIMIT 1) IS NULL"
+    )
+}
+
+/// ` AND ..`: as [`shown_to`], for the original of a repost of the table `contents`; whatever is none passes.
+pub(super) fn repost_shown_to(dialect: Dialect, reader: &str, contents: &str) -> String {
+    let original = format!("{contents}.repost_author_id");
+    let shown = shown_to(dialect, reader, &original);
+    format!(" AND ({original} IS NULL OR {})", shown.trim_start_matches(" AND "))
 }
