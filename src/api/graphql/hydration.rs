@@ -12,13 +12,16 @@ use super::{
     errors::Failure,
     eyes::Eyes,
     feed_share::{Part, Parts},
-    loaders::{CountersOf, CountsOf, FollowOf, NextTurn, RepostedOf, Source, StandingOf, Tracked},
+    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, RepostedOf, Source, StandingOf, Tracked},
     services::Services,
     wants::{ContentWants, UserWants},
 };
 use crate::{
     api::auth::Viewer,
-    domain::{Content, ContentId, Counters, Entry, Profile, UserId, exclusion::Standing, profile::ProfileCounts},
+    domain::{
+        Content, ContentId, Counters, Entry, Profile, UserId, attributes::Attributes, exclusion::Standing,
+        profile::ProfileCounts,
+    },
 };
 
 /// The loaders of one answer and whose eyes it is for.
@@ -192,6 +195,11 @@ impl Hydration {
     /// The user's counts.
     pub async fn counts(&self, id: UserId) -> Result<Option<ProfileCounts>, Failure> {
         Ok(self.loader.load_one(CountsOf(id)).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The user's open attributes.
+    pub async fn attributes(&self, id: UserId) -> Result<Arc<Attributes>, Failure> {
+        Ok(self.loader.load_one(AttributesOf(id)).await.map_err(Failure::Logged)?.unwrap_or_default())
     }
 
     /// Whether the viewer follows the user; `None` when nobody is signed in, and for oneself.

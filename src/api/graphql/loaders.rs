@@ -17,7 +17,10 @@ use super::{
     services::Services,
 };
 use crate::{
-    domain::{Content, ContentId, Counters, Profile, UserId, exclusion::Standing, profile::ProfileCounts},
+    domain::{
+        Content, ContentId, Counters, Profile, UserId, attributes::Attributes, exclusion::Standing,
+        profile::ProfileCounts,
+    },
     store::StoreError,
 };
 
@@ -39,6 +42,10 @@ pub struct RepostedOf(pub ContentId);
 /// Key of a user's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountsOf(pub UserId);
+
+/// Key of a user's open attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AttributesOf(pub UserId);
 
 /// Key of what the viewer has decided about a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,6 +114,17 @@ impl Loader<CountsOf> for Source {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.accounts.counts(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counts)| (CountsOf(id), Some(counts)))))
+    }
+}
+
+impl Loader<AttributesOf> for Source {
+    type Value = Arc<Attributes>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[AttributesOf]) -> Result<HashMap<AttributesOf, Self::Value>, ApiError> {
+        let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.profiles.attributes(&ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, attributes)| (AttributesOf(id), Arc::new(attributes)))))
     }
 }
 

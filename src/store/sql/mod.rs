@@ -4,6 +4,7 @@
 //! Refuses to know who asks and why; sea-orm and sqlx are named here and nowhere else.
 
 mod accounts;
+mod attempts;
 mod audits;
 mod connect;
 mod contents;
@@ -15,15 +16,18 @@ mod error;
 mod exclusions;
 mod follows;
 mod hot;
+mod identities;
 mod inboxes;
 mod inspection;
 mod keyset;
 mod migrate;
 mod part;
+mod profiles;
 mod relations;
 mod rows;
 mod schema;
 mod seeding;
+mod sessions;
 mod timelines;
 mod transaction;
 

@@ -91,6 +91,7 @@ export const RegisterDocument = graphql(`
       user { id handle }
       token
       expiresAt
+      refreshToken
       userErrors { message code field }
     }
   }
@@ -102,6 +103,7 @@ export const SignInDocument = graphql(`
       user { id handle }
       token
       expiresAt
+      refreshToken
       userErrors { message code field }
     }
   }

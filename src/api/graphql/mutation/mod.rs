@@ -6,7 +6,10 @@ mod account;
 mod boundary;
 mod content;
 mod follow;
+mod profile;
 mod repost;
+mod session;
+mod signed_in;
 mod user_error;
 
 use async_graphql::MergedObject;
@@ -15,6 +18,8 @@ use async_graphql::MergedObject;
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     account::AccountMutation,
+    session::SessionMutation,
+    profile::ProfileMutation,
     content::ContentMutation,
     repost::RepostMutation,
     follow::FollowMutation,

@@ -7,6 +7,7 @@ mod content;
 mod excluded;
 mod feed;
 mod node;
+mod session;
 mod user;
 
 pub use connection::{ContentConnection, ReplyConnection, Shown, TimelineConnection, TimelineEdge};
@@ -14,4 +15,5 @@ pub use content::{Content, ContentKind, MediaKind};
 pub use excluded::ExcludedUserConnection;
 pub use feed::{FeedEdge, NewFeedPayload};
 pub use node::Node;
+pub use session::{ProfileAttribute, Session};
 pub use user::User;
