@@ -2,6 +2,10 @@
 
 /// Entries of a page at most: what a screen shows several times over, and what hydration can fetch in one batch.
 pub const MAX_PAGE: u16 = 100;
+/// Entries that one page is made of at most, those included that fold into a newer one of the same subject.
+pub const MAX_RAW_PAGE: u16 = 400;
+/// Contents upward from a reply that its ancestors name at most.
+pub const MAX_ANCESTORS: usize = 50;
 /// Entries of a page if the client does not say.
 pub const DEFAULT_PAGE: u16 = 20;
 /// Ids that one `nodes` query may name.

@@ -3,7 +3,7 @@
 use super::{
     cursor::{self, InvalidCursor},
     kinds::{Kinds, NoKinds},
-    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_PAGE},
+    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_PAGE, MAX_RAW_PAGE},
     position::{Entry, Position},
 };
 
@@ -48,7 +48,7 @@ impl Direction {
     }
 }
 
-/// A number of entries, 1 to [`MAX_PAGE`] for clients.
+/// A number of entries: 1 to [`MAX_PAGE`] for clients, to [`MAX_RAW_PAGE`] for a page that is folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u16);
 
@@ -59,6 +59,13 @@ impl PageSize {
             Ok(size) if (1..=MAX_PAGE).contains(&size) => Ok(Self(size)),
             _ => Err(InvalidPage::Size(raw)),
         }
+    }
+
+    /// Twice as many, or [`DEFAULT_PAGE`] if that is more; `None` beyond [`MAX_RAW_PAGE`].
+    #[must_use]
+    pub fn wider(self) -> Option<Self> {
+        let wider = self.0.saturating_mul(2).clamp(DEFAULT_PAGE, MAX_RAW_PAGE);
+        (wider > self.0).then_some(Self(wider))
     }
 
     /// What a catch-up reads, which is no client's page: 1 to [`MAX_CATCH_UP`], into which `raw` is forced.
@@ -204,6 +211,12 @@ mod tests {
             assert_eq!(PageRequest::from_connection(Some(size), None, None, None), Err(InvalidPage::Size(size)));
         }
         assert!(PageRequest::from_connection(None, None, Some(100), None).is_ok());
+    }
+
+    #[test]
+    fn pages_grow_to_a_bound_and_not_beyond() {
+        let sizes = std::iter::successors(Some(PageSize(1)), |size| size.wider()).map(PageSize::get);
+        assert_eq!(sizes.collect::<Vec<_>>(), [1, 20, 40, 80, 160, 320, 400]);
     }
 
     #[test]

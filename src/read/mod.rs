@@ -3,6 +3,7 @@
 //! Every answer rests on one SQL snapshot: either the statement that reads everything, or the one that reads the inbox,
 //! completed by cached outboxes that prove to be of exactly that snapshot.
 
+mod folding;
 mod outboxes;
 mod visits;
 
@@ -14,6 +15,7 @@ use crate::{
     clock::SharedClock,
     domain::{
         ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
+        folding::Folded,
         plan::{Next, Snapshot, decide},
     },
     store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
@@ -42,10 +44,10 @@ impl TimelineReader {
         Self { timelines, contents, cache, visits: Visits::new(queue, clock) }
     }
 
-    /// The page of `reader`'s timeline: exactly what it is at one instant during the call.
-    pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+    /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts folded.
+    pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Folded, StoreError> {
         let started = Instant::now();
-        let (page, reached) = self.read(reader, request).await?;
+        let (page, reached) = self.read_folded(reader, request).await?;
         metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
         self.visits.note(reader, reached).await;
         Ok(page)
@@ -56,7 +58,7 @@ impl TimelineReader {
         self.timelines.visible(reader, contents).await
     }
 
-    /// As [`Self::page`], for somebody who looks on: no visit is noted, nothing is measured as a reader's page.
+    /// The raw page, nothing folded, for somebody who looks on: no visit is noted, nothing is measured as a reader's page.
     pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read(reader, request).await.map(|(page, _)| page)
     }
@@ -76,6 +78,7 @@ impl TimelineReader {
         let mut next = decide(request, &snapshot, None);
         if next == Next::PullOutboxes
             && !snapshot.floor.trusts_nothing()
+            && !snapshot.excludes
             && let Some(outboxes) = outboxes::pull(&**cache, &*self.contents, &snapshot, request).await?
         {
             next = decide(request, &snapshot, Some(&outboxes));

@@ -12,7 +12,7 @@ use super::{
     errors::Failure,
     eyes::Eyes,
     feed_share::{Part, Parts},
-    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, Source, StandingOf, Tracked},
+    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, RepostedOf, Source, StandingOf, Tracked},
     services::Services,
     wants::{ContentWants, UserWants},
 };
@@ -78,9 +78,29 @@ impl Hydration {
         Ok(viewer)
     }
 
-    /// Loads what `wants` says of contents and their authors, all kinds at once. What cannot be loaded is left to the field
+    /// Loads what `wants` says of contents and their authors, all kinds at once, then of what they refer to. What cannot be loaded is left to the field
     /// that shows it: it tries again, and fails alone.
     pub async fn prime_contents(&self, contents: &[ContentId], authors: &[UserId], wants: ContentWants) {
+        self.prime_each(contents, authors, wants).await;
+        let (mut subjects, mut linked) = (Vec::new(), Vec::new());
+        if wants.reposted || wants.linked {
+            for content in self.contents(contents, ContentWants::default()).await.into_iter().flatten().flatten() {
+                subjects.push(content.subject());
+                linked.extend(content.reference.content());
+            }
+        }
+        if wants.linked && !linked.is_empty() {
+            let others = self.contents(&linked, ContentWants::default()).await;
+            let authors: Vec<UserId> = others.into_iter().flatten().flatten().map(|content| content.author).collect();
+            subjects.extend_from_slice(&linked);
+            self.prime_each(&linked, &authors, wants).await;
+        }
+        if wants.reposted && self.viewer_id().is_some() {
+            let _unread = self.loader.load_many(subjects.into_iter().map(RepostedOf)).await;
+        }
+    }
+
+    async fn prime_each(&self, contents: &[ContentId], authors: &[UserId], wants: ContentWants) {
         let counters = async {
             if wants.counters {
                 let _unread = self.loader.load_many(contents.iter().copied().map(CountersOf)).await;
@@ -118,6 +138,25 @@ impl Hydration {
     /// The content, unless it does not exist or was removed.
     pub async fn content(&self, id: ContentId) -> Result<Option<Arc<Content>>, Failure> {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The contents in this order, in one batch, with what `wants` says of them; null in the place of what does not exist or was removed.
+    pub async fn contents(&self, ids: &[ContentId], wants: ContentWants) -> Result<Vec<Option<Arc<Content>>>, Failure> {
+        let found = self.loader.load_many(ids.iter().copied()).await.map_err(Failure::Logged)?;
+        let contents: Vec<_> = ids.iter().map(|id| found.get(id).cloned().flatten()).collect();
+        if wants != ContentWants::default() {
+            let authors: Vec<UserId> = contents.iter().flatten().map(|content| content.author).collect();
+            Box::pin(self.prime_contents(ids, &authors, wants)).await;
+        }
+        Ok(contents)
+    }
+
+    /// Whether the viewer has reposted the content; `None` when nobody is signed in.
+    pub async fn viewer_reposted(&self, original: ContentId) -> Result<Option<bool>, Failure> {
+        if self.viewer_id().is_none() {
+            return Ok(None);
+        }
+        self.loader.load_one(RepostedOf(original)).await.map_err(Failure::Logged)
     }
 
     /// The content's counters.

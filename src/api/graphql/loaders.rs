@@ -35,6 +35,10 @@ pub struct Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountersOf(pub ContentId);
 
+/// Key of the viewer's repost of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RepostedOf(pub ContentId);
+
 /// Key of a user's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountsOf(pub UserId);
@@ -77,6 +81,18 @@ impl Loader<CountersOf> for Source {
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.contents.counters(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counters)| (CountersOf(id), Some(counters)))))
+    }
+}
+
+impl Loader<RepostedOf> for Source {
+    type Value = bool;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[RepostedOf]) -> Result<HashMap<RepostedOf, bool>, ApiError> {
+        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
+        let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.contents.reposted_among(viewer.id, &ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(original, _)| (RepostedOf(original), true))))
     }
 }
 

@@ -42,7 +42,12 @@ impl Query {
     /// with an UNAUTHENTICATED error.
     ///
     /// Left out, as if it had not been published: what those have published whom the viewer has muted or blocked, who hide from the viewer or
-    /// have blocked them, and the kinds that `filter` does not name.
+    /// have blocked them, reposts of that by others, and the kinds that `filter` does not name.
+    ///
+    /// Reposts are folded within a page. A page is made of the shortest stretch of the timeline, from its cursor on, that has as many different
+    /// subjects as entries are asked for, a repost's subject being its original and anything else's itself. The newest entry of each subject stands;
+    /// older ones of the stretch are left out. The next page begins where the stretch ends: an older entry of the same subject may come up there. A page
+    /// has fewer entries only if the timeline ends, or if 400 entries have fewer subjects; `pageInfo` tells which.
     async fn timeline(
         &self,
         ctx: &Context<'_>,
@@ -64,7 +69,7 @@ impl Query {
             let page = hydration.services().timelines.page(viewer.id, &request).await?;
             let selected = ctx.look_ahead();
             let can_resume = selected.field("resumeToken").exists() && request.kinds == Kinds::ALL;
-            let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
+            let token = can_resume.then(|| ResumePoint::of_page(&request, &page.unfolded()).encode());
             let shown = Shown::load(&hydration, &page, ContentWants::of_connection(&selected)).await?;
             Ok(Some(TimelineConnection::from(shown).with_token(token)))
         })

@@ -23,6 +23,10 @@ pub struct ContentWants {
     pub counters: bool,
     /// Its author, and what of them.
     pub author: Option<UserWants>,
+    /// Whether the viewer has reposted it.
+    pub reposted: bool,
+    /// What it answers or repeats; of that the same is wanted as of the content.
+    pub linked: bool,
 }
 
 impl UserWants {
@@ -50,8 +54,20 @@ impl UserWants {
 impl ContentWants {
     /// What the selection of a content's fields asks for.
     pub fn of(content: &Lookahead<'_>) -> Self {
+        let linked = [content.field("repostOf"), content.field("inReplyTo")];
+        let wants =
+            linked.iter().filter(|other| other.exists()).map(|other| Self { linked: true, ..Self::of_one(other) });
+        wants.fold(Self::of_one(content), Self::and)
+    }
+
+    fn of_one(content: &Lookahead<'_>) -> Self {
         let author = content.field("author");
-        Self { counters: content.field("counters").exists(), author: author.exists().then(|| UserWants::of(&author)) }
+        Self {
+            counters: content.field("counters").exists(),
+            author: author.exists().then(|| UserWants::of(&author)),
+            reposted: content.field("viewerHasReposted").exists(),
+            linked: false,
+        }
     }
 
     /// What the selection of a connection asks of its contents; `None` if it shows none.
@@ -67,6 +83,11 @@ impl ContentWants {
             (Some(a), Some(b)) => Some(a.and(b)),
             (a, b) => a.or(b),
         };
-        Self { counters: self.counters || other.counters, author }
+        Self {
+            counters: self.counters || other.counters,
+            author,
+            reposted: self.reposted || other.reposted,
+            linked: self.linked || other.linked,
+        }
     }
 }

@@ -9,6 +9,7 @@ mod audits;
 mod connect;
 mod contents;
 mod contents_outbox;
+mod contents_references;
 mod deliveries;
 mod dialect;
 mod error;

@@ -72,6 +72,11 @@ impl World {
         self.run(&format!("UPDATE contents SET kind = {} WHERE id = {content}", kind.code())).await.map(drop)
     }
 
+    /// Makes a content a repost of one of this author.
+    pub async fn set_original_author(&self, content: ContentId, author: UserId) -> Result<()> {
+        self.run(&format!("UPDATE contents SET repost_author_id = {author} WHERE id = {content}")).await.map(drop)
+    }
+
     pub async fn exclude(&self, reader: UserId, author: UserId, cause: Cause) -> Result<()> {
         let row = format!("({reader}, {author}, {})", cause.code());
         self.insert("exclusions", "reader_id, author_id, cause", &[row]).await

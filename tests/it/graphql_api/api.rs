@@ -164,6 +164,30 @@ impl Api {
         published["publishContent"]["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned()
     }
 
+    /// Publishes a reply, a millisecond later; its id.
+    pub async fn reply(&self, author: &Person, to: &str, text: &str) -> String {
+        self.clock.advance(1);
+        let query = "mutation($to: ID!, $text: String!) { publishContent(input: {text: $text, replyTo: $to}) { timelineEdge { node { id } } } }";
+        let published = self.data(Some(author), query, json!({ "to": to, "text": text })).await;
+        published["publishContent"]["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Reposts a content, a millisecond later; the payload.
+    pub async fn repost(&self, author: &Person, content: &str) -> Value {
+        self.clock.advance(1);
+        let query = "mutation($id: ID!) { repostContent(input: {contentId: $id, clientMutationId: \"c\"}) {
+            timelineEdge { cursor node { id kind repostOf { id } author { handle } } }
+            content { id counters { reposts } viewerHasReposted } userErrors { code field } clientMutationId } }";
+        self.data(Some(author), query, json!({ "id": content })).await["repostContent"].take()
+    }
+
+    /// Blocks a user.
+    pub async fn block(&self, user: &Person, other: &Person) {
+        let query = "mutation($id: ID!) { blockUser(input: {userId: $id}) { userErrors { code } } }";
+        let blocked = self.data(Some(user), query, json!({ "id": other.id })).await;
+        assert_eq!(blocked["blockUser"]["userErrors"], json!([]));
+    }
+
     /// Deletes a content; the payload.
     pub async fn delete(&self, viewer: &Person, content: &str) -> Value {
         let query = "mutation($id: ID!) { deleteContent(input: {contentId: $id}) {

@@ -130,3 +130,28 @@ async fn a_feed_ends_with_its_token() {
     assert_eq!(next(&mut feed).await, None);
     assert_eq!(api.hub.subscribers(), 0, "nothing is left behind");
 }
+
+#[tokio::test]
+async fn what_a_reply_answers_is_shown_to_each_watcher_as_a_block_allows() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let (cat, dan) = (api.person("cat").await, api.person("dan").await);
+    let post = api.publish(&dan, "post").await;
+    for reader in [&ann, &bob] {
+        api.follow(reader, &cat).await;
+    }
+    api.block(&bob, &dan).await;
+    let watch = "subscription { newFeed { timelineEdge { node { text inReplyTo { text } } } } }";
+    let mut feeds = [api.watch(Some(&ann), watch), api.watch(Some(&bob), watch)];
+    for feed in &mut feeds {
+        begun(&api, feed).await;
+    }
+    api.reply(&cat, &post, "reply").await;
+    let mut shown = Vec::new();
+    for feed in &mut feeds {
+        shown.push(next(feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"].take());
+    }
+    let expected =
+        [json!({"text": "reply", "inReplyTo": {"text": "post"}}), json!({"text": "reply", "inReplyTo": null})];
+    assert_eq!(shown, expected);
+}

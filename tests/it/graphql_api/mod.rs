@@ -11,6 +11,8 @@ mod follows;
 mod live;
 mod live_cost;
 mod nodes;
+mod replies;
+mod reposts;
 mod resuming;
 mod statements;
 mod stores;

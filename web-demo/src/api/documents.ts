@@ -2,14 +2,24 @@
 import { graphql } from "../gql";
 
 graphql(`
-  fragment Post on Content {
+  fragment Card on Content {
     id
+    kind
     text
     publishTime
     viewerIsAuthor
+    viewerHasReposted
     media { kind url width height alt }
     author { id handle name avatarUrl }
     counters { comments likes reposts favourites }
+    inReplyTo { id author { id handle } }
+  }
+`);
+
+graphql(`
+  fragment Post on Content {
+    ...Card
+    repostOf { ...Card }
   }
 `);
 
@@ -113,6 +123,39 @@ export const PublishDocument = graphql(`
   mutation Publish($input: PublishContentInput!) {
     publishContent(input: $input) {
       timelineEdge { cursor node { ...Post author { id contentCount } } }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const ThreadDocument = graphql(`
+  query Thread($id: ID!, $after: String) {
+    content(id: $id) {
+      ...Post
+      ancestors { ...Card }
+      replies(first: 20, after: $after) {
+        edges { cursor node { ...Post } }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+`);
+
+export const RepostDocument = graphql(`
+  mutation Repost($input: RepostContentInput!) {
+    repostContent(input: $input) {
+      timelineEdge { cursor node { ...Post } }
+      content { ...Card }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const UnrepostDocument = graphql(`
+  mutation Unrepost($input: UnrepostContentInput!) {
+    unrepostContent(input: $input) {
+      deletedContentId
+      content { ...Card }
       userErrors { message code field }
     }
   }

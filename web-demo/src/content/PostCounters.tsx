@@ -1,4 +1,4 @@
-import type { PostFragment } from "../gql/graphql";
+import type { CardFragment } from "../gql/graphql";
 
 const compact = new Intl.NumberFormat("en", { notation: "compact" });
 
@@ -7,7 +7,7 @@ function count(value: number, one: string, many: string): string | null {
 }
 
 /** What others did with a post; nothing where all counts are zero or not available. */
-export function PostCounters({ counters }: { counters: PostFragment["counters"] }) {
+export function PostCounters({ counters }: { counters: CardFragment["counters"] }) {
   if (counters === null) return null;
   const counts = [
     count(counters.likes, "like", "likes"),

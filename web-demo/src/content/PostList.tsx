@@ -11,6 +11,8 @@ interface PostListProps {
   label: string;
   posts: readonly PostFragment[];
   nextPage: NextPage;
+  /** What is said where the list ends. */
+  end?: string;
 }
 
 /** PageDown and PageUp go from post to post, as in every ARIA feed. */
@@ -23,7 +25,7 @@ function moveBetweenPosts(event: KeyboardEvent<HTMLElement>) {
   next.focus();
 }
 
-export function PostList({ label, posts, nextPage }: PostListProps) {
+export function PostList({ label, posts, nextPage, end = "You have reached the beginning." }: PostListProps) {
   return (
     <>
       <div role="feed" className="feed" aria-label={label} aria-busy={nextPage.loading} onKeyDown={moveBetweenPosts} data-testid="feed">
@@ -39,7 +41,7 @@ export function PostList({ label, posts, nextPage }: PostListProps) {
       {nextPage.error !== null && (
         <ErrorNotice title="The next posts did not load" error={nextPage.error} onRetry={() => { void nextPage.load(); }} />
       )}
-      {!nextPage.exists && posts.length > 0 && <p className="end muted" data-testid="feed-end">You have reached the beginning.</p>}
+      {!nextPage.exists && posts.length > 0 && <p className="end muted" data-testid="feed-end">{end}</p>}
     </>
   );
 }

@@ -7,6 +7,7 @@ mod boundary;
 mod content;
 mod follow;
 mod profile;
+mod repost;
 mod session;
 mod signed_in;
 mod user_error;
@@ -20,6 +21,7 @@ pub struct Mutation(
     session::SessionMutation,
     profile::ProfileMutation,
     content::ContentMutation,
+    repost::RepostMutation,
     follow::FollowMutation,
     boundary::BoundaryMutation,
 );

@@ -10,7 +10,7 @@ mod node;
 mod session;
 mod user;
 
-pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
+pub use connection::{ContentConnection, ReplyConnection, Shown, TimelineConnection, TimelineEdge};
 pub use content::{Content, ContentKind, MediaKind};
 pub use excluded::ExcludedUserConnection;
 pub use feed::{FeedEdge, NewFeedPayload};

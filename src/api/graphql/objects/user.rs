@@ -208,7 +208,7 @@ impl User {
             )
             .await?;
             let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, wants).await?)))
+            Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page.into(), wants).await?)))
         })
         .await
     }
