@@ -36,7 +36,12 @@ async fn a_missing_file_is_made_and_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqlStore::connect(&options(&folder)).await.unwrap();
     store.ping().await.unwrap();
-    let all = ["m20261121_000001_tables", "m20261121_000002_exclusions", "m20261121_000003_policy"];
+    let all = [
+        "m20261121_000001_tables",
+        "m20261121_000002_exclusions",
+        "m20261121_000003_policy",
+        "m20261121_000004_accounts",
+    ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();
     store.migrate().await.unwrap();
