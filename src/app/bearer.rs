@@ -38,7 +38,7 @@ pub struct Bearer {
 impl Authenticate<Viewer> for Bearer {
     async fn authenticate(&self, token: &str) -> Result<Option<Viewer>, AuthenticateError> {
         if let Some(issuer) = self.issuer.as_ref().filter(|_| is_outside(token)) {
-            return issuer.verify(token).await.map(Some).map_err(refusal);
+            return issuer.verify(token).await.map(Some).map_err(|error| refusal(&error));
         }
         let viewer = self.tokens.verify(token).map_err(|error| AuthenticateError::Invalid(error.to_string()))?;
         let Some(session) = viewer.session else { return Ok(Some(viewer)) };
@@ -57,7 +57,7 @@ impl Authenticate<Viewer> for Bearer {
     }
 }
 
-fn refusal(error: IssuerError) -> AuthenticateError {
+fn refusal(error: &IssuerError) -> AuthenticateError {
     match error {
         IssuerError::Token(_) | IssuerError::Stranger => AuthenticateError::Invalid(error.to_string()),
         IssuerError::Keys(_) | IssuerError::User(_) => AuthenticateError::Unavailable(error.to_string()),

@@ -98,7 +98,7 @@ fn ask_all(documents: impl Strategy<Value = String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let router = router(transport(HttpSettings::default())).unwrap();
     let config = ProptestConfig::with_cases(CASES);
-    proptest!(config, |(query in documents, v in value(), named in any::<bool>())| {
+    proptest!(config, |(query in documents, v in value(), named in proptest::bool::ANY)| {
         let name = if named { json!("Q") } else { Json::Null };
         let body = json!({"query": query, "variables": {"v": v}, "operationName": name}).to_string();
         for accept in ["application/graphql-response+json", "text/event-stream"] {
