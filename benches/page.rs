@@ -114,6 +114,7 @@ fn house(store: &SqlStore) -> House {
         lease_ms: 30_000,
         failing_after: 5,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
+        live: tidefeed::live::LiveSettings::default(),
     };
     let clock: SharedClock = Arc::new(ManualClock::at(NOW));
     House::build(&ports, settings, &clock, &Draw::from_seed(1))

@@ -8,7 +8,7 @@ use crate::{
     domain::{delivery::DeliveryPolicy, tier::InboxTiers},
     draw::Draw,
     follow::{Boundaries, Following, RelationReconciler},
-    live::{Hub, LiveFeed},
+    live::{Hub, LiveFeed, LiveSettings},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
     read::TimelineReader,
     store::{
@@ -111,6 +111,8 @@ pub struct Settings {
     pub failing_after: u32,
     /// How much inboxes hold.
     pub tiers: InboxTiers,
+    /// Bounds of live feeds.
+    pub live: LiveSettings,
 }
 
 /// Messages that a dispatcher takes at a time.
@@ -149,7 +151,7 @@ pub struct House {
 impl House {
     /// Puts every use case together; nothing runs yet.
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> Self {
-        let hub = Arc::new(Hub::default());
+        let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
         Self {
             reader: Arc::new(TimelineReader::new(
                 ports.timelines.clone(),
@@ -171,7 +173,7 @@ impl House {
                 ports.announcements.clone(),
                 clock.clone(),
             )),
-            live: Arc::new(LiveFeed::new(hub.clone(), ports.follows.clone())),
+            live: Arc::new(live_feed(ports, hub.clone(), settings)),
             hub,
             dispatcher: Arc::new(dispatcher(ports, settings, clock, draw)),
             executor: Arc::new(executor(ports, settings, clock, draw)),
@@ -194,6 +196,10 @@ impl House {
             pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
         }
     }
+}
+
+fn live_feed(ports: &Ports, hub: Arc<Hub>, settings: Settings) -> LiveFeed {
+    LiveFeed::new(hub, ports.follows.clone(), ports.timelines.clone(), settings.live)
 }
 
 fn publisher(ports: &Ports, clock: &SharedClock, draw: &Draw) -> Publisher {

@@ -20,6 +20,7 @@ use crate::{
         delivery::{DeliveryPolicy, EdgeRule},
         tier::InboxTiers,
     },
+    live::LiveSettings,
 };
 
 /// Pings that a client may leave unanswered: two and a half.
@@ -39,6 +40,12 @@ pub fn house(config: &Config) -> Settings {
             step: config.inbox.extend_step,
             deep_keep: config.inbox.deep_keep,
             longest_ms: i64::from(config.inbox.deep_minutes) * 60_000,
+        },
+        live: LiveSettings {
+            buffer: config.live.buffer,
+            catch_up: config.live.catch_up,
+            catch_ups: config.live.catch_ups,
+            check_every: config.live.check_ms.duration(),
         },
     }
 }

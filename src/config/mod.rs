@@ -22,9 +22,9 @@ pub use problem::{ConfigError, Problem};
 pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
-    AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, IssuerSettings, LogFormat,
-    LogSettings, MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
-    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, IssuerSettings, LiveSettings,
+    LogFormat, LogSettings, MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings,
+    RedisSettings, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use sources::Sources;
 pub use values::Millis;
@@ -61,10 +61,12 @@ pub struct Config {
     pub persisted: PersistedSettings,
     /// Points that may be spent.
     pub rate_limit: RateLimitSettings,
-    /// Live subscriptions.
+    /// The sockets of subscriptions.
     pub websocket: WebsocketSettings,
     /// Streams of server-sent events.
     pub sse: SseSettings,
+    /// What live subscriptions promise, and its bounds.
+    pub live: LiveSettings,
     /// Log lines.
     pub log: LogSettings,
     /// Measurements.

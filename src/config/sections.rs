@@ -10,11 +10,12 @@ use tracing_subscriber::EnvFilter;
 
 use super::{
     Address, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, IssuerSettings,
-    LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, PolicyName,
+    LiveSettings, LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, PolicyName,
     RateLimitSettings, RedisSettings, Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings,
     WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
+use crate::domain::limits::{MAX_CATCH_UP, MIN_CATCH_UP};
 
 const MINUTE_MS: u32 = 60_000;
 const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
@@ -51,6 +52,7 @@ pub fn read(reader: &mut Reader) -> Config {
         rate_limit: rate_limit(reader),
         websocket: websocket(reader),
         sse: sse(reader),
+        live: live(reader),
         log: log(reader),
         metrics: MetricsSettings { enabled: reader.flag("metrics.enabled") },
     }
@@ -187,6 +189,15 @@ fn websocket(reader: &mut Reader) -> WebsocketSettings {
         ping_ms: millis(reader, "websocket.ping_ms", 100, 60 * MINUTE_MS),
         max_operations: reader.whole("websocket.max_operations", 1..=10_000),
         buffer: reader.whole("websocket.buffer", 1..=100_000),
+    }
+}
+
+fn live(reader: &mut Reader) -> LiveSettings {
+    LiveSettings {
+        buffer: reader.whole("live.buffer", 1..=100_000),
+        catch_up: reader.whole("live.catch_up", MIN_CATCH_UP..=MAX_CATCH_UP),
+        catch_ups: reader.whole("live.catch_ups", 1..=10_000),
+        check_ms: millis(reader, "live.check_ms", 0, DAY_MS),
     }
 }
 

@@ -192,6 +192,15 @@ pub struct WebsocketSettings {
     pub buffer: usize,
 }
 
+/// `[live]`
+#[derive(Debug, Clone)]
+pub struct LiveSettings {
+    pub buffer: usize,
+    pub catch_up: u16,
+    pub catch_ups: usize,
+    pub check_ms: Millis,
+}
+
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {

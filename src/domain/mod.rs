@@ -23,9 +23,11 @@ pub mod plan;
 pub mod position;
 pub mod profile;
 pub mod rate;
+pub mod resume;
 pub mod session;
 pub mod subtask;
 pub mod tier;
+pub mod view;
 #[cfg(test)]
 mod worked_example;
 
@@ -38,3 +40,4 @@ pub use kinds::{ContentKind, Kinds};
 pub use page::{Direction, Page, PageRequest, PageSize};
 pub use position::{Entry, Position};
 pub use profile::{Handle, Profile};
+pub use resume::ResumePoint;

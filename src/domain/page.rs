@@ -3,7 +3,7 @@
 use super::{
     cursor::{self, InvalidCursor},
     kinds::{Kinds, NoKinds},
-    limits::{DEFAULT_PAGE, MAX_PAGE},
+    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_PAGE},
     position::{Entry, Position},
 };
 
@@ -48,7 +48,7 @@ impl Direction {
     }
 }
 
-/// A number of entries, 1 to [`MAX_PAGE`].
+/// A number of entries, 1 to [`MAX_PAGE`] for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u16);
 
@@ -59,6 +59,11 @@ impl PageSize {
             Ok(size) if (1..=MAX_PAGE).contains(&size) => Ok(Self(size)),
             _ => Err(InvalidPage::Size(raw)),
         }
+    }
+
+    /// What a catch-up reads, which is no client's page: 1 to [`MAX_CATCH_UP`], into which `raw` is forced.
+    pub fn of_catch_up(raw: u16) -> Self {
+        Self(raw.clamp(1, MAX_CATCH_UP))
     }
 
     /// The number of entries.

@@ -7,7 +7,7 @@ use crate::{
     domain::UserId,
     store::{
         Announcements, Exclusions, Queue, StoreError,
-        announcements::Announcement,
+        announcements::{Announcement, RelationChange},
         exclusions::{Blocked, Excluded},
         queue::Message,
         relations::Pair,
@@ -52,13 +52,13 @@ impl Boundaries {
             return Ok(BoundaryOutcome::Oneself);
         }
         let excluded = self.exclusions.mute(reader, author).await?;
-        Ok(self.excluded(excluded, reader).await)
+        Ok(self.excluded(excluded, reader, author).await)
     }
 
     /// Undoes [`Self::mute`].
     pub async fn unmute(&self, reader: UserId, author: UserId) -> Result<BoundaryOutcome, StoreError> {
         if self.exclusions.unmute(reader, author).await? {
-            self.tell_readers(&[reader]).await;
+            self.tell_reader(reader, author, RelationChange::Included).await;
         }
         Ok(BoundaryOutcome::Done)
     }
@@ -69,13 +69,13 @@ impl Boundaries {
             return Ok(BoundaryOutcome::Oneself);
         }
         let excluded = self.exclusions.hide(author, reader).await?;
-        Ok(self.excluded(excluded, reader).await)
+        Ok(self.excluded(excluded, reader, author).await)
     }
 
     /// Undoes [`Self::hide`].
     pub async fn unhide(&self, author: UserId, reader: UserId) -> Result<BoundaryOutcome, StoreError> {
         if self.exclusions.unhide(author, reader).await? {
-            self.tell_readers(&[reader]).await;
+            self.tell_reader(reader, author, RelationChange::Included).await;
         }
         Ok(BoundaryOutcome::Done)
     }
@@ -88,7 +88,7 @@ impl Boundaries {
         match self.exclusions.block(user, other, self.clock.now_ms()).await? {
             Blocked::New { ended } => {
                 self.tell_reconcilers(&ended).await;
-                self.tell_readers(&[user, other]).await;
+                self.tell_both(user, other, RelationChange::Excluded).await;
             }
             Blocked::Already => {}
             Blocked::UnknownUser => return Ok(BoundaryOutcome::UnknownUser),
@@ -99,14 +99,14 @@ impl Boundaries {
     /// Undoes [`Self::block`], except that the follow edges stay ended.
     pub async fn unblock(&self, user: UserId, other: UserId) -> Result<BoundaryOutcome, StoreError> {
         if self.exclusions.unblock(user, other).await? {
-            self.tell_readers(&[user, other]).await;
+            self.tell_both(user, other, RelationChange::Included).await;
         }
         Ok(BoundaryOutcome::Done)
     }
 
-    async fn excluded(&self, excluded: Excluded, reader: UserId) -> BoundaryOutcome {
+    async fn excluded(&self, excluded: Excluded, reader: UserId, author: UserId) -> BoundaryOutcome {
         match excluded {
-            Excluded::New => self.tell_readers(&[reader]).await,
+            Excluded::New => self.tell_reader(reader, author, RelationChange::Excluded).await,
             Excluded::Already => {}
             Excluded::UnknownUser => return BoundaryOutcome::UnknownUser,
         }
@@ -121,11 +121,16 @@ impl Boundaries {
         }
     }
 
-    /// Best effort: subscriptions of these readers ask for a new read.
-    async fn tell_readers(&self, readers: &[UserId]) {
-        for reader in readers {
-            note("announcement", self.announcements.announce(&Announcement::FollowsChanged { reader: *reader }).await);
-        }
+    /// Best effort: subscriptions of the reader look at what is.
+    async fn tell_reader(&self, reader: UserId, author: UserId, change: RelationChange) {
+        let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
+        note("announcement", self.announcements.announce(&announcement).await);
+    }
+
+    /// As [`Self::tell_reader`], each of the other.
+    async fn tell_both(&self, user: UserId, other: UserId, change: RelationChange) {
+        self.tell_reader(user, other, change).await;
+        self.tell_reader(other, user, change).await;
     }
 }
 

@@ -11,6 +11,12 @@ pub const HTTP_SECONDS: &str = "tidefeed_http_request_seconds";
 pub const SUBSCRIPTIONS: &str = "tidefeed_subscriptions";
 /// Live events that found a subscriber's buffer full.
 pub const LIVE_EVENTS_MISSED: &str = "tidefeed_live_events_missed_total";
+/// What live subscribers were told, by kind.
+pub const LIVE_CHANGES: &str = "tidefeed_live_changes_total";
+/// Times that a live subscriber's timeline was compared with what its client holds, by outcome.
+pub const LIVE_CATCH_UPS: &str = "tidefeed_live_catch_ups_total";
+/// New entries shown to live subscribers, by way: rendered for all, for one, or shared.
+pub const LIVE_RENDERINGS: &str = "tidefeed_live_renderings_total";
 /// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
 /// Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL).
@@ -76,6 +82,19 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (HTTP_SECONDS, Kind::Histogram, Unit::Seconds, "Time to answer an HTTP request, by route"),
     (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),
     (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that found a subscriber's buffer full"),
+    (LIVE_CHANGES, Kind::Counter, Unit::Count, "What live subscribers were told, by kind"),
+    (
+        LIVE_CATCH_UPS,
+        Kind::Counter,
+        Unit::Count,
+        "Times that a live subscriber's timeline was compared with what its client holds, by outcome",
+    ),
+    (
+        LIVE_RENDERINGS,
+        Kind::Counter,
+        Unit::Count,
+        "New entries shown to live subscribers, by way: rendered for all, for one, or shared",
+    ),
     (PAGE_SECONDS, Kind::Histogram, Unit::Seconds, "Time to read one page of a timeline, without hydration"),
     (
         PAGES,

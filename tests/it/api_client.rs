@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tidefeed::{
     api::{
         auth::{PasswordSettings, SessionSettings},
-        http::HttpSettings,
+        http::{HttpSettings, SocketLimits},
     },
     app::{ApiRuntime, ApiSettings, api_router},
     clock::SharedClock,
@@ -94,10 +94,11 @@ impl Drop for ApiServer {
     }
 }
 
-/// Quick to hash, otherwise as delivered.
+/// Quick to hash, patient with clients that do not read, otherwise as delivered.
 pub fn settings() -> ApiSettings {
+    let socket = SocketLimits { send_time: Duration::from_mins(2), ..SocketLimits::default() };
     ApiSettings {
-        http: HttpSettings::default(),
+        http: HttpSettings { socket, ..HttpSettings::default() },
         secret: b"a secret of tests, long enough to sign with".to_vec(),
         former_secrets: Vec::new(),
         token_ttl: TOKEN_TTL,

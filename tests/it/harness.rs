@@ -19,6 +19,7 @@ use tidefeed::{
         tier::InboxTiers,
     },
     draw::Draw,
+    live::LiveSettings,
     store::{
         Announcements, OutboxCache, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
@@ -61,6 +62,7 @@ pub fn settings() -> Settings {
         lease_ms: 30_000,
         failing_after: 5,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
+        live: LiveSettings::default(),
     }
 }
 
@@ -93,6 +95,15 @@ impl TestHouse {
         let database = Arc::new(backend.fresh_database().await?);
         let place = Place { around, redis: redis(around).await?, settings };
         let house = Self::open(database, place, 7).await?;
+        house.store.migrate().await?;
+        Ok(house)
+    }
+
+    /// On a Redis of the test's own, or a cluster.
+    pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
+        let around = if redis.cluster { Around::Cluster } else { Around::Redis };
+        let place = Place { around, redis: Some(redis), settings: settings() };
+        let house = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
         house.store.migrate().await?;
         Ok(house)
     }

@@ -92,6 +92,14 @@ export async function endSessions(person: Person) {
   await send("mutation { signOutEverywhere { endedSessions } }", {}, person.token);
 }
 
+/** Whether the server still takes the token of `person`. */
+export async function isTaken(person: Person): Promise<boolean> {
+  const baseURL = test.info().project.use.baseURL;
+  const headers = { accept: "application/graphql-response+json", authorization: `Bearer ${person.token}` };
+  const response = await fetch(new URL("/graphql?query={__typename}", baseURL), { headers });
+  return response.status !== 401;
+}
+
 /** Whether the server has the account that `tidefeed seed` makes for looking around. */
 export async function hasDemo(): Promise<boolean> {
   const { user } = await send<{ user: { id: string } | null }>("query($handle: String!) { user(handle: $handle) { id } }", { handle: "demo" });

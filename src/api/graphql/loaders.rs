@@ -13,10 +13,10 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     errors::{ApiError, Failure},
+    eyes::Eyes,
     services::Services,
 };
 use crate::{
-    api::auth::Viewer,
     domain::{
         Content, ContentId, Counters, Profile, UserId, attributes::Attributes, exclusion::Standing,
         profile::ProfileCounts,
@@ -27,7 +27,7 @@ use crate::{
 /// Where loaders read.
 pub struct Source {
     pub services: Arc<Services>,
-    pub viewer: Option<Viewer>,
+    pub eyes: Eyes,
     pub request_id: Arc<str>,
 }
 
@@ -63,7 +63,8 @@ impl Loader<ContentId> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ContentId]) -> Result<HashMap<ContentId, Self::Value>, ApiError> {
-        let found = self.logged(self.services.contents.by_ids(self.viewer.map(|viewer| viewer.id), keys).await)?;
+        let found =
+            self.logged(self.services.contents.by_ids(self.eyes.viewer().map(|viewer| viewer.id), keys).await)?;
         Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(Arc::new(content))))))
     }
 }
@@ -116,7 +117,7 @@ impl Loader<FollowOf> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[FollowOf]) -> Result<HashMap<FollowOf, bool>, ApiError> {
-        let Some(viewer) = self.viewer else { return Ok(complete(keys, std::iter::empty())) };
+        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|id| (FollowOf(id), true))))
@@ -128,7 +129,7 @@ impl Loader<StandingOf> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[StandingOf]) -> Result<HashMap<StandingOf, Standing>, ApiError> {
-        let Some(viewer) = self.viewer else { return Ok(complete(keys, std::iter::empty())) };
+        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.exclusions.standings(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, standing)| (StandingOf(id), standing))))

@@ -13,7 +13,7 @@ use super::{
     scope::{Answer, answer, hydration, request_id},
     wants::{ContentWants, UserWants},
 };
-use crate::domain::{ContentId, Handle, Kinds, PageRequest, UserId, limits::MAX_NODES, page::InvalidPage};
+use crate::domain::{ContentId, Handle, Kinds, PageRequest, ResumePoint, UserId, limits::MAX_NODES, page::InvalidPage};
 
 /// What of a timeline is wanted.
 #[derive(InputObject)]
@@ -62,8 +62,11 @@ impl Query {
             let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
             let request = request.of(filter.map_or(Ok(Kinds::ALL), TimelineFilter::kinds)?);
             let page = hydration.services().timelines.page(viewer.id, &request).await?;
-            let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(TimelineConnection::from(Shown::load(&hydration, &page, wants).await?)))
+            let selected = ctx.look_ahead();
+            let can_resume = selected.field("resumeToken").exists() && request.kinds == Kinds::ALL;
+            let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
+            let shown = Shown::load(&hydration, &page, ContentWants::of_connection(&selected)).await?;
+            Ok(Some(TimelineConnection::from(shown).with_token(token)))
         })
         .await
     }

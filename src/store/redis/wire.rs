@@ -37,7 +37,11 @@ mod tests {
     use super::*;
     use crate::{
         domain::{ContentId, Entry, SessionId, UserId},
-        store::{announcements::Announcement, queue::Message, relations::Pair},
+        store::{
+            announcements::{Announcement, RelationChange},
+            queue::Message,
+            relations::Pair,
+        },
     };
 
     fn entry() -> Entry {
@@ -56,12 +60,27 @@ mod tests {
         let seen = |reached| said(encode(&Message::ReaderSeen { reader: entry().author, reached }).unwrap());
         assert_eq!(seen(None), r#"{"v":1,"type":"readerSeen","reader":7}"#);
         assert_eq!(seen(Some(5)), r#"{"v":1,"type":"readerSeen","reader":7,"reached":5}"#);
-        let follows = said(encode(&Announcement::FollowsChanged { reader: entry().author }).unwrap());
-        assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7}"#);
         let session = SessionId::try_new(9).unwrap();
         let ended = said(encode(&Announcement::SessionEnded { user: entry().author, session }).unwrap());
         assert_eq!(ended, r#"{"v":1,"type":"sessionEnded","user":7,"session":9}"#);
-        assert!(encode(&Announcement::Gap).is_err());
+        let (reader, author) = (entry().author, UserId::try_new(8).unwrap());
+        let followed =
+            Announcement::FollowsChanged { reader, author: Some(author), change: Some(RelationChange::Followed) };
+        let follows = said(encode(&followed).unwrap());
+        assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7,"author":8,"change":"followed"}"#);
+        assert_eq!(said(encode(&Announcement::Gap).unwrap()), r#"{"v":1,"type":"gap"}"#);
+    }
+
+    #[test]
+    fn announcements_of_earlier_and_later_versions_are_understood_as_far_as_they_go() {
+        let reader = entry().author;
+        let earlier = r#"{"v":1,"type":"followsChanged","reader":7}"#;
+        let understood = Announcement::FollowsChanged { reader, author: None, change: None };
+        assert_eq!(decode(earlier.as_bytes()), Some(understood));
+        let later = r#"{"v":1,"type":"followsChanged","reader":7,"author":7,"change":"adopted","why":"kind"}"#;
+        let understood =
+            Announcement::FollowsChanged { reader, author: Some(reader), change: Some(RelationChange::Other) };
+        assert_eq!(decode(later.as_bytes()), Some(understood));
     }
 
     #[test]

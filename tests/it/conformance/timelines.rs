@@ -307,4 +307,26 @@ on_each_backend! {
         assert_eq!(world.store.visible(stranger, &asked).await?, []);
         Ok(())
     }
+
+    async fn those_who_see_a_content_follow_its_author_without_an_exclusion_until_it_is_removed(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let author = user(11);
+        let (here, removed) = (entry(1, author, 5), entry(2, author, 6));
+        world.put_contents(&[here, removed]).await?;
+        world.remove(removed.content).await?;
+        for (reader, mode) in [(1, EdgeMode::Push), (2, EdgeMode::Fill), (3, EdgeMode::Pull)] {
+            world.put_edge(user(reader), author, mode).await?;
+        }
+        world.put_edge(user(4), author, EdgeMode::Push).await?;
+        world.exclude(user(4), author, Cause::Muted).await?;
+        let asked: Vec<_> = (1..=5).map(user).collect();
+        let before = world.store.statements();
+        let mut seeing = world.store.visible_to(here.content, &asked).await?;
+        assert_eq!(world.store.statements() - before, 1);
+        seeing.sort_unstable();
+        assert_eq!(seeing, [user(1), user(2), user(3)]);
+        assert_eq!(world.store.visible_to(removed.content, &asked).await?, []);
+        assert_eq!(world.store.visible_to(here.content, &[]).await?, []);
+        Ok(())
+    }
 }

@@ -20,7 +20,7 @@ use tidefeed::{
     clock::{ManualClock, SharedClock},
     draw::Draw,
     follow::{Boundaries, Following},
-    live::{Hub, LiveFeed},
+    live::{Hub, LiveFeed, LiveSettings},
     publish::Publisher,
     read::TimelineReader,
     store::{
@@ -78,7 +78,8 @@ impl Api {
         let sessions =
             Arc::new(SessionsService::new(store.clone(), voice.clone(), tokens.clone(), settings, ambient.clone()));
         let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient).open_to(open, true);
-        let hub = Arc::new(Hub::default());
+        let live = LiveSettings::default();
+        let hub = Arc::new(Hub::new(store.clone(), live.buffer));
         let (listening, announcements) = (hub.clone(), voice.listen());
         tasks.spawn(async move { listening.run(announcements).await });
         let running = tasks.token();
@@ -97,7 +98,7 @@ impl Api {
             boundaries: Arc::new(Boundaries::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
             exclusions: store.clone(),
-            live: Arc::new(LiveFeed::new(hub.clone(), store.clone())),
+            live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), store.clone(), live)),
             accounts: store.clone(),
             contents: contents.clone(),
             follows: store.clone(),
@@ -123,7 +124,17 @@ impl Api {
 
     /// Events of a subscription.
     pub fn watch(&self, viewer: Option<&Person>, query: &str) -> impl Stream<Item = Value> + Unpin + use<> {
-        let stream = self.schema.execute_stream(request(viewer, query, json!({})));
+        self.watch_with(viewer, query, json!({}))
+    }
+
+    /// Events of a subscription with variables.
+    pub fn watch_with(
+        &self,
+        viewer: Option<&Person>,
+        query: &str,
+        variables: Value,
+    ) -> impl Stream<Item = Value> + Unpin + use<> {
+        let stream = self.schema.execute_stream(request(viewer, query, variables));
         Box::pin(stream.map(|response| serde_json::to_value(response).unwrap()))
     }
 
@@ -152,6 +163,13 @@ impl Api {
         let query = "mutation($id: ID!) { deleteContent(input: {contentId: $id}) {
             deletedContentId userErrors { code field } } }";
         self.data(Some(viewer), query, json!({ "id": content })).await["deleteContent"].take()
+    }
+
+    /// Follows a user no more.
+    pub async fn unfollow(&self, reader: &Person, author: &Person) {
+        let query = "mutation($id: ID!) { unfollowUser(input: {userId: $id}) { userErrors { code } } }";
+        let unfollowed = self.data(Some(reader), query, json!({ "id": author.id })).await;
+        assert_eq!(unfollowed["unfollowUser"]["userErrors"], json!([]));
     }
 
     /// Follows a user.

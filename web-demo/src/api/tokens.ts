@@ -58,7 +58,8 @@ async function exchange(stale: string): Promise<Session | null> {
 export async function accessToken(): Promise<string | undefined> {
   const session = readSession();
   if (session === null || isGood(session, MARGIN_MS)) return session?.token;
-  const renewed = await renew(session.token);
+  // If the server cannot be asked now, it may say itself what it thinks of the present one.
+  const renewed = await renew(session.token).catch(() => session);
   if (renewed === null) endSession("expired");
   return renewed?.token;
 }

@@ -5,6 +5,7 @@
 mod connection;
 mod content;
 mod excluded;
+mod feed;
 mod node;
 mod session;
 mod user;
@@ -12,6 +13,7 @@ mod user;
 pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
 pub use content::{Content, ContentKind, MediaKind};
 pub use excluded::ExcludedUserConnection;
+pub use feed::{FeedEdge, NewFeedPayload};
 pub use node::Node;
 pub use session::{ProfileAttribute, Session};
 pub use user::User;

@@ -13,7 +13,7 @@ use super::{
     dialect::Dialect,
     keyset::Columns,
     part::Part,
-    rows::{Row, id_list, of_kinds},
+    rows::{MAX_LIST, Row, id_list, of_kinds},
 };
 use crate::{
     domain::{
@@ -48,6 +48,25 @@ impl Timelines for SqlStore {
         );
         let values = std::iter::once(Value::from(reader.get())).chain(ids).chain(shown.values);
         self.read(&sql, values).await?.iter().map(|row| row.entry(0)).collect()
+    }
+
+    async fn visible_to(&self, content: ContentId, readers: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let mut seeing = Vec::with_capacity(readers.len());
+        for readers in readers.chunks(MAX_LIST) {
+            let (list, ids) = id_list(readers);
+            let sql = format!(
+                "SELECT f.follower_id FROM contents c \
+                 JOIN follows f{} ON f.follower_id IN {list} AND f.author_id = c.author_id \
+                 WHERE c.id = ? AND c.removed_at IS NULL{}",
+                self.dialect.force_index("PRIMARY"),
+                statement::shown_to(self.dialect, "f.follower_id", "f.author_id"),
+            );
+            let values = ids.into_iter().chain([Value::from(content.get())]);
+            for row in self.read(&sql, values).await? {
+                seeing.push(row.user(0)?);
+            }
+        }
+        Ok(seeing)
     }
 
     async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError> {

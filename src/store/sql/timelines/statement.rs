@@ -140,11 +140,7 @@ impl Timeline {
     /// ` AND ..`: nothing keeps the author, whose id is in this column, out of the reader's timeline. Not `NOT EXISTS`, of which MySQL and MariaDB
     /// make a table of all the reader's exclusions: one probe of the key for each row.
     pub(super) fn shown(self, author: &str) -> Part {
-        let text = format!(
-            " AND (SELECT x.cause FROM exclusions x{by_key} WHERE x.reader_id = ? AND x.author_id = {author} LIMIT 1) IS NULL",
-            by_key = self.by_key(),
-        );
-        Part::new(text, [self.reader.get()])
+        Part::new(shown_to(self.dialect, "?", author), [self.reader.get()])
     }
 
     fn uncovered_edges(self) -> Part {
@@ -240,4 +236,12 @@ impl Timeline {
                 .add(") < ?", [i64::try_from(side.limit).unwrap_or(i64::MAX)]),
         }
     }
+}
+
+/// ` AND ..`: nothing keeps the author out of the reader's timeline, both being columns or parameters, as [`Timeline::shown`] says it.
+pub(super) fn shown_to(dialect: Dialect, reader: &str, author: &str) -> String {
+    let by_key = dialect.force_index("PRIMARY");
+    format!(
+        " AND (SELECT x.cause FROM exclusions x{by_key} WHERE x.reader_id = {reader} AND x.author_id = {author} LIMIT 1) IS NULL"
+    )
 }
