@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 /// Requests that are made of soups.
-const CASES: u32 = 3_000;
+const CASES: u32 = 1_000;
 
 /// All that the schema knows but for what panics, fails inside or takes time; and what stands between names.
 const TOKENS: &[&str] = &[
