@@ -42,6 +42,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
         #[test]
         fn a_cursor_decodes_to_the_position_it_was_made_of(time in 0..=i64::MAX, id in 1..=i64::MAX) {
             let position = Position::bound(time, id);

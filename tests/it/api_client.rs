@@ -105,5 +105,6 @@ pub fn settings() -> ApiSettings {
         sessions: SessionSettings::default(),
         passwords: PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() },
         open_registration: true,
+        outside: None,
     }
 }
