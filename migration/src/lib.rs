@@ -4,6 +4,7 @@
 //! says what the numbers mean. A migration that has been released is never edited; a later one changes what it made.
 
 mod m20261121_000001_tables;
+mod m20261121_000005_social;
 mod table;
 
 pub use sea_orm_migration::prelude::MigratorTrait;
@@ -16,6 +17,6 @@ pub struct Migrator;
 #[async_trait::async_trait]
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(m20261121_000001_tables::Migration)]
+        vec![Box::new(m20261121_000001_tables::Migration), Box::new(m20261121_000005_social::Migration)]
     }
 }

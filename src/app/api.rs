@@ -80,12 +80,15 @@ fn services(house: &House, ports: &Ports, accounts: AccountsService, runtime: &A
     Services {
         sign_in: Arc::new(accounts),
         timelines: house.reader.clone(),
+        read_marker: house.read_marker.clone(),
         publisher: house.publisher.clone(),
         following: house.following.clone(),
         live: house.live.clone(),
         accounts: ports.accounts.clone(),
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
+        follow_lists: ports.follow_lists.clone(),
+        reactions: ports.reactions.clone(),
         clock: runtime.clock.clone(),
         tasks: runtime.tasks.clone(),
     }

@@ -10,9 +10,10 @@ use crate::{
     follow::{Following, RelationReconciler},
     live::{Hub, LiveFeed},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
-    read::TimelineReader,
+    read::{ReadMarker, TimelineReader},
     store::{
-        Accounts, Announcements, Contents, Deliveries, Follows, Inboxes, OutboxCache, Queue, Relations, Timelines,
+        Accounts, Announcements, Contents, Deliveries, FollowLists, Follows, Inboxes, OutboxCache, Queue, Reactions,
+        ReadMarkers, Relations, Timelines,
     },
     upkeep::{InboxSizes, Sweeper, SweptStores, Trimmer, Waker},
 };
@@ -26,6 +27,12 @@ pub struct Ports {
     pub contents: Arc<dyn Contents>,
     /// Follow edges.
     pub follows: Arc<dyn Follows>,
+    /// Followers and the followed, as lists.
+    pub follow_lists: Arc<dyn FollowLists>,
+    /// Likes and favourites.
+    pub reactions: Arc<dyn Reactions>,
+    /// Up to where readers have read.
+    pub read_markers: Arc<dyn ReadMarkers>,
     /// Timeline reads.
     pub timelines: Arc<dyn Timelines>,
     /// Unfinished deliveries.
@@ -51,12 +58,25 @@ impl Ports {
         announcements: Arc<dyn Announcements>,
     ) -> Self
     where
-        T: Accounts + Contents + Follows + Timelines + Deliveries + Inboxes + Relations + 'static,
+        T: Accounts
+            + Contents
+            + Follows
+            + FollowLists
+            + Reactions
+            + ReadMarkers
+            + Timelines
+            + Deliveries
+            + Inboxes
+            + Relations
+            + 'static,
     {
         Self {
             accounts: truth.clone(),
             contents: truth.clone(),
             follows: truth.clone(),
+            follow_lists: truth.clone(),
+            reactions: truth.clone(),
+            read_markers: truth.clone(),
             timelines: truth.clone(),
             deliveries: truth.clone(),
             inboxes: truth.clone(),
@@ -94,6 +114,8 @@ const DISPATCH_BATCH: usize = 16;
 pub struct House {
     /// Reads timelines.
     pub reader: Arc<TimelineReader>,
+    /// Moves read markers.
+    pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
@@ -127,6 +149,7 @@ impl House {
                 ports.outbox_cache.clone(),
                 ports.queue.clone(),
             )),
+            read_marker: Arc::new(ReadMarker::new(ports.read_markers.clone(), ports.announcements.clone())),
             publisher: Arc::new(publisher(ports, clock, draw)),
             following: Arc::new(Following::new(
                 ports.follows.clone(),

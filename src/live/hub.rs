@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::{broadcast, mpsc};
 
 use crate::{
-    domain::{ContentId, Entry, UserId},
+    domain::{ContentId, Entry, Position, UserId},
     store::announcements::Announcement,
     telemetry::metrics::{LIVE_EVENTS_MISSED, SUBSCRIPTIONS},
 };
@@ -29,6 +29,8 @@ pub enum LiveEvent {
     Removed(ContentId),
     /// The subscriber's own follows have changed.
     FollowsChanged,
+    /// The subscriber has read up to here, perhaps on another device.
+    ReadMarkerMoved(Position),
     /// Events may have been missed.
     Missed,
 }
@@ -82,6 +84,9 @@ impl Hub {
             Announcement::Removed { entry } => state.tell_watchers(entry.author, &LiveEvent::Removed(entry.content)),
             Announcement::FollowsChanged { reader } => {
                 state.tell(state.by_reader.get(reader), &LiveEvent::FollowsChanged);
+            }
+            Announcement::ReadMarkerMoved { reader, marker } => {
+                state.tell(state.by_reader.get(reader), &LiveEvent::ReadMarkerMoved(*marker));
             }
             Announcement::Gap => state.subscribers.values().for_each(|it| it.tell(&LiveEvent::Missed)),
         }
@@ -226,6 +231,18 @@ mod tests {
         assert_eq!(slow.next().await, Some(LiveEvent::Missed));
         hub.pass_on(&published(7, 999));
         assert!(matches!(slow.next().await, Some(LiveEvent::Added(entry)) if entry.content.get() == 999));
+    }
+
+    #[tokio::test]
+    async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
+        let hub = Arc::new(Hub::default());
+        let (mut phone, mut desk, mut other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
+        let marker = Position::bound(5, 50);
+        hub.pass_on(&Announcement::ReadMarkerMoved { reader: user(1), marker });
+        hub.pass_on(&Announcement::FollowsChanged { reader: user(2) });
+        assert_eq!(phone.next().await, Some(LiveEvent::ReadMarkerMoved(marker)));
+        assert_eq!(desk.next().await, Some(LiveEvent::ReadMarkerMoved(marker)));
+        assert_eq!(other.next().await, Some(LiveEvent::FollowsChanged));
     }
 
     #[tokio::test]

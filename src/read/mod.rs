@@ -3,6 +3,7 @@
 //! Every answer rests on one SQL snapshot: either the statement that reads everything, or the one that reads the inbox,
 //! completed by cached outboxes that prove to be of exactly that snapshot.
 
+mod marker;
 mod outboxes;
 mod visits;
 
@@ -12,14 +13,24 @@ use tokio::time::Instant;
 
 use crate::{
     domain::{
-        Floor, Page, PageRequest, Position, UserId,
+        Direction, Floor, Page, PageRequest, PageSize, Position, UserId,
         plan::{Next, Snapshot, decide},
     },
     store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
+pub use marker::ReadMarker;
 pub use visits::Visits;
+
+/// A number of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Up to what was asked for.
+    pub count: usize,
+    /// Whether there are more than that.
+    pub capped: bool,
+}
 
 /// Reads timelines.
 pub struct TimelineReader {
@@ -47,6 +58,14 @@ impl TimelineReader {
         metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
         self.visits.note(reader, pulled).await;
         Ok(page)
+    }
+
+    /// How many entries of `reader`'s timeline are newer than `position`, counted up to `max`, and whether there are more: exactly what it is at one
+    /// instant during the call. Counting is not visiting.
+    pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
+        let request = PageRequest { direction: Direction::Newer, bound: Some(position), size: max };
+        let (page, _) = self.read(reader, &request).await?;
+        Ok(Count { count: page.entries.len(), capped: page.has_newer })
     }
 
     /// The page, and whether an inbox that is filled better would have spared a pull.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::StoreError;
-use crate::domain::{Entry, UserId};
+use crate::domain::{Entry, Position, UserId};
 
 /// What happened. On the wire as [`super::queue::Message`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,13 @@ pub enum Announcement {
     FollowsChanged {
         /// Whose.
         reader: UserId,
+    },
+    /// The reader has read further.
+    ReadMarkerMoved {
+        /// Whose marker.
+        reader: UserId,
+        /// Where it stands.
+        marker: Position,
     },
     /// Never sent: told by the adapter itself when announcements may have been lost (a connection was made anew).
     #[serde(skip)]

@@ -12,8 +12,8 @@ use crate::{
     follow::Following,
     live::LiveFeed,
     publish::Publisher,
-    read::TimelineReader,
-    store::{Accounts, Contents, Follows},
+    read::{ReadMarker, TimelineReader},
+    store::{Accounts, Contents, FollowLists, Follows, Reactions},
 };
 
 /// Everything behind the schema.
@@ -22,6 +22,8 @@ pub struct Services {
     pub sign_in: Arc<AccountsService>,
     /// Reads timelines.
     pub timelines: Arc<TimelineReader>,
+    /// Moves read markers.
+    pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
@@ -34,6 +36,10 @@ pub struct Services {
     pub contents: Arc<dyn Contents>,
     /// Whom the viewer follows.
     pub follows: Arc<dyn Follows>,
+    /// Followers and the followed, as lists.
+    pub follow_lists: Arc<dyn FollowLists>,
+    /// Likes and favourites.
+    pub reactions: Arc<dyn Reactions>,
     /// Decides whether a token has ended since it was checked.
     pub clock: SharedClock,
     /// Batches of the loaders run here; each ends with its statement.

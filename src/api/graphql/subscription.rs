@@ -15,23 +15,30 @@ use super::{
     wants::ContentWants,
 };
 use crate::{
-    domain::Entry,
+    domain::{Entry, Position, cursor},
     live::{LiveEvent, LiveFeedStream},
 };
 
-/// A change of the viewer's timeline. Exactly one of its three fields is set: an edge, an id, or `refetch`.
+/// A change of the viewer's timeline. Exactly one of its four fields is set: an edge, an id, a marker, or `refetch`.
 #[derive(SimpleObject)]
 pub struct NewFeedPayload {
     /// An entry that has come to the viewer's timeline.
     timeline_edge: Option<TimelineEdge>,
     /// The id of a content that has left it.
     removed_content_id: Option<ID>,
+    /// The cursor up to which the viewer has read, moved by one of their devices: this one or another.
+    read_marker: Option<String>,
     /// Events may have been missed, or the viewer's follows have changed: read the timeline again.
     refetch: bool,
 }
 
 impl NewFeedPayload {
-    const REFETCH: Self = Self { timeline_edge: None, removed_content_id: None, refetch: true };
+    const NOTHING: Self = Self { timeline_edge: None, removed_content_id: None, read_marker: None, refetch: false };
+    const REFETCH: Self = Self { refetch: true, ..Self::NOTHING };
+
+    fn read_up_to(marker: Position) -> Self {
+        Self { read_marker: Some(cursor::encode(marker)), ..Self::NOTHING }
+    }
 }
 
 type NewFeed = Pin<Box<dyn Stream<Item = Result<NewFeedPayload, ApiError>> + Send>>;
@@ -97,8 +104,9 @@ impl Watch {
                 }
                 LiveEvent::Removed(content) => {
                     let removed_content_id = Some(ids::of_content(content));
-                    return Ok(NewFeedPayload { timeline_edge: None, removed_content_id, refetch: false });
+                    return Ok(NewFeedPayload { removed_content_id, ..NewFeedPayload::NOTHING });
                 }
+                LiveEvent::ReadMarkerMoved(marker) => return Ok(NewFeedPayload::read_up_to(marker)),
                 LiveEvent::FollowsChanged | LiveEvent::Missed => return Ok(NewFeedPayload::REFETCH),
             }
         }
@@ -115,7 +123,7 @@ async fn added(hydration: &Hydration, wants: Option<ContentWants>, entry: &Entry
     match hydration.content(entry.content).await {
         Ok(Some(content)) => {
             let edge = TimelineEdge::new(entry, Some(Content::new(content, hydration)));
-            Some(NewFeedPayload { timeline_edge: Some(edge), removed_content_id: None, refetch: false })
+            Some(NewFeedPayload { timeline_edge: Some(edge), ..NewFeedPayload::NOTHING })
         }
         Ok(None) => None,
         Err(_logged) => Some(NewFeedPayload::REFETCH),

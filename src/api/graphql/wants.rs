@@ -19,6 +19,8 @@ pub struct UserWants {
 pub struct ContentWants {
     /// Its counters.
     pub counters: bool,
+    /// The viewer's own reactions.
+    pub reactions: bool,
     /// Its author, and what of them.
     pub author: Option<UserWants>,
 }
@@ -44,7 +46,11 @@ impl ContentWants {
     /// What the selection of a content's fields asks for.
     pub fn of(content: &Lookahead<'_>) -> Self {
         let author = content.field("author");
-        Self { counters: content.field("counters").exists(), author: author.exists().then(|| UserWants::of(&author)) }
+        Self {
+            counters: content.field("counters").exists(),
+            reactions: ["viewerHasLiked", "viewerHasFavourited"].iter().any(|name| content.field(name).exists()),
+            author: author.exists().then(|| UserWants::of(&author)),
+        }
     }
 
     /// What the selection of a connection asks of its contents; `None` if it shows none.
@@ -60,6 +66,6 @@ impl ContentWants {
             (Some(a), Some(b)) => Some(a.and(b)),
             (a, b) => a.or(b),
         };
-        Self { counters: self.counters || other.counters, author }
+        Self { counters: self.counters || other.counters, reactions: self.reactions || other.reactions, author }
     }
 }

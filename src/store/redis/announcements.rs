@@ -49,7 +49,7 @@ fn channel(redis: &Redis, number: i64) -> String {
 const fn subject(announcement: &Announcement) -> Option<UserId> {
     match announcement {
         Announcement::Published { entry } | Announcement::Removed { entry } => Some(entry.author),
-        Announcement::FollowsChanged { reader } => Some(*reader),
+        Announcement::FollowsChanged { reader } | Announcement::ReadMarkerMoved { reader, .. } => Some(*reader),
         Announcement::Gap => None,
     }
 }

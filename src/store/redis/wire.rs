@@ -55,6 +55,11 @@ mod tests {
         assert_eq!(subtask, r#"{"v":1,"type":"subtask","content":9223372036854775807,"after":5}"#);
         let follows = said(encode(&Announcement::FollowsChanged { reader: entry().author }).unwrap());
         assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7}"#);
+        let marker = entry().position();
+        let moved = said(encode(&Announcement::ReadMarkerMoved { reader: entry().author, marker }).unwrap());
+        let form = r#"{"v":1,"type":"readMarkerMoved","reader":7,"marker":{"publish_time":1700000000000,"content_id":9223372036854775807}}"#;
+        assert_eq!(moved, form);
+        assert_eq!(decode(form.as_bytes()), Some(Announcement::ReadMarkerMoved { reader: entry().author, marker }));
         assert!(encode(&Announcement::Gap).is_err());
     }
 

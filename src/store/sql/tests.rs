@@ -36,7 +36,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqlStore::connect(&options(&folder)).await.unwrap();
     store.ping().await.unwrap();
-    assert_eq!(store.pending_migrations().await.unwrap(), ["m20261121_000001_tables"]);
+    assert_eq!(store.pending_migrations().await.unwrap(), ["m20261121_000001_tables", "m20261121_000005_social"]);
     store.migrate().await.unwrap();
     store.migrate().await.unwrap();
     assert!(store.pending_migrations().await.unwrap().is_empty());

@@ -19,7 +19,7 @@ use tidefeed::{
     follow::Following,
     live::{Hub, LiveFeed},
     publish::Publisher,
-    read::TimelineReader,
+    read::{ReadMarker, TimelineReader},
     store::{
         Announcements as _,
         memory::{MemoryAnnouncements, MemoryQueue},
@@ -85,11 +85,14 @@ impl Api {
                 clock.clone(),
                 draw.clone(),
             )),
+            read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
             live: Arc::new(LiveFeed::new(hub.clone(), store.clone())),
             accounts: store.clone(),
             contents: contents.clone(),
             follows: store.clone(),
+            follow_lists: store.clone(),
+            reactions: store.clone(),
             clock,
             tasks,
         };

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::api::{Api, faults};
 
-const WATCH: &str = "subscription { newFeed { refetch removedContentId
+const WATCH: &str = "subscription { newFeed { refetch removedContentId readMarker
     timelineEdge { cursor node { id text author { handle viewerIsFollowing } counters { likes } } } } }";
 
 async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Option<Value> {
@@ -45,11 +45,11 @@ async fn a_feed_tells_of_new_contents_of_removals_and_of_changed_follows() {
     let timeline = api.data(Some(&ann), "{ timeline { edges { cursor } } }", json!({})).await;
     assert_eq!(timeline["timeline"]["edges"][0]["cursor"], payload["timelineEdge"]["cursor"]);
     api.delete(&bob, &post).await;
-    let removed = json!({"refetch": false, "removedContentId": post, "timelineEdge": null});
+    let removed = json!({"refetch": false, "removedContentId": post, "readMarker": null, "timelineEdge": null});
     assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], removed);
     let cid = api.person("cid").await;
     api.follow(&ann, &cid).await;
-    let refetch = json!({"refetch": true, "removedContentId": null, "timelineEdge": null});
+    let refetch = json!({"refetch": true, "removedContentId": null, "readMarker": null, "timelineEdge": null});
     assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch);
     api.publish(&cid, "watched from now on").await;
     assert_eq!(

@@ -8,6 +8,8 @@ mod faults;
 mod follows;
 mod live;
 mod nodes;
+mod reactions;
+mod read_marker;
 mod statements;
 mod stores;
 mod timeline;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Person};
 
-const CONTENT: &str = "{ id text counters { likes comments } viewerIsAuthor
+const CONTENT: &str = "{ id text counters { likes comments } viewerIsAuthor viewerHasLiked viewerHasFavourited
     author { id handle followerCount followingCount contentCount viewerIsFollowing isViewer } }";
 
 /// A reader of twenty authors with two contents each.
@@ -34,7 +34,7 @@ async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
     );
     for first in [1, 2, 20, 40] {
         let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
-        assert_eq!(statements, 6, "page, contents, counters, profiles, counts, follows; for {first}");
+        assert_eq!(statements, 7, "page, contents, counters, reactions, profiles, counts, follows; for {first}");
     }
 }
 
@@ -46,6 +46,7 @@ async fn a_timeline_costs_only_what_is_selected() {
         ("edges { cursor }", 1),
         ("nodes { text }", 2),
         ("edges { node { counters { likes } } }", 3),
+        ("edges { node { viewerHasLiked viewerHasFavourited } }", 3),
         ("edges { node { author { handle } } }", 3),
         ("edges { node { ...f } } ", 4),
         ("nodes @include(if: false) { counters { likes } } edges { cursor }", 1),
@@ -65,7 +66,7 @@ async fn an_authors_page_costs_the_same_however_long() {
     );
     for first in [1, 2] {
         let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
-        assert_eq!(statements, 6, "user, page, contents, counters, counts, follows; for {first}");
+        assert_eq!(statements, 7, "user, page, contents, counters, reactions, counts, follows; for {first}");
     }
 }
 
@@ -76,7 +77,7 @@ async fn many_nodes_cost_what_two_do() {
         "query($ids: [ID!]!) {{ nodes(ids: $ids) {{ ... on Content {CONTENT} ... on User {{ handle followerCount }} }} }}"
     );
     let few = cost(&api, &ann, &query, json!({"ids": ids[1..3]})).await;
-    assert_eq!(few, 5, "contents, counters, profiles, counts, follows");
+    assert_eq!(few, 6, "contents, counters, reactions, profiles, counts, follows");
     assert_eq!(few, cost(&api, &ann, &query, json!({ "ids": ids })).await);
     let one = "query($id: ID!) { content(id: $id) { text author { followerCount followingCount contentCount } } }";
     assert_eq!(cost(&api, &ann, one, json!({"id": ids[2]})).await, 3, "content, profile, counts");

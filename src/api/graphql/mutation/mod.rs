@@ -5,10 +5,18 @@
 mod account;
 mod content;
 mod follow;
+mod reaction;
+mod timeline;
 mod user_error;
 
 use async_graphql::MergedObject;
 
 /// A request's entry points for changing things. Several in one request run one after the other, in their order.
 #[derive(MergedObject, Default)]
-pub struct Mutation(account::AccountMutation, content::ContentMutation, follow::FollowMutation);
+pub struct Mutation(
+    account::AccountMutation,
+    content::ContentMutation,
+    follow::FollowMutation,
+    reaction::ReactionMutation,
+    timeline::TimelineMutation,
+);

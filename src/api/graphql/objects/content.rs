@@ -117,6 +117,17 @@ impl Content {
         answer(ctx, async { Ok(self.hydration.counters(self.content.id).await?.map(ContentCounters::from)) }).await
     }
 
+    /// Whether the viewer likes it. Null for anonymous viewers, or if that cannot be read now.
+    async fn viewer_has_liked(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.liked)) }).await
+    }
+
+    /// Whether it is among the viewer's favourites. Null for anonymous viewers, or if that cannot be read now.
+    async fn viewer_has_favourited(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.favourited)) })
+            .await
+    }
+
     /// Whether the viewer has published it, and so may delete it. False for anonymous viewers.
     async fn viewer_is_author(&self) -> bool {
         self.hydration.viewer_id() == Some(self.content.author)

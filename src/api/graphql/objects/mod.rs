@@ -4,10 +4,12 @@
 
 mod connection;
 mod content;
+mod counted;
 mod node;
 mod user;
 
 pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
 pub use content::{Content, MediaKind};
+pub use counted::NewContentCount;
 pub use node::Node;
 pub use user::User;

@@ -14,7 +14,7 @@ use crate::{
         scope::{Answer, answer},
         wants::ContentWants,
     },
-    domain::{PageRequest, Profile, profile::ProfileCounts},
+    domain::{PageRequest, Profile, cursor, profile::ProfileCounts},
 };
 
 /// A user, held with its hydration.
@@ -92,6 +92,18 @@ impl User {
     /// Whether they are the viewer.
     async fn is_viewer(&self) -> bool {
         self.hydration.viewer_id() == Some(self.profile.id)
+    }
+
+    /// Up to where they have read their timeline, on whatever device: good as `after` of `newContentCount`. Null for everybody but the
+    /// viewer, and before `markTimelineRead` was called.
+    async fn timeline_read_marker(&self, ctx: &Context<'_>) -> Answer<String> {
+        answer(ctx, async {
+            if self.hydration.viewer_id() != Some(self.profile.id) {
+                return Ok(None);
+            }
+            Ok(self.hydration.services().read_marker.of(self.profile.id).await?.map(cursor::encode))
+        })
+        .await
     }
 
     /// What they have published, newest first. Paged as `Query.timeline` is.
