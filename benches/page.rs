@@ -13,8 +13,11 @@ use tidefeed::{
     app::{House, Ports, Settings},
     clock::{ManualClock, SharedClock},
     domain::{
-        ContentId, Counters, PageRequest, PageSize, Position, UserId, content::Draft, delivery::DeliveryPolicy,
+        ContentId, Counters, PageRequest, PageSize, Position, UserId,
+        content::Draft,
+        delivery::{DeliveryPolicy, EdgeRule},
         profile::Registration,
+        tier::InboxTiers,
     },
     draw::Draw,
     store::{
@@ -102,13 +105,16 @@ fn house(store: &SqlStore) -> House {
     let queue = Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30)));
     let ports = Ports::with_truth(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
     let settings = Settings {
-        policy: DeliveryPolicy { push_threshold: 5_000, active_days: 7, dormant_days: 30 },
+        policy: DeliveryPolicy {
+            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
+            dormant_days: 30,
+        },
         subtask_size: 1_000,
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
-        inbox_keep: 300,
-        extend_step: 300,
+        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
+        live: tidefeed::live::LiveSettings::default(),
     };
     let clock: SharedClock = Arc::new(ManualClock::at(NOW));
     House::build(&ports, settings, &clock, &Draw::from_seed(1))

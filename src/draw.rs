@@ -35,6 +35,11 @@ impl Draw {
         i64::try_from(self.u64() >> 1).unwrap_or(i64::MAX).max(1)
     }
 
+    /// A positive number: an outbox's stamp.
+    pub fn stamp(&self) -> i64 {
+        self.inc()
+    }
+
     /// Fills `bytes`: a key, a salt.
     pub fn fill(&self, bytes: &mut [u8]) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(bytes);

@@ -4,6 +4,8 @@
 //! says what the numbers mean. A migration that has been released is never edited; a later one changes what it made.
 
 mod m20261121_000001_tables;
+mod m20261121_000002_exclusions;
+mod m20261121_000003_policy;
 mod m20261121_000005_social;
 mod table;
 
@@ -17,6 +19,11 @@ pub struct Migrator;
 #[async_trait::async_trait]
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(m20261121_000001_tables::Migration), Box::new(m20261121_000005_social::Migration)]
+        vec![
+            Box::new(m20261121_000001_tables::Migration),
+            Box::new(m20261121_000002_exclusions::Migration),
+            Box::new(m20261121_000003_policy::Migration),
+            Box::new(m20261121_000005_social::Migration),
+        ]
     }
 }

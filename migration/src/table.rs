@@ -49,6 +49,15 @@ impl Column {
         self
     }
 
+    /// Adds it to a table that is there, unless the table has it.
+    pub async fn add_to(&self, table: &str, manager: &SchemaManager<'_>) -> Result<(), DbErr> {
+        if manager.has_column(table, self.name).await? {
+            return Ok(());
+        }
+        let text = self.text(manager.get_database_backend());
+        manager.get_connection().execute_unprepared(&format!("ALTER TABLE {table} ADD COLUMN {text}")).await.map(|_| ())
+    }
+
     fn text(&self, backend: DbBackend) -> String {
         let null = if self.null { "" } else { " NOT NULL" };
         let default = self.default.map(|value| format!(" DEFAULT {value}")).unwrap_or_default();

@@ -10,7 +10,8 @@ use super::{AppError, House, Ports};
 use crate::{
     api::{
         auth::{AccountsService, PasswordSettings, Passwords, TokenKey, Tokens, Viewer},
-        graphql::{Services, attach, build_schema},
+        gate::Shape,
+        graphql::{Services, attach, build_schema, schema_sdl},
         http::{self, Authenticate, AuthenticateError, HttpSettings, Scope, Transport},
     },
     clock::SharedClock,
@@ -30,8 +31,6 @@ pub struct ApiSettings {
     pub passwords: PasswordSettings,
     /// Whether anybody may register.
     pub open_registration: bool,
-    /// Whether clients may ask for the schema.
-    pub introspection: bool,
 }
 
 /// What of the process the API runs in.
@@ -60,20 +59,18 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
         runtime.draw.clone(),
     )
     .with_registration(settings.open_registration);
-    let introspection = settings.introspection;
     let transport = Transport {
         schema: build_schema(Arc::new(services(house, ports, accounts, &runtime))),
+        shape: Shape::of_sdl(&schema_sdl()).map_err(AppError::Schema)?,
         authenticate: Arc::new(Bearer(tokens)),
-        attach: Arc::new(move |request, scope: &Scope<Viewer>| {
-            let request = attach(request, scope.viewer, scope.request_id.as_str());
-            if introspection { request } else { request.disable_introspection() }
-        }),
+        attach: Arc::new(|request, scope: &Scope<Viewer>| attach(request, scope.viewer, scope.request_id.as_str())),
         settings: settings.http.clone(),
+        clock: runtime.clock,
         draw: runtime.draw,
         stop: runtime.stop,
         sockets: runtime.tasks,
     };
-    Ok(http::router(transport))
+    http::router(transport).map_err(AppError::Manifest)
 }
 
 fn services(house: &House, ports: &Ports, accounts: AccountsService, runtime: &ApiRuntime) -> Services {
@@ -83,14 +80,26 @@ fn services(house: &House, ports: &Ports, accounts: AccountsService, runtime: &A
         read_marker: house.read_marker.clone(),
         publisher: house.publisher.clone(),
         following: house.following.clone(),
+        boundaries: house.boundaries.clone(),
         live: house.live.clone(),
         accounts: ports.accounts.clone(),
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
         follow_lists: ports.follow_lists.clone(),
         reactions: ports.reactions.clone(),
+        exclusions: ports.exclusions.clone(),
         clock: runtime.clock.clone(),
         tasks: runtime.tasks.clone(),
+    }
+}
+
+impl http::Viewer for Viewer {
+    fn number(&self) -> u64 {
+        self.id.get().unsigned_abs()
+    }
+
+    fn good_until_ms(&self) -> Option<i64> {
+        Some(self.good_until_ms)
     }
 }
 

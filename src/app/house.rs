@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use crate::{
     clock::SharedClock,
-    domain::delivery::DeliveryPolicy,
+    domain::{delivery::DeliveryPolicy, tier::InboxTiers},
     draw::Draw,
-    follow::{Following, RelationReconciler},
-    live::{Hub, LiveFeed},
+    follow::{Boundaries, Following, RelationReconciler},
+    live::{Hub, LiveFeed, LiveSettings},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
     read::{ReadMarker, TimelineReader},
     store::{
-        Accounts, Announcements, Contents, Deliveries, FollowLists, Follows, Inboxes, OutboxCache, Queue, Reactions,
-        ReadMarkers, Relations, Timelines,
+        Accounts, Announcements, Contents, Deliveries, Exclusions, FollowLists, Follows, Inboxes, OutboxCache, Queue,
+        Reactions, ReadMarkers, Relations, Timelines,
     },
-    upkeep::{InboxSizes, Sweeper, SweptStores, Trimmer, Waker},
+    upkeep::{Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
 
 /// The adapters of every port.
@@ -33,6 +33,8 @@ pub struct Ports {
     pub reactions: Arc<dyn Reactions>,
     /// Up to where readers have read.
     pub read_markers: Arc<dyn ReadMarkers>,
+    /// Mutes, hides and blocks.
+    pub exclusions: Arc<dyn Exclusions>,
     /// Timeline reads.
     pub timelines: Arc<dyn Timelines>,
     /// Unfinished deliveries.
@@ -61,6 +63,7 @@ impl Ports {
         T: Accounts
             + Contents
             + Follows
+            + Exclusions
             + FollowLists
             + Reactions
             + ReadMarkers
@@ -77,6 +80,7 @@ impl Ports {
             follow_lists: truth.clone(),
             reactions: truth.clone(),
             read_markers: truth.clone(),
+            exclusions: truth.clone(),
             timelines: truth.clone(),
             deliveries: truth.clone(),
             inboxes: truth.clone(),
@@ -101,10 +105,10 @@ pub struct Settings {
     pub lease_ms: i64,
     /// Failures from which on a delivery is shown as failing.
     pub failing_after: u32,
-    /// Entries that an inbox keeps.
-    pub inbox_keep: u32,
-    /// Entries that an inbox is filled with when its reader comes back.
-    pub extend_step: u32,
+    /// How much inboxes hold.
+    pub tiers: InboxTiers,
+    /// Bounds of live feeds.
+    pub live: LiveSettings,
 }
 
 /// Messages that a dispatcher takes at a time.
@@ -120,6 +124,8 @@ pub struct House {
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
     pub following: Arc<Following>,
+    /// Mutes, hides and blocks.
+    pub boundaries: Arc<Boundaries>,
     /// Opens live feeds.
     pub live: Arc<LiveFeed>,
     /// This node's subscribers.
@@ -141,7 +147,7 @@ pub struct House {
 impl House {
     /// Puts every use case together; nothing runs yet.
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> Self {
-        let hub = Arc::new(Hub::default());
+        let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
         Self {
             reader: Arc::new(TimelineReader::new(
                 ports.timelines.clone(),
@@ -158,7 +164,13 @@ impl House {
                 clock.clone(),
                 draw.clone(),
             )),
-            live: Arc::new(LiveFeed::new(hub.clone(), ports.follows.clone())),
+            boundaries: Arc::new(Boundaries::new(
+                ports.exclusions.clone(),
+                ports.queue.clone(),
+                ports.announcements.clone(),
+                clock.clone(),
+            )),
+            live: Arc::new(live_feed(ports, hub.clone(), settings)),
             hub,
             dispatcher: Arc::new(dispatcher(ports, settings, clock, draw)),
             executor: Arc::new(executor(ports, settings, clock, draw)),
@@ -166,20 +178,24 @@ impl House {
                 ports.relations.clone(),
                 ports.inboxes.clone(),
                 ports.queue.clone(),
-                settings.inbox_keep,
+                settings.tiers.keep,
                 (clock.clone(), draw.clone()),
             )),
             waker: Arc::new(Waker::new(
                 ports.inboxes.clone(),
                 ports.follows.clone(),
                 ports.queue.clone(),
-                InboxSizes { keep: settings.inbox_keep, step: settings.extend_step },
+                WakerOptions { policy: settings.policy, tiers: settings.tiers },
                 (clock.clone(), draw.clone()),
             )),
             sweeper: Arc::new(sweeper(ports, settings, clock, draw)),
-            trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.inbox_keep)),
+            trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
         }
     }
+}
+
+fn live_feed(ports: &Ports, hub: Arc<Hub>, settings: Settings) -> LiveFeed {
+    LiveFeed::new(hub, ports.follows.clone(), ports.timelines.clone(), settings.live)
 }
 
 fn publisher(ports: &Ports, clock: &SharedClock, draw: &Draw) -> Publisher {

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod api;
+mod audit;
 mod house;
 mod inspection;
 mod server;
@@ -17,11 +18,16 @@ use self::server::Operators;
 pub use self::{
     adapters::{Adapters, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, router as api_router},
+    audit::{auditor, open_auditor, options as audit_options},
     house::{House, Ports, Settings},
     inspection::inspect_redis,
 };
 use crate::{
-    api::auth::{PasswordError, WeakSecret},
+    api::{
+        auth::{PasswordError, WeakSecret},
+        gate::UnreadableSchema,
+        http::{ManifestError, surrounded},
+    },
     clock::SharedClock,
     config::{Config, SecretError, signing_secret},
     draw::Draw,
@@ -57,6 +63,12 @@ pub enum AppError {
     /// argon2 refuses its parameters.
     #[error("the auth.argon2 parameters cannot be used")]
     Passwords(#[source] PasswordError),
+    /// The schema cannot be read back.
+    #[error("the schema cannot be used")]
+    Schema(#[source] UnreadableSchema),
+    /// The manifest of trusted documents is not what it has to be.
+    #[error("the manifest (persisted.manifest) cannot be used")]
+    Manifest(#[source] ManifestError),
     /// The port is taken, or not ours.
     #[error("cannot serve")]
     Serve(#[source] io::Error),
@@ -95,7 +107,7 @@ impl App {
         Ok(Self {
             adapters: Arc::new(adapters),
             house: Arc::new(house),
-            api: settings::api(config, secret.expose().as_bytes()),
+            api: settings::api(config, secret.expose().as_bytes())?,
             config: config.clone(),
             clock,
             draw,
@@ -105,6 +117,12 @@ impl App {
     /// Starts the workers of this node.
     pub fn spawn_workers(&self, lifecycle: &Lifecycle) {
         workers::spawn(&self.house, &self.config, lifecycle, &self.draw);
+        let every = self.config.audit.every_ms;
+        if every.as_i64() > 0 {
+            let (ports, store) = (&self.adapters.ports, Arc::new(self.adapters.store.clone()));
+            let auditor = auditor(ports, store, self.house.reader.clone(), audit_options(&self.config));
+            workers::audit(lifecycle, auditor, every, self.draw.clone());
+        }
     }
 
     /// Serves the API on `listener` until the process leaves; live subscriptions hear announcements from now on.
@@ -129,6 +147,7 @@ impl App {
         let api = api::router(&self.house, &self.adapters.ports, &self.api, runtime)?;
         let graphiql = self.config.graphql.graphiql;
         let router = server::whole(api, self.operators(lifecycle, measurements), graphiql);
+        let router = surrounded(router, self.draw.clone());
         server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)?;
         tasks.close();
         tasks.wait().await;
@@ -143,6 +162,7 @@ impl App {
         measurements: Option<Measurements>,
     ) -> Result<(), AppError> {
         let router = server::operators_only(self.operators(lifecycle, measurements));
+        let router = surrounded(router, self.draw.clone());
         server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)
     }
 

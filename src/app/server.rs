@@ -1,6 +1,6 @@
 //! The HTTP server of a node: what operators and load balancers ask, and the API and its pages where there is one.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -59,7 +59,8 @@ fn finished(router: Router) -> Router {
 
 /// Serves until draining begins and open requests have ended.
 pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle) -> std::io::Result<()> {
-    axum::serve(prompt(listener), router).with_graceful_shutdown(lifecycle.draining().cancelled_owned()).await
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(prompt(listener), service).with_graceful_shutdown(lifecycle.draining().cancelled_owned()).await
 }
 
 /// 200 as long as new work is welcome and SQL answers. Redis decides nothing: without it pages only cost more.

@@ -2,15 +2,22 @@
 
 use std::time::Duration;
 
-use super::{ApiSettings, Settings};
+use super::{ApiSettings, AppError, Settings};
 use crate::{
     api::{
         auth::PasswordSettings,
         gate::GateLimits,
-        http::{HttpSettings, RequestLimits, SocketLimits},
+        http::{
+            Bucket, HttpSettings, Manifest, ManifestError, PersistedSettings, RateLimits, RequestLimits, SocketLimits,
+            StreamLimits,
+        },
     },
-    config::Config,
-    domain::delivery::DeliveryPolicy,
+    config::{Config, DeliverySettings, PolicyName},
+    domain::{
+        delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
+    },
+    live::LiveSettings,
 };
 
 /// Pings that a client may leave unanswered: two and a half.
@@ -20,25 +27,39 @@ const SILENT_PINGS: f64 = 2.5;
 pub fn house(config: &Config) -> Settings {
     let delivery = &config.delivery;
     Settings {
-        policy: DeliveryPolicy {
-            push_threshold: delivery.push_threshold,
-            active_days: delivery.active_days,
-            dormant_days: delivery.dormant_days,
-        },
+        policy: DeliveryPolicy { rule: rule(delivery), dormant_days: delivery.dormant_days },
         subtask_size: delivery.subtask_size,
         batch_size: delivery.batch_size,
         lease_ms: delivery.lease_ms.as_i64(),
         failing_after: delivery.failing_after,
-        inbox_keep: config.inbox.keep,
-        extend_step: config.inbox.extend_step,
+        tiers: InboxTiers {
+            keep: config.inbox.keep,
+            step: config.inbox.extend_step,
+            deep_keep: config.inbox.deep_keep,
+            longest_ms: i64::from(config.inbox.deep_minutes) * 60_000,
+        },
+        live: LiveSettings {
+            buffer: config.live.buffer,
+            catch_up: config.live.catch_up,
+            catch_ups: config.live.catch_ups,
+            check_every: config.live.check_ms.duration(),
+        },
+    }
+}
+
+fn rule(delivery: &DeliverySettings) -> EdgeRule {
+    let DeliverySettings { push_threshold, active_days, push_cost, pull_cost, .. } = *delivery;
+    match delivery.policy {
+        PolicyName::Threshold => EdgeRule::Threshold { push_threshold, active_days },
+        PolicyName::Rates => EdgeRule::Rates { push_cost, pull_cost },
     }
 }
 
 /// The API's numbers.
-pub fn api(config: &Config, secret: &[u8]) -> ApiSettings {
+pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
     let auth = &config.auth;
-    ApiSettings {
-        http: http(config),
+    Ok(ApiSettings {
+        http: http(config)?,
         secret: secret.to_vec(),
         token_ttl: Duration::from_secs(u64::from(auth.token_ttl_minutes) * 60),
         passwords: PasswordSettings {
@@ -49,22 +70,13 @@ pub fn api(config: &Config, secret: &[u8]) -> ApiSettings {
             ..PasswordSettings::default()
         },
         open_registration: auth.open_registration,
-        introspection: config.graphql.introspection,
-    }
+    })
 }
 
-fn http(config: &Config) -> HttpSettings {
+fn http(config: &Config) -> Result<HttpSettings, AppError> {
     let (server, graphql, websocket) = (&config.server, &config.graphql, &config.websocket);
-    HttpSettings {
-        gate: GateLimits {
-            query_bytes: graphql.max_bytes,
-            nesting: graphql.max_nesting,
-            tokens: graphql.max_tokens,
-            expanded_fields: graphql.max_fields,
-            aliases: graphql.max_aliases,
-            depth: graphql.max_depth,
-            ..GateLimits::default()
-        },
+    Ok(HttpSettings {
+        gate: gate(config),
         request: RequestLimits {
             body_bytes: server.max_body_bytes,
             time: server.request_timeout_ms.duration(),
@@ -81,6 +93,58 @@ fn http(config: &Config) -> HttpSettings {
             queued_messages: websocket.buffer,
             ..SocketLimits::default()
         },
+        stream: StreamLimits {
+            streams: config.sse.max_streams,
+            operations: config.sse.max_operations,
+            keep_alive: config.sse.keep_alive_ms.duration(),
+            queued_events: config.sse.buffer,
+            reserved_time: config.sse.reserved_ms.duration(),
+        },
+        rate: rate(config),
+        persisted: PersistedSettings {
+            automatic: config.persisted.automatic,
+            manifest: manifest(&config.persisted.manifest).map_err(AppError::Manifest)?,
+            required: config.persisted.required,
+        },
+        trusted_proxies: server.trusted_proxies.clone(),
         allowed_origins: server.allowed_origins.clone(),
+    })
+}
+
+fn gate(config: &Config) -> GateLimits {
+    let graphql = &config.graphql;
+    GateLimits {
+        query_bytes: graphql.max_bytes,
+        nesting: graphql.max_nesting,
+        tokens: graphql.max_tokens,
+        expanded_fields: graphql.max_fields,
+        aliases: graphql.max_aliases,
+        depth: graphql.max_depth,
+        operations: graphql.max_operations,
+        fragments: graphql.max_fragments,
+        directives: graphql.max_directives,
+        variable_bytes: graphql.max_variable_bytes,
+        variable_nesting: graphql.max_variable_nesting,
+        cost: graphql.max_cost,
+        introspection: graphql.introspection,
+        ..GateLimits::default()
     }
+}
+
+fn rate(config: &Config) -> Option<RateLimits> {
+    let rate = &config.rate_limit;
+    rate.enabled.then_some(RateLimits {
+        viewer: Bucket { points: rate.viewer_points, per_second: rate.viewer_points_per_s },
+        address: Bucket { points: rate.anonymous_points, per_second: rate.anonymous_points_per_s },
+        known: rate.max_known,
+    })
+}
+
+/// An empty path is none.
+fn manifest(path: &str) -> Result<Option<Manifest>, ManifestError> {
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let unreadable = |error| ManifestError::because(format!("{path}: cannot be read: {error}"));
+    Manifest::parse(&std::fs::read_to_string(path).map_err(unreadable)?).map(Some)
 }

@@ -14,7 +14,7 @@ use crate::{
     lifecycle::Lifecycle,
     publish::{Dispatcher, SubtaskExecutor},
     store::StoreError,
-    upkeep::{Sweeper, Trimmer, Waker},
+    upkeep::{Auditor, Sweeper, Trimmer, Waker},
 };
 
 /// How long a worker waits for a message before it looks whether the process is leaving.
@@ -106,6 +106,20 @@ fn trim(lifecycle: &Lifecycle, trimmer: Arc<Trimmer>, every: Millis) {
         while !draining.is_cancelled() {
             health.of(trimmer.run_once().await).await;
             pause(&draining, every.duration()).await;
+        }
+    });
+}
+
+/// Audits one reader at a time, drawn at random.
+pub fn audit(lifecycle: &Lifecycle, auditor: Auditor, every: Millis, draw: Draw) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("auditor", draining.clone());
+    lifecycle.spawn("auditor", async move {
+        while !draining.is_cancelled() {
+            pause(&draining, every.duration()).await;
+            if !draining.is_cancelled() {
+                health.of(auditor.sample(draw.u64()).await).await;
+            }
         }
     });
 }

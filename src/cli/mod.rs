@@ -1,6 +1,7 @@
 //! The command line: reads arguments and configuration, runs one command, and ends with an exit code. Commands know the
 //! application and its ports; they hold no rules of their own.
 
+mod audit;
 mod configuration;
 mod doctor;
 mod migrate;
@@ -47,6 +48,8 @@ enum Command {
     Schema,
     /// Print what is configured, and where each value comes from.
     Config(configuration::ConfigArguments),
+    /// Hold every reader's timeline against its definition, tell what is wrong and why, and mend it.
+    Audit(audit::AuditArguments),
     /// Try every server, look for work that is stuck, and say what to do.
     Doctor,
 }
@@ -111,6 +114,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Outcom
         Command::Work => node::work(config).await,
         Command::Migrate(arguments) => migrate::run(&arguments, config).await,
         Command::Seed(arguments) => seed::run(arguments, config).await,
+        Command::Audit(arguments) => audit::run(arguments, config).await,
         Command::Doctor => doctor::run(config).await,
         Command::Schema | Command::Config(_) => Ok(Outcome::Done),
     }

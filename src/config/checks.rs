@@ -7,6 +7,10 @@ pub fn check(config: &Config, reader: &mut Reader) {
     secret(config, reader);
     delivery(config, reader);
     redis(config, reader);
+    graphql(config, reader);
+    if config.inbox.deep_keep < config.inbox.keep {
+        reader.refuse("inbox.deep_keep", format!("expected at least inbox.keep, {}", config.inbox.keep));
+    }
 }
 
 fn secret(config: &Config, reader: &mut Reader) {
@@ -51,5 +55,19 @@ fn redis(config: &Config, reader: &mut Reader) {
     }
     if !redis.cluster && redis.urls.len() > 1 {
         reader.refuse("redis.urls", "several urls are for a cluster: set redis.cluster = true, or name one".to_owned());
+    }
+}
+
+fn graphql(config: &Config, reader: &mut Reader) {
+    if config.persisted.required && config.persisted.manifest.is_empty() {
+        let expected = "is true without persisted.manifest: name the file, or nothing at all would run";
+        reader.refuse("persisted.required", expected.to_owned());
+    }
+    let rate = &config.rate_limit;
+    for (key, points) in [("viewer_points", rate.viewer_points), ("anonymous_points", rate.anonymous_points)] {
+        if u64::from(points.get()) < config.graphql.max_cost {
+            let expected = format!("expected at least graphql.max_cost, {}", config.graphql.max_cost);
+            reader.refuse(&format!("rate_limit.{key}"), expected);
+        }
     }
 }

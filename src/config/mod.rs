@@ -22,8 +22,9 @@ pub use problem::{ConfigError, Problem};
 pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
-    AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings, MetricsSettings,
-    OutboxCacheSettings, RedisSettings, ServerSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings, LogFormat,
+    LogSettings, MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
+    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use sources::Sources;
 pub use values::Millis;
@@ -50,10 +51,20 @@ pub struct Config {
     pub inbox: InboxSettings,
     /// Work in the background.
     pub upkeep: UpkeepSettings,
+    /// `[audit]`
+    pub audit: AuditSettings,
     /// Bounds of a GraphQL document.
     pub graphql: GraphqlSettings,
-    /// Live subscriptions.
+    /// Documents that are named instead of sent.
+    pub persisted: PersistedSettings,
+    /// Points that may be spent.
+    pub rate_limit: RateLimitSettings,
+    /// The sockets of subscriptions.
     pub websocket: WebsocketSettings,
+    /// Streams of server-sent events.
+    pub sse: SseSettings,
+    /// What live subscriptions promise, and its bounds.
+    pub live: LiveSettings,
     /// Log lines.
     pub log: LogSettings,
     /// Measurements.

@@ -1,15 +1,21 @@
 //! From values to settings: each key once, with the range that makes sense for it.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
+};
 
+use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LogFormat, LogSettings,
-    MetricsSettings, Millis, OutboxCacheSettings, RedisSettings, Secret, ServerSettings, StoreSettings, UpkeepSettings,
+    Address, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings,
+    LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, PolicyName,
+    RateLimitSettings, RedisSettings, Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings,
     WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
+use crate::domain::limits::{MAX_CATCH_UP, MIN_CATCH_UP};
 
 const MINUTE_MS: u32 = 60_000;
 const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
@@ -27,10 +33,25 @@ pub fn read(reader: &mut Reader) -> Config {
         inbox: InboxSettings {
             keep: reader.whole("inbox.keep", 20..=10_000),
             extend_step: reader.whole("inbox.extend_step", 20..=10_000),
+            deep_keep: reader.whole("inbox.deep_keep", 20..=100_000),
+            deep_minutes: reader.whole("inbox.deep_minutes", 0..=525_600),
         },
         upkeep: upkeep(reader),
+        audit: AuditSettings {
+            every_ms: millis(reader, "audit.every_ms", 0, DAY_MS),
+            pages: reader.whole("audit.pages", 1..=1000),
+            repair: reader.flag("audit.repair"),
+        },
         graphql: graphql(reader),
+        persisted: PersistedSettings {
+            automatic: reader.flag("persisted.automatic"),
+            manifest: reader.text("persisted.manifest"),
+            required: reader.flag("persisted.required"),
+        },
+        rate_limit: rate_limit(reader),
         websocket: websocket(reader),
+        sse: sse(reader),
+        live: live(reader),
         log: log(reader),
         metrics: MetricsSettings { enabled: reader.flag("metrics.enabled") },
     }
@@ -43,6 +64,7 @@ fn server(reader: &mut Reader) -> ServerSettings {
     ServerSettings {
         listen: reader.parsed("server.listen", listen).0,
         allowed_origins: origins(reader),
+        trusted_proxies: networks(reader, "server.trusted_proxies"),
         request_timeout_ms: millis(reader, "server.request_timeout_ms", 100, 10 * MINUTE_MS),
         max_body_bytes: reader.whole("server.max_body_bytes", 1024..=64 * MIB),
         unready_ms: millis(reader, "server.unready_ms", 0, 10 * MINUTE_MS),
@@ -93,9 +115,17 @@ fn auth(reader: &mut Reader) -> AuthSettings {
 }
 
 fn delivery(reader: &mut Reader) -> DeliverySettings {
+    let policy = |text: &str| match text {
+        "threshold" => Ok(PolicyName::Threshold),
+        "rates" => Ok(PolicyName::Rates),
+        _ => Err("expected \"threshold\" or \"rates\"".to_owned()),
+    };
     DeliverySettings {
+        policy: reader.parsed("delivery.policy", policy),
         push_threshold: reader.whole("delivery.push_threshold", 0..=1_000_000_000_000),
         active_days: reader.whole("delivery.active_days", 0..=36_500),
+        push_cost: reader.whole("delivery.push_cost", 1..=1_000_000),
+        pull_cost: reader.whole("delivery.pull_cost", 1..=1_000_000),
         dormant_days: reader.whole("delivery.dormant_days", 1..=36_500),
         subtask_size: reader.whole("delivery.subtask_size", 1..=100_000),
         batch_size: reader.whole("delivery.batch_size", 1..=10_000),
@@ -122,6 +152,12 @@ fn graphql(reader: &mut Reader) -> GraphqlSettings {
         max_fields: reader.whole("graphql.max_fields", 10..=1_000_000),
         max_aliases: reader.whole("graphql.max_aliases", 0..=100_000),
         max_depth: reader.whole("graphql.max_depth", 3..=32),
+        max_operations: reader.whole("graphql.max_operations", 1..=10_000),
+        max_fragments: reader.whole("graphql.max_fragments", 0..=100_000),
+        max_directives: reader.whole("graphql.max_directives", 1..=1000),
+        max_variable_bytes: reader.whole("graphql.max_variable_bytes", 256..=64 * MIB),
+        max_variable_nesting: reader.whole("graphql.max_variable_nesting", 2..=100),
+        max_cost: reader.whole("graphql.max_cost", 100..=1_000_000_000),
         introspection: reader.flag("graphql.introspection"),
         graphiql: reader.flag("graphql.graphiql"),
         cached_documents: reader.whole("graphql.cached_documents", 1..=1_000_000),
@@ -135,6 +171,39 @@ fn websocket(reader: &mut Reader) -> WebsocketSettings {
         ping_ms: millis(reader, "websocket.ping_ms", 100, 60 * MINUTE_MS),
         max_operations: reader.whole("websocket.max_operations", 1..=10_000),
         buffer: reader.whole("websocket.buffer", 1..=100_000),
+    }
+}
+
+fn live(reader: &mut Reader) -> LiveSettings {
+    LiveSettings {
+        buffer: reader.whole("live.buffer", 1..=100_000),
+        catch_up: reader.whole("live.catch_up", MIN_CATCH_UP..=MAX_CATCH_UP),
+        catch_ups: reader.whole("live.catch_ups", 1..=10_000),
+        check_ms: millis(reader, "live.check_ms", 0, DAY_MS),
+    }
+}
+
+fn rate_limit(reader: &mut Reader) -> RateLimitSettings {
+    let points = |reader: &mut Reader, key: &str| {
+        NonZeroU32::new(reader.whole(key, 1..=1_000_000_000)).unwrap_or(NonZeroU32::MIN)
+    };
+    RateLimitSettings {
+        enabled: reader.flag("rate_limit.enabled"),
+        viewer_points: points(reader, "rate_limit.viewer_points"),
+        viewer_points_per_s: points(reader, "rate_limit.viewer_points_per_s"),
+        anonymous_points: points(reader, "rate_limit.anonymous_points"),
+        anonymous_points_per_s: points(reader, "rate_limit.anonymous_points_per_s"),
+        max_known: reader.whole("rate_limit.max_known", 100..=100_000_000),
+    }
+}
+
+fn sse(reader: &mut Reader) -> SseSettings {
+    SseSettings {
+        max_streams: reader.whole("sse.max_streams", 1..=10_000_000),
+        keep_alive_ms: millis(reader, "sse.keep_alive_ms", 100, 60 * MINUTE_MS),
+        reserved_ms: millis(reader, "sse.reserved_ms", 100, MINUTE_MS),
+        max_operations: reader.whole("sse.max_operations", 1..=10_000),
+        buffer: reader.whole("sse.buffer", 1..=100_000),
     }
 }
 
@@ -166,6 +235,16 @@ fn origins(reader: &mut Reader) -> Vec<String> {
         );
     }
     origins
+}
+
+/// Networks, or single addresses.
+fn networks(reader: &mut Reader, key: &str) -> Vec<IpNet> {
+    let net = |text: &String| text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    let read: Option<Vec<_>> = reader.list(key).iter().map(net).collect();
+    read.unwrap_or_else(|| {
+        reader.refuse(key, "expected networks such as 10.0.0.0/8, or addresses".to_owned());
+        Vec::new()
+    })
 }
 
 fn redis_urls(reader: &mut Reader) -> Vec<Address> {

@@ -4,7 +4,9 @@
     reason = "config/default.toml says what each key means; saying it twice would let one of them rot"
 )]
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, num::NonZeroU32};
+
+use ipnet::IpNet;
 
 use super::{Address, Millis, Secret};
 
@@ -13,6 +15,7 @@ use super::{Address, Millis, Secret};
 pub struct ServerSettings {
     pub listen: SocketAddr,
     pub allowed_origins: Vec<String>,
+    pub trusted_proxies: Vec<IpNet>,
     pub request_timeout_ms: Millis,
     pub max_body_bytes: usize,
     pub unready_ms: Millis,
@@ -61,11 +64,24 @@ pub struct AuthSettings {
     pub hashing_slots: usize,
 }
 
+/// By which rule an edge is pushed along or pulled; [`crate::domain::delivery::EdgeRule`] tells them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PolicyName {
+    /// `"threshold"`
+    #[default]
+    Threshold,
+    /// `"rates"`
+    Rates,
+}
+
 /// `[delivery]`
 #[derive(Debug, Clone)]
 pub struct DeliverySettings {
+    pub policy: PolicyName,
     pub push_threshold: u64,
     pub active_days: u32,
+    pub push_cost: u32,
+    pub pull_cost: u32,
     pub dormant_days: u32,
     pub subtask_size: u32,
     pub batch_size: u32,
@@ -80,6 +96,8 @@ pub struct DeliverySettings {
 pub struct InboxSettings {
     pub keep: u32,
     pub extend_step: u32,
+    pub deep_keep: u32,
+    pub deep_minutes: u32,
 }
 
 /// `[upkeep]`
@@ -88,6 +106,14 @@ pub struct UpkeepSettings {
     pub sweep_ms: Millis,
     pub relation_workers: usize,
     pub trim_ms: Millis,
+}
+
+/// `[audit]`
+#[derive(Debug, Clone)]
+pub struct AuditSettings {
+    pub every_ms: Millis,
+    pub pages: u32,
+    pub repair: bool,
 }
 
 /// `[graphql]`
@@ -99,9 +125,44 @@ pub struct GraphqlSettings {
     pub max_fields: u64,
     pub max_aliases: u64,
     pub max_depth: usize,
+    pub max_operations: usize,
+    pub max_fragments: usize,
+    pub max_directives: usize,
+    pub max_variable_bytes: usize,
+    pub max_variable_nesting: usize,
+    pub max_cost: u64,
     pub introspection: bool,
     pub graphiql: bool,
     pub cached_documents: usize,
+}
+
+/// `[persisted]`
+#[derive(Debug, Clone)]
+pub struct PersistedSettings {
+    pub automatic: bool,
+    pub manifest: String,
+    pub required: bool,
+}
+
+/// `[rate_limit]`
+#[derive(Debug, Clone)]
+pub struct RateLimitSettings {
+    pub enabled: bool,
+    pub viewer_points: NonZeroU32,
+    pub viewer_points_per_s: NonZeroU32,
+    pub anonymous_points: NonZeroU32,
+    pub anonymous_points_per_s: NonZeroU32,
+    pub max_known: usize,
+}
+
+/// `[sse]`
+#[derive(Debug, Clone)]
+pub struct SseSettings {
+    pub max_streams: usize,
+    pub keep_alive_ms: Millis,
+    pub reserved_ms: Millis,
+    pub max_operations: usize,
+    pub buffer: usize,
 }
 
 /// `[websocket]`
@@ -112,6 +173,15 @@ pub struct WebsocketSettings {
     pub ping_ms: Millis,
     pub max_operations: usize,
     pub buffer: usize,
+}
+
+/// `[live]`
+#[derive(Debug, Clone)]
+pub struct LiveSettings {
+    pub buffer: usize,
+    pub catch_up: u16,
+    pub catch_ups: usize,
+    pub check_ms: Millis,
 }
 
 /// How log lines look.

@@ -4,17 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ids::{ContentId, UserId},
+    kinds::ContentKind,
     limits::{MAX_ALT_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_MEDIA, MAX_TEXT_CHARS, MAX_URL_CHARS},
     position::{Entry, Position},
 };
-
-/// What a content is to its readers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ContentKind {
-    /// Text, with or without media.
-    Post,
-}
 
 /// What a link shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

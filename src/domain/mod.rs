@@ -3,14 +3,17 @@
 //!
 //! Nothing here awaits, reads a clock, draws a random number or knows a database; all of it is tested without any.
 
+pub mod audit;
 pub mod backoff;
 pub mod content;
 pub mod coverage;
 pub mod cursor;
 pub mod delivery;
 pub mod edge;
+pub mod exclusion;
 pub mod floor;
 pub mod ids;
+pub mod kinds;
 pub mod limits;
 pub mod listing;
 pub mod merge;
@@ -18,18 +21,24 @@ pub mod page;
 pub mod plan;
 pub mod position;
 pub mod profile;
+pub mod rate;
 pub mod reaction;
+pub mod resume;
 pub mod subtask;
+pub mod tier;
+pub mod view;
 #[cfg(test)]
 mod worked_example;
 
-pub use content::{Content, ContentKind, Counters, Media, MediaKind};
+pub use content::{Content, Counters, Media, MediaKind};
 pub use coverage::Run;
 pub use edge::EdgeMode;
 pub use floor::Floor;
 pub use ids::{ContentId, UserId};
+pub use kinds::{ContentKind, Kinds};
 pub use listing::{Listed, Listing};
 pub use page::{Direction, Page, PageRequest, PageSize};
 pub use position::{Entry, Position};
 pub use profile::{Handle, Profile};
 pub use reaction::{Reaction, ViewerReactions};
+pub use resume::ResumePoint;

@@ -2,7 +2,8 @@
 
 use super::{
     cursor::{self, InvalidCursor, List},
-    limits::{DEFAULT_PAGE, MAX_COUNT, MAX_PAGE},
+    kinds::{Kinds, NoKinds},
+    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_COUNT, MAX_PAGE},
     position::{Entry, Position},
 };
 
@@ -47,7 +48,7 @@ impl Direction {
     }
 }
 
-/// A number of entries, 1 to [`MAX_PAGE`]; where entries are counted and not shown, 1 to [`MAX_COUNT`].
+/// A number of entries, 1 to [`MAX_PAGE`] for clients; where entries are counted and not shown, 1 to [`MAX_COUNT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u16);
 
@@ -66,6 +67,11 @@ impl PageSize {
             Ok(size) if (1..=MAX_COUNT).contains(&size) => Ok(Self(size)),
             _ => Err(InvalidPage::Count(max)),
         }
+    }
+
+    /// What a catch-up reads, which is no client's page: 1 to [`MAX_CATCH_UP`], into which `raw` is forced.
+    pub fn of_catch_up(raw: u16) -> Self {
+        Self(raw.clamp(1, MAX_CATCH_UP))
     }
 
     /// The number of entries.
@@ -89,6 +95,8 @@ pub struct PageRequest {
     pub bound: Option<Position>,
     /// How many entries at most.
     pub size: PageSize,
+    /// What is left out is as if it had not been published: for the entries, and for whether there are more.
+    pub kinds: Kinds,
 }
 
 /// Why the arguments of a connection are refused.
@@ -112,6 +120,9 @@ pub enum InvalidPage {
     /// `before` is no cursor.
     #[error("`before` is {0}")]
     Before(InvalidCursor),
+    /// A filter that nothing passes.
+    #[error("`filter.kinds`: {0}")]
+    Kinds(#[from] NoKinds),
 }
 
 impl InvalidPage {
@@ -125,6 +136,7 @@ impl InvalidPage {
             Self::After(_) => "after",
             Self::UpTo(_) => "upTo",
             Self::Before(_) => "before",
+            Self::Kinds(_) => "filter",
         }
     }
 }
@@ -132,7 +144,7 @@ impl InvalidPage {
 impl PageRequest {
     /// The newest `size` entries.
     pub const fn newest(size: PageSize) -> Self {
-        Self { direction: Direction::Older, bound: None, size }
+        Self { direction: Direction::Older, bound: None, size, kinds: Kinds::ALL }
     }
 
     /// From the arguments of a Relay connection of contents; edges are newest first, so `after` leads to older entries.
@@ -160,10 +172,16 @@ impl PageRequest {
         let size = first.or(last).map_or(Ok(PageSize::default()), PageSize::try_new)?;
         if backward {
             let bound = before.map(|it| cursor::decode_in(of, it)).transpose().map_err(InvalidPage::Before)?;
-            return Ok(Self { direction: Direction::Newer, bound, size });
+            return Ok(Self { direction: Direction::Newer, bound, size, kinds: Kinds::ALL });
         }
         let bound = after.map(|it| cursor::decode_in(of, it)).transpose().map_err(InvalidPage::After)?;
-        Ok(Self { direction: Direction::Older, bound, size })
+        Ok(Self { direction: Direction::Older, bound, size, kinds: Kinds::ALL })
+    }
+
+    /// The same, of these kinds only.
+    #[must_use]
+    pub const fn of(self, kinds: Kinds) -> Self {
+        Self { kinds, ..self }
     }
 
     /// Entries to look for: one more than the page holds tells whether it goes on.

@@ -17,8 +17,8 @@ use super::{
 pub struct UncoveredAuthor {
     /// Who must be pulled.
     pub author: UserId,
-    /// Publishes and removals so far; a cached outbox is believed only at exactly this number.
-    pub outbox_seq: i64,
+    /// Changed by every publish and removal to what it never was before; a cached outbox is believed only at exactly this stamp.
+    pub stamp: i64,
 }
 
 /// Everything that one snapshot says about one page.
@@ -130,7 +130,7 @@ mod tests {
 
     fn request(size: i64, bound: Option<i64>) -> PageRequest {
         let bound = bound.map(|time| Position::bound(time, time));
-        PageRequest { direction: Direction::Older, bound, size: PageSize::try_new(size).unwrap() }
+        PageRequest { bound, ..PageRequest::newest(PageSize::try_new(size).unwrap()) }
     }
 
     fn snapshot(ahead: Vec<Run>, behind: Vec<Run>) -> Snapshot {
@@ -225,7 +225,8 @@ mod tests {
             bound in proptest::option::of((1_i64..9, 1_i64..4)), size in 1_i64..6, newer in any::<bool>(),
         ) {
             let direction = if newer { Direction::Newer } else { Direction::Older };
-            let request = PageRequest { direction, bound: bound.map(at), size: PageSize::try_new(size).unwrap() };
+            let newest = PageRequest::newest(PageSize::try_new(size).unwrap());
+            let request = PageRequest { direction, bound: bound.map(at), ..newest };
             let edges = edges.map(at);
             let [in_flight, covered, outbox] = sources(&world, (direction, request.bound, false), request.need(), edges);
             let mut snapshot = snapshot(vec![in_flight, covered], Vec::new());
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn uncovered_authors_are_pulled_before_anything_is_served() {
         let mut snapshot = snapshot(vec![older(&[9, 8, 7], 3)], Vec::new());
-        snapshot.uncovered.push(UncoveredAuthor { author: UserId::try_new(5).unwrap(), outbox_seq: 4 });
+        snapshot.uncovered.push(UncoveredAuthor { author: UserId::try_new(5).unwrap(), stamp: 4 });
         assert_eq!(decide(&request(2, None), &snapshot, None), Next::PullOutboxes);
         let outboxes = Outboxes { ahead: vec![older(&[10], 3)], behind: Vec::new() };
         let page = Page { entries: entries(&[10, 9]), has_older: true, has_newer: false };

@@ -7,7 +7,10 @@ use crate::{
     domain::{EdgeMode, UserId},
     draw::Draw,
     store::{
-        Announcements, Follows, Queue, StoreError, announcements::Announcement, follows::Followed, queue::Message,
+        Announcements, Follows, Queue, StoreError,
+        announcements::{Announcement, RelationChange},
+        follows::Followed,
+        queue::Message,
         relations::Pair,
     },
     telemetry::metrics::NUDGES_LOST,
@@ -22,6 +25,8 @@ pub enum FollowOutcome {
     UnknownAuthor,
     /// The reader follows as many as one may.
     TooMany,
+    /// One of the two has blocked the other.
+    Blocked,
 }
 
 /// How an unfollow ends.
@@ -59,10 +64,11 @@ impl Following {
     pub async fn follow(&self, reader: UserId, author: UserId) -> Result<FollowOutcome, StoreError> {
         let now = self.clock.now_ms();
         match self.follows.follow(reader, author, EdgeMode::Fill, self.draw.inc(), now).await? {
-            Followed::New => self.tell(Pair { follower: reader, author }).await,
+            Followed::New => self.tell(Pair { follower: reader, author }, RelationChange::Followed).await,
             Followed::Already => {}
             Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),
             Followed::TooMany => return Ok(FollowOutcome::TooMany),
+            Followed::Blocked => return Ok(FollowOutcome::Blocked),
         }
         Ok(FollowOutcome::Following)
     }
@@ -73,15 +79,16 @@ impl Following {
             return Ok(UnfollowOutcome::Oneself);
         }
         if self.follows.unfollow(reader, author, self.clock.now_ms()).await? {
-            self.tell(Pair { follower: reader, author }).await;
+            self.tell(Pair { follower: reader, author }, RelationChange::Unfollowed).await;
         }
         Ok(UnfollowOutcome::NotFollowing)
     }
 
     /// Best effort: the pair's pending record is committed, sweepers find it.
-    async fn tell(&self, pair: Pair) {
+    async fn tell(&self, pair: Pair, change: RelationChange) {
         let messages = [Message::RelationChanged { pair }];
-        let announcement = Announcement::FollowsChanged { reader: pair.follower };
+        let Pair { follower: reader, author } = pair;
+        let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
         let (sent, announced) =
             futures_util::join!(self.queue.send(&messages), self.announcements.announce(&announcement));
         for (what, result) in [("queue", sent), ("announcement", announced)] {

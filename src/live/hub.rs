@@ -11,28 +11,27 @@ use std::{
 
 use tokio::sync::{broadcast, mpsc};
 
+use super::{fresh::Batch, session::Cause};
 use crate::{
-    domain::{ContentId, Entry, Position, UserId},
-    store::announcements::Announcement,
+    domain::{Entry, Position, UserId},
+    store::{
+        Timelines,
+        announcements::{Announcement, RelationChange},
+    },
     telemetry::metrics::{LIVE_EVENTS_MISSED, SUBSCRIPTIONS},
 };
 
-/// Events that wait for a subscriber at most.
-pub const BUFFER: usize = 64;
-
-/// What a subscriber is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LiveEvent {
-    /// A followed author has published.
-    Added(Entry),
+/// What reaches a subscriber.
+#[derive(Debug, Clone)]
+pub enum Heard {
+    /// A followed author has published, and the reader sees it. The batch holds this one entry.
+    Added(Entry, Arc<Batch>),
     /// A followed author's content is gone.
-    Removed(ContentId),
-    /// The subscriber's own follows have changed.
-    FollowsChanged,
-    /// The subscriber has read up to here, perhaps on another device.
-    ReadMarkerMoved(Position),
-    /// Events may have been missed.
-    Missed,
+    Removed(Entry),
+    /// The reader has read up to here, perhaps on another device.
+    ReadUpTo(Position),
+    /// The subscriber must be looked after.
+    Look(Cause),
 }
 
 #[derive(Default)]
@@ -45,13 +44,14 @@ struct State {
 struct Subscriber {
     reader: UserId,
     authors: HashSet<UserId>,
-    events: mpsc::Sender<LiveEvent>,
+    events: mpsc::Sender<Heard>,
     missed: Arc<AtomicBool>,
 }
 
 /// The index of this node's subscribers.
-#[derive(Default)]
 pub struct Hub {
+    timelines: Arc<dyn Timelines>,
+    buffer: usize,
     state: Mutex<State>,
     next: AtomicU64,
 }
@@ -60,42 +60,77 @@ pub struct Hub {
 pub struct Registration {
     hub: Arc<Hub>,
     id: u64,
-    events: mpsc::Receiver<LiveEvent>,
+    events: mpsc::Receiver<Heard>,
     missed: Arc<AtomicBool>,
 }
 
 impl Hub {
+    /// `timelines` tell who sees what was announced; `buffer` events wait for a subscriber at most.
+    pub fn new(timelines: Arc<dyn Timelines>, buffer: usize) -> Self {
+        Self { timelines, buffer: buffer.max(1), state: Mutex::default(), next: AtomicU64::new(0) }
+    }
+
     /// Passes announcements on until there are no more to come. Announcements that this node was too slow for count as a gap.
     pub async fn run(&self, mut announcements: broadcast::Receiver<Announcement>) {
         loop {
             match announcements.recv().await {
-                Ok(announcement) => self.pass_on(&announcement),
-                Err(broadcast::error::RecvError::Lagged(_)) => self.pass_on(&Announcement::Gap),
+                Ok(announcement) => self.pass_on(&announcement).await,
+                Err(broadcast::error::RecvError::Lagged(_)) => self.pass_on(&Announcement::Gap).await,
                 Err(broadcast::error::RecvError::Closed) => return,
             }
         }
     }
 
-    /// Passes one announcement on to those whom it concerns.
-    pub fn pass_on(&self, announcement: &Announcement) {
-        let state = self.lock();
+    /// Passes one announcement on to those whom it concerns; in the order of the calls.
+    pub async fn pass_on(&self, announcement: &Announcement) {
         match announcement {
-            Announcement::Published { entry } => state.tell_watchers(entry.author, &LiveEvent::Added(*entry)),
-            Announcement::Removed { entry } => state.tell_watchers(entry.author, &LiveEvent::Removed(entry.content)),
-            Announcement::FollowsChanged { reader } => {
-                state.tell(state.by_reader.get(reader), &LiveEvent::FollowsChanged);
+            Announcement::Published { entry } => self.pass_on_published(*entry).await,
+            Announcement::Removed { entry } => {
+                let state = self.lock();
+                state.tell(state.by_author.get(&entry.author), |_| Some(Heard::Removed(*entry)));
+            }
+            Announcement::FollowsChanged { reader, author, change } => {
+                let excluded = *change == Some(RelationChange::Excluded);
+                let cause = Cause::Relation { author: *author, excluded };
+                let state = self.lock();
+                state.tell(state.by_reader.get(reader), |_| Some(Heard::Look(cause)));
             }
             Announcement::ReadMarkerMoved { reader, marker } => {
-                state.tell(state.by_reader.get(reader), &LiveEvent::ReadMarkerMoved(*marker));
+                let state = self.lock();
+                state.tell(state.by_reader.get(reader), |_| Some(Heard::ReadUpTo(*marker)));
             }
-            Announcement::Gap => state.subscribers.values().for_each(|it| it.tell(&LiveEvent::Missed)),
+            Announcement::Gap => self.lock().subscribers.values().for_each(Subscriber::miss),
+        }
+    }
+
+    /// One statement for all who watch the author, however many: an event is told to those who see the content *after* it was
+    /// announced, so that what was removed or unfollowed before is not told after.
+    async fn pass_on_published(&self, entry: Entry) {
+        let readers = self.lock().readers_watching(entry.author);
+        if readers.is_empty() {
+            return;
+        }
+        let seeing = self.timelines.visible_to(entry.content, &readers).await;
+        let state = self.lock();
+        let watching = state.by_author.get(&entry.author);
+        match seeing {
+            Ok(seeing) => {
+                let seeing: HashSet<UserId> = seeing.into_iter().collect();
+                let batch = Batch::of(vec![entry]);
+                state
+                    .tell(watching, |reader| seeing.contains(&reader).then(|| Heard::Added(entry, Arc::clone(&batch))));
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "nobody knows who sees a new content");
+                watching.into_iter().flatten().filter_map(|id| state.subscribers.get(id)).for_each(Subscriber::miss);
+            }
         }
     }
 
     /// Registers a subscriber, who hears of nobody until [`Registration::watch`].
     pub fn register(self: &Arc<Self>, reader: UserId) -> Registration {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (sender, events) = mpsc::channel(BUFFER);
+        let (sender, events) = mpsc::channel(self.buffer);
         let missed = Arc::new(AtomicBool::new(false));
         let subscriber = Subscriber { reader, authors: HashSet::new(), events: sender, missed: Arc::clone(&missed) };
         let mut state = self.lock();
@@ -121,13 +156,17 @@ impl Hub {
 }
 
 impl State {
-    fn tell_watchers(&self, author: UserId, event: &LiveEvent) {
-        self.tell(self.by_author.get(&author), event);
+    fn readers_watching(&self, author: UserId) -> Vec<UserId> {
+        let ids = self.by_author.get(&author).into_iter().flatten();
+        let readers: HashSet<UserId> = ids.filter_map(|id| self.subscribers.get(id)).map(|it| it.reader).collect();
+        readers.into_iter().collect()
     }
 
-    fn tell(&self, ids: Option<&HashSet<u64>>, event: &LiveEvent) {
+    fn tell(&self, ids: Option<&HashSet<u64>>, what: impl Fn(UserId) -> Option<Heard>) {
         for subscriber in ids.into_iter().flatten().filter_map(|id| self.subscribers.get(id)) {
-            subscriber.tell(event);
+            if let Some(heard) = what(subscriber.reader) {
+                subscriber.tell(heard);
+            }
         }
     }
 
@@ -162,11 +201,18 @@ fn remove(index: &mut HashMap<UserId, HashSet<u64>>, key: UserId, id: u64) {
 }
 
 impl Subscriber {
-    fn tell(&self, event: &LiveEvent) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(event.clone()) {
+    fn tell(&self, heard: Heard) {
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(heard) {
             self.missed.store(true, Ordering::SeqCst);
             metrics::counter!(LIVE_EVENTS_MISSED).increment(1);
         }
+    }
+
+    /// However often, until the subscriber notices, it is one.
+    fn miss(&self) {
+        self.missed.store(true, Ordering::SeqCst);
+        // Only wakes: a full buffer means that the subscriber has something to wake up for.
+        let _ = self.events.try_send(Heard::Look(Cause::Missed));
     }
 }
 
@@ -176,14 +222,14 @@ impl Registration {
         self.hub.lock().watch(self.id, authors);
     }
 
-    /// The next event; what waits behind a lost one is dropped for a single [`LiveEvent::Missed`].
-    pub async fn next(&mut self) -> Option<LiveEvent> {
-        let event = self.events.recv().await?;
+    /// The next event; what waits when something was missed is dropped for a single [`Cause::Missed`].
+    pub async fn next(&mut self) -> Option<Heard> {
+        let heard = self.events.recv().await?;
         if self.missed.swap(false, Ordering::SeqCst) {
             while self.events.try_recv().is_ok() {}
-            return Some(LiveEvent::Missed);
+            return Some(Heard::Look(Cause::Missed));
         }
-        Some(event)
+        Some(heard)
     }
 }
 
@@ -194,75 +240,4 @@ impl Drop for Registration {
 }
 
 #[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-    use super::*;
-
-    fn user(id: i64) -> UserId {
-        UserId::try_new(id).unwrap()
-    }
-
-    fn published(author: i64, content: i64) -> Announcement {
-        let entry = Entry { publish_time: 1, content: ContentId::try_new(content).unwrap(), author: user(author) };
-        Announcement::Published { entry }
-    }
-
-    #[tokio::test]
-    async fn events_reach_only_those_who_watch_the_author() {
-        let hub = Arc::new(Hub::default());
-        let mut watching = hub.register(user(1));
-        let mut other = hub.register(user(2));
-        watching.watch(HashSet::from([user(7)]));
-        other.watch(HashSet::from([user(8)]));
-        hub.pass_on(&published(7, 70));
-        hub.pass_on(&published(8, 80));
-        assert!(matches!(watching.next().await, Some(LiveEvent::Added(entry)) if entry.content.get() == 70));
-        assert!(matches!(other.next().await, Some(LiveEvent::Added(entry)) if entry.content.get() == 80));
-    }
-
-    #[tokio::test]
-    async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
-        let hub = Arc::new(Hub::default());
-        let mut slow = hub.register(user(1));
-        slow.watch(HashSet::from([user(7)]));
-        for content in 1..=i64::try_from(BUFFER).unwrap() + 1 {
-            hub.pass_on(&published(7, content));
-        }
-        assert_eq!(slow.next().await, Some(LiveEvent::Missed));
-        hub.pass_on(&published(7, 999));
-        assert!(matches!(slow.next().await, Some(LiveEvent::Added(entry)) if entry.content.get() == 999));
-    }
-
-    #[tokio::test]
-    async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
-        let hub = Arc::new(Hub::default());
-        let (mut phone, mut desk, mut other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
-        let marker = Position::bound(5, 50);
-        hub.pass_on(&Announcement::ReadMarkerMoved { reader: user(1), marker });
-        hub.pass_on(&Announcement::FollowsChanged { reader: user(2) });
-        assert_eq!(phone.next().await, Some(LiveEvent::ReadMarkerMoved(marker)));
-        assert_eq!(desk.next().await, Some(LiveEvent::ReadMarkerMoved(marker)));
-        assert_eq!(other.next().await, Some(LiveEvent::FollowsChanged));
-    }
-
-    #[tokio::test]
-    async fn watching_anew_forgets_those_watched_before() {
-        let hub = Arc::new(Hub::default());
-        let mut subscriber = hub.register(user(1));
-        subscriber.watch(HashSet::from([user(7)]));
-        subscriber.watch(HashSet::from([user(8)]));
-        hub.pass_on(&published(7, 70));
-        hub.pass_on(&published(8, 80));
-        assert!(matches!(subscriber.next().await, Some(LiveEvent::Added(entry)) if entry.content.get() == 80));
-    }
-
-    #[test]
-    fn an_ended_subscription_leaves_nothing_behind() {
-        let hub = Arc::new(Hub::default());
-        let subscriber = hub.register(user(1));
-        subscriber.watch(HashSet::from([user(7), user(8)]));
-        drop(subscriber);
-        let state = hub.lock();
-        assert!(state.subscribers.is_empty() && state.by_author.is_empty() && state.by_reader.is_empty());
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     clock::SharedClock,
-    domain::{ContentId, backoff, delivery::DeliveryPolicy},
+    domain::{ContentId, backoff, delivery::DeliveryPolicy, subtask::Progress},
     draw::Draw,
     store::{
         Deliveries, Follows, Queue, StoreError,
@@ -87,7 +87,7 @@ impl SubtaskExecutor {
         let now = self.clock.now_ms();
         let taken = self.deliveries.take_subtask(content, after, now, now + self.options.lease_ms).await?;
         let Some(subtask) = taken else { return Ok(()) };
-        self.demote_lapsed(&subtask).await?;
+        self.demote_unworthy(&subtask).await?;
         let mut left = Some(subtask.progress);
         while let Some(progress) = left.filter(|progress| !progress.is_done()) {
             let pushed = self.deliveries.push_batch(&Subtask { progress, ..subtask }, self.options.batch_size).await?;
@@ -99,19 +99,20 @@ impl SubtaskExecutor {
         Ok(())
     }
 
-    /// The policy, before the delivery: of an author with very many followers, those not seen lately are pulled from now on.
-    async fn demote_lapsed(&self, subtask: &Subtask) -> Result<(), StoreError> {
+    /// The policy, before the delivery: whoever is not worth a push pulls the author from now on.
+    async fn demote_unworthy(&self, subtask: &Subtask) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(subtask.content).await? else { return Ok(()) };
-        let author = delivery.entry.author;
-        let followers = self.follows.follower_count(author).await?;
-        if !self.options.policy.is_selective(followers) {
+        let author = self.follows.author_facts(delivery.entry.author).await?;
+        if !self.options.policy.is_selective(&author) {
             return Ok(());
         }
-        let since = self.options.policy.active_since(self.clock.now_ms());
-        let progress = subtask.progress;
-        let demoted =
-            self.follows.demote_unseen(author, progress.pushed_through, progress.range.through, since).await?;
-        metrics::counter!(EDGES_DEMOTED).increment(demoted);
+        let Progress { range, pushed_through } = subtask.progress;
+        let readers = self.follows.pushed_readers(author.author, pushed_through, range.through).await?;
+        let pulled = self.options.policy.to_pull(&author, &readers, self.clock.now_ms());
+        if !pulled.is_empty() {
+            let demoted = self.follows.demote(author.author, &pulled).await?;
+            metrics::counter!(EDGES_DEMOTED).increment(demoted);
+        }
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     store::{
         Announcements, Contents, OutboxCache, Queue, StoreError,
         announcements::Announcement,
-        contents::{NewContent, Published, Removed},
+        contents::{NewContent, Published, Removed, Restamped},
         outbox_cache::OutboxChange,
         queue::Message,
     },
@@ -87,12 +87,12 @@ impl Publisher {
         for _ in 0..MAX_DRAWS {
             let publish_time = self.clock.now_ms();
             let id = ContentId::draw(publish_time, self.draw.u32());
-            let new = NewContent { id, author, draft: draft.clone(), publish_time };
+            let new = NewContent { id, author, draft: draft.clone(), publish_time, stamp: self.draw.stamp() };
             match self.contents.publish(new).await? {
-                Published::Created { outbox_seq } => {
+                Published::Created { stamps } => {
                     let Draft { text, media, .. } = draft;
                     let content = Content { id, author, kind: ContentKind::Post, text, media, publish_time };
-                    self.tell_published(&content, outbox_seq).await;
+                    self.tell_published(&content, stamps).await;
                     return Ok(PublishOutcome::Published(content));
                 }
                 Published::Duplicate(content) => return Ok(PublishOutcome::Repeated(content)),
@@ -105,10 +105,10 @@ impl Publisher {
 
     /// Removes a content of `author`. When this returns, no read shows it.
     pub async fn remove(&self, author: UserId, content: ContentId) -> Result<RemoveOutcome, StoreError> {
-        match self.contents.remove(author, content, self.clock.now_ms()).await? {
-            Removed::Gone { entry, outbox_seq } => {
+        match self.contents.remove(author, content, self.draw.stamp(), self.clock.now_ms()).await? {
+            Removed::Gone { entry, stamps } => {
                 let change = OutboxChange::Removed(entry);
-                self.tell(outbox_seq, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
+                self.tell(stamps, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
                 Ok(RemoveOutcome::Removed)
             }
             Removed::Unknown => Ok(RemoveOutcome::Unknown),
@@ -116,18 +116,18 @@ impl Publisher {
         }
     }
 
-    async fn tell_published(&self, content: &Content, outbox_seq: i64) {
+    async fn tell_published(&self, content: &Content, stamps: Restamped) {
         metrics::counter!(PUBLISHED).increment(1);
         let entry = content.entry();
         let change = OutboxChange::Published(entry);
-        self.tell(outbox_seq, change, Message::ContentPublished { entry }, Announcement::Published { entry }).await;
+        self.tell(stamps, change, Message::ContentPublished { entry }, Announcement::Published { entry }).await;
     }
 
     /// Best effort, all at once: what is lost here is found again by sweepers, misses and catch-ups.
-    async fn tell(&self, outbox_seq: i64, change: OutboxChange, message: Message, announcement: Announcement) {
+    async fn tell(&self, stamps: Restamped, change: OutboxChange, message: Message, announcement: Announcement) {
         let cached = async {
             match &self.cache {
-                Some(cache) => cache.apply(change.entry().author, outbox_seq, change).await,
+                Some(cache) => cache.apply(change.entry().author, stamps, change).await,
                 None => Ok(()),
             }
         };

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::{
     domain::{
-        Direction, Floor, Page, PageRequest, PageSize, Position, UserId,
+        ContentId, Direction, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, UserId,
         plan::{Next, Snapshot, decide},
     },
     store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
@@ -54,23 +54,41 @@ impl TimelineReader {
     /// The page of `reader`'s timeline: exactly what it is at one instant during the call.
     pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         let started = Instant::now();
-        let (page, pulled) = self.read(reader, request).await?;
+        let (page, reached) = self.read(reader, request).await?;
         metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
-        self.visits.note(reader, pulled).await;
+        self.visits.note(reader, reached).await;
         Ok(page)
     }
 
     /// How many entries of `reader`'s timeline are newer than `position`, counted up to `max`, and whether there are more: exactly what it is at one
     /// instant during the call. Counting is not visiting.
     pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
-        let request = PageRequest { direction: Direction::Newer, bound: Some(position), size: max };
+        let request = PageRequest { direction: Direction::Newer, bound: Some(position), size: max, kinds: Kinds::ALL };
         let (page, _) = self.read(reader, &request).await?;
         Ok(Count { count: page.entries.len(), capped: page.has_newer })
     }
 
-    /// The page, and whether an inbox that is filled better would have spared a pull.
-    async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, bool), StoreError> {
-        let Some(cache) = &self.cache else { return self.read_everything(reader, request).await };
+    /// Those of `contents` that are in `reader`'s timeline now.
+    pub async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
+        self.timelines.visible(reader, contents).await
+    }
+
+    /// As [`Self::page`], for somebody who looks on: no visit is noted, nothing is measured as a reader's page.
+    pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        self.read(reader, request).await.map(|(page, _)| page)
+    }
+
+    /// As [`Self::look`], with everything read from SQL.
+    pub async fn look_past_the_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        self.read_everything(reader, request).await.map(|(page, _)| page)
+    }
+
+    /// The page, and down to which time it was read from below the floor, if at all: a fuller inbox would have held it.
+    async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, Option<i64>), StoreError> {
+        // Cached outboxes know no kinds.
+        let Some(cache) = self.cache.as_ref().filter(|_| request.kinds.is_all()) else {
+            return self.read_everything(reader, request).await;
+        };
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
         let mut next = decide(request, &snapshot, None);
         if next == Next::PullOutboxes
@@ -82,32 +100,66 @@ impl TimelineReader {
         match next {
             Next::Serve(page) => {
                 count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
-                let pulled = reaches_below(&page, snapshot.floor);
-                Ok((page, pulled))
+                let reached = reached_below(&page, snapshot.floor);
+                Ok((page, reached))
             }
             Next::PullOutboxes | Next::PullEverything => self.read_everything(reader, request).await,
         }
     }
 
-    async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<(Page, bool), StoreError> {
+    async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<(Page, Option<i64>), StoreError> {
         count("everything");
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
         match decide(request, &snapshot, None) {
             Next::Serve(page) => {
-                let pulled = reaches_below(&page, snapshot.floor);
-                Ok((page, pulled))
+                let reached = reached_below(&page, snapshot.floor);
+                Ok((page, reached))
             }
             next => Err(StoreError::Unreadable(format!("a complete snapshot that does not suffice ({next:?})"))),
         }
     }
 }
 
-/// Whether the page was read from below the floor: a fuller inbox would have held it.
-fn reaches_below(page: &Page, floor: Floor) -> bool {
+/// The publish time of the page's last entry if the page or the next one lies below the floor; 0 if nothing lies below the page, not even in outboxes.
+fn reached_below(page: &Page, floor: Floor) -> Option<i64> {
     let trusted = floor.trusted_from();
-    trusted != Position::OLDEST && (!page.has_older || page.entries.iter().any(|entry| entry.position() < trusted))
+    if trusted == Position::OLDEST {
+        return None;
+    }
+    if !page.has_older {
+        return Some(0);
+    }
+    let last = page.entries.last().map(Entry::position);
+    last.filter(|last| *last <= trusted).map(Position::publish_time)
 }
 
 fn count(way: &'static str) {
     metrics::counter!(PAGES, "way" => way).increment(1);
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::ContentId;
+
+    fn page(times: &[i64], has_older: bool) -> Page {
+        let entry = |time: &i64| Entry {
+            publish_time: *time,
+            content: ContentId::try_new(*time).unwrap(),
+            author: UserId::try_new(1).unwrap(),
+        };
+        Page { entries: times.iter().map(entry).collect(), has_older, has_newer: false }
+    }
+
+    #[test]
+    fn a_page_tells_how_far_it_reached_below_the_floor() {
+        let floor = Floor::At(Position::bound(5, 5));
+        assert_eq!(reached_below(&page(&[7, 6], true), floor), None);
+        assert_eq!(reached_below(&page(&[7, 5], true), floor), Some(5), "the next page is below");
+        assert_eq!(reached_below(&page(&[7, 5], false), floor), Some(0), "that it ends there is not in the inbox");
+        assert_eq!(reached_below(&page(&[7, 3], true), floor), Some(3));
+        assert_eq!(reached_below(&page(&[7, 3], true), Floor::Off), Some(3));
+        assert_eq!(reached_below(&page(&[7, 3], false), Floor::At(Position::OLDEST)), None);
+    }
 }

@@ -21,10 +21,16 @@ pub enum Announcement {
         /// What, when it had been published, by whom.
         entry: Entry,
     },
-    /// The reader's own follows have changed.
+    /// Whom the reader's timeline shows has changed: by a follow, an unfollow, or what else keeps an author out of it.
     FollowsChanged {
-        /// Whose.
+        /// Whose timeline.
         reader: UserId,
+        /// Whom it is about; `None` from older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        author: Option<UserId>,
+        /// What has happened; listeners look at what is, this is a hint.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        change: Option<RelationChange>,
     },
     /// The reader has read further.
     ReadMarkerMoved {
@@ -33,15 +39,33 @@ pub enum Announcement {
         /// Where it stands.
         marker: Position,
     },
-    /// Never sent: told by the adapter itself when announcements may have been lost (a connection was made anew).
-    #[serde(skip)]
+    /// Announcements may have been lost. Told by the adapter itself: to its own listeners when a connection was made anew, to
+    /// every node when it could not send.
     Gap,
+}
+
+/// What has happened between a reader and an author.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RelationChange {
+    /// The reader follows the author.
+    Followed,
+    /// The reader follows the author no more.
+    Unfollowed,
+    /// The author's contents are kept out of the timeline, whether followed or not.
+    Excluded,
+    /// What kept them out has been lifted.
+    Included,
+    /// What a later version says.
+    #[serde(other)]
+    Other,
 }
 
 /// Announcements.
 #[async_trait]
 pub trait Announcements: Send + Sync {
-    /// Tells every node, this one included. Best effort.
+    /// Tells every node, this one included. Best effort: what could not be told is followed by a [`Announcement::Gap`] once
+    /// that can be. A gap is the adapter's to tell: announcing one does nothing.
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError>;
 
     /// Everything announced from now on, bounded: a receiver that lags is told so by the channel.

@@ -16,15 +16,27 @@ pub struct NewContent {
     pub draft: Draft,
     /// Milliseconds UTC.
     pub publish_time: i64,
+    /// The outbox's stamp from then on: positive, freshly drawn, never used before.
+    pub stamp: i64,
+}
+
+/// An outbox's stamps about a change. A stamp stands for one state of the outbox and is never drawn again, not even after SQL lost commits;
+/// 0 is that of an author who never published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restamped {
+    /// Of the outbox that was changed.
+    pub before: i64,
+    /// Of what it became.
+    pub after: i64,
 }
 
 /// How a publish ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Published {
-    /// Committed; readers see it from now on. `outbox_seq` is the author's number after it.
+    /// Committed; readers see it from now on.
     Created {
-        /// As [`crate::domain::plan::UncoveredAuthor::outbox_seq`].
-        outbox_seq: i64,
+        /// What it did to the author's outbox.
+        stamps: Restamped,
     },
     /// The idempotency key has been used: this content was published then (it may have been removed since: `None`).
     Duplicate(Option<Content>),
@@ -41,8 +53,8 @@ pub enum Removed {
     Gone {
         /// What was removed.
         entry: Entry,
-        /// The author's number after it.
-        outbox_seq: i64,
+        /// What it did to the author's outbox.
+        stamps: Restamped,
     },
     /// There is none with this id, or it was removed before.
     Unknown,
@@ -59,13 +71,13 @@ pub struct OutboxPage {
     pub behind: Option<Run>,
 }
 
-/// An outbox's newest entries and the number at which they are true; what the outbox cache is filled with.
+/// An outbox's newest entries and the stamp at which they are true; what the outbox cache is filled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxHead {
     /// Whose.
     pub author: UserId,
-    /// As [`crate::domain::plan::UncoveredAuthor::outbox_seq`], of the same snapshot as the entries.
-    pub outbox_seq: i64,
+    /// As [`crate::domain::plan::UncoveredAuthor::stamp`], of the same snapshot as the entries.
+    pub stamp: i64,
     /// Newest first, without removed ones.
     pub entries: Vec<Entry>,
     /// Whether the outbox has no older entries than these.
@@ -76,21 +88,28 @@ pub struct OutboxHead {
 #[async_trait]
 pub trait Contents: Send + Sync {
     /// PROTOCOL P1, one transaction: the content, its counters, its delivery record (always, whatever the edge modes), the
-    /// author's outbox number and content count. Nothing is proportional to followers.
+    /// author's stamp, publish interval and content count. Nothing is proportional to followers.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
-    /// One transaction: marks the content removed if `author` published it, raises the outbox number, lowers the count.
-    async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError>;
+    /// One transaction: marks the content removed if `author` published it, lowers the count, and makes `stamp` (as [`NewContent::stamp`]) the
+    /// outbox's.
+    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError>;
 
-    /// Those of `ids` that exist and are not removed, in any order. One statement.
-    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
+    /// Those of `ids` that exist, are not removed, and whose author stands in no block with `viewer` (`None`: nobody is signed in), in any order.
+    /// One statement.
+    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
 
     /// Counters of those of `ids` that exist. One statement.
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError>;
 
-    /// One author's own entries, without removed ones. One statement.
-    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError>;
+    /// One author's own entries, without removed ones; none if a block stands between the author and `viewer`. One statement.
+    async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError>;
 
-    /// The newest `limit` entries of each author with the number of the same snapshot.
+    /// The newest `limit` entries of each author with the stamp of the same snapshot.
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError>;
 }

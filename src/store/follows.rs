@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{EdgeMode, UserId};
+use crate::domain::{
+    EdgeMode, UserId,
+    delivery::{AuthorFacts, ReaderFacts},
+};
 
 /// How a follow ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub enum Followed {
     UnknownAuthor,
     /// The reader follows [`crate::domain::limits::MAX_FOLLOWS`] authors.
     TooMany,
+    /// One of the two has blocked the other.
+    Blocked,
 }
 
 /// Follow edges.
@@ -43,26 +48,28 @@ pub trait Follows: Send + Sync {
     /// [`crate::domain::limits::MAX_FOLLOWS`] and one.
     async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError>;
 
-    /// How many follow the author, themselves included; from the counts, one row.
-    async fn follower_count(&self, author: UserId) -> Result<u64, StoreError>;
+    /// What the delivery policy wants to know of an author; from the counts and the outbox's head, one row. Nobody follows an author who does
+    /// not exist.
+    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError>;
 
-    /// Set-based, one transaction: every `Push` or `Fill` edge of the author to followers with `after < id <= through`
-    /// whose readers were last seen before `seen_before_ms` (or never) becomes `Pull`. Returns how many.
-    async fn demote_unseen(
-        &self,
-        author: UserId,
-        after: i64,
-        through: i64,
-        seen_before_ms: i64,
-    ) -> Result<u64, StoreError>;
+    /// The followers with `after < id <= through` whose edge to the author is not `Pull`, ascending, at most
+    /// [`crate::domain::limits::MAX_JUDGED_EDGES`]. One statement.
+    async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError>;
 
-    /// One transaction: `Pull` edges of the follower become `Fill`, each with a fresh `inc` derived from `inc_seed`, and a pending relation each.
-    /// At most `limit`; returns the authors.
+    /// The edges of these followers to the author become `Pull`, one statement; those that are already, or are no more, are not touched. Returns
+    /// how many became so.
+    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError>;
+
+    /// The authors whom the follower pulls (edges in mode `Pull`), ascending. One statement.
+    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError>;
+
+    /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh `inc` and a pending relation
+    /// each. Returns whose.
     async fn promote(
         &self,
         follower: UserId,
-        inc_seed: i64,
-        limit: u64,
+        authors: &[UserId],
+        inc: i64,
         now_ms: i64,
     ) -> Result<Vec<UserId>, StoreError>;
 }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{Floor, UserId};
+use crate::domain::{Floor, UserId, delivery::ReaderFacts, tier::LifeEnds};
 
 /// How covering an edge ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,17 @@ pub enum Extended {
     Off,
 }
 
+/// A reader who has just been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// When the reader was last seen before, in ms.
+    pub before: Option<i64>,
+    /// As they are from now on.
+    pub reader: ReaderFacts,
+    /// As it is from now on.
+    pub floor: Floor,
+}
+
 /// What was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Trimmed {
@@ -43,8 +54,8 @@ pub trait Inboxes: Send + Sync {
     async fn floor(&self, reader: UserId) -> Result<Floor, StoreError>;
 
     /// PROTOCOL ON and "mark seen": last seen becomes `now_ms`, and a floor that is off (or absent) becomes [`Floor::OPEN`]; no other floor
-    /// changes. Returns when the reader was last seen before, in ms.
-    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError>;
+    /// changes. How often the reader comes is smoothed; notes within [`crate::domain::limits::VISIT_MS`] are one visit.
+    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError>;
 
     /// PROTOCOL COVER: the newest `keep` contents of the author at or above the floor become inbox rows, the floor rises
     /// if that was cut, the edge becomes `Push`, the revision goes up. Only if the edge is `Fill`.
@@ -57,16 +68,30 @@ pub trait Inboxes: Send + Sync {
     /// of them, or [`crate::domain::Position::OLDEST`] if there were fewer.
     async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError>;
 
-    /// Whether the trusted part of the inbox holds at least `rows` rows. Reads no more than that.
-    async fn holds(&self, reader: UserId, rows: u32) -> Result<bool, StoreError>;
+    /// Rows in the trusted part of the inbox, `at_most` of them counted.
+    async fn held(&self, reader: UserId, at_most: u32) -> Result<u64, StoreError>;
+
+    /// [`Inboxes::overfull`] passes over the reader until this time (ms). Changes nothing else.
+    async fn keep_deep(&self, reader: UserId, until_ms: i64) -> Result<(), StoreError>;
 
     /// PROTOCOL TRIM: keeps the newest `keep` rows and raises the floor to the oldest of them; an inbox that is off loses all rows.
     async fn trim(&self, reader: UserId, keep: u32) -> Result<Trimmed, StoreError>;
+
+    /// Gives up everything that the inbox claims and deletes its rows: PROTOCOL OFF, TRIM and ON in one transaction. Deliveries include the
+    /// reader as before; one who is off stays so. Returns how many rows went.
+    async fn reset(&self, reader: UserId) -> Result<u64, StoreError>;
 
     /// PROTOCOL OFF, set-based: readers last seen before `seen_before_ms` are off, at most `limit`. Returns how many.
     async fn turn_off_unseen(&self, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError>;
 
     /// Readers with ids above `after` whose inbox holds more than `keep` rows, or is off and holds any: at most `limit`
-    /// states are looked at, ascending. Returns them and the last id looked at (`None` at the end).
-    async fn overfull(&self, after: i64, keep: u32, limit: u64) -> Result<(Vec<UserId>, Option<i64>), StoreError>;
+    /// states are looked at, ascending. Inboxes that are on and kept deep until one of the times `deep` are passed over. Returns them and the last
+    /// id looked at (`None` at the end).
+    async fn overfull(
+        &self,
+        after: i64,
+        keep: u32,
+        limit: u64,
+        deep: LifeEnds,
+    ) -> Result<(Vec<UserId>, Option<i64>), StoreError>;
 }

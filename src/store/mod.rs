@@ -3,9 +3,11 @@
 
 pub mod accounts;
 pub mod announcements;
+pub mod audits;
 pub mod contents;
 pub mod deliveries;
 pub mod error;
+pub mod exclusions;
 pub mod follow_lists;
 pub mod follows;
 pub mod inboxes;
@@ -24,9 +26,11 @@ pub mod timelines;
 
 pub use accounts::Accounts;
 pub use announcements::Announcements;
+pub use audits::Audits;
 pub use contents::Contents;
 pub use deliveries::Deliveries;
 pub use error::StoreError;
+pub use exclusions::Exclusions;
 pub use follow_lists::FollowLists;
 pub use follows::Follows;
 pub use inboxes::Inboxes;

@@ -1,12 +1,15 @@
-//! Cached outboxes of authors that are pulled: a pure optimisation. What it says is believed only at exactly the outbox
-//! number that SQL named in the same read, so that lost, repeated, reordered or restored appends cannot show.
+//! Cached outboxes of authors that are pulled: a pure optimisation. What it says is believed only at exactly the
+//! stamp that SQL named in the same read, so that lost, repeated, reordered or restored changes cannot show, nor commits that SQL lost.
 
 use async_trait::async_trait;
 
-use super::{StoreError, contents::OutboxHead};
+use super::{
+    StoreError,
+    contents::{OutboxHead, Restamped},
+};
 use crate::domain::{Entry, Position, UserId};
 
-/// What happened to an outbox at a number.
+/// What happened to an outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboxChange {
     /// The entry came.
@@ -27,8 +30,8 @@ impl OutboxChange {
 /// A cached outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedOutbox {
-    /// The number it is true at.
-    pub outbox_seq: i64,
+    /// What it is true at.
+    pub stamp: i64,
     /// Newest first, ties by id.
     pub entries: Vec<Entry>,
     /// No entry at or above this position is missing; [`Position::OLDEST`] if the outbox is whole.
@@ -43,21 +46,21 @@ impl CachedOutbox {
         let everything = head.whole && entries.len() == head.entries.len();
         let oldest_kept = entries.last().map_or(Position::NEWEST, Entry::position);
         let complete_from = if everything { Position::OLDEST } else { oldest_kept };
-        Self { outbox_seq: head.outbox_seq, entries, complete_from }
+        Self { stamp: head.stamp, entries, complete_from }
     }
 }
 
 /// The outbox cache. Never the truth: every failure here is a miss.
 #[async_trait]
 pub trait OutboxCache: Send + Sync {
-    /// Applies a change with number `outbox_seq`, atomically: if the cached number is the one before, the change is applied, the newest
-    /// C entries stay and `complete_from` rises; if it is this one or later, nothing; else the author is evicted. Authors that are not cached stay so.
-    async fn apply(&self, author: UserId, outbox_seq: i64, change: OutboxChange) -> Result<(), StoreError>;
+    /// Applies a change, atomically: if the cached stamp is the one before it, the change is applied, the newest C entries stay and
+    /// `complete_from` rises; if it is the one after it, nothing; else the author is evicted. Authors that are not cached stay so.
+    async fn apply(&self, author: UserId, stamps: Restamped, change: OutboxChange) -> Result<(), StoreError>;
 
     /// What is cached of `authors`, in one round (one pipeline per cluster node); `None` where nothing is. Same order.
     async fn fetch(&self, authors: &[UserId]) -> Result<Vec<Option<CachedOutbox>>, StoreError>;
 
-    /// Replaces what is cached, unless something with a later number is.
+    /// Replaces what is cached.
     async fn fill(&self, heads: &[OutboxHead]) -> Result<(), StoreError>;
 
     /// C: entries kept of each outbox.

@@ -67,6 +67,9 @@ pub enum Message {
     ReaderSeen {
         /// Who.
         reader: UserId,
+        /// A page was read from below the floor, down to this publish time (ms); 0 if down to the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reached: Option<i64>,
     },
 }
 

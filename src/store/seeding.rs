@@ -22,7 +22,7 @@ pub struct SeedAuthor {
     pub created_at: i64,
     /// Milliseconds UTC.
     pub last_seen: i64,
-    /// Identifies the user's edge to themselves.
+    /// Positive, freshly drawn: identifies the user's edge to themselves, and is the stamp of an outbox that holds anything.
     pub inc: i64,
     /// In any order.
     pub contents: Vec<SeedContent>,
@@ -58,7 +58,7 @@ pub struct SeedFollow {
 #[async_trait]
 pub trait Seeding: Send + Sync {
     /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode `Push`, their contents with
-    /// counters and outbox numbers, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
+    /// counters and outbox stamps, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
     /// or a handle that is taken is [`StoreError::Refused`], and nothing is written.
     async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError>;
 

@@ -11,6 +11,12 @@ pub const HTTP_SECONDS: &str = "tidefeed_http_request_seconds";
 pub const SUBSCRIPTIONS: &str = "tidefeed_subscriptions";
 /// Live events that found a subscriber's buffer full.
 pub const LIVE_EVENTS_MISSED: &str = "tidefeed_live_events_missed_total";
+/// What live subscribers were told, by kind.
+pub const LIVE_CHANGES: &str = "tidefeed_live_changes_total";
+/// Times that a live subscriber's timeline was compared with what its client holds, by outcome.
+pub const LIVE_CATCH_UPS: &str = "tidefeed_live_catch_ups_total";
+/// New entries shown to live subscribers, by way: rendered for all, for one, or shared.
+pub const LIVE_RENDERINGS: &str = "tidefeed_live_renderings_total";
 /// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
 /// Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL).
@@ -48,6 +54,13 @@ pub const QUEUE_DROPPED: &str = "tidefeed_queue_dropped_total";
 /// Records nudged again by the sweeper, by kind.
 pub const SWEPT: &str = "tidefeed_swept_total";
 
+/// Readers whose timelines were audited.
+pub const AUDIT_READERS: &str = "tidefeed_audit_readers_total";
+/// Pages that were held against the oracle.
+pub const AUDIT_PAGES: &str = "tidefeed_audit_pages_total";
+/// Timelines that were found wrong, by cause. Anything but 0 is a defect.
+pub const AUDIT_DIFFERENCES: &str = "tidefeed_audit_differences_total";
+
 /// What kind of number a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -61,6 +74,19 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (HTTP_SECONDS, Kind::Histogram, Unit::Seconds, "Time to answer an HTTP request, by route"),
     (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),
     (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that found a subscriber's buffer full"),
+    (LIVE_CHANGES, Kind::Counter, Unit::Count, "What live subscribers were told, by kind"),
+    (
+        LIVE_CATCH_UPS,
+        Kind::Counter,
+        Unit::Count,
+        "Times that a live subscriber's timeline was compared with what its client holds, by outcome",
+    ),
+    (
+        LIVE_RENDERINGS,
+        Kind::Counter,
+        Unit::Count,
+        "New entries shown to live subscribers, by way: rendered for all, for one, or shared",
+    ),
     (PAGE_SECONDS, Kind::Histogram, Unit::Seconds, "Time to read one page of a timeline, without hydration"),
     (
         PAGES,
@@ -89,6 +115,14 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (QUEUE_DEPTH, Kind::Gauge, Unit::Count, "Messages waiting or unacknowledged, by topic"),
     (QUEUE_DROPPED, Kind::Counter, Unit::Count, "Messages that found a topic of this process full, by topic"),
     (SWEPT, Kind::Counter, Unit::Count, "Records nudged again by the sweeper, by kind"),
+    (AUDIT_READERS, Kind::Counter, Unit::Count, "Readers whose timelines were audited"),
+    (AUDIT_PAGES, Kind::Counter, Unit::Count, "Pages that were held against the oracle"),
+    (
+        AUDIT_DIFFERENCES,
+        Kind::Counter,
+        Unit::Count,
+        "Timelines that were found wrong, by cause; anything but 0 is a defect",
+    ),
 ];
 
 /// Bucket bounds in seconds: from a cached page to a delivery to millions.

@@ -1,10 +1,12 @@
 //! What keeps the house cheap to live in: readers who come back, inboxes that grow, work whose nudge was lost. None of it can
 //! change what a page says.
 
+mod auditor;
 mod sweeper;
 mod trimmer;
 mod waker;
 
+pub use auditor::{Audit, AuditOptions, AuditedStores, Auditor, Finding, PageSource};
 pub use sweeper::{Sweeper, Swept, SweptStores};
 pub use trimmer::Trimmer;
-pub use waker::{InboxSizes, Waker};
+pub use waker::{Waker, WakerOptions};

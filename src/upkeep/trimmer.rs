@@ -5,6 +5,8 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use crate::{
+    clock::SharedClock,
+    domain::tier::InboxTiers,
     store::{Inboxes, StoreError},
     telemetry::metrics::ROWS_TRIMMED,
 };
@@ -15,23 +17,25 @@ const LOOK_AT: u64 = 200;
 /// Trims inboxes.
 pub struct Trimmer {
     inboxes: Arc<dyn Inboxes>,
-    keep: u32,
+    tiers: InboxTiers,
+    clock: SharedClock,
     after: Mutex<i64>,
 }
 
 impl Trimmer {
-    /// `keep`: rows that an inbox keeps. A tenth more is tolerated, so that not every delivery makes work.
-    pub fn new(inboxes: Arc<dyn Inboxes>, keep: u32) -> Self {
-        Self { inboxes, keep, after: Mutex::new(0) }
+    /// A tenth more than is kept is tolerated, so that not every delivery makes work; deep inboxes are left alone while they live.
+    pub fn new(inboxes: Arc<dyn Inboxes>, tiers: InboxTiers, clock: SharedClock) -> Self {
+        Self { inboxes, tiers, clock, after: Mutex::new(0) }
     }
 
     /// One step of the walk; returns how many inboxes were trimmed and whether the walk has come round.
     pub async fn run_once(&self) -> Result<(usize, bool), StoreError> {
         let mut after = self.after.lock().await;
-        let tolerated = self.keep.saturating_add(self.keep / 10);
-        let (overfull, last) = self.inboxes.overfull(*after, tolerated, LOOK_AT).await?;
+        let keep = self.tiers.keep;
+        let (tolerated, deep) = (keep.saturating_add(keep / 10), self.tiers.life_ends(self.clock.now_ms()));
+        let (overfull, last) = self.inboxes.overfull(*after, tolerated, LOOK_AT, deep).await?;
         for reader in &overfull {
-            match self.inboxes.trim(*reader, self.keep).await {
+            match self.inboxes.trim(*reader, keep).await {
                 Ok(trimmed) => metrics::counter!(ROWS_TRIMMED).increment(trimmed.rows),
                 // The walk goes on, and comes by again.
                 Err(error) => {

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use tidefeed::{
-    api::{auth::PasswordSettings, http::HttpSettings},
+    api::{
+        auth::PasswordSettings,
+        http::{HttpSettings, SocketLimits},
+    },
     app::{ApiRuntime, ApiSettings, api_router},
     clock::SharedClock,
 };
@@ -86,14 +89,14 @@ impl Drop for ApiServer {
     }
 }
 
-/// Quick to hash, otherwise as delivered.
+/// Quick to hash, patient with clients that do not read, otherwise as delivered.
 fn settings() -> ApiSettings {
+    let socket = SocketLimits { send_time: Duration::from_mins(2), ..SocketLimits::default() };
     ApiSettings {
-        http: HttpSettings::default(),
+        http: HttpSettings { socket, ..HttpSettings::default() },
         secret: b"a secret of tests, long enough to sign with".to_vec(),
         token_ttl: TOKEN_TTL,
         passwords: PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() },
         open_registration: true,
-        introspection: true,
     }
 }

@@ -13,8 +13,13 @@ use anyhow::Result;
 use tidefeed::{
     app::{House, Ports, Settings},
     clock::{Clock, ManualClock, SharedClock},
-    domain::{UserId, delivery::DeliveryPolicy},
+    domain::{
+        ContentId, ContentKind, UserId,
+        delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
+    },
     draw::Draw,
+    live::LiveSettings,
     store::{
         Announcements, OutboxCache, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
@@ -48,13 +53,16 @@ pub enum Around {
 /// The numbers that tests start from.
 pub fn settings() -> Settings {
     Settings {
-        policy: DeliveryPolicy { push_threshold: 5_000, active_days: 7, dormant_days: 30 },
+        policy: DeliveryPolicy {
+            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
+            dormant_days: 30,
+        },
         subtask_size: 1_000,
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
-        inbox_keep: 300,
-        extend_step: 300,
+        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
+        live: LiveSettings::default(),
     }
 }
 
@@ -87,6 +95,15 @@ impl TestHouse {
         let database = Arc::new(backend.fresh_database().await?);
         let place = Place { around, redis: redis(around).await?, settings };
         let house = Self::open(database, place, 7).await?;
+        house.store.migrate().await?;
+        Ok(house)
+    }
+
+    /// On a Redis of the test's own, or a cluster.
+    pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
+        let around = if redis.cluster { Around::Cluster } else { Around::Redis };
+        let place = Place { around, redis: Some(redis), settings: settings() };
+        let house = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
         house.store.migrate().await?;
         Ok(house)
     }
@@ -156,6 +173,16 @@ impl TestHouse {
         Ok(())
     }
 
+    /// Makes a content one of this kind, past the store.
+    pub async fn set_kind(&self, content: ContentId, kind: ContentKind) -> Result<()> {
+        if kind != ContentKind::Post {
+            let rows = servers::connect_sql(self.database_url()).await?;
+            let sql = format!("UPDATE contents SET kind = {} WHERE id = {content}", kind.code());
+            servers::execute(&rows, &sql).await?;
+        }
+        Ok(())
+    }
+
     /// Deliveries skip the reader from now on.
     pub async fn turn_off(&self, reader: UserId) -> Result<()> {
         self.ports.inboxes.mark_seen(reader, 0).await?;
@@ -165,7 +192,7 @@ impl TestHouse {
 
     /// The edge is pulled from now on.
     pub async fn demote(&self, reader: UserId, author: UserId) -> Result<()> {
-        self.ports.follows.demote_unseen(author, reader.get() - 1, reader.get(), i64::MAX).await?;
+        self.ports.follows.demote(author, &[reader]).await?;
         Ok(())
     }
 }

@@ -10,26 +10,24 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use tidefeed::{
     app::Settings,
-    domain::{PageRequest, PageSize, content::Draft, delivery::DeliveryPolicy},
+    domain::{
+        PageRequest, PageSize,
+        content::Draft,
+        delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
+    },
     draw::Draw,
+    upkeep::Auditor,
 };
 use tokio::task::JoinSet;
 
 use crate::{
+    audit,
+    coverage::BROKEN,
     delivery::{followed_author, user},
     harness::{Around, TestHouse, settings},
-    servers::{self, on_each_backend},
+    servers::{self, Backend, on_each_backend},
 };
-
-/// Contents that a reader would miss: on an edge that is trusted, at or above the floor, neither in flight nor in the inbox.
-const BROKEN: &str = "SELECT COUNT(*) FROM follows f \
-     JOIN contents c ON c.author_id = f.author_id AND c.removed_at IS NULL \
-     JOIN inbox_states s ON s.user_id = f.follower_id \
-     WHERE f.mode = 2 AND s.floor_time IS NOT NULL \
-     AND (c.publish_time > s.floor_time OR (c.publish_time = s.floor_time AND c.id >= s.floor_content)) \
-     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.content_id = c.id) \
-     AND NOT EXISTS (SELECT 1 FROM inboxes i WHERE i.user_id = f.follower_id \
-         AND i.publish_time = c.publish_time AND i.content_id = c.id)";
 
 const PEOPLE: i64 = 8;
 /// Acts of each actor.
@@ -62,9 +60,10 @@ const ACTORS: [Actor; 11] = [
     Actor::Sweeper,
 ];
 
-fn settings_of_a_small_house() -> Settings {
-    let policy = DeliveryPolicy { push_threshold: 4, active_days: 1, dormant_days: 30 };
-    Settings { policy, subtask_size: 2, batch_size: 1, inbox_keep: 6, extend_step: 4, ..settings() }
+fn settings_of_a_small_house(rule: EdgeRule) -> Settings {
+    let policy = DeliveryPolicy { rule, dormant_days: 30 };
+    let tiers = InboxTiers { keep: 6, step: 4, deep_keep: 14, longest_ms: 2_000 };
+    Settings { policy, subtask_size: 2, batch_size: 1, tiers, ..settings() }
 }
 
 async fn act(house: &TestHouse, actor: Actor, draw: &Draw) -> Result<()> {
@@ -74,14 +73,21 @@ async fn act(house: &TestHouse, actor: Actor, draw: &Draw) -> Result<()> {
         Actor::Author => drop(house.publisher.publish(author, Draft::try_new("words", Vec::new(), None)?).await?),
         Actor::Follower if draw.u32().is_multiple_of(3) => drop(house.following.unfollow(reader, author).await?),
         Actor::Follower => drop(house.following.follow(reader, author).await?),
-        Actor::Waker => house.waker.wake(reader).await?,
+        Actor::Waker => {
+            let deep = draw.u32().is_multiple_of(2).then_some(0);
+            house.waker.visit(reader, deep).await?;
+        }
+        Actor::Trimmer if draw.u32().is_multiple_of(2) => drop(house.trimmer.run_once().await?),
         Actor::Trimmer => drop(house.ports.inboxes.trim(reader, 6).await?),
         Actor::Lapser => {
             house.ports.inboxes.turn_off_unseen(now + 1, u64::from(draw.u32() % 3)).await?;
             house.ports.inboxes.mark_seen(reader, now).await?;
             house.ports.inboxes.extend(reader, 4).await?;
         }
-        Actor::Demoter => drop(house.ports.follows.demote_unseen(author, 0, reader.get(), i64::MAX).await?),
+        Actor::Demoter => {
+            let readers: Vec<_> = (1..=reader.get()).map(user).collect();
+            house.ports.follows.demote(author, &readers).await?;
+        }
         Actor::Remover => {
             let page = house.reader.page(reader, &PageRequest::newest(PageSize::try_new(9)?)).await?;
             if let Some(entry) = page.entries.last().filter(|_| draw.u32().is_multiple_of(4)) {
@@ -111,51 +117,74 @@ async fn work(house: &TestHouse, worker: usize, stop: &AtomicBool) -> Result<()>
     Ok(())
 }
 
-on_each_backend! {
-    async fn the_invariant_holds_while_everything_happens_at_once(backend: Backend) -> Result<()> {
-        let house = TestHouse::start_with(backend, Around::Memory, settings_of_a_small_house()).await?;
-        followed_author(&house, PEOPLE - 1).await?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let (mut actors, mut workers) = (JoinSet::new(), JoinSet::new());
-        for (number, actor) in ACTORS.into_iter().enumerate() {
-            let (house, draw) = (Arc::clone(&house), Draw::from_seed(number as u64));
-            actors.spawn(async move {
-                for _ in 0..ACTS {
-                    act(&house, actor, &draw).await?;
-                }
-                anyhow::Ok(())
-            });
+/// Audits reader after reader; whatever goes on, nothing is wrong.
+async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
+    for draw in 0.. {
+        if let Some(audit) = auditor.sample(draw).await? {
+            ensure!(audit.finding.is_none(), "an audit finds {:?}", audit.finding);
         }
-        for worker in 0..4 {
-            let (house, stop) = (Arc::clone(&house), Arc::clone(&stop));
-            workers.spawn(async move { work(&house, worker, &stop).await });
+        if stop.load(SeqCst) {
+            break;
         }
-        let database = servers::connect_sql(house.database_url()).await?;
-        let mut asked = 0;
-        while !actors.is_empty() {
-            let missing = servers::numbers(&database, BROKEN).await?;
-            ensure!(missing == [0], "{missing:?} contents are missing, seen at question {asked}");
-            asked += 1;
-            while let Some(ended) = actors.try_join_next() {
-                ended??;
+    }
+    Ok(())
+}
+
+async fn holds_while_everything_happens_at_once(backend: Backend, rule: EdgeRule) -> Result<()> {
+    let house = TestHouse::start_with(backend, Around::Memory, settings_of_a_small_house(rule)).await?;
+    followed_author(&house, PEOPLE - 1).await?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let (mut actors, mut workers) = (JoinSet::new(), JoinSet::new());
+    for (number, actor) in ACTORS.into_iter().enumerate() {
+        let (house, draw) = (Arc::clone(&house), Draw::from_seed(number as u64));
+        actors.spawn(async move {
+            for _ in 0..ACTS {
+                act(&house, actor, &draw).await?;
             }
-        }
-        stop.store(true, SeqCst);
-        while let Some(ended) = workers.join_next().await {
+            anyhow::Ok(())
+        });
+    }
+    for worker in 0..4 {
+        let (house, stop) = (Arc::clone(&house), Arc::clone(&stop));
+        workers.spawn(async move { work(&house, worker, &stop).await });
+    }
+    let database = servers::connect_sql(house.database_url()).await?;
+    let (auditor, stopped) = (audit::over(&house, false)?, Arc::clone(&stop));
+    workers.spawn(async move { audit_until(&auditor, &stopped).await });
+    let mut asked = 0;
+    while !actors.is_empty() {
+        let missing = servers::numbers(&database, BROKEN).await?;
+        ensure!(missing == [0], "{missing:?} contents are missing, seen at question {asked}");
+        asked += 1;
+        while let Some(ended) = actors.try_join_next() {
             ended??;
         }
-        ensure!(asked > 20, "the store was asked only {asked} times");
-        for reader in 1..=PEOPLE {
-            for size in [1, 9, 100] {
-                let request = PageRequest::newest(PageSize::try_new(size)?);
-                let mut oracle = house.ports.timelines.oracle(user(reader), &request).await?;
-                oracle.truncate(request.size.get());
-                let page = house.reader.page(user(reader), &request).await?;
-                ensure!(page.entries == oracle, "reader {reader} sees {:?} and not {oracle:?}", page.entries);
-            }
+    }
+    stop.store(true, SeqCst);
+    while let Some(ended) = workers.join_next().await {
+        ended??;
+    }
+    ensure!(asked > 20, "the store was asked only {asked} times");
+    for reader in 1..=PEOPLE {
+        for size in [1, 9, 100] {
+            let request = PageRequest::newest(PageSize::try_new(size)?);
+            let mut oracle = house.ports.timelines.oracle(user(reader), &request).await?;
+            oracle.truncate(request.size.get());
+            let page = house.reader.page(user(reader), &request).await?;
+            ensure!(page.entries == oracle, "reader {reader} sees {:?} and not {oracle:?}", page.entries);
         }
-        house.sweep().await?;
-        ensure!(servers::numbers(&database, "SELECT COUNT(*) FROM deliveries").await? == [0], "deliveries are left");
-        Ok(())
+    }
+    house.sweep().await?;
+    ensure!(servers::numbers(&database, "SELECT COUNT(*) FROM deliveries").await? == [0], "deliveries are left");
+    Ok(())
+}
+
+on_each_backend! {
+    async fn the_invariant_holds_while_everything_happens_at_once(backend: Backend) -> Result<()> {
+        holds_while_everything_happens_at_once(backend, EdgeRule::Threshold { push_threshold: 4, active_days: 1 }).await
+    }
+
+    async fn the_invariant_holds_whatever_the_delivery_policy_says(backend: Backend) -> Result<()> {
+        holds_while_everything_happens_at_once(backend, EdgeRule::Whim { seed: Draw::from_system().u64() }).await
     }
 }

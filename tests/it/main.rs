@@ -5,16 +5,22 @@
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill")]
 
 mod api_client;
+mod audit;
+mod binary;
 mod command_line;
 mod conformance;
+mod coverage;
+mod deep_paging;
 mod delivery;
 mod explain;
+mod fail_over;
 mod fixture;
 mod graphql_api;
 mod harness;
 mod invariant;
 mod live;
 mod redis_outage;
+mod server_promises;
 mod servers;
 mod store_sql;
 mod upkeep;

@@ -46,7 +46,7 @@ impl Node {
 
     /// Sends a message and receives it.
     async fn queue_works(&self, reader: i64) -> Result<()> {
-        let message = Message::ReaderSeen { reader: UserId::try_new(reader)? };
+        let message = Message::ReaderSeen { reader: UserId::try_new(reader)?, reached: None };
         self.queue.send(std::slice::from_ref(&message)).await?;
         let received = self.queue.receive(Topic::Visit, "a", 1, PATIENCE).await?;
         ensure!(received.first().and_then(|one| one.message.as_ref()) == Some(&message), "{received:?}");
@@ -57,7 +57,7 @@ impl Node {
     /// Fills an outbox and fetches it.
     async fn cache_works(&self, author: i64) -> Result<()> {
         let author = UserId::try_new(author)?;
-        let head = OutboxHead { author, outbox_seq: 3, entries: vec![entry(author, 5)?], whole: true };
+        let head = OutboxHead { author, stamp: 3, entries: vec![entry(author, 5)?], whole: true };
         self.cache.fill(std::slice::from_ref(&head)).await?;
         let found = self.cache.fetch(&[author]).await?.remove(0).context("not cached")?;
         ensure!((found.entries, found.complete_from) == (head.entries, Position::OLDEST));
@@ -79,6 +79,10 @@ impl Node {
 
 fn entry(author: UserId, id: i64) -> Result<Entry> {
     Ok(Entry { publish_time: id, content: ContentId::try_new(id)?, author })
+}
+
+fn changed(reader: i64) -> Result<Announcement> {
+    Ok(Announcement::FollowsChanged { reader: UserId::try_new(reader)?, author: None, change: None })
 }
 
 /// Tries until it works.
@@ -109,7 +113,7 @@ async fn next_said(listener: &mut Receiver<Announcement>) -> Result<Announcement
 
 /// What goes on while Redis is away: failures that say so, in time, and nothing that hangs.
 async fn failures_are_quick_and_transient(node: &Node) -> Result<()> {
-    let message = Message::ReaderSeen { reader: UserId::try_new(1)? };
+    let message = Message::ReaderSeen { reader: UserId::try_new(1)?, reached: None };
     let author = UserId::try_new(1)?;
     let before = Instant::now();
     let failures: [Option<StoreError>; 5] = [
@@ -117,7 +121,7 @@ async fn failures_are_quick_and_transient(node: &Node) -> Result<()> {
         node.queue.send(&[message]).await.err(),
         node.queue.receive(Topic::Visit, "a", 1, Duration::from_secs(1)).await.err(),
         node.cache.fetch(&[author]).await.err(),
-        node.announcements.announce(&Announcement::FollowsChanged { reader: author }).await.err(),
+        node.announcements.announce(&changed(1)?).await.err(),
     ];
     for failure in failures {
         ensure!(failure.as_ref().is_some_and(StoreError::is_transient), "{failure:?}");
@@ -189,7 +193,7 @@ async fn outboxes_elsewhere_are_still_found(node: &Node) -> Result<()> {
 /// Announcements about authors of all channels arrive, once those of every channel are heard again.
 async fn hears_every_author(node: &Node, mut listener: Receiver<Announcement>) -> Result<Receiver<Announcement>> {
     for author in 1..=16 {
-        let said = Announcement::FollowsChanged { reader: UserId::try_new(author)? };
+        let said = changed(author)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
             soon(|| async { Ok(node.announcements.announce(&said).await?) }).await?;
@@ -210,7 +214,7 @@ async fn a_cut_subscription_is_made_anew_and_listeners_are_told() -> Result<()> 
     let mut listener = node.announcements.listen();
     let operator = redis::Client::open(server.url())?;
     let mut operator = operator.get_multiplexed_async_connection().await?;
-    let said = Announcement::FollowsChanged { reader: UserId::try_new(3)? };
+    let said = changed(3)?;
     for _ in 0..3 {
         let cut: u32 = redis::cmd("CLIENT").arg("KILL").arg("TYPE").arg("pubsub").query_async(&mut operator).await?;
         assert_eq!(cut, 1);
@@ -219,6 +223,26 @@ async fn a_cut_subscription_is_made_anew_and_listeners_are_told() -> Result<()> 
         assert_eq!(next(&mut listener).await?, said);
     }
     node.end().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn listeners_are_told_of_a_gap_when_somebody_could_not_announce() -> Result<()> {
+    let server = Server::start(Kind::Redis).await?;
+    let (speaker, hearer) =
+        (Node::start(vec![server.url()], false).await?, Node::start(vec![server.url()], false).await?);
+    let mut listener = hearer.announcements.listen();
+    let operator = redis::Client::open(server.url())?;
+    let mut operator = operator.get_multiplexed_async_connection().await?;
+    // Nobody's connection breaks: only what is published waits, longer than a command may.
+    redis::cmd("CLIENT").arg("PAUSE").arg(2_000).arg("WRITE").exec_async(&mut operator).await?;
+    let said = changed(3)?;
+    ensure!(speaker.announcements.announce(&said).await.is_err());
+    redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut operator).await?;
+    while next(&mut listener).await? != Announcement::Gap {}
+    speaker.announcements.announce(&said).await?;
+    assert_eq!(next(&mut listener).await?, said);
+    speaker.end().await?;
+    hearer.end().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -234,7 +258,7 @@ async fn a_redis_that_hangs_costs_no_more_than_the_time_of_a_command() -> Result
     signal("CONT", &server).await?;
     soon(|| node.works(2)).await?;
     assert_eq!(next(&mut listener).await?, Announcement::Gap);
-    let said = Announcement::FollowsChanged { reader: UserId::try_new(3)? };
+    let said = changed(3)?;
     node.announcements.announce(&said).await?;
     assert_eq!(next_said(&mut listener).await?, said);
     node.end().await

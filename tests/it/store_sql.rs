@@ -83,7 +83,7 @@ on_each_backend! {
         let users: Vec<_> = (1..=100).map(user).collect();
         let contents: Vec<_> = (1..=100).map(content_id).collect();
         let bound = Some(Position::bound(NOW, 5));
-        let page = PageRequest { direction: Direction::Newer, bound, size: PageSize::default() };
+        let page = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(PageSize::default()) };
         let mut sent = store.statements();
         let mut one = |what: &str| {
             let before = std::mem::replace(&mut sent, store.statements());
@@ -93,13 +93,16 @@ on_each_backend! {
         store.counts(&users).await.map(|_| one("counts"))?;
         store.by_handle(&ann).await.map(|_| one("by_handle"))?;
         store.credential(&ann).await.map(|_| one("credential"))?;
-        store.by_ids(&contents).await.map(|_| one("by_ids"))?;
+        store.by_ids(None, &contents).await.map(|_| one("by_ids"))?;
         store.counters(&contents).await.map(|_| one("counters"))?;
-        store.outbox(user(1), &page).await.map(|_| one("outbox"))?;
+        store.outbox(Some(user(2)), user(1), &page).await.map(|_| one("outbox"))?;
         store.outbox_heads(&users, 50).await.map(|_| one("outbox_heads"))?;
         store.followed_among(user(1), &users).await.map(|_| one("followed_among"))?;
         store.followed_by(user(1)).await.map(|_| one("followed_by"))?;
-        store.follower_count(user(1)).await.map(|_| one("follower_count"))?;
+        store.author_facts(user(1)).await.map(|_| one("author_facts"))?;
+        store.pushed_readers(user(1), 0, 9).await.map(|_| one("pushed_readers"))?;
+        store.demote(user(1), &users).await.map(|_| one("demote"))?;
+        store.pulled_authors(user(1)).await.map(|_| one("pulled_authors"))?;
         Ok(())
     }
 

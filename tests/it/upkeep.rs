@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use tidefeed::{
-    domain::{Floor, PageRequest, PageSize, Position, content::Draft},
+    domain::{Floor, PageRequest, PageSize, Position, content::Draft, tier::InboxTiers},
     store::timelines::Depth,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 on_each_backend! {
     /// A follow of somebody with more contents than an inbox keeps raises the floor; when they are left again, it comes down.
     async fn a_floor_that_a_gone_author_raised_comes_down_again(backend: Backend) -> Result<()> {
-        let settings = tidefeed::app::Settings { inbox_keep: 5, ..settings() };
+        let settings = tidefeed::app::Settings { tiers: InboxTiers { keep: 5, ..settings().tiers }, ..settings() };
         let house = TestHouse::start_with(backend, Around::Memory, settings).await?;
         followed_author(&house, 2).await?;
         let (author, reader, steady) = (user(1), user(2), user(3));
@@ -35,7 +35,7 @@ on_each_backend! {
         ensure!(raised.trusted_from() > Position::OLDEST, "covering was not cut: {raised:?}");
         house.following.unfollow(reader, author).await?;
         house.settle().await?;
-        ensure!(!house.ports.inboxes.holds(reader, 5).await?);
+        ensure!(house.ports.inboxes.held(reader, 5).await? < 5);
 
         let request = PageRequest::newest(PageSize::default());
         let page = house.reader.page(reader, &request).await?;

@@ -58,7 +58,8 @@ async fn register(house: &TestHouse, id: i64) -> Result<()> {
 
 async fn publish(house: &TestHouse, author: i64, (id, publish_time): Pair) -> Result<()> {
     let draft = Draft::try_new("words", Vec::new(), None)?;
-    let new = NewContent { id: ContentId::try_new(id)?, author: UserId::try_new(author)?, draft, publish_time };
+    let new =
+        NewContent { id: ContentId::try_new(id)?, author: UserId::try_new(author)?, draft, publish_time, stamp: id };
     ensure!(matches!(house.ports.contents.publish(new).await?, Published::Created { .. }));
     Ok(())
 }
@@ -96,11 +97,11 @@ async fn holds(backend: Backend, around: Around) -> Result<()> {
     let viewer = build(&house, &example).await?;
     let size = PageSize::try_new(3)?;
     let inbox = house.ports.timelines.read(viewer, &PageRequest::newest(size), Depth::Inbox).await?;
-    let outbox =
-        |author: &str| Ok::<_, anyhow::Error>((UserId::try_new(author.parse()?)?, example.outboxes[author].len()));
-    for (author, published) in [outbox("200")?, outbox("211")?] {
-        let uncovered = UncoveredAuthor { author, outbox_seq: i64::try_from(published)? };
-        ensure!(inbox.uncovered.contains(&uncovered), "{author} is not pulled: {:?}", inbox.uncovered);
+    for author in ["200", "211"] {
+        let author = UserId::try_new(author.parse()?)?;
+        let stamp = house.ports.contents.outbox_heads(&[author], 1).await?[0].stamp;
+        let uncovered = UncoveredAuthor { author, stamp };
+        ensure!(stamp > 0 && inbox.uncovered.contains(&uncovered), "{author} is not pulled: {:?}", inbox.uncovered);
     }
     ensure!(inbox.uncovered.len() == 2, "others are pulled, too: {:?}", inbox.uncovered);
     for page in &example.pages {

@@ -176,7 +176,12 @@ mod tests {
     async fn whoever_finds_the_queue_full_is_refused_at_once() {
         let passwords = passwords(1, 1);
         let hash = || passwords.hash("a".to_owned());
-        let (one, two, three) = futures_util::join!(hash(), hash(), hash());
+        let only_slot = Arc::clone(&passwords.slots).acquire_owned().await.unwrap();
+        let (one, two, three) = futures_util::join!(hash(), hash(), async {
+            let refused = hash().await;
+            drop(only_slot);
+            refused
+        });
         assert!(one.is_ok() && two.is_ok());
         assert!(matches!(three, Err(PasswordError::Busy)));
         assert!(hash().await.is_ok(), "the slots are free again");

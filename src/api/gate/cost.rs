@@ -1,7 +1,7 @@
 //! What a parsed document costs once its fragments are expanded, without expanding them.
 //!
 //! Apart, because the executor's own limits walk the expansion, which 801 bytes can make 2^30 long; here each fragment
-//! is walked once and its sum remembered. It refuses to know the schema: what a field costs to resolve is not its subject.
+//! is walked once and its sum remembered. It refuses to know the schema: what an operation costs to run is `price`'s subject.
 
 use std::{collections::HashMap, convert::Infallible};
 
@@ -20,7 +20,7 @@ pub fn check(document: &ExecutableDocument, limits: &GateLimits) -> Result<(), R
     let mut walk = Walk { document, limits, fragments: HashMap::new() };
     let mut total = Cost::default();
     for (_, operation) in document.operations.iter() {
-        total.add(arguments_of(&operation.node.directives));
+        total.add(walk.arguments_of(&operation.node.directives)?);
         total.add(walk.selection_set(&operation.node.selection_set, 0)?);
     }
     walk.compare(total)?;
@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
         let mut total = Cost::default();
         for selection in &set.node.items {
             total.add(Cost::fields(1));
-            total.add(arguments_of(selection.node.directives()));
+            total.add(self.arguments_of(selection.node.directives())?);
             total.add(match &selection.node {
                 Selection::Field(field) => self.field(&field.node, level + 1)?,
                 Selection::FragmentSpread(spread) => self.spread(spread, level + 1)?,
@@ -146,7 +146,7 @@ impl<'a> Walk<'a> {
         };
         self.fragments.insert(name.as_str(), None);
         let mut cost = self.selection_set(&definition.node.selection_set, level)?;
-        cost.add(arguments_of(&definition.node.directives));
+        cost.add(self.arguments_of(&definition.node.directives)?);
         self.fragments.insert(name.as_str(), Some(cost));
         Ok(cost)
     }
@@ -155,19 +155,23 @@ impl<'a> Walk<'a> {
         let limit = self.limits.selection_levels;
         if levels > limit { Err(Refusal::TooManyLevels { limit }) } else { Ok(()) }
     }
-}
 
-/// Directives count as fields: one each, and one for each value in their arguments.
-fn arguments_of(directives: &[Positioned<Directive>]) -> Cost {
-    let mut total = Cost::default();
-    for directive in directives {
-        total.add(Cost::fields(1));
-        for (_, value) in &directive.node.arguments {
-            let Ok(plain) = value.node.clone().into_const_with(|_| Ok::<_, Infallible>(Value::Null));
-            total.add(Cost::fields(values_in(&plain)));
+    /// Directives count as fields: one each, and one for each value in their arguments.
+    fn arguments_of(&self, directives: &[Positioned<Directive>]) -> Result<Cost, Refusal> {
+        let (found, limit) = (directives.len(), self.limits.directives);
+        if let Some(beyond) = directives.get(limit) {
+            return Err(Refusal::TooManyDirectives { found, limit, at: beyond.pos });
         }
+        let mut total = Cost::default();
+        for directive in directives {
+            total.add(Cost::fields(1));
+            for (_, value) in &directive.node.arguments {
+                let Ok(plain) = value.node.clone().into_const_with(|_| Ok::<_, Infallible>(Value::Null));
+                total.add(Cost::fields(values_in(&plain)));
+            }
+        }
+        Ok(total)
     }
-    total
 }
 
 /// Values in a value, itself included. The lexical scan has bounded how deep it nests.

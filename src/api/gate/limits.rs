@@ -2,7 +2,7 @@
 //!
 //! Apart from the walks that use them, so that configuration fills one struct. It refuses to know where values come from.
 
-/// What one GraphQL document may be at most. Every bound is inclusive: a document of exactly this size passes.
+/// What one GraphQL document, and one operation of it, may be at most. Every bound is inclusive: a document of exactly this size passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GateLimits {
     /// Length of the query text in bytes of UTF-8. 64 KiB.
@@ -23,6 +23,20 @@ pub struct GateLimits {
     /// Lists within lists of the schema's description: `fields`, `inputFields`, `interfaces`, `possibleTypes` inside
     /// `__schema` or `__type`. 2, as in graphql-js: each level multiplies the answer by the schema's size.
     pub introspection_lists: usize,
+    /// Operations in one document; one of them runs. 20.
+    pub operations: usize,
+    /// Fragments defined in one document. 200.
+    pub fragments: usize,
+    /// Directives at one place. 10.
+    pub directives: usize,
+    /// Bytes of all variables together, as JSON without its spaces, about. 64 KiB.
+    pub variable_bytes: usize,
+    /// Lists and objects within each other in one variable. 16.
+    pub variable_nesting: usize,
+    /// Points of one operation with its variables, see docs/cost.md. 10,000.
+    pub cost: u64,
+    /// Whether clients may ask for the description of the schema.
+    pub introspection: bool,
 }
 
 impl Default for GateLimits {
@@ -36,6 +50,13 @@ impl Default for GateLimits {
             depth: 15,
             selection_levels: 32,
             introspection_lists: 2,
+            operations: 20,
+            fragments: 200,
+            directives: 10,
+            variable_bytes: 64 * 1024,
+            variable_nesting: 16,
+            cost: 10_000,
+            introspection: true,
         }
     }
 }

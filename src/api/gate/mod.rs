@@ -1,12 +1,14 @@
 //! The gate before the executor: which documents are small, shallow and sound enough to be validated and executed.
 //!
 //! Apart, because the executor parses, validates and measures in ways that a few hundred bytes can make last for
-//! seconds or end the process. Pure and synchronous. It refuses to know the schema, HTTP and WebSocket.
+//! seconds or end the process. Pure and synchronous. Of the schema it knows the shape; it refuses to know HTTP and WebSocket.
 
 mod cost;
 mod lexer;
 mod limits;
+mod price;
 mod refusal;
+mod shape;
 #[cfg(test)]
 mod soups;
 #[cfg(test)]
@@ -24,12 +26,14 @@ use async_graphql::{
 pub use self::{
     limits::GateLimits,
     refusal::{Refusal, RefusalCode},
+    shape::{Shape, UnreadableSchema},
 };
 
 /// Admits documents within its limits.
 #[derive(Debug, Clone, Default)]
 pub struct Gate {
     limits: GateLimits,
+    shape: Shape,
 }
 
 /// A document that is safe to validate and to execute. The same for every request that sends it, so it may be kept.
@@ -47,12 +51,14 @@ pub struct Admitted {
     pub operation_type: OperationType,
     /// Its name, if it has one. Pass it on to the executor as the operation to run.
     pub operation_name: Option<String>,
+    /// What it costs with its variables, in points; see docs/cost.md.
+    pub cost: u64,
 }
 
 impl Gate {
-    /// A gate with these limits.
-    pub fn new(limits: GateLimits) -> Self {
-        Self { limits }
+    /// A gate with these limits, before a schema of this shape.
+    pub fn new(limits: GateLimits, shape: Shape) -> Self {
+        Self { limits, shape }
     }
 
     /// Parses `query` if it is within the limits. Takes time linear in its length, whatever it says.
@@ -62,26 +68,67 @@ impl Gate {
         }
         lexer::scan(query, &self.limits)?;
         let parsed = parse_query(query)?;
+        let (operations, fragments) = (parsed.operations.iter().count(), parsed.fragments.len());
+        if operations > self.limits.operations {
+            return Err(Refusal::TooManyOperations { found: operations, limit: self.limits.operations });
+        }
+        if fragments > self.limits.fragments {
+            return Err(Refusal::TooManyFragments { found: fragments, limit: self.limits.fragments });
+        }
         cost::check(&parsed, &self.limits)?;
         for (_, operation) in parsed.operations.iter() {
             check_subscription(operation)?;
+            self.check_types(operation)?;
+            let set = &operation.node.selection_set.node;
+            if !self.limits.introspection && price::describes_schema(&parsed, set, &self.limits) {
+                return Err(Refusal::NoIntrospection { at: operation.pos });
+            }
         }
         Ok(SafeDocument { parsed })
+    }
+
+    /// Chooses the operation that `operation_name` names, or the only one; an empty name is none.
+    ///
+    /// Completes `variables` with the operation's defaults and refuses those that its declarations or the schema exclude,
+    /// and an operation that costs too much with them.
+    pub fn admit(
+        &self,
+        document: &SafeDocument,
+        operation_name: Option<&str>,
+        variables: &mut Variables,
+    ) -> Result<Admitted, Refusal> {
+        let (name, operation) = document.choose(operation_name.filter(|name| !name.is_empty()))?;
+        variables::measure(variables, &self.limits)?;
+        variables::complete(&operation.node, &self.shape, variables)?;
+        let cost = price::price(&document.parsed, &operation.node, variables, &self.shape);
+        if cost > self.limits.cost {
+            return Err(Refusal::TooExpensive { found: cost, limit: self.limits.cost });
+        }
+        Ok(Admitted {
+            operation_type: operation.node.ty,
+            operation_name: name.map(ToString::to_string),
+            document: document.parsed.clone(),
+            cost,
+        })
+    }
+
+    /// The executor looks at the default of a variable of a list of unknown things, and panics.
+    fn check_types(&self, operation: &Positioned<OperationDefinition>) -> Result<(), Refusal> {
+        let declared = operation.node.variable_definitions.iter().filter(|_| self.shape.is_known());
+        for variable in declared {
+            let name = shape::innermost(&variable.node.var_type.node);
+            if self.shape.kind(name).is_none() {
+                return Err(Refusal::UnknownType { name: name.to_owned(), at: variable.pos });
+            }
+        }
+        Ok(())
     }
 }
 
 impl SafeDocument {
-    /// Chooses the operation that `operation_name` names, or the only one; an empty name is none.
-    ///
-    /// Completes `variables` with the operation's defaults and refuses those that its declarations exclude.
-    pub fn admit(&self, operation_name: Option<&str>, variables: &mut Variables) -> Result<Admitted, Refusal> {
-        let (name, operation) = self.choose(operation_name.filter(|name| !name.is_empty()))?;
-        variables::complete(&operation.node, variables)?;
-        Ok(Admitted {
-            operation_type: operation.node.ty,
-            operation_name: name.map(ToString::to_string),
-            document: self.parsed.clone(),
-        })
+    /// The document as the executor takes it.
+    pub fn parsed(&self) -> &ExecutableDocument {
+        &self.parsed
     }
 
     fn choose(&self, asked: Option<&str>) -> Result<(Option<&Name>, &Positioned<OperationDefinition>), Refusal> {

@@ -171,12 +171,100 @@ pub enum Refusal {
         /// Where it is declared.
         at: Pos,
     },
+    /// More operations than `GateLimits::operations`.
+    #[error("The document has {found} operations; the limit is {limit}. Send those that are to run.")]
+    TooManyOperations {
+        /// Operations in the document.
+        found: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// More fragments than `GateLimits::fragments`.
+    #[error("The document defines {found} fragments; the limit is {limit}. Send those that are used.")]
+    TooManyFragments {
+        /// Fragments in the document.
+        found: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// More directives at one place than `GateLimits::directives`.
+    #[error("There are {found} directives at one place; the limit is {limit}. Remove some.")]
+    TooManyDirectives {
+        /// Directives at the place.
+        found: usize,
+        /// The bound.
+        limit: usize,
+        /// Where the first directive too many stands.
+        at: Pos,
+    },
+    /// More bytes of variables than `GateLimits::variable_bytes`.
+    #[error("The variables are longer than {limit} bytes. Send less at once.")]
+    VariablesTooLarge {
+        /// The bound.
+        limit: usize,
+    },
+    /// Variables nested deeper than `GateLimits::variable_nesting`.
+    #[error("The variables nest lists and objects more than {limit} deep. Send flatter ones.")]
+    VariablesTooDeep {
+        /// The bound.
+        limit: usize,
+    },
+    /// More points than `GateLimits::cost`.
+    #[error(
+        "The operation costs {found} points; the limit is {limit}. Ask for smaller pages, or for less of each entry."
+    )]
+    TooExpensive {
+        /// Points, saturating.
+        found: u64,
+        /// The bound.
+        limit: u64,
+    },
+    /// The description of the schema is not to be had.
+    #[error("This server does not describe its schema: leave out __schema and __type.")]
+    NoIntrospection {
+        /// Where the operation begins.
+        at: Pos,
+    },
+    /// A variable of a type that the schema does not have.
+    #[error("Unknown type \"{name}\". Declare the variable with a type of the schema.")]
+    UnknownType {
+        /// The type's name.
+        name: String,
+        /// Where the variable is declared.
+        at: Pos,
+    },
+    /// An input object has a field that its type does not have.
+    #[error("Variable \"${name}\" got an invalid value: \"{path}\" is no field of type \"{input}\". Leave it out.")]
+    VariableFieldUnknown {
+        /// The variable's name.
+        name: String,
+        /// The variable, and the way to the field.
+        path: String,
+        /// The input type.
+        input: String,
+        /// Where the variable is declared.
+        at: Pos,
+    },
+    /// An input object lacks a required field.
+    #[error(
+        "Variable \"${name}\" got an invalid value: \"{path}\" of required type \"{expected}\" is missing. Add it."
+    )]
+    VariableFieldMissing {
+        /// The variable's name.
+        name: String,
+        /// The variable, and the way to the field.
+        path: String,
+        /// The type expected there.
+        expected: String,
+        /// Where the variable is declared.
+        at: Pos,
+    },
     /// A variable is not of its declared type.
     #[error("Variable \"${name}\" got an invalid value at \"{path}\": expected type \"{expected}\", found {found}.")]
     VariableInvalid {
         /// The variable's name.
         name: String,
-        /// The variable and the list indexes below it.
+        /// The variable, and the fields and list indexes below it.
         path: String,
         /// The type expected there.
         expected: String,
@@ -192,9 +280,11 @@ impl Refusal {
     pub fn code(&self) -> RefusalCode {
         match self {
             Self::UnterminatedString { .. } | Self::Syntax { .. } => RefusalCode::ParseFailed,
-            Self::FragmentCycle { .. } | Self::SubscriptionRoots { .. } | Self::SubscriptionFragment { .. } => {
-                RefusalCode::ValidationFailed
-            }
+            Self::FragmentCycle { .. }
+            | Self::SubscriptionRoots { .. }
+            | Self::SubscriptionFragment { .. }
+            | Self::NoIntrospection { .. }
+            | Self::UnknownType { .. } => RefusalCode::ValidationFailed,
             Self::TooLong { .. }
             | Self::TooManyTokens { .. }
             | Self::NestedTooDeeply { .. }
@@ -202,9 +292,18 @@ impl Refusal {
             | Self::TooManyAliases { .. }
             | Self::TooDeep { .. }
             | Self::TooManyLevels { .. }
-            | Self::IntrospectionTooDeep { .. } => RefusalCode::TooComplex,
+            | Self::IntrospectionTooDeep { .. }
+            | Self::TooManyOperations { .. }
+            | Self::TooManyFragments { .. }
+            | Self::TooManyDirectives { .. }
+            | Self::VariablesTooLarge { .. }
+            | Self::VariablesTooDeep { .. }
+            | Self::TooExpensive { .. } => RefusalCode::TooComplex,
             Self::UnknownOperation { .. } | Self::OperationNameNeeded { .. } => RefusalCode::OperationResolution,
-            Self::VariableMissing { .. } | Self::VariableInvalid { .. } => RefusalCode::BadUserInput,
+            Self::VariableMissing { .. }
+            | Self::VariableInvalid { .. }
+            | Self::VariableFieldUnknown { .. }
+            | Self::VariableFieldMissing { .. } => RefusalCode::BadUserInput,
         }
     }
 
@@ -217,7 +316,12 @@ impl Refusal {
             | Self::FragmentCycle { at, .. }
             | Self::SubscriptionRoots { at, .. }
             | Self::SubscriptionFragment { at }
+            | Self::TooManyDirectives { at, .. }
+            | Self::NoIntrospection { at }
+            | Self::UnknownType { at, .. }
             | Self::VariableMissing { at, .. }
+            | Self::VariableFieldUnknown { at, .. }
+            | Self::VariableFieldMissing { at, .. }
             | Self::VariableInvalid { at, .. } => vec![*at],
             Self::Syntax { at, .. } => at.clone(),
             _ => Vec::new(),

@@ -1,24 +1,58 @@
-//! A request's variables against the operation's declarations, before anything executes.
+//! A request's variables against the operation's declarations and the schema's inputs, before anything executes.
 //!
 //! Apart, because the executor looks at a variable only where it is used: a required one that is missing would be an
-//! execution error, and `@skip` would not see a default. It refuses to know input types and scalars of the schema's own.
+//! execution error, one of the wrong shape an error without a code, and `@skip` would not see a default. It refuses to know
+//! which values a scalar of the schema's own takes.
 
 use async_graphql::{
     Name, Pos, Value, Variables,
     parser::types::{BaseType, OperationDefinition, Type},
 };
 
-use super::Refusal;
+use super::{
+    GateLimits, Refusal, Shape,
+    shape::{InputShape, Kind},
+};
 
-/// Fills the defaults of `operation`'s variables into `variables` and refuses what the declarations exclude: a required
-/// variable that is absent or null, a null in a list of non-nulls, a value that is not of its built-in scalar.
-pub fn complete(operation: &OperationDefinition, variables: &mut Variables) -> Result<(), Refusal> {
+/// Refuses variables that are too large, or nested too deeply, to be looked at.
+pub fn measure(variables: &Variables, limits: &GateLimits) -> Result<(), Refusal> {
+    let (mut bytes, limit) = (0_usize, limits.variable_bytes);
+    let mut waiting: Vec<(&Value, usize)> = variables.values().map(|value| (value, 1)).collect();
+    for name in variables.keys() {
+        bytes = bytes.saturating_add(name.len());
+    }
+    while let Some((value, depth)) = waiting.pop() {
+        if depth > limits.variable_nesting {
+            return Err(Refusal::VariablesTooDeep { limit: limits.variable_nesting });
+        }
+        bytes = bytes.saturating_add(match value {
+            Value::String(text) => text.len() + 2,
+            Value::Object(fields) => fields.keys().map(|name| name.len() + 4).sum::<usize>() + 2,
+            Value::List(_) => 2,
+            _ => 4,
+        });
+        if bytes > limit {
+            return Err(Refusal::VariablesTooLarge { limit });
+        }
+        match value {
+            Value::List(items) => waiting.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(fields) => waiting.extend(fields.values().map(|item| (item, depth + 1))),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Fills the defaults of `operation`'s variables into `variables` and refuses what declarations or schema exclude: a
+/// required variable that is absent or null, a null in a list of non-nulls, a value that is not of its scalar, enum or input
+/// object.
+pub fn complete(operation: &OperationDefinition, shape: &Shape, variables: &mut Variables) -> Result<(), Refusal> {
     for declared in &operation.variable_definitions {
         let definition = &declared.node;
         let name = &definition.name.node;
         match (variables.get(name), &definition.default_value) {
             (Some(value), _) => {
-                let variable = Variable { name, at: declared.pos };
+                let variable = Variable { name, at: declared.pos, shape };
                 variable.check(value, &definition.var_type.node, name.as_str())?;
             }
             (None, Some(default)) => {
@@ -40,6 +74,7 @@ pub fn complete(operation: &OperationDefinition, variables: &mut Variables) -> R
 struct Variable<'a> {
     name: &'a Name,
     at: Pos,
+    shape: &'a Shape,
 }
 
 impl Variable<'_> {
@@ -54,22 +89,61 @@ impl Variable<'_> {
             }
             // A single value stands for a list of one.
             (_, BaseType::List(item_type)) => return self.check(value, item_type, path),
-            (_, BaseType::Named(scalar)) => fits_scalar(value, scalar),
+            (_, BaseType::Named(named)) => match self.shape.kind(named) {
+                Some(Kind::Enum(members)) => matches!(value, Value::String(text) if members.contains(text)),
+                Some(Kind::Input(fields)) => return self.check_fields(value, expected, fields, path),
+                _ => fits_scalar(value, named),
+            },
         };
-        if fits {
-            return Ok(());
+        if fits { Ok(()) } else { Err(self.refusal(value, expected, path)) }
+    }
+
+    fn check_fields(
+        &self,
+        value: &Value,
+        expected: &Type,
+        fields: &std::collections::HashMap<String, InputShape>,
+        path: &str,
+    ) -> Result<(), Refusal> {
+        let Value::Object(given) = value else {
+            return Err(self.refusal(value, expected, path));
+        };
+        for (name, inner) in given {
+            let path = format!("{path}.{name}");
+            let Some(field) = fields.get(name.as_str()) else {
+                return Err(Refusal::VariableFieldUnknown {
+                    name: self.name.to_string(),
+                    path,
+                    input: expected.to_string(),
+                    at: self.at,
+                });
+            };
+            self.check(inner, &field.expected, &path)?;
         }
-        Err(Refusal::VariableInvalid {
+        let missing = fields.iter().filter(|(name, field)| field.is_required && !given.contains_key(name.as_str()));
+        match missing.min_by_key(|(name, _)| *name) {
+            None => Ok(()),
+            Some((name, field)) => Err(Refusal::VariableFieldMissing {
+                name: self.name.to_string(),
+                path: format!("{path}.{name}"),
+                expected: field.expected.to_string(),
+                at: self.at,
+            }),
+        }
+    }
+
+    fn refusal(&self, value: &Value, expected: &Type, path: &str) -> Refusal {
+        Refusal::VariableInvalid {
             name: self.name.to_string(),
             path: path.to_owned(),
             expected: expected.to_string(),
             found: kind(value),
             at: self.at,
-        })
+        }
     }
 }
 
-/// Whether `value` may stand for a type of this name; every type but the five built-in scalars is left to the schema.
+/// Whether `value` may stand for a scalar of this name; every scalar but the five built-in ones is left to its resolver.
 fn fits_scalar(value: &Value, scalar: &str) -> bool {
     match scalar {
         "Int" => {

@@ -8,7 +8,7 @@ use async_graphql::{Error, ErrorExtensionValues};
 use super::ids::InvalidId;
 use crate::{
     api::auth::{AccountError, PasswordError, TokenError},
-    domain::{limits::MAX_NODES, page::InvalidPage},
+    domain::{limits::MAX_NODES, page::InvalidPage, resume::InvalidResumePoint},
     publish::PublishError,
     store::StoreError,
 };
@@ -53,6 +53,9 @@ pub enum Failure {
     /// Connection arguments that make no page.
     #[error(transparent)]
     Page(#[from] InvalidPage),
+    /// An `after` of `newFeed` that says nothing.
+    #[error("`after` is {0}.")]
+    Resume(#[from] InvalidResumePoint),
     /// More than `nodes` takes.
     #[error("{0} ids are too many. Ask for at most {MAX_NODES} at a time.")]
     TooManyIds(usize),
@@ -81,7 +84,7 @@ impl Failure {
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Anonymous | Self::SignInEnded => ErrorCode::Unauthenticated,
-            Self::Id(_) | Self::Page(_) | Self::TooManyIds(_) => ErrorCode::BadUserInput,
+            Self::Id(_) | Self::Page(_) | Self::Resume(_) | Self::TooManyIds(_) => ErrorCode::BadUserInput,
             Self::Account(error) => match error {
                 AccountError::Password(PasswordError::Busy) => ErrorCode::RateLimited,
                 AccountError::Password(

@@ -10,13 +10,18 @@ use futures_util::join;
 
 use super::{
     errors::Failure,
-    loaders::{CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, Source, Tracked},
+    eyes::Eyes,
+    feed_share::{Part, Parts},
+    loaders::{CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, Source, StandingOf, Tracked},
     services::Services,
     wants::{ContentWants, UserWants},
 };
 use crate::{
     api::auth::Viewer,
-    domain::{Content, ContentId, Counters, Profile, UserId, ViewerReactions, profile::ProfileCounts},
+    domain::{
+        Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions, exclusion::Standing,
+        profile::ProfileCounts,
+    },
 };
 
 /// The loaders of one answer and whose eyes it is for.
@@ -26,22 +31,32 @@ pub struct Hydration {
 
 impl Hydration {
     /// Has loaded nothing yet.
-    pub fn new(services: Arc<Services>, viewer: Option<Viewer>, request_id: Arc<str>) -> Self {
+    pub fn new(services: Arc<Services>, eyes: Eyes, request_id: Arc<str>) -> Self {
         let tasks = Tracked(services.tasks.clone());
-        let source = Source { services, viewer, request_id };
+        let source = Source { services, eyes, request_id };
         let loader = DataLoader::with_cache(source, tasks, NextTurn, HashMapCache::default());
         Self { loader: loader.delay(Duration::ZERO) }
     }
 
     /// A new one for the same eyes.
     pub fn renewed(&self) -> Arc<Self> {
-        let Source { services, viewer, request_id } = self.loader.loader();
-        Arc::new(Self::new(Arc::clone(services), *viewer, Arc::clone(request_id)))
+        let Source { services, eyes, request_id } = self.loader.loader();
+        Arc::new(Self::new(Arc::clone(services), eyes.clone(), Arc::clone(request_id)))
     }
 
     /// Use cases and ports.
     pub fn services(&self) -> &Services {
         &self.loader.loader().services
+    }
+
+    /// As [`Self::services`], to keep.
+    pub fn shared_services(&self) -> Arc<Services> {
+        Arc::clone(&self.loader.loader().services)
+    }
+
+    /// Whose eyes it is for, and whether they were asked for.
+    pub fn eyes(&self) -> &Eyes {
+        &self.loader.loader().eyes
     }
 
     /// Of whose request this is part.
@@ -56,7 +71,7 @@ impl Hydration {
 
     /// Who asks, where nobody else may. A token is good at this moment, or it is none.
     pub fn viewer(&self) -> Result<Viewer, Failure> {
-        let viewer = self.loader.loader().viewer.ok_or(Failure::Anonymous)?;
+        let viewer = self.loader.loader().eyes.viewer().ok_or(Failure::Anonymous)?;
         if self.services().clock.now_ms() >= viewer.good_until_ms {
             return Err(Failure::SignInEnded);
         }
@@ -91,13 +106,18 @@ impl Hydration {
                 let _unread = self.loader.load_many(users.iter().copied().map(CountsOf)).await;
             }
         };
+        let others = || users.iter().copied().filter(|user| self.viewer_id().is_some_and(|viewer| viewer != *user));
         let following = async {
-            let others = users.iter().copied().filter(|user| self.viewer_id().is_some_and(|viewer| viewer != *user));
             if wants.following {
-                let _unread = self.loader.load_many(others.map(FollowOf)).await;
+                let _unread = self.loader.load_many(others().map(FollowOf)).await;
             }
         };
-        let _unread = join!(self.loader.load_many(users.iter().copied()), counts, following);
+        let standing = async {
+            if wants.standing {
+                let _unread = self.loader.load_many(others().map(StandingOf)).await;
+            }
+        };
+        let _unread = join!(self.loader.load_many(users.iter().copied()), counts, following, standing);
     }
 
     /// The content, unless it does not exist or was removed.
@@ -128,6 +148,24 @@ impl Hydration {
         self.loader.feed_one(profile.id, Some(Arc::clone(profile))).await;
     }
 
+    /// Remembers what was loaded for all who see `entry`; who sees it live, and is not its author, follows its author.
+    pub async fn take_in(&self, entry: &Entry, parts: Parts) {
+        let Entry { content, author, .. } = *entry;
+        if let Part::Known(found) = parts.content {
+            self.loader.feed_one(content, found).await;
+        }
+        if let Part::Known(counters) = parts.counters {
+            self.loader.feed_one(CountersOf(content), counters).await;
+        }
+        if let Part::Known(profile) = parts.profile {
+            self.loader.feed_one(author, profile).await;
+        }
+        if let Part::Known(counts) = parts.counts {
+            self.loader.feed_one(CountsOf(author), counts).await;
+        }
+        self.loader.feed_one(FollowOf(author), true).await;
+    }
+
     /// The user's counts.
     pub async fn counts(&self, id: UserId) -> Result<Option<ProfileCounts>, Failure> {
         Ok(self.loader.load_one(CountsOf(id)).await.map_err(Failure::Logged)?.flatten())
@@ -139,5 +177,13 @@ impl Hydration {
             return Ok(None);
         }
         self.loader.load_one(FollowOf(id)).await.map_err(Failure::Logged)
+    }
+
+    /// What the viewer has decided about the user; `None` when nobody is signed in, and for oneself.
+    pub async fn viewer_standing(&self, id: UserId) -> Result<Option<Standing>, Failure> {
+        if self.viewer_id().is_none_or(|viewer| viewer == id) {
+            return Ok(None);
+        }
+        self.loader.load_one(StandingOf(id)).await.map_err(Failure::Logged)
     }
 }

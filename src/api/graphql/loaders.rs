@@ -13,18 +13,20 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     errors::{ApiError, Failure},
+    eyes::Eyes,
     services::Services,
 };
 use crate::{
-    api::auth::Viewer,
-    domain::{Content, ContentId, Counters, Profile, UserId, ViewerReactions, profile::ProfileCounts},
+    domain::{
+        Content, ContentId, Counters, Profile, UserId, ViewerReactions, exclusion::Standing, profile::ProfileCounts,
+    },
     store::StoreError,
 };
 
 /// Where loaders read.
 pub struct Source {
     pub services: Arc<Services>,
-    pub viewer: Option<Viewer>,
+    pub eyes: Eyes,
     pub request_id: Arc<str>,
 }
 
@@ -35,6 +37,10 @@ pub struct CountersOf(pub ContentId);
 /// Key of a user's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountsOf(pub UserId);
+
+/// Key of what the viewer has decided about a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StandingOf(pub UserId);
 
 /// Key of whether the viewer follows a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,7 +62,8 @@ impl Loader<ContentId> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ContentId]) -> Result<HashMap<ContentId, Self::Value>, ApiError> {
-        let found = self.logged(self.services.contents.by_ids(keys).await)?;
+        let found =
+            self.logged(self.services.contents.by_ids(self.eyes.viewer().map(|viewer| viewer.id), keys).await)?;
         Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(Arc::new(content))))))
     }
 }
@@ -98,7 +105,7 @@ impl Loader<FollowOf> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[FollowOf]) -> Result<HashMap<FollowOf, bool>, ApiError> {
-        let Some(viewer) = self.viewer else { return Ok(complete(keys, std::iter::empty())) };
+        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|id| (FollowOf(id), true))))
@@ -110,10 +117,22 @@ impl Loader<ReactionsTo> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ReactionsTo]) -> Result<HashMap<ReactionsTo, ViewerReactions>, ApiError> {
-        let Some(viewer) = self.viewer else { return Ok(complete(keys, std::iter::empty())) };
+        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.reactions.of_user(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, reactions)| (ReactionsTo(id), reactions))))
+    }
+}
+
+impl Loader<StandingOf> for Source {
+    type Value = Standing;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[StandingOf]) -> Result<HashMap<StandingOf, Standing>, ApiError> {
+        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
+        let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.exclusions.standings(viewer.id, &ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, standing)| (StandingOf(id), standing))))
     }
 }
 

@@ -4,6 +4,8 @@
 //! documents reach it only through the gate.
 
 mod errors;
+mod eyes;
+mod feed_share;
 mod hydration;
 mod ids;
 mod loaders;

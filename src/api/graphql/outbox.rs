@@ -9,9 +9,14 @@ use crate::{
     store::{Contents, StoreError},
 };
 
-/// The page of `author`'s contents that `request` asks for.
-pub async fn outbox_page(contents: &dyn Contents, author: UserId, request: &PageRequest) -> Result<Page, Failure> {
-    let outbox = contents.outbox(author, request).await?;
+/// The page of `author`'s contents that `request` asks for, as far as `viewer` may see it.
+pub async fn outbox_page(
+    contents: &dyn Contents,
+    viewer: Option<UserId>,
+    author: UserId,
+    request: &PageRequest,
+) -> Result<Page, Failure> {
+    let outbox = contents.outbox(viewer, author, request).await?;
     let behind = outbox.behind.into_iter().collect();
     let snapshot = Snapshot { floor: Floor::OPEN, uncovered: Vec::new(), ahead: vec![outbox.ahead], behind };
     match decide(request, &snapshot, None) {

@@ -2,33 +2,51 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, ID, Object};
+use async_graphql::{Context, ID, InputObject, Object};
 
 use super::{
     errors::{ApiError, Failure},
     hydration::Hydration,
     ids::{self, InvalidId, NodeId},
-    objects::{Content, NewContentCount, Node, Shown, TimelineConnection, User},
+    objects::{Content, ContentKind, NewContentCount, Node, Shown, TimelineConnection, User},
     scalars::AnyInt,
     scope::{Answer, answer, hydration, request_id},
     wants::{ContentWants, UserWants},
 };
 use crate::domain::{
-    ContentId, Handle, PageRequest, PageSize, UserId, cursor,
+    ContentId, Handle, Kinds, PageRequest, PageSize, ResumePoint, UserId, cursor,
     limits::{DEFAULT_COUNT, MAX_NODES},
     page::InvalidPage,
 };
+
+/// What of a timeline is wanted.
+#[derive(InputObject)]
+struct TimelineFilter {
+    /// Contents of these kinds only; at least one. All if it is not given.
+    kinds: Option<Vec<ContentKind>>,
+}
+
+impl TimelineFilter {
+    fn kinds(self) -> Result<Kinds, InvalidPage> {
+        let Some(kinds) = self.kinds else { return Ok(Kinds::ALL) };
+        Ok(Kinds::try_new(kinds.into_iter().map(Into::into))?)
+    }
+}
 
 /// The root of queries.
 pub struct Query;
 
 /// A request's entry points for reading.
+#[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")]
 #[Object]
 impl Query {
     /// The "following" page of the viewer: exactly the merge of what the followed authors have published, newest first
     /// (publish time descending, then content id descending). Use `first` with `after` to read on into the past, `last` with
     /// `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for anonymous viewers,
     /// with an UNAUTHENTICATED error.
+    ///
+    /// Left out, as if it had not been published: what those have published whom the viewer has muted or blocked, who hide from the viewer or
+    /// have blocked them, and the kinds that `filter` does not name.
     async fn timeline(
         &self,
         ctx: &Context<'_>,
@@ -39,15 +57,20 @@ impl Query {
             AnyInt,
         >,
         #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
+        #[graphql(desc = "What of it is wanted; everything if it is not given.")] filter: Option<TimelineFilter>,
     ) -> Answer<TimelineConnection> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
             let viewer = hydration.viewer()?;
             let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
             let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
+            let request = request.of(filter.map_or(Ok(Kinds::ALL), TimelineFilter::kinds)?);
             let page = hydration.services().timelines.page(viewer.id, &request).await?;
-            let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(TimelineConnection::from(Shown::load(&hydration, &page, wants).await?)))
+            let selected = ctx.look_ahead();
+            let can_resume = selected.field("resumeToken").exists() && request.kinds == Kinds::ALL;
+            let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
+            let shown = Shown::load(&hydration, &page, ContentWants::of_connection(&selected)).await?;
+            Ok(Some(TimelineConnection::from(shown).with_token(token)))
         })
         .await
     }
@@ -101,7 +124,7 @@ impl Query {
         .await
     }
 
-    /// A content. Null if there is none with this id, or if it was deleted.
+    /// A content. Null if there is none with this id, if it was deleted, or if a block stands between its author and the viewer.
     async fn content(
         &self,
         ctx: &Context<'_>,

@@ -8,6 +8,7 @@ use async_graphql::{Context, Request};
 
 use super::{
     errors::{ApiError, Failure},
+    eyes::Eyes,
     hydration::Hydration,
     services::Services,
 };
@@ -19,15 +20,19 @@ pub type Answer<T> = Option<Result<T, ApiError>>;
 
 /// Attached by the transport to every request, see [`attach`].
 struct Scope {
-    viewer: Option<Viewer>,
+    eyes: Eyes,
     request_id: Arc<str>,
+    /// The text of a document that may hold a subscription; empty otherwise.
+    document: Arc<str>,
     hydration: OnceLock<Arc<Hydration>>,
 }
 
 /// `request` with what the resolvers look for. `request_id` goes into log lines.
 #[must_use]
 pub fn attach(request: Request, viewer: Option<Viewer>, request_id: &str) -> Request {
-    request.data(Scope { viewer, request_id: request_id.into(), hydration: OnceLock::new() })
+    let document = if request.query.contains("subscription") { request.query.as_str().into() } else { "".into() };
+    let (eyes, hydration) = (Eyes::of(viewer), OnceLock::new());
+    request.data(Scope { eyes, request_id: request_id.into(), document, hydration })
 }
 
 /// What is loaded for this operation, shared by all of its query fields.
@@ -42,13 +47,17 @@ pub fn hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
 
 /// A hydration that has loaded nothing yet: what a mutation has changed is read anew.
 pub fn fresh_hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
-    hydration_for(ctx, scope(ctx)?.viewer)
+    hydration_with(ctx, scope(ctx)?.eyes.clone())
 }
 
 /// As [`fresh_hydration`], seen by `viewer`: whoever has signed in just now.
 pub fn hydration_for(ctx: &Context<'_>, viewer: Option<Viewer>) -> Result<Arc<Hydration>, Failure> {
+    hydration_with(ctx, scope(ctx)?.eyes.other(viewer))
+}
+
+fn hydration_with(ctx: &Context<'_>, eyes: Eyes) -> Result<Arc<Hydration>, Failure> {
     let services = ctx.data::<Arc<Services>>().map_err(|_| Failure::NoScope)?;
-    Ok(Arc::new(Hydration::new(Arc::clone(services), viewer, Arc::clone(&scope(ctx)?.request_id))))
+    Ok(Arc::new(Hydration::new(Arc::clone(services), eyes, Arc::clone(&scope(ctx)?.request_id))))
 }
 
 /// Ends a resolver through the one error mapping.
@@ -59,6 +68,11 @@ pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Opti
 /// The id of the request; empty if no scope was attached.
 pub fn request_id<'a>(ctx: &Context<'a>) -> &'a str {
     ctx.data::<Scope>().map_or("", |scope| &scope.request_id)
+}
+
+/// The text of the document, if it holds a subscription.
+pub fn document<'a>(ctx: &Context<'a>) -> &'a str {
+    ctx.data::<Scope>().map_or("", |scope| &scope.document)
 }
 
 fn scope<'a>(ctx: &Context<'a>) -> Result<&'a Scope, Failure> {

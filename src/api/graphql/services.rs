@@ -9,11 +9,11 @@ use tokio_util::task::TaskTracker;
 use crate::{
     api::auth::AccountsService,
     clock::SharedClock,
-    follow::Following,
+    follow::{Boundaries, Following},
     live::LiveFeed,
     publish::Publisher,
     read::{ReadMarker, TimelineReader},
-    store::{Accounts, Contents, FollowLists, Follows, Reactions},
+    store::{Accounts, Contents, Exclusions, FollowLists, Follows, Reactions},
 };
 
 /// Everything behind the schema.
@@ -28,6 +28,8 @@ pub struct Services {
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
     pub following: Arc<Following>,
+    /// Mutes, hides and blocks.
+    pub boundaries: Arc<Boundaries>,
     /// Opens live feeds.
     pub live: Arc<LiveFeed>,
     /// Profiles and their counts.
@@ -40,6 +42,8 @@ pub struct Services {
     pub follow_lists: Arc<dyn FollowLists>,
     /// Likes and favourites.
     pub reactions: Arc<dyn Reactions>,
+    /// Whom the viewer keeps out, and from whom they hide.
+    pub exclusions: Arc<dyn Exclusions>,
     /// Decides whether a token has ended since it was checked.
     pub clock: SharedClock,
     /// Batches of the loaders run here; each ends with its statement.

@@ -2,44 +2,22 @@
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
-use async_graphql::{Context, ID, SimpleObject, Subscription};
-use futures_util::{Stream, StreamExt as _, stream};
+use async_graphql::{Context, Subscription};
+use futures_util::{Stream, stream};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
     errors::{ApiError, Failure},
+    feed_share::{FeedShare, Part, shape},
     hydration::Hydration,
-    ids,
-    objects::{Content, TimelineEdge},
-    scope::{hydration, request_id},
+    objects::{Content, FeedEdge, NewFeedPayload, TimelineEdge, User},
+    scope::{document, hydration, request_id},
     wants::ContentWants,
 };
 use crate::{
-    domain::{Entry, Position, cursor},
-    live::{LiveEvent, LiveFeedStream},
+    domain::{Entry, ResumePoint, UserId, view::Change},
+    live::{self, Batch, Told},
 };
-
-/// A change of the viewer's timeline. Exactly one of its four fields is set: an edge, an id, a marker, or `refetch`.
-#[derive(SimpleObject)]
-pub struct NewFeedPayload {
-    /// An entry that has come to the viewer's timeline.
-    timeline_edge: Option<TimelineEdge>,
-    /// The id of a content that has left it.
-    removed_content_id: Option<ID>,
-    /// The cursor up to which the viewer has read, moved by one of their devices: this one or another.
-    read_marker: Option<String>,
-    /// Events may have been missed, or the viewer's follows have changed: read the timeline again.
-    refetch: bool,
-}
-
-impl NewFeedPayload {
-    const NOTHING: Self = Self { timeline_edge: None, removed_content_id: None, read_marker: None, refetch: false };
-    const REFETCH: Self = Self { refetch: true, ..Self::NOTHING };
-
-    fn read_up_to(marker: Position) -> Self {
-        Self { read_marker: Some(cursor::encode(marker)), ..Self::NOTHING }
-    }
-}
 
 type NewFeed = Pin<Box<dyn Stream<Item = Result<NewFeedPayload, ApiError>> + Send>>;
 
@@ -49,31 +27,47 @@ pub struct SubscriptionRoot;
 /// A request's entry points for watching.
 #[Subscription(name = "Subscription")]
 impl SubscriptionRoot {
-    /// What changes in the viewer's timeline, as it happens, from the moment on at which the subscription has begun: read the
-    /// timeline after that and nothing is missed. Ends with an UNAUTHENTICATED error when the token does.
-    async fn new_feed(&self, ctx: &Context<'_>) -> Result<NewFeed, ApiError> {
-        let begun = async {
-            let hydration = hydration(ctx)?;
-            let viewer = hydration.viewer()?;
-            let feed = hydration.services().live.subscribe(viewer.id).await?;
-            let edge = ctx.look_ahead().field("timelineEdge").field("node");
-            let left = viewer.good_until_ms - hydration.services().clock.now_ms();
-            let ends_at = Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0));
-            let wants = edge.exists().then(|| ContentWants::of(&edge));
-            Ok(Watch { feed, hydration, wants, ends_at })
-        };
-        match begun.await {
+    /// What changes in the viewer's timeline. With `after`: first what has changed since then (what is gone, then what has
+    /// come, oldest first), then what happens, nothing twice; or `refetch`, if that is too much. Without: what happens from
+    /// the moment on at which the subscription has begun. Ends with an UNAUTHENTICATED error when the token does.
+    async fn new_feed(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(
+            desc = "A `resumeToken`: the client holds exactly what it was told up to then. Or the cursor of an entry: it \
+                          holds nothing above that one."
+        )]
+        after: Option<String>,
+    ) -> Result<NewFeed, ApiError> {
+        match begin(ctx, after.as_deref()).await {
             Ok(watch) => Ok(watch.into_stream()),
             Err(failure) => Err(Failure::told(failure, request_id(ctx))),
         }
     }
 }
 
+async fn begin(ctx: &Context<'_>, after: Option<&str>) -> Result<Watch, Failure> {
+    let hydration = hydration(ctx)?;
+    let viewer = hydration.viewer()?;
+    let point = after.map(ResumePoint::decode).transpose()?;
+    let feed = hydration.services().live.subscribe(viewer.id, point).await?;
+    let selected = ctx.look_ahead();
+    let edge = selected.field("timelineEdge").field("node");
+    let left = viewer.good_until_ms - hydration.services().clock.now_ms();
+    let ends_at = Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0));
+    let wants = edge.exists().then(|| ContentWants::of(&edge));
+    let wants_token = selected.field("resumeToken").exists();
+    let shape = shape(ctx, document(ctx));
+    Ok(Watch { feed, hydration, wants, wants_token, shape, ends_at })
+}
+
 /// A running subscription.
 struct Watch {
-    feed: LiveFeedStream,
+    feed: live::Subscription,
     hydration: Arc<Hydration>,
     wants: Option<ContentWants>,
+    wants_token: bool,
+    shape: Arc<str>,
     ends_at: Instant,
 }
 
@@ -94,38 +88,54 @@ impl Watch {
             let event = tokio::select! {
                 biased;
                 () = sleep_until(self.ends_at) => return Err(Failure::SignInEnded),
-                event = self.feed.next() => event.ok_or(Failure::FeedEnded)?,
+                event = self.feed.next() => event?.ok_or(Failure::FeedEnded)?,
             };
-            match event {
-                LiveEvent::Added(entry) => {
-                    if let Some(payload) = added(&self.hydration, self.wants, &entry).await {
-                        return Ok(payload);
-                    }
-                }
-                LiveEvent::Removed(content) => {
-                    let removed_content_id = Some(ids::of_content(content));
-                    return Ok(NewFeedPayload { removed_content_id, ..NewFeedPayload::NOTHING });
-                }
-                LiveEvent::ReadMarkerMoved(marker) => return Ok(NewFeedPayload::read_up_to(marker)),
-                LiveEvent::FollowsChanged | LiveEvent::Missed => return Ok(NewFeedPayload::REFETCH),
-            }
+            let payload = match event.told {
+                Told::Change(Change::Added(entry)) => match self.added(&entry, event.batch).await {
+                    Some(payload) => payload,
+                    None => continue,
+                },
+                Told::Change(Change::Removed(content)) => NewFeedPayload::removed(content),
+                Told::Change(Change::AuthorRemoved(author)) => NewFeedPayload::author_removed(author),
+                Told::Change(Change::Refetch(reason)) => NewFeedPayload::read_again(reason),
+                Told::ReadUpTo(marker) => NewFeedPayload::read_up_to(marker),
+                Told::Relation { author, following } => self.relation(author, following).await,
+            };
+            let token = if self.wants_token { self.feed.point().map(|point| point.encode()) } else { None };
+            return Ok(payload.with_token(token));
         }
     }
-}
 
-/// The new entry with its content as it is now; `None` if it was removed meanwhile. What cannot be read now, the client is
-/// asked to read later.
-async fn added(hydration: &Hydration, wants: Option<ContentWants>, entry: &Entry) -> Option<NewFeedPayload> {
-    let hydration = hydration.renewed();
-    if let Some(wants) = wants {
-        hydration.prime_contents(&[entry.content], &[entry.author], wants).await;
+    /// The new entry with its content as it is now; `None` if there is nothing to show: it was removed meanwhile, or cannot be
+    /// read, in which case the client is asked to read later.
+    async fn added(&mut self, entry: &Entry, batch: Option<Arc<Batch>>) -> Option<NewFeedPayload> {
+        let hydration = self.hydration.renewed();
+        let batch = batch.unwrap_or_else(|| Batch::of(vec![*entry]));
+        let services = hydration.shared_services();
+        let Some(share) = batch.shared(|| FeedShare::new(services, batch.entries())) else {
+            self.feed.failed_to_show();
+            return None;
+        };
+        let node = match self.wants {
+            None => None,
+            Some(wants) => {
+                let parts = share.parts(entry, wants, hydration.request_id()).await;
+                let Part::Known(content) = parts.content.clone() else {
+                    self.feed.failed_to_show();
+                    return None;
+                };
+                hydration.take_in(entry, parts).await;
+                Some(Content::new(content?, Arc::clone(&hydration)))
+            }
+        };
+        let (edge, eyes) = (TimelineEdge::new(entry, node), hydration.eyes().clone());
+        let content = entry.content;
+        Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape: Arc::clone(&self.shape), eyes }))
     }
-    match hydration.content(entry.content).await {
-        Ok(Some(content)) => {
-            let edge = TimelineEdge::new(entry, Some(Content::new(content, hydration)));
-            Some(NewFeedPayload { timeline_edge: Some(edge), ..NewFeedPayload::NOTHING })
-        }
-        Ok(None) => None,
-        Err(_logged) => Some(NewFeedPayload::REFETCH),
+
+    async fn relation(&self, author: UserId, following: bool) -> NewFeedPayload {
+        let hydration = self.hydration.renewed();
+        let profile = hydration.profile(author).await.ok().flatten();
+        NewFeedPayload::relation(profile.map(|profile| User::new(profile, hydration)), following)
     }
 }

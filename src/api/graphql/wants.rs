@@ -12,6 +12,8 @@ pub struct UserWants {
     pub counts: bool,
     /// Whether the viewer follows.
     pub following: bool,
+    /// Whether the viewer has muted or blocked them, or hides from them.
+    pub standing: bool,
 }
 
 /// What is selected of a content besides what it holds itself.
@@ -32,13 +34,18 @@ impl UserWants {
         Self {
             counts: any(&["followerCount", "followingCount", "contentCount"]),
             following: any(&["viewerIsFollowing"]),
+            standing: any(&["viewerHasMuted", "viewerHasBlocked", "viewerIsHiding"]),
         }
     }
 
     /// What either asks for.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
-        Self { counts: self.counts || other.counts, following: self.following || other.following }
+        Self {
+            counts: self.counts || other.counts,
+            following: self.following || other.following,
+            standing: self.standing || other.standing,
+        }
     }
 }
 

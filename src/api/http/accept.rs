@@ -1,20 +1,22 @@
-//! Which of the two media types an answer has.
+//! Which of the media types an answer has.
 //!
 //! Apart, because it is a small language of its own. It refuses to know what is answered.
 
 use axum::http::{HeaderMap, HeaderValue, header::ACCEPT};
 
-/// The two media types of GraphQL over HTTP.
+/// The two media types of GraphQL over HTTP, and that of streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Media {
     /// `application/json`: what older clients read; the status is 200 for every well-formed request.
     Json,
     /// `application/graphql-response+json`: the status says whether the operation ran.
     GraphqlResponse,
+    /// `text/event-stream`: results as server-sent events. Nobody gets it by a wildcard.
+    EventStream,
 }
 
 impl Media {
-    /// The type that `headers` like best; `None` if they accept neither.
+    /// The type that `headers` like best; `None` if they accept none.
     ///
     /// Without an `Accept`, or with `*/*`, it is JSON. Of two that are liked equally, the one named first.
     pub fn of_headers(headers: &HeaderMap) -> Option<Self> {
@@ -38,6 +40,7 @@ impl Media {
         HeaderValue::from_static(match self {
             Self::Json => "application/json; charset=utf-8",
             Self::GraphqlResponse => "application/graphql-response+json; charset=utf-8",
+            Self::EventStream => "text/event-stream; charset=utf-8",
         })
     }
 }
@@ -70,6 +73,7 @@ fn range(text: &str) -> Range {
     let (precision, names): (u8, &[Media]) = match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
         "application/json" => (2, &[Media::Json]),
         "application/graphql-response+json" => (2, &[Media::GraphqlResponse]),
+        "text/event-stream" => (2, &[Media::EventStream]),
         "application/*" => (1, BOTH),
         "*/*" | "*" => (0, BOTH),
         _ => (2, &[]),
@@ -101,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_best_liked_type_is_chosen() {
-        use Media::{GraphqlResponse, Json};
+        use Media::{EventStream, GraphqlResponse, Json};
         for (accept, expected) in [
             ("application/json", Some(Json)),
             ("application/graphql-response+json", Some(GraphqlResponse)),
@@ -119,6 +123,10 @@ mod tests {
             ("application/graphql-response+json;q=0.1, */*", Some(Json)),
             ("application/json;q=0, application/graphql-response+json;q=0.001", Some(GraphqlResponse)),
             ("APPLICATION/JSON", Some(Json)),
+            ("text/event-stream", Some(EventStream)),
+            ("text/event-stream, */*;q=0.1", Some(EventStream)),
+            ("application/json, text/event-stream;q=0.9", Some(Json)),
+            ("text/*", None),
             ("", Some(Json)),
             (" , ", Some(Json)),
             ("text/html", None),

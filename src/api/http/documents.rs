@@ -1,48 +1,167 @@
-//! Documents that have passed the gate and were executed without request errors, kept parsed.
+//! Documents by what they are named: their text, their hash, or an id of the operator's manifest. Those that have passed the
+//! gate and were executed without request errors are kept parsed.
 //!
 //! Apart, because parsing is a quarter of a request's time and this is the only memory of past requests. It refuses to
 //! know operations and variables.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
+use async_graphql::ServerError;
 use quick_cache::{Weighter, sync::Cache};
+use sha2::{Digest as _, Sha256};
 
-use super::limits::RequestLimits;
-use crate::api::gate::{Gate, GateLimits, Refusal, SafeDocument};
+use super::{
+    limits::RequestLimits,
+    outcome::{BAD_USER_INPUT, coded},
+    params::Source,
+    trusted::Trusted,
+};
+use crate::api::gate::{Gate, Refusal, SafeDocument};
+
+/// The SHA-256 of a document's text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct DocumentHash([u8; 32]);
+
+impl DocumentHash {
+    pub(super) fn of(text: &str) -> Self {
+        Self(Sha256::digest(text.as_bytes()).into())
+    }
+
+    /// 64 hexadecimal digits, in either case.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for DocumentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for DocumentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DocumentHash({self})")
+    }
+}
+
+/// A document that is kept.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub(super) document: Arc<SafeDocument>,
+    pub(super) bytes: usize,
+}
+
+/// Why there is no document.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoDocument {
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    #[error("PersistedQueryNotFound")]
+    NotFound,
+    #[error("PersistedQueryNotSupported")]
+    NotSupported,
+    #[error("\"sha256Hash\" is not the SHA-256 of \"query\". Send the hash of the very text.")]
+    WrongHash,
+    #[error("This server runs only the documents of its manifest, and this is none of them.")]
+    NotTrusted,
+}
+
+impl From<NoDocument> for ServerError {
+    fn from(reason: NoDocument) -> Self {
+        let code = match reason {
+            NoDocument::Refused(refusal) => return refusal.into(),
+            NoDocument::NotFound => "PERSISTED_QUERY_NOT_FOUND",
+            NoDocument::NotSupported => "PERSISTED_QUERY_NOT_SUPPORTED",
+            NoDocument::WrongHash => BAD_USER_INPUT,
+            NoDocument::NotTrusted => "PERSISTED_QUERY_NOT_IN_LIST",
+        };
+        coded(code, reason.to_string())
+    }
+}
+
+/// Which documents are found by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Naming {
+    /// A hash finds what anybody has sent before.
+    pub(super) automatic: bool,
+    /// Nothing is found, or run, that is not in the manifest.
+    pub(super) only_trusted: bool,
+}
 
 /// The gate with a memory. Bounded by the number of documents and by the bytes of their text.
 #[derive(Debug)]
 pub(super) struct Documents {
-    gate: Gate,
-    known: Cache<Box<str>, Arc<SafeDocument>, TextBytes>,
+    pub(super) gate: Gate,
+    trusted: Trusted,
+    naming: Naming,
+    known: Cache<DocumentHash, Known, TextBytes>,
 }
 
-/// A document, and whether it was remembered.
+/// A document, and under which hash it is to be kept; none if it is known.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) document: Arc<SafeDocument>,
-    known: bool,
+    unkept: Option<(DocumentHash, usize)>,
+}
+
+impl Opened {
+    fn known(known: &Known) -> Self {
+        Self { document: Arc::clone(&known.document), unkept: None }
+    }
 }
 
 impl Documents {
-    pub(super) fn new(gate: GateLimits, limits: &RequestLimits) -> Self {
+    pub(super) fn new(gate: Gate, trusted: Trusted, naming: Naming, limits: &RequestLimits) -> Self {
         let bytes = limits.cached_document_bytes as u64;
         let weighter = TextBytes { at_least: bytes.div_ceil(limits.cached_documents.max(1) as u64) };
-        Self { gate: Gate::new(gate), known: Cache::with_weighter(limits.cached_documents, bytes, weighter) }
+        Self { gate, trusted, naming, known: Cache::with_weighter(limits.cached_documents, bytes, weighter) }
     }
 
-    /// The document of `query`, parsed now or earlier.
-    pub(super) fn open(&self, query: &str) -> Result<Opened, Refusal> {
-        if let Some(document) = self.known.get(query) {
-            return Ok(Opened { document, known: true });
+    /// The document that `source` names, parsed now or earlier.
+    pub(super) fn open(&self, source: &Source) -> Result<Opened, NoDocument> {
+        match source {
+            Source::Text(text) => self.of_text(text, DocumentHash::of(text)),
+            Source::Id(id) => self.trusted.by_id(id).map(Opened::known).ok_or_else(|| self.nothing()),
+            Source::Hash { hash, text: Some(text) } if DocumentHash::of(text) == *hash => self.of_text(text, *hash),
+            Source::Hash { text: Some(_), .. } => Err(NoDocument::WrongHash),
+            Source::Hash { hash, text: None } => match (self.trusted.by_hash(hash), self.naming) {
+                (Some(known), _) => Ok(Opened::known(known)),
+                (None, Naming { only_trusted: true, .. }) => Err(NoDocument::NotTrusted),
+                (None, Naming { automatic: false, .. }) => Err(NoDocument::NotSupported),
+                (None, _) => self.known.get(hash).map(|it| Opened::known(&it)).ok_or(NoDocument::NotFound),
+            },
         }
-        Ok(Opened { document: Arc::new(self.gate.open(query)?), known: false })
+    }
+
+    fn of_text(&self, text: &str, hash: DocumentHash) -> Result<Opened, NoDocument> {
+        if let Some(known) = self.trusted.by_hash(&hash) {
+            return Ok(Opened::known(known));
+        }
+        if self.naming.only_trusted {
+            return Err(NoDocument::NotTrusted);
+        }
+        if let Some(known) = self.known.get(&hash) {
+            return Ok(Opened::known(&known));
+        }
+        Ok(Opened { document: Arc::new(self.gate.open(text)?), unkept: Some((hash, text.len())) })
+    }
+
+    const fn nothing(&self) -> NoDocument {
+        if self.naming.only_trusted { NoDocument::NotTrusted } else { NoDocument::NotFound }
     }
 
     /// Remembers a document that validation had nothing against.
-    pub(super) fn keep(&self, query: &str, opened: Opened) {
-        if !opened.known {
-            self.known.insert(query.into(), opened.document);
+    pub(super) fn keep(&self, opened: Opened) {
+        if let Some((hash, bytes)) = opened.unkept {
+            self.known.insert(hash, Known { document: opened.document, bytes });
         }
     }
 
@@ -58,9 +177,9 @@ struct TextBytes {
     at_least: u64,
 }
 
-impl Weighter<Box<str>, Arc<SafeDocument>> for TextBytes {
-    fn weight(&self, query: &Box<str>, _: &Arc<SafeDocument>) -> u64 {
-        (query.len() as u64).max(self.at_least)
+impl Weighter<DocumentHash, Known> for TextBytes {
+    fn weight(&self, _: &DocumentHash, known: &Known) -> u64 {
+        (known.bytes as u64).max(self.at_least)
     }
 }
 
@@ -69,19 +188,28 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
     use super::*;
 
+    const OPEN: Naming = Naming { automatic: true, only_trusted: false };
+
     fn documents(count: usize, bytes: usize) -> Documents {
         let limits =
             RequestLimits { cached_documents: count, cached_document_bytes: bytes, ..RequestLimits::default() };
-        Documents::new(GateLimits::default(), &limits)
+        Documents::new(Gate::default(), Trusted::default(), OPEN, &limits)
+    }
+
+    fn text(text: &str) -> Source {
+        Source::Text(text.to_owned())
     }
 
     #[test]
-    fn a_kept_document_is_found_again() {
+    fn a_kept_document_is_found_again_by_its_text_and_by_its_hash() {
         let documents = documents(8, 8192);
-        assert!(!documents.open("{ a }").unwrap().known);
-        assert!(!documents.open("{ a }").unwrap().known, "opening alone does not keep");
-        documents.keep("{ a }", documents.open("{ a }").unwrap());
-        assert!(documents.open("{ a }").unwrap().known);
+        let hash = DocumentHash::of("{ a }");
+        assert!(documents.open(&text("{ a }")).unwrap().unkept.is_some());
+        assert!(documents.open(&text("{ a }")).unwrap().unkept.is_some(), "opening alone does not keep");
+        assert_eq!(documents.open(&Source::Hash { hash, text: None }).unwrap_err(), NoDocument::NotFound);
+        documents.keep(documents.open(&text("{ a }")).unwrap());
+        assert!(documents.open(&text("{ a }")).unwrap().unkept.is_none());
+        assert!(documents.open(&Source::Hash { hash, text: None }).unwrap().unkept.is_none());
     }
 
     #[test]
@@ -89,11 +217,21 @@ mod tests {
         for (length, most) in [(0, 100), (10_000, 10)] {
             let documents = documents(100, 100_000);
             for index in 0..300 {
-                let query = format!("{{ a{index} }}{}", " ".repeat(length));
-                documents.keep(&query, documents.open(&query).unwrap());
+                let query = text(&format!("{{ a{index} }}{}", " ".repeat(length)));
+                documents.keep(documents.open(&query).unwrap());
             }
             assert!((1..=most).contains(&documents.len()), "{} of {length} bytes", documents.len());
             assert!(documents.known.weight() <= 100_000);
+        }
+    }
+
+    #[test]
+    fn a_hash_is_read_in_either_case_and_nothing_else_is_one() {
+        let hash = DocumentHash::of("{ a }");
+        assert_eq!(DocumentHash::parse(&hash.to_string()), Some(hash));
+        assert_eq!(DocumentHash::parse(&hash.to_string().to_uppercase()), Some(hash));
+        for text in ["", "ab", &"g".repeat(64), &"é".repeat(32), &"a".repeat(65), &format!("+{}", "a".repeat(63))] {
+            assert_eq!(DocumentHash::parse(text), None, "{text}");
         }
     }
 }

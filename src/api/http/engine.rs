@@ -1,6 +1,6 @@
-//! From a request's parameters to its outcome: gate, attach, execute, mask. The same for every transport.
+//! From a request's parameters to its outcome: gate, price, attach, execute, mask. The same for every transport.
 //!
-//! Apart, because HTTP and WebSocket must not differ in what they let through. It refuses to know both.
+//! Apart, because HTTP, WebSocket and streams must not differ in what they let through. It refuses to know them.
 
 use std::sync::Arc;
 
@@ -8,25 +8,31 @@ use async_graphql::{Executor, Request, Response, ServerError, parser::types::Ope
 use futures_util::{Stream, StreamExt as _};
 
 use super::{
-    documents::{Documents, Opened},
+    documents::{Documents, NoDocument, Opened},
     mask::{mask, take_request_errors},
+    outcome::{RATE_LIMITED, Reason, Refused, cost_extension, seconds},
     params::Params,
+    rate::{Budget, Charge},
     viewer::{Attach, Scope, Viewer},
 };
-use crate::api::gate::Refusal;
 
 /// The executor behind its gate.
 pub(super) struct Engine<E, V: Viewer> {
     pub(super) schema: E,
     pub(super) documents: Documents,
     pub(super) attach: Arc<dyn Attach<V>>,
+    /// Without it nobody pays.
+    pub(super) budget: Option<Budget>,
+    /// Whether errors may name what the schema has beside what was asked for.
+    pub(super) suggests: bool,
 }
 
-/// An operation that has passed the gate and can be run.
+/// An operation that has passed the gate and was paid for.
 pub(super) struct Ready {
     pub(super) operation_type: OperationType,
     request: Request,
     opened: Opened,
+    charge: Option<Charge>,
 }
 
 /// What running an operation gave; errors are fit to be shown.
@@ -34,57 +40,100 @@ pub(super) enum Ran {
     /// It ran.
     Executed(Response),
     /// Validation, or the subscription's beginning, refused it.
-    Refused(Vec<ServerError>),
+    Refused(Refused),
 }
 
 impl<E: Executor, V: Viewer> Engine<E, V> {
-    /// Passes `params` through the gate and attaches what belongs to `scope`.
-    pub(super) fn prepare(&self, mut params: Params, scope: &Scope<V>) -> Result<Ready, Refusal> {
-        let opened = self.documents.open(&params.query)?;
-        let admitted = opened.document.admit(params.operation_name.as_deref(), &mut params.variables)?;
+    /// Passes `params` through the gate, takes the price, and attaches what belongs to `scope`. `permits`: whether this way of
+    /// asking may run such an operation; asked before anything is paid.
+    pub(super) fn prepare(
+        &self,
+        mut params: Params,
+        scope: &Scope<V>,
+        permits: impl FnOnce(OperationType) -> Result<(), Refused>,
+    ) -> Result<Ready, Refused> {
+        let opened = self.documents.open(&params.source).map_err(no_document)?;
+        let gate = &self.documents.gate;
+        let admitted = gate.admit(&opened.document, params.operation_name.as_deref(), &mut params.variables);
+        let admitted = admitted.map_err(|refusal| no_document(refusal.into()))?;
         let span = tracing::Span::current();
         span.record("operation", tracing::field::display(admitted.operation_type));
         span.record("name", admitted.operation_name.as_deref());
+        permits(admitted.operation_type)?;
+        let charge = self.charge(scope, admitted.cost)?;
         let extensions = params.take_extensions();
-        let mut request = Request::new(params.query).variables(params.variables);
+        let mut request = Request::new("").variables(params.variables);
         request.operation_name = admitted.operation_name;
         request.extensions = extensions;
         request.set_parsed_query(admitted.document);
-        Ok(Ready { operation_type: admitted.operation_type, request: self.attach.attach(request, scope), opened })
+        let request = self.attach.attach(request, scope);
+        Ok(Ready { operation_type: admitted.operation_type, request, opened, charge })
+    }
+
+    fn charge(&self, scope: &Scope<V>, cost: u64) -> Result<Option<Charge>, Refused> {
+        let Some(budget) = &self.budget else { return Ok(None) };
+        let charge = budget.charge(scope.payer(), cost);
+        let Some(wait) = charge.retry_after else { return Ok(Some(charge)) };
+        let Charge { requested, remaining, restore_rate, .. } = charge;
+        let message = format!(
+            "The operation costs {requested} points, {remaining} are left, and {restore_rate} come back each second. \
+             Try again in {} s, or ask for less at once.",
+            seconds(wait)
+        );
+        let mut refused = Refused::new(Reason::TooManyPoints, RATE_LIMITED, message);
+        for error in &mut refused.errors {
+            error.extensions.get_or_insert_default().set("retryAfter", seconds(wait));
+        }
+        Err(Refused { charge: Some(charge), ..refused })
     }
 
     /// Runs a query or a mutation.
     pub(super) async fn execute(&self, ready: Ready, scope: &Scope<V>) -> Ran {
-        let Ready { request, opened, .. } = ready;
-        let query = request.query.clone();
+        let Ready { request, opened, charge, .. } = ready;
         let mut response = self.schema.execute(request).await;
-        if let Some(mut errors) = take_request_errors(&mut response) {
-            mask(&mut errors, &scope.request_id);
-            return Ran::Refused(errors);
+        if let Some(errors) = take_request_errors(&mut response) {
+            return self.refused(errors, charge, scope);
         }
-        self.documents.keep(&query, opened);
+        self.documents.keep(opened);
         mask(&mut response.errors, &scope.request_id);
+        response.extensions.extend(charge.as_ref().map(cost_extension));
         Ran::Executed(response)
     }
 
-    /// Runs a subscription: its events, or one refusal and nothing after it.
+    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price.
     pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
-        let Ready { request, opened, .. } = ready;
-        let query = request.query.clone();
-        let mut first = Some(opened);
+        let Ready { request, opened, charge, .. } = ready;
+        let mut first = Some((opened, charge));
         self.schema.execute_stream(request, None).map(move |mut response| {
-            let opened = first.take();
-            let refusal = opened.is_some().then(|| take_beginning_errors(&mut response)).flatten();
-            if let Some(mut errors) = refusal {
-                mask(&mut errors, &scope.request_id);
-                return Ran::Refused(errors);
-            }
-            if let Some(opened) = opened {
-                self.documents.keep(&query, opened);
+            if let Some((opened, charge)) = first.take() {
+                if let Some(errors) = take_beginning_errors(&mut response) {
+                    return self.refused(errors, charge, &scope);
+                }
+                self.documents.keep(opened);
+                response.extensions.extend(charge.as_ref().map(cost_extension));
             }
             mask(&mut response.errors, &scope.request_id);
             Ran::Executed(response)
         })
+    }
+
+    fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, scope: &Scope<V>) -> Ran {
+        if !self.suggests {
+            errors.iter_mut().for_each(without_suggestion);
+        }
+        mask(&mut errors, &scope.request_id);
+        Ran::Refused(Refused { reason: Reason::Document, errors, charge })
+    }
+}
+
+fn no_document(reason: NoDocument) -> Refused {
+    Refused { reason: Reason::Document, errors: vec![reason.into()], charge: None }
+}
+
+/// Takes the executor's "Did you mean .." off; nothing that a client has written stands behind it.
+fn without_suggestion(error: &mut ServerError) {
+    if let Some(at) = error.message.rfind(" Did you mean ") {
+        error.message.truncate(at);
     }
 }
 

@@ -1,4 +1,4 @@
-//! GraphQL over HTTP: one request in, one response out.
+//! GraphQL over HTTP: one request in, one response out, which may be a stream.
 //!
 //! Apart from the engine, because all it adds is HTTP's own: methods, media types, the body's bound, the status. It
 //! refuses to know schema and viewer.
@@ -17,20 +17,33 @@ use tracing::Instrument as _;
 use super::{
     Core,
     accept::Media,
+    address,
+    drive::malformed,
     engine::Ran,
     mask,
     outcome::{BAD_USER_INPUT, INTERNAL, Outcome, Reason, Refused, UNAUTHENTICATED, respond},
-    params::{Params, ParamsError, UrlParams},
+    params::{Params, UrlParams},
     request_id::RequestId,
+    sse,
     viewer::{AuthenticateError, Credentials, Scope, Viewer},
 };
 
-/// Answers POST and GET of the GraphQL endpoint. Never panics, and never takes longer than its limit.
+/// The methods of the GraphQL endpoint.
+const METHODS: &str = "GET, POST, PUT, DELETE, OPTIONS";
+
+/// What a request led to.
+enum Answer {
+    Outcome(Outcome),
+    /// A stream, or what concerns one.
+    Made(Response<Body>),
+}
+
+/// Answers the GraphQL endpoint. Never panics, and never takes longer than its limit until its answer begins.
 pub(super) async fn serve<E: Executor, V: Viewer>(
     State(core): State<Arc<Core<E, V>>>,
     request: Request,
 ) -> Response<Body> {
-    let request_id = RequestId::of_headers(request.headers(), &core.draw);
+    let request_id = RequestId::of_request(&request, &core.draw);
     let accepted = Media::of_headers(request.headers());
     let media = accepted.unwrap_or(Media::Json);
     let span = tracing::info_span!(
@@ -38,27 +51,32 @@ pub(super) async fn serve<E: Executor, V: Viewer>(
     );
     let work = async {
         if accepted.is_none() {
-            let message = "Accept has neither application/graphql-response+json nor application/json. Add one of them.";
+            let message = "Accept has none of application/graphql-response+json, application/json and \
+                           text/event-stream. Add one of them.";
             return Err(Refused::new(Reason::NotAcceptable, BAD_USER_INPUT, message));
         }
-        run(&core, request, &request_id).await
+        run(&core, request, &request_id, media).await
     };
     let guarded = AssertUnwindSafe(tokio::time::timeout(core.settings.request.time, work)).catch_unwind();
-    let outcome = async {
+    let answer = async {
         match guarded.await {
-            Ok(Ok(outcome)) => outcome.unwrap_or_else(Outcome::Refused),
-            Ok(Err(_elapsed)) => Outcome::Refused(timed_out(&core, &request_id)),
+            Ok(Ok(answer)) => answer.unwrap_or_else(|refused| Answer::Outcome(Outcome::Refused(refused))),
+            Ok(Err(_elapsed)) => Answer::Outcome(Outcome::Refused(timed_out(&core, &request_id))),
             Err(panic) => {
                 let errors = vec![mask::panicked(&*panic, &request_id)];
-                Outcome::Refused(Refused { reason: Reason::Internal, errors })
+                Answer::Outcome(Outcome::Refused(Refused { reason: Reason::Internal, errors, charge: None }))
             }
         }
     };
-    let mut outcome = outcome.instrument(span.clone()).await;
-    if let Outcome::Refused(refused) = &mut outcome {
-        mask::mask(&mut refused.errors, &request_id);
-    }
-    let response = respond(outcome, media, &request_id);
+    let response = match answer.instrument(span.clone()).await {
+        Answer::Made(response) => response,
+        Answer::Outcome(mut outcome) => {
+            if let Outcome::Refused(refused) = &mut outcome {
+                mask::mask(&mut refused.errors, &request_id);
+            }
+            respond(outcome, media, &request_id)
+        }
+    };
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
     response
 }
@@ -70,37 +88,72 @@ fn timed_out<E, V: Viewer>(core: &Core<E, V>, request_id: &RequestId) -> Refused
     Refused::new(Reason::TimedOut, INTERNAL, message)
 }
 
-async fn run<E: Executor, V: Viewer>(core: &Core<E, V>, request: Request, id: &RequestId) -> Result<Outcome, Refused> {
-    let credentials = Credentials::of_headers(request.headers());
-    let method = request.method().clone();
-    let params = if method == Method::POST { posted(request).await } else { asked(request).await }?;
-    let viewer = credentials.viewer(&*core.authenticate).await.map_err(|error| unauthenticated(&error, id))?;
-    let scope = Scope { viewer, request_id: id.clone() };
-    let ready = core.engine.prepare(params, &scope);
-    let ready = ready.map_err(|refusal| Refused { reason: Reason::Document, errors: vec![refusal.into()] })?;
-    match ready.operation_type {
-        OperationType::Subscription => {
-            let message =
-                "Subscriptions need a WebSocket. Connect to /graphql/ws with the subprotocol graphql-transport-ws.";
+async fn run<E: Executor, V: Viewer>(
+    core: &Arc<Core<E, V>>,
+    request: Request,
+    id: &RequestId,
+    media: Media,
+) -> Result<Answer, Refused> {
+    let (credentials, method) = (Credentials::of_headers(request.headers()), request.method().clone());
+    let stream = sse::token_of(&request);
+    let address = address::of_request(request.extensions(), request.headers(), &core.settings.trusted_proxies);
+    let params = match (&method, &stream, media) {
+        (&Method::DELETE, ..) => return sse::cancel(core, &request).map(Answer::Made),
+        (&Method::GET, Some(token), Media::EventStream) => return sse::fulfil(core, token, id).map(Answer::Made),
+        (&Method::PUT, ..) => {
+            let viewer = viewer(core, credentials, id).await?;
+            return sse::reserve(core, viewer.as_ref()).map(Answer::Made);
+        }
+        (&Method::POST, ..) => posted(request).await?,
+        (&Method::GET, ..) => asked(request).await?,
+        _ => {
+            let message = format!("The GraphQL endpoint has the methods {METHODS}.");
+            return Err(Refused::new(Reason::WrongMethod(METHODS), BAD_USER_INPUT, message));
+        }
+    };
+    let scope = Scope { viewer: viewer(core, credentials, id).await?, request_id: id.clone(), address };
+    let streams = media == Media::EventStream || stream.is_some();
+    let room = if media == Media::EventStream { Some(sse::take_room(core)?) } else { None };
+    let operation = params.extensions.get("operationId").and_then(|id| id.as_str()).map(str::to_owned);
+    let ready = core.engine.prepare(params, &scope, |operation| permit(operation, &method, streams))?;
+    if let Some(room) = room {
+        return Ok(Answer::Made(sse::open(core, ready, scope, room)));
+    }
+    if let Some(token) = stream {
+        return sse::join(core, &token, operation, ready, scope).map(Answer::Made);
+    }
+    Ok(Answer::Outcome(match core.engine.execute(ready, &scope).await {
+        Ran::Executed(response) => Outcome::Executed(response),
+        Ran::Refused(refused) => Outcome::Refused(refused),
+    }))
+}
+
+/// GET changes nothing, whoever made the link; and what goes on needs a way to go on.
+fn permit(operation: OperationType, method: &Method, streams: bool) -> Result<(), Refused> {
+    match operation {
+        OperationType::Subscription if !streams => {
+            let message = "Subscriptions need a stream. Connect to /graphql/ws with the subprotocol \
+                           graphql-transport-ws, or accept text/event-stream.";
             Err(Refused::new(Reason::SubscriptionByHttp, BAD_USER_INPUT, message))
         }
-        OperationType::Mutation if method != Method::POST => {
+        OperationType::Mutation if *method != Method::POST => {
             Err(Refused::new(Reason::MutationByGet, BAD_USER_INPUT, "A mutation has to be sent by POST."))
         }
-        _ => Ok(match core.engine.execute(ready, &scope).await {
-            Ran::Executed(response) => Outcome::Executed(response),
-            Ran::Refused(errors) => Outcome::Refused(Refused { reason: Reason::Document, errors }),
-        }),
+        _ => Ok(()),
     }
 }
 
-fn unauthenticated(error: &AuthenticateError, request_id: &RequestId) -> Refused {
-    match error {
+async fn viewer<E, V: Viewer>(
+    core: &Core<E, V>,
+    credentials: Credentials,
+    request_id: &RequestId,
+) -> Result<Option<V>, Refused> {
+    credentials.viewer(&*core.authenticate).await.map_err(|error| match error {
         AuthenticateError::Invalid(message) => Refused::new(Reason::Unauthenticated, UNAUTHENTICATED, message),
         AuthenticateError::Unavailable(_) => {
-            Refused { reason: Reason::Unavailable, errors: vec![mask::failed(error, request_id)] }
+            Refused { reason: Reason::Unavailable, errors: vec![mask::failed(&error, request_id)], charge: None }
         }
-    }
+    })
 }
 
 /// The parameters of a POST. Only JSON: a form of another site could send anything else without being asked.
@@ -117,19 +170,14 @@ async fn posted(request: Request) -> Result<Params, Refused> {
         ),
         _ => Refused::new(Reason::Malformed, BAD_USER_INPUT, "The body could not be read to its end."),
     })?;
-    Params::of_body(&body).map_err(malformed)
+    Params::of_body(&body).map_err(|error| malformed(&error))
 }
 
 /// The parameters of a GET.
 async fn asked(request: Request) -> Result<Params, Refused> {
     let url = Query::<UrlParams>::from_request(request, &()).await;
     let Query(url) = url.map_err(|rejection| Refused::new(Reason::Malformed, BAD_USER_INPUT, rejection.body_text()))?;
-    Params::of_url(url).map_err(malformed)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
-fn malformed(error: ParamsError) -> Refused {
-    Refused::new(Reason::Malformed, BAD_USER_INPUT, error.to_string())
+    Params::of_url(url).map_err(|error| malformed(&error))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+use ipnet::IpNet;
+
+use super::{rate::RateLimits, trusted::Manifest};
 use crate::api::gate::GateLimits;
 
 /// How the API is served.
@@ -15,9 +18,61 @@ pub struct HttpSettings {
     pub request: RequestLimits,
     /// What a WebSocket may be at most.
     pub socket: SocketLimits,
-    /// Origins, such as `https://app.example.org`, whose pages may open a WebSocket beside those of this very host.
-    /// Compared letter for letter, case aside; no wildcards.
+    /// What a stream of server-sent events may be at most.
+    pub stream: StreamLimits,
+    /// Points that may be spent; without it operations have a price and nobody pays.
+    pub rate: Option<RateLimits>,
+    /// Which documents may be named instead of sent.
+    pub persisted: PersistedSettings,
+    /// Networks whose machines are believed when they say from whom they have a request.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Origins, such as `https://app.example.org`, whose pages may open a WebSocket and read answers, beside those of this
+    /// very host. Compared letter for letter, case aside; no wildcards.
     pub allowed_origins: Vec<String>,
+}
+
+/// Documents by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersistedSettings {
+    /// Whether a hash finds a document that was sent before (Apollo's protocol).
+    pub automatic: bool,
+    /// The documents that the operator trusts.
+    pub manifest: Option<Manifest>,
+    /// Whether nothing runs that is not in the manifest.
+    pub required: bool,
+}
+
+impl Default for PersistedSettings {
+    fn default() -> Self {
+        Self { automatic: true, manifest: None, required: false }
+    }
+}
+
+/// Bounds of the streams of server-sent events of one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// Streams open or reserved at once on this node; more are answered 503. 10,000.
+    pub streams: usize,
+    /// Operations running at once on one reserved stream. 32.
+    pub operations: usize,
+    /// Between two comments that keep the connection open. 12 s.
+    pub keep_alive: Duration,
+    /// Events waiting for one client; an operation that has one more waits. 32.
+    pub queued_events: usize,
+    /// From a reservation to the stream that fulfils it. 10 s.
+    pub reserved_time: Duration,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self {
+            streams: 10_000,
+            operations: 32,
+            keep_alive: Duration::from_secs(12),
+            queued_events: 32,
+            reserved_time: Duration::from_secs(10),
+        }
+    }
 }
 
 /// Bounds of one request, and of what is remembered of past ones.

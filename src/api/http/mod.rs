@@ -1,10 +1,13 @@
-//! How GraphQL travels: over HTTP, over WebSocket, and the pages beside them.
+//! How GraphQL travels: over HTTP, over WebSocket, over server-sent events, and the pages beside them.
 //!
 //! Apart from the schema, which it takes as a parameter: everything that a client can get wrong before a resolver runs
 //! is decided here. It refuses to know what the schema contains, what a token means and what a viewer is.
 
 mod accept;
+mod address;
+mod around;
 mod documents;
+mod drive;
 mod engine;
 mod handler;
 mod limits;
@@ -12,9 +15,12 @@ mod mask;
 mod outcome;
 mod pages;
 mod params;
+mod rate;
 mod request_id;
+mod sse;
 #[cfg(test)]
 mod tests;
+mod trusted;
 mod viewer;
 mod ws;
 
@@ -24,7 +30,7 @@ use async_graphql::Executor;
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    routing::get,
+    routing::{any, get},
     serve::{ListenerExt as _, TapIo},
 };
 use tokio::{
@@ -33,29 +39,46 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{documents::Documents, engine::Engine};
 pub use self::{
-    limits::{HttpSettings, RequestLimits, SocketLimits},
+    around::surrounded,
+    limits::{HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits},
+    rate::{Bucket, RateLimits},
     request_id::RequestId,
+    trusted::{Manifest, ManifestError},
     viewer::{Attach, Authenticate, AuthenticateError, Scope, Viewer},
 };
-use crate::draw::Draw;
+use self::{
+    documents::{Documents, Naming},
+    engine::Engine,
+    rate::Budget,
+    sse::Streams,
+    trusted::Trusted,
+};
+use crate::{
+    api::gate::{Gate, Shape},
+    clock::SharedClock,
+    draw::Draw,
+};
 
 /// What the transport is made of. `E`: the schema. `V`: the caller's type for an authenticated viewer.
 pub struct Transport<E, V: Viewer> {
     /// Executes; built with strict validation, which is the default.
     pub schema: E,
+    /// What that schema looks like.
+    pub shape: Shape,
     /// Gives tokens a meaning.
     pub authenticate: Arc<dyn Authenticate<V>>,
     /// Attaches to a request what its resolvers need.
     pub attach: Arc<dyn Attach<V>>,
     /// Bounds and choices.
     pub settings: HttpSettings,
+    /// Says when tokens end.
+    pub clock: SharedClock,
     /// Where request ids are drawn from.
     pub draw: Draw,
-    /// Cancelled when the process stops: every WebSocket completes its operations and closes with 1001.
+    /// Cancelled when the process stops: every WebSocket completes its operations and closes with 1001, every stream ends.
     pub stop: CancellationToken,
-    /// Counts the open sockets: after cancelling `stop`, close it and wait for it.
+    /// Counts the open sockets and streams: after cancelling `stop`, close it and wait for it.
     pub sockets: TaskTracker,
 }
 
@@ -64,10 +87,13 @@ struct Core<E, V: Viewer> {
     engine: Engine<E, V>,
     authenticate: Arc<dyn Authenticate<V>>,
     settings: HttpSettings,
+    clock: SharedClock,
     draw: Draw,
     stop: CancellationToken,
     sockets: TaskTracker,
     free_sockets: Arc<Semaphore>,
+    streams: Streams,
+    free_streams: Arc<Semaphore>,
 }
 
 /// `listener`, with answers that leave at once. A small one would otherwise wait some 40 ms for the acknowledgement of
@@ -80,23 +106,48 @@ pub fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     })
 }
 
-/// The routes of the API and its pages: POST and GET `/graphql`, `/graphql/ws`, and everything that the web pages
-/// consist of. Of unknown paths it knows nothing, so that others can be merged.
-pub fn router<E, V>(transport: Transport<E, V>) -> Router
+/// The routes of the API and its pages: `/graphql`, `/graphql/ws`, and everything that the web pages consist of. Of unknown
+/// paths it knows nothing, so that others can be merged. Fails if the manifest of trusted documents does not fit the schema.
+///
+/// Serve it with `into_make_service_with_connect_info`: addresses are how anonymous clients are told apart.
+pub fn router<E, V>(transport: Transport<E, V>) -> Result<Router, ManifestError>
 where
     E: Executor,
     V: Viewer,
 {
-    let Transport { schema, authenticate, attach, settings, draw, stop, sockets } = transport;
-    let documents = Documents::new(settings.gate, &settings.request);
+    let Transport { schema, shape, authenticate, attach, settings, clock, draw, stop, sockets } = transport;
+    let gate = Gate::new(settings.gate, shape);
+    let trusted = match &settings.persisted.manifest {
+        Some(manifest) => Trusted::load(manifest, &gate, &schema)?,
+        None => Trusted::default(),
+    };
+    let naming = Naming { automatic: settings.persisted.automatic, only_trusted: settings.persisted.required };
+    let documents = Documents::new(gate, trusted, naming, &settings.request);
+    let (budget, suggests) = (settings.rate.map(Budget::new), settings.gate.introspection);
+    let engine = Engine { schema, documents, attach, budget, suggests };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
-    let body_bytes = settings.request.body_bytes;
-    let engine = Engine { schema, documents, attach };
-    let core = Arc::new(Core { engine, authenticate, settings, draw, stop, sockets, free_sockets });
-    Router::new()
-        .route("/graphql", get(handler::serve::<E, V>).post(handler::serve::<E, V>))
+    let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
+    let (body_bytes, readers) = (settings.request.body_bytes, around::cors(&settings.allowed_origins));
+    let drawn = draw.clone();
+    let streams = Streams::default();
+    let core = Arc::new(Core {
+        engine,
+        authenticate,
+        settings,
+        clock,
+        draw,
+        stop,
+        sockets,
+        free_sockets,
+        streams,
+        free_streams,
+    });
+    let router = Router::new()
+        .route("/graphql", any(handler::serve::<E, V>))
+        .layer(readers)
         .layer(DefaultBodyLimit::max(body_bytes))
         .route("/graphql/ws", get(ws::upgrade::<E, V>))
         .with_state(core)
-        .merge(pages::router())
+        .merge(pages::router());
+    Ok(surrounded(router, drawn))
 }

@@ -3,16 +3,16 @@
 //! Apart, so that the specification's next mind on 400, 422 or 200 changes one function. It refuses to know how a
 //! request is run.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
-use async_graphql::{ErrorExtensionValues, Response, ServerError, Value};
+use async_graphql::{ErrorExtensionValues, Name, Response, ServerError, Value};
 use axum::{
     body::Body,
-    http::{HeaderValue, Response as HttpResponse, StatusCode, header},
+    http::{HeaderName, HeaderValue, Response as HttpResponse, StatusCode, header},
 };
 use serde::Serialize;
 
-use super::{accept::Media, request_id::RequestId};
+use super::{accept::Media, rate::Charge, request_id::RequestId};
 
 /// The code of a request that is not what it has to be.
 pub(super) const BAD_USER_INPUT: &str = "BAD_USER_INPUT";
@@ -20,6 +20,8 @@ pub(super) const BAD_USER_INPUT: &str = "BAD_USER_INPUT";
 pub(super) const UNAUTHENTICATED: &str = "UNAUTHENTICATED";
 /// The code of every failure of this server.
 pub(super) const INTERNAL: &str = "INTERNAL_SERVER_ERROR";
+/// The code of a request that has to wait.
+pub(super) const RATE_LIMITED: &str = "RATE_LIMITED";
 
 /// How a request ended.
 #[derive(Debug)]
@@ -35,12 +37,14 @@ pub(super) enum Outcome {
 pub(super) struct Refused {
     pub(super) reason: Reason,
     pub(super) errors: Vec<ServerError>,
+    /// What it would have cost, if that is known.
+    pub(super) charge: Option<Charge>,
 }
 
 /// Why an operation did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Neither media type is accepted.
+    /// No media type is accepted.
     NotAcceptable,
     /// The body is not `application/json`.
     NotJson,
@@ -50,12 +54,22 @@ pub(super) enum Reason {
     Malformed,
     /// Well-formed parameters with a document or variables that are not.
     Document,
+    /// A method that this place does not have.
+    WrongMethod(&'static str),
     /// A mutation by GET.
     MutationByGet,
     /// A subscription over plain HTTP.
     SubscriptionByHttp,
     /// The token is not valid.
     Unauthenticated,
+    /// Too much was asked for lately.
+    TooManyPoints,
+    /// Nothing has this name.
+    NotFound,
+    /// The name is in use.
+    Conflict,
+    /// No room for another stream.
+    NoRoom,
     /// A backend that every request needs cannot be reached.
     Unavailable,
     /// The time was up.
@@ -66,7 +80,7 @@ pub(super) enum Reason {
 
 impl Refused {
     pub(super) fn new(reason: Reason, code: &str, message: impl Into<String>) -> Self {
-        Self { reason, errors: vec![coded(code, message)] }
+        Self { reason, errors: vec![coded(code, message)], charge: None }
     }
 }
 
@@ -85,14 +99,20 @@ pub(super) fn status(outcome: &Outcome, media: Media) -> StatusCode {
         return StatusCode::OK;
     };
     match (refused.reason, media) {
-        (Reason::Document, Media::Json) => StatusCode::OK,
+        // A stream is opened to tell why nothing will come: a browser's `EventSource` reads no other answer.
+        (Reason::Document, Media::Json | Media::EventStream) | (Reason::MutationByGet, Media::EventStream) => {
+            StatusCode::OK
+        }
         (Reason::Document | Reason::Malformed | Reason::SubscriptionByHttp, _) => StatusCode::BAD_REQUEST,
         (Reason::Unauthenticated, _) => StatusCode::UNAUTHORIZED,
-        (Reason::MutationByGet, _) => StatusCode::METHOD_NOT_ALLOWED,
+        (Reason::MutationByGet | Reason::WrongMethod(_), _) => StatusCode::METHOD_NOT_ALLOWED,
+        (Reason::NotFound, _) => StatusCode::NOT_FOUND,
+        (Reason::Conflict, _) => StatusCode::CONFLICT,
+        (Reason::TooManyPoints, _) => StatusCode::TOO_MANY_REQUESTS,
         (Reason::NotAcceptable, _) => StatusCode::NOT_ACCEPTABLE,
         (Reason::TooLarge, _) => StatusCode::PAYLOAD_TOO_LARGE,
         (Reason::NotJson, _) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        (Reason::Unavailable | Reason::TimedOut, _) => StatusCode::SERVICE_UNAVAILABLE,
+        (Reason::Unavailable | Reason::TimedOut | Reason::NoRoom, _) => StatusCode::SERVICE_UNAVAILABLE,
         (Reason::Internal, _) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -108,23 +128,49 @@ pub(super) struct Payload<'a> {
     extensions: Option<&'a BTreeMap<String, Value>>,
 }
 
+/// A charge as clients read it, under `extensions.cost`.
+pub(super) fn cost_extension(charge: &Charge) -> (String, Value) {
+    let Charge { requested, limit, remaining, restore_rate, .. } = *charge;
+    let cost = [
+        ("requested", requested),
+        ("limit", limit.into()),
+        ("remaining", remaining.into()),
+        ("restoreRate", restore_rate.into()),
+    ];
+    let cost = cost.into_iter().map(|(name, number)| (Name::new(name), Value::from(number)));
+    ("cost".to_owned(), Value::Object(cost.collect()))
+}
+
 impl<'a> Payload<'a> {
     pub(super) fn executed(response: &'a Response) -> Self {
         let extensions = Some(&response.extensions).filter(|extensions| !extensions.is_empty());
         Self { errors: &response.errors, data: Some(&response.data), extensions }
     }
 
-    fn of(outcome: &'a Outcome) -> Self {
-        match outcome {
-            Outcome::Executed(response) => Self::executed(response),
-            Outcome::Refused(refused) => Self { errors: &refused.errors, data: None, extensions: None },
-        }
+    /// `extensions`: those of the answer, not of its errors.
+    pub(super) fn refused(errors: &'a [ServerError], extensions: &'a BTreeMap<String, Value>) -> Self {
+        Self { errors, data: None, extensions: Some(extensions).filter(|extensions| !extensions.is_empty()) }
     }
+}
+
+/// The JSON of `outcome`.
+pub(super) fn to_json(outcome: &Outcome) -> Vec<u8> {
+    let json = match outcome {
+        Outcome::Executed(response) => serde_json::to_vec(&Payload::executed(response)),
+        Outcome::Refused(refused) => {
+            let extensions = refused.charge.iter().map(cost_extension).collect();
+            serde_json::to_vec(&Payload::refused(&refused.errors, &extensions))
+        }
+    };
+    json.unwrap_or_default()
 }
 
 /// The HTTP response for `outcome`, whose errors are fit to be shown.
 pub(super) fn respond(mut outcome: Outcome, media: Media, request_id: &RequestId) -> HttpResponse<Body> {
-    let body = serde_json::to_vec(&Payload::of(&outcome)).unwrap_or_default();
+    let body = match media {
+        Media::EventStream => super::sse::only_result(&to_json(&outcome)),
+        _ => to_json(&outcome),
+    };
     let mut response = HttpResponse::new(Body::from(body));
     *response.status_mut() = status(&outcome, media);
     let headers = response.headers_mut();
@@ -134,18 +180,31 @@ pub(super) fn respond(mut outcome: Outcome, media: Media, request_id: &RequestId
     headers.insert(header::CONTENT_TYPE, media.content_type());
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::VARY, HeaderValue::from_static("accept, authorization"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(super::request_id::HEADER, request_id.to_header());
-    let told = match &outcome {
-        Outcome::Refused(Refused { reason: Reason::MutationByGet, .. }) => Some((header::ALLOW, "POST")),
-        Outcome::Refused(Refused { reason: Reason::Unauthenticated, .. }) => {
-            Some((header::WWW_AUTHENTICATE, "Bearer error=\"invalid_token\""))
-        }
-        Outcome::Refused(Refused { reason: Reason::Unavailable, .. }) => Some((header::RETRY_AFTER, "1")),
-        _ => None,
-    };
-    if let Some((name, value)) = told {
-        headers.insert(name, HeaderValue::from_static(value));
+    if let Outcome::Refused(refused) = &outcome {
+        headers.extend(told(refused));
     }
     response
+}
+
+/// The header that belongs to a refusal.
+fn told(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
+    let text = HeaderValue::from_static;
+    match refused.reason {
+        Reason::MutationByGet => Some((header::ALLOW, text("POST"))),
+        Reason::WrongMethod(allowed) => Some((header::ALLOW, text(allowed))),
+        Reason::Unauthenticated => Some((header::WWW_AUTHENTICATE, text("Bearer error=\"invalid_token\""))),
+        Reason::Unavailable => Some((header::RETRY_AFTER, text("1"))),
+        Reason::NoRoom => Some((header::RETRY_AFTER, text("5"))),
+        Reason::TooManyPoints => {
+            let wait = refused.charge.and_then(|charge| charge.retry_after).unwrap_or_default();
+            Some((header::RETRY_AFTER, HeaderValue::from(seconds(wait))))
+        }
+        _ => None,
+    }
+}
+
+/// Whole seconds, at least one: after so long a request is not too early.
+pub(super) fn seconds(wait: Duration) -> u64 {
+    wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
 }

@@ -1,15 +1,28 @@
-//! What a request asks for, out of a URL or a JSON body: `query`, `operationName`, `variables`, `extensions`.
+//! What a request asks for, out of a URL or a JSON body: `query` or a name for it, `operationName`, `variables`, `extensions`.
 //!
-//! Apart, because HTTP and WebSocket carry the same four parameters. It refuses to know what they mean.
+//! Apart, because every transport carries the same parameters. It refuses to know what they mean.
 
 use async_graphql::{Value, Variables};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-/// The four parameters of a GraphQL request, each of its right type.
-#[derive(Debug, Clone, Default)]
+use super::documents::DocumentHash;
+
+/// Which document is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// This one.
+    Text(String),
+    /// The one that the operator's manifest calls so.
+    Id(String),
+    /// The one with this hash; with its text, which is to be kept, if the client believes that it is not known yet.
+    Hash { hash: DocumentHash, text: Option<String> },
+}
+
+/// The parameters of a GraphQL request, each of its right type.
+#[derive(Debug, Clone)]
 pub(super) struct Params {
-    pub(super) query: String,
+    pub(super) source: Source,
     pub(super) operation_name: Option<String>,
     pub(super) variables: Variables,
     pub(super) extensions: Map<String, Json>,
@@ -24,8 +37,10 @@ pub(super) enum ParamsError {
     Batch,
     #[error("The body is {0}; it has to be a JSON object with a \"query\".")]
     NotAnObject(&'static str),
-    #[error("\"query\" is missing. Send the document's text; persisted documents are not supported.")]
+    #[error("\"query\" is missing. Send the document's text, or name it by \"documentId\" or its hash.")]
     QueryMissing,
+    #[error("\"extensions.persistedQuery\" has to be {{\"version\": 1, \"sha256Hash\": 64 hexadecimal digits}}.")]
+    PersistedQuery,
     #[error("\"{name}\" is {found}; it has to be {expected}.")]
     IllTyped { name: &'static str, found: &'static str, expected: &'static str },
     #[error("\"{name}\" is not JSON: {message}.")]
@@ -37,6 +52,8 @@ pub(super) enum ParamsError {
 #[serde(rename_all = "camelCase")]
 pub(super) struct UrlParams {
     query: Option<String>,
+    id: Option<String>,
+    document_id: Option<String>,
     operation_name: Option<String>,
     variables: Option<String>,
     extensions: Option<String>,
@@ -52,7 +69,12 @@ impl Params {
     /// Out of a GET's query string.
     pub(super) fn of_url(url: UrlParams) -> Result<Self, ParamsError> {
         let mut object = Map::new();
-        for (name, text) in [("query", url.query), ("operationName", url.operation_name)] {
+        for (name, text) in [
+            ("query", url.query),
+            ("id", url.id),
+            ("documentId", url.document_id),
+            ("operationName", url.operation_name),
+        ] {
             object.insert(name.to_owned(), text.map_or(Json::Null, Json::String));
         }
         for (name, text) in [("variables", url.variables), ("extensions", url.extensions)] {
@@ -71,19 +93,20 @@ impl Params {
             Json::Array(_) => return Err(ParamsError::Batch),
             other => return Err(ParamsError::NotAnObject(kind(&other))),
         };
-        let query = match object.remove("query") {
-            None | Some(Json::Null) => return Err(ParamsError::QueryMissing),
-            Some(Json::String(text)) => text,
-            Some(other) => return Err(ill_typed("query", &other, "a string")),
-        };
-        let operation_name = match object.remove("operationName") {
-            None | Some(Json::Null) => None,
-            Some(Json::String(text)) => Some(text),
-            Some(other) => return Err(ill_typed("operationName", &other, "a string or null")),
-        };
+        let query = text(&mut object, "query")?;
+        let operation_name = text(&mut object, "operationName")?;
         let variables = Variables::from_json(Json::Object(map(&mut object, "variables")?));
         let extensions = map(&mut object, "extensions")?;
-        Ok(Self { query, operation_name, variables, extensions })
+        let hash = persisted(&extensions)?;
+        let source = match (query, hash) {
+            (text, Some(hash)) => Source::Hash { hash, text: text.filter(|text| !text.is_empty()) },
+            (Some(text), None) => Source::Text(text),
+            (None, None) => {
+                let id = text(&mut object, "documentId")?.or(text(&mut object, "id")?);
+                Source::Id(id.ok_or(ParamsError::QueryMissing)?)
+            }
+        };
+        Ok(Self { source, operation_name, variables, extensions })
     }
 
     /// The extensions as the executor takes them.
@@ -93,6 +116,26 @@ impl Params {
             extensions.insert(name, Value::from_json(json).unwrap_or_default());
         }
         extensions
+    }
+}
+
+/// The hash that Apollo's protocol of automatic persisted queries carries.
+fn persisted(extensions: &Map<String, Json>) -> Result<Option<DocumentHash>, ParamsError> {
+    let Some(persisted) = extensions.get("persistedQuery").filter(|persisted| !persisted.is_null()) else {
+        return Ok(None);
+    };
+    let hash = persisted.get("sha256Hash").and_then(Json::as_str).and_then(DocumentHash::parse);
+    match hash.filter(|_| persisted.get("version").and_then(Json::as_u64) == Some(1)) {
+        Some(hash) => Ok(Some(hash)),
+        None => Err(ParamsError::PersistedQuery),
+    }
+}
+
+fn text(object: &mut Map<String, Json>, name: &'static str) -> Result<Option<String>, ParamsError> {
+    match object.remove(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text)),
+        Some(other) => Err(ill_typed(name, &other, if name == "query" { "a string" } else { "a string or null" })),
     }
 }
 
@@ -135,7 +178,12 @@ mod tests {
             ("[]", "batches are not supported"),
             ("\"{ a }\"", "The body is a string; it has to be a JSON object"),
             ("{}", "\"query\" is missing."),
-            ("{\"extensions\": {\"persistedQuery\": {}}}", "persisted documents are not supported"),
+            ("{\"extensions\": {\"persistedQuery\": {}}}", "has to be {\"version\": 1"),
+            (
+                "{\"extensions\": {\"persistedQuery\": {\"version\": 2, \"sha256Hash\": \"00\"}}}",
+                "has to be {\"version\": 1",
+            ),
+            ("{\"documentId\": 7}", "\"documentId\" is a number"),
             ("{\"query\": 1}", "\"query\" is a number; it has to be a string."),
             ("{\"query\": \"\", \"operationName\": []}", "\"operationName\" is a list; it has to be a string or null."),
             ("{\"query\": \"\", \"variables\": \"{}\"}", "\"variables\" is a string; it has to be an object or null."),
@@ -163,7 +211,9 @@ mod tests {
             ..UrlParams::default()
         };
         let params = Params::of_url(url);
-        assert!(params.is_ok_and(|params| params.variables.contains_key("a") && params.query == "{ a }"));
+        assert!(params.is_ok_and(
+            |params| params.variables.contains_key("a") && params.source == Source::Text("{ a }".to_owned())
+        ));
         let broken =
             UrlParams { query: Some("{ a }".to_owned()), variables: Some("{".to_owned()), ..UrlParams::default() };
         assert!(matches!(Params::of_url(broken), Err(ParamsError::ParameterNotJson { name: "variables", .. })));

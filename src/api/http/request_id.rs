@@ -4,7 +4,13 @@
 
 use std::{fmt, sync::Arc};
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue},
+    middleware::Next,
+    response::Response,
+};
+use tracing::Instrument as _;
 
 use crate::draw::Draw;
 
@@ -25,6 +31,11 @@ impl RequestId {
         chosen.map_or_else(|| Self::new(draw), |text| Self(text.into()))
     }
 
+    /// The id that [`stamp`] has given the request, or else as from its headers.
+    pub(super) fn of_request(request: &Request, draw: &Draw) -> Self {
+        request.extensions().get().cloned().unwrap_or_else(|| Self::of_headers(request.headers(), draw))
+    }
+
     pub(super) fn new(draw: &Draw) -> Self {
         Self(format!("{:016x}{:016x}", draw.u64(), draw.u64()).into())
     }
@@ -38,6 +49,20 @@ impl RequestId {
     pub(super) fn to_header(&self) -> HeaderValue {
         HeaderValue::from_str(&self.0).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
     }
+}
+
+/// Gives every request its id, and its answer and its log lines too; a request that has one keeps it.
+pub(super) async fn stamp(State(draw): State<Draw>, mut request: Request, next: Next) -> Response {
+    let known = request.extensions().get::<RequestId>().is_some();
+    let id = RequestId::of_request(&request, &draw);
+    if known {
+        return next.run(request).await;
+    }
+    request.extensions_mut().insert(id.clone());
+    let span = tracing::info_span!("request", request_id = %id);
+    let mut response = next.run(request).instrument(span).await;
+    response.headers_mut().entry(HEADER).or_insert_with(|| id.to_header());
+    response
 }
 
 impl fmt::Display for RequestId {

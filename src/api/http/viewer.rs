@@ -3,17 +3,23 @@
 //! Apart, because HTTP and WebSocket carry tokens differently and mean the same by them. It refuses to know what a
 //! token says and what a viewer is.
 
+use std::net::IpAddr;
+
 use async_graphql::Request;
 use async_trait::async_trait;
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 use axum_extra::headers::{Authorization, HeaderMapExt as _, authorization::Bearer};
 
-use super::request_id::RequestId;
+use super::{rate::Payer, request_id::RequestId};
 
-/// The caller's type for an authenticated viewer. Every type that can be shared between tasks is one.
-pub trait Viewer: Clone + Send + Sync + 'static {}
+/// The caller's type for an authenticated viewer.
+pub trait Viewer: Clone + Send + Sync + 'static {
+    /// By what one viewer is told from another: whoever has the same number pays from the same bucket.
+    fn number(&self) -> u64;
 
-impl<T: Clone + Send + Sync + 'static> Viewer for T {}
+    /// Until when the token is good, in milliseconds UTC; `None` for ever.
+    fn good_until_ms(&self) -> Option<i64>;
+}
 
 /// Gives bearer tokens a meaning. `V`: the caller's type for an authenticated viewer.
 #[async_trait]
@@ -59,6 +65,15 @@ pub struct Scope<V> {
     pub viewer: Option<V>,
     /// The id that the response carries and the log line names.
     pub request_id: RequestId,
+    /// From where, through trusted proxies; `None` if the server was not told.
+    pub address: Option<IpAddr>,
+}
+
+impl<V: Viewer> Scope<V> {
+    /// Who pays for what is done in it.
+    pub(super) fn payer(&self) -> Payer {
+        self.viewer.as_ref().map_or_else(|| Payer::of_address(self.address), |viewer| Payer::Viewer(viewer.number()))
+    }
 }
 
 /// What a request says about who asks.

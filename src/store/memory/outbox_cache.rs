@@ -7,7 +7,7 @@ use crate::{
     domain::{Entry, Position, UserId},
     store::{
         OutboxCache, StoreError,
-        contents::OutboxHead,
+        contents::{OutboxHead, Restamped},
         outbox_cache::{CachedOutbox, OutboxChange},
     },
 };
@@ -24,27 +24,16 @@ impl MemoryOutboxCache {
     pub fn new(authors: u64, capacity: usize) -> Self {
         Self { outboxes: Cache::new(authors), capacity }
     }
-
-    async fn replace(&self, head: &OutboxHead) {
-        let filled = CachedOutbox::of_head(head, self.capacity);
-        let entry = self.outboxes.entry(head.author);
-        entry
-            .and_compute_with(|cached| {
-                let later = cached.is_some_and(|cached| cached.value().outbox_seq > filled.outbox_seq);
-                std::future::ready(if later { Op::Nop } else { Op::Put(filled) })
-            })
-            .await;
-    }
 }
 
 #[async_trait]
 impl OutboxCache for MemoryOutboxCache {
-    async fn apply(&self, author: UserId, outbox_seq: i64, change: OutboxChange) -> Result<(), StoreError> {
+    async fn apply(&self, author: UserId, stamps: Restamped, change: OutboxChange) -> Result<(), StoreError> {
         let entry = self.outboxes.entry(author);
         entry
             .and_compute_with(|cached| {
                 std::future::ready(
-                    cached.map_or(Op::Nop, |cached| operation(cached.into_value(), outbox_seq, change, self.capacity)),
+                    cached.map_or(Op::Nop, |cached| operation(cached.into_value(), stamps, change, self.capacity)),
                 )
             })
             .await;
@@ -61,7 +50,7 @@ impl OutboxCache for MemoryOutboxCache {
 
     async fn fill(&self, heads: &[OutboxHead]) -> Result<(), StoreError> {
         for head in heads {
-            self.replace(head).await;
+            self.outboxes.insert(head.author, CachedOutbox::of_head(head, self.capacity)).await;
         }
         Ok(())
     }
@@ -71,19 +60,18 @@ impl OutboxCache for MemoryOutboxCache {
     }
 }
 
-fn operation(cached: CachedOutbox, outbox_seq: i64, change: OutboxChange, capacity: usize) -> Op<CachedOutbox> {
-    if cached.outbox_seq >= outbox_seq {
+fn operation(cached: CachedOutbox, stamps: Restamped, change: OutboxChange, capacity: usize) -> Op<CachedOutbox> {
+    if cached.stamp == stamps.before {
+        Op::Put(changed(CachedOutbox { stamp: stamps.after, ..cached }, change, capacity))
+    } else if cached.stamp == stamps.after {
         Op::Nop
-    } else if cached.outbox_seq == outbox_seq - 1 {
-        Op::Put(changed(cached, change, capacity))
     } else {
         Op::Remove
     }
 }
 
-/// `cached` after the change with the next number.
+/// `cached` with the change made to its entries.
 fn changed(mut cached: CachedOutbox, change: OutboxChange, capacity: usize) -> CachedOutbox {
-    cached.outbox_seq += 1;
     match change {
         OutboxChange::Removed(gone) => cached.entries.retain(|entry| entry.content != gone.content),
         // Below the complete part something newer may be missing already.

@@ -172,7 +172,7 @@ mod tests {
     use crate::domain::UserId;
 
     fn seen(reader: i64) -> Message {
-        Message::ReaderSeen { reader: UserId::try_new(reader).unwrap() }
+        Message::ReaderSeen { reader: UserId::try_new(reader).unwrap(), reached: None }
     }
 
     #[tokio::test]

@@ -1,26 +1,35 @@
 //! Announcements as sharded publish/subscribe, which a single server and a cluster know alike: sixteen channels, chosen by
 //! whom an announcement is about, so that a cluster spreads them over its nodes.
 
+use std::{sync::Arc, time::Duration};
+
 use async_trait::async_trait;
 use redis::cmd;
-use tokio::sync::broadcast;
+use tokio::{
+    sync::{Notify, broadcast},
+    time::sleep,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{connect::Redis, listener::Listener, wire};
 use crate::{
-    domain::UserId,
+    domain::{UserId, backoff::wait_ms},
     draw::Draw,
     store::{Announcements, StoreError, announcements::Announcement},
 };
 
 /// Channels; a constant of the interface between nodes, which must agree on it.
 const CHANNELS: i64 = 16;
+/// Failures after which the wait between attempts to own up to a loss grows no longer: about four seconds.
+const MAX_BACKOFF_ATTEMPTS: u32 = 4;
 
 /// Announcements on Redis: channels `{prefix}announcements:0` to `15`, payloads as JSON with a version. Whoever listens is
-/// told [`Announcement::Gap`] each time the subscription had to be made anew.
+/// told [`Announcement::Gap`] each time the subscription had to be made anew, and each time a node could not send.
 pub struct RedisAnnouncements {
     redis: Redis,
     listeners: broadcast::Sender<Announcement>,
+    /// Something was not sent, or nobody knows.
+    lost: Arc<Notify>,
 }
 
 impl RedisAnnouncements {
@@ -34,10 +43,13 @@ impl RedisAnnouncements {
     ) -> Result<Self, StoreError> {
         let listeners = broadcast::Sender::new(redis.options().announcement_buffer);
         let channels = (0..CHANNELS).map(|number| channel(&redis, number)).collect();
-        let listener = Listener::new(redis.clone(), channels, listeners.clone(), draw);
+        let listener = Listener::new(redis.clone(), channels, listeners.clone(), draw.clone());
         let subscription = listener.subscribe().await?;
         tracker.spawn(stop.clone().run_until_cancelled_owned(listener.run(subscription)));
-        Ok(Self { redis, listeners })
+        let lost = Arc::new(Notify::new());
+        let owning_up = own_up(redis.clone(), Arc::clone(&lost), draw);
+        tracker.spawn(stop.clone().run_until_cancelled_owned(owning_up));
+        Ok(Self { redis, listeners, lost })
     }
 }
 
@@ -45,11 +57,47 @@ fn channel(redis: &Redis, number: i64) -> String {
     redis.key(&format!("announcements:{number}"))
 }
 
+async fn send(redis: &Redis, number: i64, announcement: &Announcement) -> Result<(), StoreError> {
+    let mut publish = cmd("SPUBLISH");
+    publish.arg(channel(redis, number)).arg(wire::encode(announcement)?);
+    let mut link = redis.commands();
+    redis.within(publish.exec_async(&mut link)).await
+}
+
+/// Whatever could not be sent is made up for by a gap, as soon as that can be sent: every node listens to every channel.
+async fn own_up(redis: Redis, lost: Arc<Notify>, draw: Draw) {
+    loop {
+        lost.notified().await;
+        let mut attempts = 0;
+        while send(&redis, 0, &Announcement::Gap).await.is_err() {
+            attempts = MAX_BACKOFF_ATTEMPTS.min(attempts + 1);
+            sleep(Duration::from_millis(wait_ms(attempts, draw.u32()).unsigned_abs())).await;
+        }
+    }
+}
+
+/// Notifies when it is dropped without having been told that all is well: after a failure, and when a caller gave up waiting.
+struct NotifyUnlessSent<'a>(Option<&'a Notify>);
+
+impl NotifyUnlessSent<'_> {
+    fn sent(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for NotifyUnlessSent<'_> {
+    fn drop(&mut self) {
+        if let Some(lost) = self.0 {
+            lost.notify_one();
+        }
+    }
+}
+
 /// Whom it is about; nobody for what is never sent.
 const fn subject(announcement: &Announcement) -> Option<UserId> {
     match announcement {
         Announcement::Published { entry } | Announcement::Removed { entry } => Some(entry.author),
-        Announcement::FollowsChanged { reader } | Announcement::ReadMarkerMoved { reader, .. } => Some(*reader),
+        Announcement::FollowsChanged { reader, .. } | Announcement::ReadMarkerMoved { reader, .. } => Some(*reader),
         Announcement::Gap => None,
     }
 }
@@ -58,10 +106,10 @@ const fn subject(announcement: &Announcement) -> Option<UserId> {
 impl Announcements for RedisAnnouncements {
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError> {
         let Some(subject) = subject(announcement) else { return Ok(()) };
-        let mut publish = cmd("SPUBLISH");
-        publish.arg(channel(&self.redis, subject.get() % CHANNELS)).arg(wire::encode(announcement)?);
-        let mut link = self.redis.commands();
-        self.redis.within(publish.exec_async(&mut link)).await
+        let lost = NotifyUnlessSent(Some(&self.lost));
+        send(&self.redis, subject.get() % CHANNELS, announcement).await?;
+        lost.sent();
+        Ok(())
     }
 
     fn listen(&self) -> broadcast::Receiver<Announcement> {

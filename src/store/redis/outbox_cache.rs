@@ -1,4 +1,4 @@
-//! Cached outboxes as sorted sets `{prefix}outbox:{author}`; [`super::outbox_member`] tells how one lies there. Changes are
+//! Cached outboxes as sorted sets `{prefix}outbox2:{author}`; [`super::outbox_member`] tells how one lies there. Changes are
 //! scripts on one key, hence atomic; an outbox is read by one command.
 
 use async_trait::async_trait;
@@ -10,10 +10,13 @@ use crate::{
     domain::UserId,
     store::{
         OutboxCache, StoreError,
-        contents::OutboxHead,
+        contents::{OutboxHead, Restamped},
         outbox_cache::{CachedOutbox, OutboxChange},
     },
 };
+
+/// How keys begin; it names the form of what lies there, so that what an earlier version has left is never read. It goes with its time to live.
+const FORM: &str = "outbox2";
 
 /// The outbox cache on Redis. An outbox that nobody changed for the time to live goes; so does one that holds anything
 /// foreign. Entries whose time has no exact score are never cached, nor their outboxes.
@@ -32,7 +35,7 @@ impl RedisOutboxCache {
     }
 
     fn key(&self, author: UserId) -> String {
-        self.redis.key(&format!("outbox:{author}"))
+        self.redis.key(&format!("{FORM}:{author}"))
     }
 
     fn read(&self, author: UserId) -> Cmd {
@@ -49,18 +52,18 @@ impl RedisOutboxCache {
     fn filling(&self, head: &OutboxHead) -> Option<ScriptInvocation<'_>> {
         let kept = CachedOutbox::of_head(head, self.capacity());
         let mut call = self.fill.key(self.key(head.author));
-        call.arg(kept.outbox_seq).arg(self.redis.options().outbox_ttl_ms);
+        call.arg(self.redis.options().outbox_ttl_ms);
         for entry in &kept.entries {
             call.arg(outbox_member::scored(entry)?);
         }
-        call.arg(-1).arg(outbox_member::head(kept.outbox_seq, kept.complete_from));
+        call.arg(-1).arg(outbox_member::head(kept.stamp, kept.complete_from));
         Some(call)
     }
 }
 
 #[async_trait]
 impl OutboxCache for RedisOutboxCache {
-    async fn apply(&self, author: UserId, outbox_seq: i64, change: OutboxChange) -> Result<(), StoreError> {
+    async fn apply(&self, author: UserId, stamps: Restamped, change: OutboxChange) -> Result<(), StoreError> {
         let entry = change.entry();
         let operation = match (&change, outbox_member::scored(entry)) {
             (OutboxChange::Removed(_), _) => "remove",
@@ -69,7 +72,7 @@ impl OutboxCache for RedisOutboxCache {
         };
         let options = self.redis.options();
         let mut call = self.apply.key(self.key(author));
-        call.arg(outbox_seq).arg(outbox_seq.saturating_sub(1)).arg(options.outbox_capacity).arg(options.outbox_ttl_ms);
+        call.arg(stamps.before).arg(stamps.after).arg(options.outbox_capacity).arg(options.outbox_ttl_ms);
         call.arg(operation).arg(outbox_member::member(entry.content)).arg(entry.publish_time);
         self.redis.within(self.call(call)).await
     }

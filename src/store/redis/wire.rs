@@ -37,7 +37,11 @@ mod tests {
     use super::*;
     use crate::{
         domain::{ContentId, Entry, UserId},
-        store::{announcements::Announcement, queue::Message, relations::Pair},
+        store::{
+            announcements::{Announcement, RelationChange},
+            queue::Message,
+            relations::Pair,
+        },
     };
 
     fn entry() -> Entry {
@@ -53,14 +57,32 @@ mod tests {
         assert_eq!(published, form);
         let subtask = said(encode(&Message::Subtask { content: entry().content, after: 5 }).unwrap());
         assert_eq!(subtask, r#"{"v":1,"type":"subtask","content":9223372036854775807,"after":5}"#);
-        let follows = said(encode(&Announcement::FollowsChanged { reader: entry().author }).unwrap());
-        assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7}"#);
+        let seen = |reached| said(encode(&Message::ReaderSeen { reader: entry().author, reached }).unwrap());
+        assert_eq!(seen(None), r#"{"v":1,"type":"readerSeen","reader":7}"#);
+        assert_eq!(seen(Some(5)), r#"{"v":1,"type":"readerSeen","reader":7,"reached":5}"#);
+        let (reader, author) = (entry().author, UserId::try_new(8).unwrap());
+        let followed =
+            Announcement::FollowsChanged { reader, author: Some(author), change: Some(RelationChange::Followed) };
+        let follows = said(encode(&followed).unwrap());
+        assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7,"author":8,"change":"followed"}"#);
         let marker = entry().position();
         let moved = said(encode(&Announcement::ReadMarkerMoved { reader: entry().author, marker }).unwrap());
         let form = r#"{"v":1,"type":"readMarkerMoved","reader":7,"marker":{"publish_time":1700000000000,"content_id":9223372036854775807}}"#;
         assert_eq!(moved, form);
         assert_eq!(decode(form.as_bytes()), Some(Announcement::ReadMarkerMoved { reader: entry().author, marker }));
-        assert!(encode(&Announcement::Gap).is_err());
+        assert_eq!(said(encode(&Announcement::Gap).unwrap()), r#"{"v":1,"type":"gap"}"#);
+    }
+
+    #[test]
+    fn announcements_of_earlier_and_later_versions_are_understood_as_far_as_they_go() {
+        let reader = entry().author;
+        let earlier = r#"{"v":1,"type":"followsChanged","reader":7}"#;
+        let understood = Announcement::FollowsChanged { reader, author: None, change: None };
+        assert_eq!(decode(earlier.as_bytes()), Some(understood));
+        let later = r#"{"v":1,"type":"followsChanged","reader":7,"author":7,"change":"adopted","why":"kind"}"#;
+        let understood =
+            Announcement::FollowsChanged { reader, author: Some(reader), change: Some(RelationChange::Other) };
+        assert_eq!(decode(later.as_bytes()), Some(understood));
     }
 
     #[test]
@@ -72,7 +94,8 @@ mod tests {
             Message::ContentRemoved { entry: entry() },
             Message::Subtask { content: entry().content, after: -1 },
             Message::RelationChanged { pair },
-            Message::ReaderSeen { reader },
+            Message::ReaderSeen { reader, reached: None },
+            Message::ReaderSeen { reader, reached: Some(0) },
         ] {
             assert_eq!(decode::<Message>(&encode(&message).unwrap()), Some(message));
         }

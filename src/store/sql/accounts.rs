@@ -90,7 +90,7 @@ async fn insert_user(tx: &Tx, account: &NewAccount) -> Result<bool, StoreError> 
         .await
 }
 
-/// What every user has from the start. Counts and the outbox number begin at 0.
+/// What every user has from the start. Counts and the outbox's stamp begin at 0.
 async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(), StoreError> {
     let id = Value::from(account.id.get());
     let (now, push) = (Value::from(account.now_ms), Value::from(EdgeMode::Push.code()));
@@ -98,7 +98,7 @@ async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(), StoreErr
     let hash = account.password_hash.0.clone().into();
     tx.execute("INSERT INTO credentials (user_id, password_hash) VALUES (?, ?)", [id.clone(), hash]).await?;
     tx.execute("INSERT INTO user_counts (user_id) VALUES (?)", [id.clone()]).await?;
-    tx.execute("INSERT INTO outbox_heads (author_id, seq) VALUES (?, 0)", [id.clone()]).await?;
+    tx.execute("INSERT INTO outbox_heads (author_id, stamp) VALUES (?, 0)", [id.clone()]).await?;
     tx.execute(
         "INSERT INTO inbox_states (user_id, floor_time, floor_content, rev, last_seen) VALUES (?, ?, ?, 0, ?)",
         [id.clone(), floor.publish_time().into(), floor.content_number().into(), now.clone()],

@@ -5,21 +5,20 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    exclusions::not_blocked,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
 };
 use crate::{
-    domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId},
+    domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId, rate},
     store::{
         Contents, StoreError,
-        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
+        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
     },
 };
 
 /// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done by then.
 const FIRST_LOOK_MS: i64 = 10_000;
-/// The number that `contents.kind` has for a post.
-pub(super) const POST: i32 = 1;
 const CONTENT: &str = "SELECT id, author_id, kind, text, media, publish_time FROM contents";
 
 #[async_trait]
@@ -28,7 +27,7 @@ impl Contents for SqlStore {
         let media = serde_json::to_string(&new.draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
         let (new, media) = (&new, media.as_str());
         self.transaction(move |tx| async move {
-            let outbox_seq = raise_outbox(&tx, new.author).await?;
+            let stamps = restamp(&tx, new.author, new.stamp, Some(new.publish_time)).await?;
             if !add_to_count(&tx, new.author, 1).await? {
                 return tx.roll_back(Published::UnknownAuthor).await;
             }
@@ -37,14 +36,14 @@ impl Contents for SqlStore {
                 return tx.roll_back(earlier).await;
             }
             insert_companions(&tx, new).await?;
-            tx.commit(Published::Created { outbox_seq }).await
+            tx.commit(Published::Created { stamps }).await
         })
         .await
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError> {
+    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError> {
         self.transaction(move |tx| async move {
-            let outbox_seq = raise_outbox(&tx, author).await?;
+            let stamps = restamp(&tx, author, stamp, None).await?;
             let sql = "UPDATE contents SET removed_at = ? WHERE id = ? AND author_id = ? AND removed_at IS NULL";
             let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
             let found = tx
@@ -60,17 +59,18 @@ impl Contents for SqlStore {
                 return tx.roll_back(outcome).await;
             }
             add_to_count(&tx, author, -1).await?;
-            tx.commit(Removed::Gone { entry: row.entry(0)?, outbox_seq }).await
+            tx.commit(Removed::Gone { entry: row.entry(0)?, stamps }).await
         })
         .await
     }
 
-    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
         let mut contents = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            let sql = format!("{CONTENT} WHERE id IN {list} AND removed_at IS NULL");
-            for row in self.read(&sql, values).await? {
+            let unblocked = not_blocked(viewer, "contents.author_id");
+            let sql = format!("{CONTENT} WHERE id IN {list} AND removed_at IS NULL{}", unblocked.text);
+            for row in self.read(&sql, values.into_iter().chain(unblocked.values)).await? {
                 contents.push(content(&row)?);
             }
         }
@@ -92,8 +92,13 @@ impl Contents for SqlStore {
         Ok(counters)
     }
 
-    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
-        self.outbox_page(author, request).await
+    async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
+        self.outbox_page(viewer, author, request).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
@@ -101,14 +106,27 @@ impl Contents for SqlStore {
     }
 }
 
-/// Raises the author's number and returns it. Always the first write: it holds off every other publish and removal of this author until the
-/// transaction ends, so that numbers are given in the order of commits and idempotency keys are looked up one after the other.
-async fn raise_outbox(tx: &Tx, author: UserId) -> Result<i64, StoreError> {
-    let conflict = tx.dialect().on_conflict_update("author_id");
-    let sql = format!("INSERT INTO outbox_heads (author_id, seq) VALUES (?, 1) {conflict} seq = seq + 1");
-    tx.execute(&sql, [author.get().into()]).await?;
-    let row = tx.query_one("SELECT seq FROM outbox_heads WHERE author_id = ?", [author.get().into()]).await?;
-    row.ok_or_else(|| StoreError::Unreadable("an outbox number that was just raised is gone".to_owned()))?.get(0)
+/// Gives the author's outbox its new stamp and, at a publish, smooths how often there is one. Always the first lock: it holds off every other
+/// publish and removal of this author until the transaction ends, so that each stamp follows the one that it is told to follow, and
+/// idempotency keys are looked up one after the other.
+async fn restamp(tx: &Tx, author: UserId, after: i64, published: Option<i64>) -> Result<Restamped, StoreError> {
+    let sql = format!(
+        "SELECT stamp, published_at, publish_every_ms FROM outbox_heads WHERE author_id = ? {}",
+        tx.dialect().for_update()
+    );
+    let author = Value::from(author.get());
+    let Some(row) = tx.query_one(&sql, [author.clone()]).await? else {
+        let sql = "INSERT INTO outbox_heads (stamp, published_at, author_id) VALUES (?, ?, ?)";
+        if !tx.insert(sql, [after.into(), published.into(), author]).await? {
+            return Err(StoreError::Contended("an author's first two changes at once".into()));
+        }
+        return Ok(Restamped { before: 0, after });
+    };
+    let (last, every): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+    let every = published.map_or(every, |at| rate::smoothed(every, last, at, 0));
+    let sql = "UPDATE outbox_heads SET stamp = ?, published_at = ?, publish_every_ms = ? WHERE author_id = ?";
+    tx.execute(sql, [after.into(), published.or(last).into(), every.into(), author]).await?;
+    Ok(Restamped { before: row.get(0)?, after })
 }
 
 /// `false` if there is no such author.
@@ -122,7 +140,7 @@ async fn insert_content(tx: &Tx, new: &NewContent, media: &str) -> Result<bool, 
     let values: [Value; 7] = [
         new.id.get().into(),
         new.author.get().into(),
-        POST.into(),
+        ContentKind::Post.code().into(),
         new.draft.text.as_str().into(),
         media.into(),
         new.publish_time.into(),
@@ -160,10 +178,9 @@ async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreErro
 /// A row of [`CONTENT`].
 fn content(row: &Row) -> Result<Content, StoreError> {
     let id = row.content(0)?;
-    let kind = match row.get::<i32>(2)? {
-        POST => ContentKind::Post,
-        other => return Err(StoreError::Unreadable(format!("kind {other} of content {id}"))),
-    };
+    let code: i32 = row.get(2)?;
+    let kind =
+        ContentKind::from_code(code).ok_or_else(|| StoreError::Unreadable(format!("kind {code} of content {id}")))?;
     // The parser's own words would repeat the text.
     let media = serde_json::from_str(&row.get::<String>(4)?)
         .map_err(|_| StoreError::Unreadable(format!("media of content {id}")))?;

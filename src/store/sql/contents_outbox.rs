@@ -4,8 +4,9 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    exclusions::not_blocked,
     keyset::Columns,
-    rows::{Row, id_list},
+    rows::{Row, id_list, of_kinds},
 };
 use crate::{
     domain::{Direction, Entry, PageRequest, Run, UserId},
@@ -24,11 +25,21 @@ type Part = (String, Vec<Value>);
 
 impl SqlStore {
     /// See [`crate::store::Contents::outbox`].
-    pub(super) async fn outbox_page(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
+    pub(super) async fn outbox_page(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
         let (direction, back, need) = (request.direction, request.direction.reversed(), request.need());
-        let (mut sql, mut values) = part(0, author, POSITION.beyond(direction, request.bound), direction, need);
+        let window = |(position, mut bounds): Part| {
+            let unblocked = not_blocked(viewer, "contents.author_id");
+            bounds.extend(unblocked.values);
+            (format!("{position}{}{}", of_kinds(request.kinds, "kind"), unblocked.text), bounds)
+        };
+        let (mut sql, mut values) = part(0, author, window(POSITION.beyond(direction, request.bound)), direction, need);
         if request.bound.is_some() {
-            let behind = part(1, author, POSITION.from(back, request.bound), back, 1);
+            let behind = part(1, author, window(POSITION.from(back, request.bound)), back, 1);
             sql = format!("{sql} UNION ALL {}", behind.0);
             values.extend(behind.1);
         }
@@ -43,7 +54,7 @@ impl SqlStore {
         })
     }
 
-    /// See [`crate::store::Contents::outbox_heads`]: the number and the entries of an author come in one statement.
+    /// See [`crate::store::Contents::outbox_heads`]: the stamp and the entries of an author come in one statement.
     pub(super) async fn heads_of_outboxes(
         &self,
         authors: &[UserId],
@@ -73,14 +84,15 @@ fn part(side: u8, author: UserId, window: Part, direction: Direction, limit: usi
     (sql, author.chain(bounds).chain([rows(limit)]).collect())
 }
 
-/// `(seq, publish_time, id, author_id)`: each author's number with neither time nor id, and one entry more than `limit` without a number.
+/// `(stamp, publish_time, id, author_id)`: each author's stamp with neither time nor id, and one entry more than `limit` without a stamp.
 fn heads_statement(authors: &[UserId], limit: usize) -> Part {
     let (list, mut values) = id_list(authors);
-    let mut sql =
-        format!("SELECT seq, NULL AS publish_time, NULL AS id, author_id FROM outbox_heads WHERE author_id IN {list}");
+    let mut sql = format!(
+        "SELECT stamp, NULL AS publish_time, NULL AS id, author_id FROM outbox_heads WHERE author_id IN {list}"
+    );
     for author in authors {
         sql.push_str(
-            " UNION ALL SELECT * FROM (SELECT NULL AS seq, publish_time, id, author_id FROM contents \
+            " UNION ALL SELECT * FROM (SELECT NULL AS stamp, publish_time, id, author_id FROM contents \
              WHERE author_id = ? AND removed_at IS NULL ORDER BY publish_time DESC, id DESC LIMIT ?) AS newest",
         );
         values.extend([author.get().into(), rows(limit.saturating_add(1))]);
@@ -88,15 +100,15 @@ fn heads_statement(authors: &[UserId], limit: usize) -> Part {
     (sql, values)
 }
 
-/// An author who has published nothing has number 0.
+/// An author who has published nothing has stamp 0.
 fn head(author: UserId, rows: &[Row], limit: usize) -> Result<OutboxHead, StoreError> {
-    let mut head = OutboxHead { author, outbox_seq: 0, entries: Vec::new(), whole: true };
+    let mut head = OutboxHead { author, stamp: 0, entries: Vec::new(), whole: true };
     for row in rows {
         if row.user(3)? != author {
             continue;
         }
         match row.get::<Option<i64>>(0)? {
-            Some(seq) => head.outbox_seq = seq,
+            Some(stamp) => head.stamp = stamp,
             None => head.entries.push(row.entry(1)?),
         }
     }
@@ -128,11 +140,11 @@ mod tests {
         for direction in [Direction::Older, Direction::Newer] {
             let page = part(0, author, POSITION.beyond(direction, bound), direction, 21);
             let plan = plan(&store, page).await;
-            assert!(plan.contains("USING INDEX outbox (author_id=?"), "{plan}");
+            assert!(plan.contains("USING COVERING INDEX outbox (author_id=?"), "{plan}");
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }
         let plan = plan(&store, heads_statement(&[author, author], 5)).await;
-        assert_eq!(plan.matches("USING INDEX outbox (author_id=?").count(), 2, "{plan}");
+        assert_eq!(plan.matches("USING COVERING INDEX outbox (author_id=?").count(), 2, "{plan}");
         assert!(!plan.contains("TEMP B-TREE"), "{plan}");
     }
 }

@@ -1,15 +1,23 @@
-//! Follow edges in SQL. Locks are taken in one order by all of them: the edge, its pending relation, then counts by ascending user id.
+//! Follow edges in SQL. Locks are taken in one order by all of them, and by blocks: counts by ascending user id, the edge, its pending relation.
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
 use super::{
     SqlStore,
-    rows::{MAX_LIST, id_list},
+    dialect::Dialect,
+    exclusions::is_blocked,
+    part::Part,
+    rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
 };
 use crate::{
-    domain::{EdgeMode, UserId, limits::MAX_FOLLOWS},
+    domain::{
+        EdgeMode, UserId,
+        delivery::{AuthorFacts, ReaderFacts},
+        limits::{MAX_FOLLOWS, MAX_JUDGED_EDGES},
+        subtask::Range,
+    },
     store::{Follows, StoreError, follows::Followed, relations::Pair},
 };
 
@@ -31,8 +39,11 @@ impl Follows for SqlStore {
         }
         let pair = Pair { follower, author };
         self.transaction(move |tx| async move {
-            if tx.query_one("SELECT 1 FROM users WHERE id = ?", [author.get().into()]).await?.is_none() {
+            if !lock_counts(&tx, pair).await?.contains(&author) {
                 return tx.roll_back(Followed::UnknownAuthor).await;
+            }
+            if is_blocked(&tx, pair).await? {
+                return tx.roll_back(Followed::Blocked).await;
             }
             if !insert_edge(&tx, pair, mode, inc, now_ms).await? {
                 return tx.roll_back(Followed::Already).await;
@@ -50,14 +61,9 @@ impl Follows for SqlStore {
     async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
         let pair = Pair { follower, author };
         self.transaction(move |tx| async move {
-            let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
-            let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
-            let Some(row) = tx.query_one(&sql, key(pair)).await? else { return tx.roll_back(false).await };
-            let inc: i64 = row.get(0)?;
-            tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
-            record_relation(&tx, pair, inc.wrapping_neg(), now_ms).await?;
-            add_to_counts(&tx, pair, -1).await?;
-            tx.commit(true).await
+            lock_counts(&tx, pair).await?;
+            let ended = end_edge(&tx, pair, now_ms).await?;
+            tx.commit(ended).await
         })
         .await
     }
@@ -81,48 +87,125 @@ impl Follows for SqlStore {
         rows.iter().map(|row| row.user(0)).collect()
     }
 
-    async fn follower_count(&self, author: UserId) -> Result<u64, StoreError> {
-        let sql = "SELECT followers + 1 FROM user_counts WHERE user_id = ?";
-        let rows = self.read(sql, [author.get().into()]).await?;
-        rows.first().map_or(Ok(0), |row| row.count(0))
+    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError> {
+        let sql = format!("{FACTS} FROM user_counts c {HEAD} WHERE c.user_id = ?");
+        let rows = self.read(&sql, [author.get().into()]).await?;
+        rows.first().map_or(Ok(AuthorFacts { author, followers: 0, publish_every_ms: None }), facts)
     }
 
-    async fn demote_unseen(
-        &self,
-        author: UserId,
-        after: i64,
-        through: i64,
-        seen_before_ms: i64,
-    ) -> Result<u64, StoreError> {
-        let pull = EdgeMode::Pull.code();
-        let sql = "UPDATE follows SET mode = ? WHERE author_id = ? AND follower_id > ? AND follower_id <= ? AND mode <> ? \
-             AND NOT EXISTS (SELECT 1 FROM inbox_states s WHERE s.user_id = follows.follower_id AND s.last_seen >= ?)";
-        let range: [Value; 3] = [author.get().into(), after.into(), through.into()];
-        let values = std::iter::once(pull.into()).chain(range).chain([pull.into(), seen_before_ms.into()]);
-        self.write(sql, values).await
+    async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError> {
+        let statement = pushed_readers(self.dialect, author, Range { after, through });
+        let reader =
+            |row: &Row| Ok(ReaderFacts { reader: row.user(0)?, last_seen: row.get(1)?, read_every_ms: row.get(2)? });
+        self.read(&statement.text, statement.values).await?.iter().map(reader).collect()
+    }
+
+    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
+        let mut demoted = 0;
+        for readers in readers.chunks(MAX_LIST) {
+            let (list, values) = id_list(readers);
+            let sql =
+                format!("UPDATE follows SET mode = ? WHERE author_id = ? AND mode <> ? AND follower_id IN {list}");
+            let pull = EdgeMode::Pull.code();
+            let values = [pull.into(), author.get().into(), pull.into()].into_iter().chain(values);
+            demoted += self.write(&sql, values).await?;
+        }
+        Ok(demoted)
+    }
+
+    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError> {
+        let statement = pulled_authors(self.dialect, follower);
+        self.read(&statement.text, statement.values).await?.iter().map(facts).collect()
     }
 
     async fn promote(
         &self,
         follower: UserId,
-        inc_seed: i64,
-        limit: u64,
+        authors: &[UserId],
+        inc: i64,
         now_ms: i64,
     ) -> Result<Vec<UserId>, StoreError> {
         self.transaction(move |tx| async move {
-            let sql = format!(
-                "SELECT author_id FROM follows WHERE follower_id = ? AND mode = ? ORDER BY author_id LIMIT ? {}",
-                tx.dialect().for_update()
-            );
-            let pulled = tx.query(&sql, [follower.get().into(), EdgeMode::Pull.code().into(), rows(limit)]).await?;
-            let authors: Vec<UserId> = pulled.iter().map(|row| row.user(0)).collect::<Result<_, _>>()?;
+            let mut promoted = Vec::with_capacity(authors.len());
             for authors in authors.chunks(MAX_LIST) {
-                fill(&tx, follower, authors, inc_seed, now_ms).await?;
+                let (list, values) = id_list(authors);
+                let sql = format!(
+                    "SELECT author_id FROM follows WHERE follower_id = ? AND mode = ? AND author_id IN {list} {}",
+                    tx.dialect().for_update()
+                );
+                let edges = [follower.get().into(), EdgeMode::Pull.code().into()].into_iter().chain(values);
+                let pulled = tx.query(&sql, edges).await?;
+                let pulled: Vec<UserId> = pulled.iter().map(|row| row.user(0)).collect::<Result<_, _>>()?;
+                if !pulled.is_empty() {
+                    fill(&tx, follower, &pulled, inc, now_ms).await?;
+                }
+                promoted.extend(pulled);
             }
-            tx.commit(authors).await
+            tx.commit(promoted).await
         })
         .await
     }
+}
+
+/// Selects what [`facts`] reads: of counts `c` and, joined by [`HEAD`], the outbox's head `o`. An author without counts has no followers.
+const FACTS: &str = "SELECT c.user_id, c.followers + 1, o.publish_every_ms";
+/// See [`FACTS`].
+const HEAD: &str = "LEFT JOIN outbox_heads o ON o.author_id = c.user_id";
+
+fn facts(row: &Row) -> Result<AuthorFacts, StoreError> {
+    Ok(AuthorFacts { author: row.user(0)?, followers: row.count(1)?, publish_every_ms: row.get(2)? })
+}
+
+/// The statement of [`Follows::pushed_readers`].
+pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range) -> Part {
+    let text = format!(
+        "SELECT f.follower_id, s.last_seen, s.read_every_ms FROM follows f{fans} \
+         LEFT JOIN inbox_states s ON s.user_id = f.follower_id \
+         WHERE f.author_id = ? AND f.follower_id > ? AND f.follower_id <= ? AND f.mode <> {pull} \
+         ORDER BY f.follower_id LIMIT {MAX_JUDGED_EDGES}",
+        fans = dialect.force_index("fans"),
+        pull = EdgeMode::Pull.code(),
+    );
+    Part::new(text, [author.get(), range.after, range.through])
+}
+
+/// The statement of [`Follows::pulled_authors`].
+pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
+    let text = format!(
+        "{FACTS} FROM follows f{uncovered} {then} user_counts c ON c.user_id = f.author_id {HEAD} \
+         WHERE f.follower_id = ? AND f.mode = {pull} ORDER BY f.author_id",
+        uncovered = dialect.force_index("uncovered"),
+        then = dialect.join_in_order(),
+        pull = EdgeMode::Pull.code(),
+    );
+    Part::new(text, [follower.get()])
+}
+
+/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends; whose there are.
+pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
+    let mut users = vec![pair.follower, pair.author];
+    users.sort_unstable();
+    users.dedup();
+    let sql = format!("SELECT user_id FROM user_counts WHERE user_id = ? {}", tx.dialect().for_update());
+    let mut there = Vec::with_capacity(users.len());
+    for user in users {
+        if tx.query_one(&sql, [user.get().into()]).await?.is_some() {
+            there.push(user);
+        }
+    }
+    Ok(there)
+}
+
+/// Deletes the pair's edge, lowers the counts, records the relation. `false` if there was none. The counts are locked.
+pub(super) async fn end_edge(tx: &Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+    let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
+    let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
+    let Some(row) = tx.query_one(&sql, key(pair)).await? else { return Ok(false) };
+    let inc: i64 = row.get(0)?;
+    tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
+    record_relation(tx, pair, inc.wrapping_neg(), now_ms).await?;
+    add_to_counts(tx, pair, -1).await?;
+    Ok(true)
 }
 
 /// `false` if the pair has an edge.

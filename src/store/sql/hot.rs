@@ -1,6 +1,6 @@
 //! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a server that is slow.
 
-use super::{SqlStore, deliveries, follow_lists, reactions, timelines};
+use super::{SqlStore, deliveries, follow_lists, follows, reactions, timelines};
 use crate::{
     domain::{ContentId, Entry, PageRequest, UserId, subtask::Range},
     store::timelines::Depth,
@@ -25,6 +25,10 @@ pub enum HotStatement {
     Likers(ContentId, PageRequest),
     /// A page of a user's favourites.
     Favourites(UserId, PageRequest),
+    /// The readers of a subtask whom the delivery policy looks at.
+    PushedReaders(UserId, Range),
+    /// The authors whom a reader pulls.
+    PulledAuthors(UserId),
 }
 
 impl SqlStore {
@@ -40,6 +44,8 @@ impl SqlStore {
             HotStatement::Following(follower, request) => follow_lists::following(dialect, follower).page(&request),
             HotStatement::Likers(content, request) => reactions::likers(dialect, content).page(&request),
             HotStatement::Favourites(user, request) => reactions::favourites(dialect, user).page(&request),
+            HotStatement::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
+            HotStatement::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
         };
         part.spelled_out()
     }

@@ -4,12 +4,14 @@
 //! Refuses to know who asks and why; sea-orm and sqlx are named here and nowhere else.
 
 mod accounts;
+mod audits;
 mod connect;
 mod contents;
 mod contents_outbox;
 mod deliveries;
 mod dialect;
 mod error;
+mod exclusions;
 mod follow_lists;
 mod follows;
 mod hot;

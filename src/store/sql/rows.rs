@@ -4,7 +4,7 @@ use sea_orm::{QueryResult, TryGetable, Value};
 
 use super::error::store_error;
 use crate::{
-    domain::{ContentId, Entry, UserId, ids::InvalidId},
+    domain::{ContentId, Entry, Kinds, UserId, ids::InvalidId},
     store::StoreError,
 };
 
@@ -55,6 +55,15 @@ pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
         values.resize(values.len().next_power_of_two(), last);
     }
     (format!("({})", vec!["?"; values.len()].join(", ")), values)
+}
+
+/// ` AND {column} IN (..)`; nothing if no kind is left out.
+pub(super) fn of_kinds(kinds: Kinds, column: &str) -> String {
+    if kinds.is_all() {
+        return String::new();
+    }
+    let codes: Vec<String> = kinds.iter().map(|kind| kind.code().to_string()).collect();
+    format!(" AND {column} IN ({})", codes.join(", "))
 }
 
 #[cfg(test)]

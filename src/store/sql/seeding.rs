@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{SqlStore, contents::POST, transaction::Tx};
+use super::{SqlStore, transaction::Tx};
 use crate::{
-    domain::{EdgeMode, UserId},
+    domain::{ContentKind, EdgeMode, UserId},
     store::{
         Seeding, StoreError,
         accounts::PasswordHash,
@@ -73,8 +73,9 @@ async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError>
     let selves = authors.iter().map(|author| edge(author.id, author.id, author.inc, author.created_at));
     insert(tx, EDGES, "", selves.collect()).await?;
     let published = |author: &SeedAuthor| i64::try_from(author.contents.len()).unwrap_or(i64::MAX);
-    let heads = authors.iter().map(|author| [author.id.get().into(), published(author).into()]);
-    insert(tx, "outbox_heads (author_id, seq)", "", heads.collect()).await?;
+    let stamp = |author: &SeedAuthor| if author.contents.is_empty() { 0 } else { author.inc };
+    let heads = authors.iter().map(|author| [author.id.get().into(), stamp(author).into()]);
+    insert(tx, "outbox_heads (author_id, stamp)", "", heads.collect()).await?;
     let counts = authors.iter().map(|author| [author.id.get().into(), published(author).into()]);
     insert(tx, "user_counts (user_id, contents)", "", counts.collect()).await
 }
@@ -99,7 +100,7 @@ fn content_row(author: UserId, content: &SeedContent) -> Result<[Value; 6], Stor
     Ok([
         content.id.get().into(),
         author.get().into(),
-        POST.into(),
+        ContentKind::Post.code().into(),
         text.into(),
         media.into(),
         content.publish_time.into(),
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!((of(user(1)), of(user(2))), (Some((USERS - 1, 1, 1)), Some((1, 1, 2))));
         assert_eq!(store.followed_by(user(1)).await.unwrap(), [user(1), user(2)]);
         let heads = store.outbox_heads(&[user(2)], 10).await.unwrap();
-        assert_eq!((heads[0].outbox_seq, heads[0].entries.len(), heads[0].whole), (2, 2, true));
+        assert_eq!((heads[0].stamp, heads[0].entries.len(), heads[0].whole), (2, 2, true));
         let counters = store.counters(&[ContentId::try_new(21).unwrap()]).await.unwrap();
         assert_eq!(counters[0].1.likes, 1);
     }

@@ -36,7 +36,13 @@ async fn a_missing_file_is_made_and_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqlStore::connect(&options(&folder)).await.unwrap();
     store.ping().await.unwrap();
-    assert_eq!(store.pending_migrations().await.unwrap(), ["m20261121_000001_tables", "m20261121_000005_social"]);
+    let all = [
+        "m20261121_000001_tables",
+        "m20261121_000002_exclusions",
+        "m20261121_000003_policy",
+        "m20261121_000005_social",
+    ];
+    assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();
     store.migrate().await.unwrap();
     assert!(store.pending_migrations().await.unwrap().is_empty());
@@ -46,7 +52,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
 async fn what_a_transaction_rolls_back_is_undone_and_its_value_given() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
-    let insert = "INSERT INTO outbox_heads (author_id, seq) VALUES (1, 1)";
+    let insert = "INSERT INTO outbox_heads (author_id, stamp) VALUES (1, 1)";
     let given = store
         .transaction(move |tx| async move {
             tx.execute(insert, []).await?;

@@ -95,12 +95,11 @@ on_each_backend! {
     }
 
     async fn a_migration_on_several_nodes_is_made_once(backend: Backend) -> Result<()> {
-        let world = World::on(backend).await?;
-        world.run("DROP TABLE users").await?;
-        world.run("DELETE FROM seaql_migrations").await?;
+        let world = World::without_tables(backend.fresh_database().await?).await?;
         at_once((0..4).map(|_| world.store.migrate())).await?;
         assert!(world.store.pending_migrations().await?.is_empty());
-        assert_eq!(world.number("SELECT COUNT(*) FROM seaql_migrations").await?, 1);
+        let twice = "SELECT COUNT(*) - COUNT(DISTINCT version) FROM seaql_migrations";
+        assert_eq!(world.number(twice).await?, 0);
         assert_eq!(world.store.count().await?, 0);
         Ok(())
     }

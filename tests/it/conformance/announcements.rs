@@ -29,7 +29,7 @@ on_each_place!(
     announcements_about_one_author_keep_their_order,
     nobody_hears_what_was_announced_before,
     a_listener_that_lags_is_told,
-    a_gap_is_never_sent,
+    a_gap_is_not_for_callers_to_announce,
 );
 
 /// Two nodes that share a place, and what keeps them running.
@@ -80,7 +80,8 @@ async fn every_listener_on_every_node_hears_everything(place: Place) -> Result<(
     let mut listeners = [one.listen(), one.listen(), other.listen()];
     let reader = UserId::try_new(i64::MAX)?;
     let entry = Entry { publish_time: 5, content: ContentId::try_new(i64::MAX)?, author: reader };
-    let mut said = vec![Announcement::Removed { entry }, Announcement::FollowsChanged { reader }];
+    let mut said =
+        vec![Announcement::Removed { entry }, Announcement::FollowsChanged { reader, author: None, change: None }];
     said.push(Announcement::ReadMarkerMoved { reader, marker: Position::bound(5, i64::MAX) });
     // Authors of every channel, hence of every node of a cluster.
     said.extend((1..=32).map(|author| published(author, author)));
@@ -139,7 +140,7 @@ async fn a_listener_that_lags_is_told(place: Place) -> Result<()> {
     nodes.end().await
 }
 
-async fn a_gap_is_never_sent(place: Place) -> Result<()> {
+async fn a_gap_is_not_for_callers_to_announce(place: Place) -> Result<()> {
     let nodes = Nodes::start(place, 100).await?;
     let [one, other] = &nodes.both;
     let mut listener = other.listen();

@@ -1,11 +1,15 @@
 //! [`Follows`]: who follows whom.
 
 use anyhow::{Context as _, Result};
-use tidefeed::domain::{EdgeMode, limits::MAX_FOLLOWS};
+use tidefeed::domain::{
+    EdgeMode,
+    delivery::{AuthorFacts, ReaderFacts},
+    limits::MAX_FOLLOWS,
+};
 use tidefeed::store::follows::Followed;
-use tidefeed::store::{Accounts as _, Follows as _, StoreError};
+use tidefeed::store::{Accounts as _, Contents as _, Follows as _, StoreError};
 
-use super::{NOW, World, at_once, user};
+use super::{NOW, World, at_once, content_id, user};
 use crate::servers::on_each_backend;
 
 impl World {
@@ -50,9 +54,9 @@ on_each_backend! {
         assert!(world.store.followed_among(user(2), &[1, 3].map(user)).await?.is_empty());
         assert!(world.store.followed_among(user(2), &[]).await?.is_empty());
         assert_eq!((world.follow_counts(1).await?, world.follow_counts(2).await?), ((0, 2), (1, 0)));
-        assert_eq!(world.store.follower_count(user(2)).await?, 2, "authors follow themselves");
-        assert_eq!(world.store.follower_count(user(1)).await?, 1);
-        assert_eq!(world.store.follower_count(user(99)).await?, 0);
+        assert_eq!(world.store.author_facts(user(2)).await?.followers, 2, "authors follow themselves");
+        assert_eq!(world.store.author_facts(user(1)).await?.followers, 1);
+        assert_eq!(world.store.author_facts(user(99)).await?.followers, 0);
         assert_eq!((world.edge(2, "mode").await?, world.edge(2, "inc").await?), (Some(1), Some(77)));
         assert_eq!((world.edge(3, "mode").await?, world.edge(3, "followed_at").await?), (Some(0), Some(NOW + 1)));
         assert_eq!((world.relation(3, "attempts").await?, world.relation(3, "look_at").await?), (Some(0), Some(NOW + 5_001)));
@@ -156,24 +160,54 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn edges_of_readers_not_seen_for_long_are_demoted_within_the_range(backend: Backend) -> Result<()> {
+    async fn the_policy_is_told_of_readers_who_are_pushed_to(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         for follower in 2..=9 {
             world.try_follow(follower, 1, follower).await?;
         }
-        world.try_follow(4, 2, 4).await?;
-        world.run("UPDATE inbox_states SET last_seen = 500 WHERE user_id IN (1, 2, 3, 4, 5, 8, 9)").await?;
-        world.run("UPDATE inbox_states SET last_seen = 501 WHERE user_id = 7").await?;
-        world.run("UPDATE inbox_states SET last_seen = NULL WHERE user_id = 6").await?;
+        world.run("UPDATE inbox_states SET last_seen = user_id * 100, read_every_ms = user_id * 7 WHERE user_id > 5").await?;
+        world.run("UPDATE inbox_states SET last_seen = NULL WHERE user_id = 4").await?;
         world.run("DELETE FROM inbox_states WHERE user_id = 3").await?;
         world.run("UPDATE follows SET mode = 2 WHERE follower_id = 4 AND author_id = 1").await?;
         world.run("UPDATE follows SET mode = 0 WHERE follower_id = 5 AND author_id = 1").await?;
-        assert_eq!(world.store.demote_unseen(user(1), 2, 8, 501).await?, 4, "3, 4, 6 and 8; 5 was pulled already");
+        let of = |id, last_seen, read_every_ms| ReaderFacts { reader: user(id), last_seen, read_every_ms };
+        let expected = [of(3, None, None), of(4, None, None), of(6, Some(600), Some(42)), of(7, Some(700), Some(49))];
+        assert_eq!(world.store.pushed_readers(user(1), 2, 7).await?, expected, "5 is pulled");
+        assert_eq!(world.store.pushed_readers(user(1), 9, i64::MAX).await?, []);
+        Ok(())
+    }
+
+    async fn named_edges_are_demoted_and_no_others(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(6).await?;
+        for follower in 2..=5 {
+            world.try_follow(follower, 1, follower).await?;
+        }
+        world.try_follow(4, 2, 4).await?;
+        world.run("UPDATE follows SET mode = 2 WHERE follower_id = 4").await?;
+        assert_eq!(world.store.demote(user(1), &[3, 4, 6].map(user)).await?, 2, "6 does not follow");
         let pulled = "SELECT follower_id FROM follows WHERE author_id = 1 AND mode = 0 ORDER BY follower_id";
-        assert_eq!(world.column::<i64>(pulled).await?, [3, 4, 5, 6, 8]);
+        assert_eq!(world.column::<i64>(pulled).await?, [3, 4]);
         assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE author_id = 2 AND mode = 0").await?, 0);
-        assert_eq!(world.store.demote_unseen(user(1), 2, 8, 501).await?, 0);
-        assert_eq!(world.store.demote_unseen(user(1), 0, i64::MAX, 501).await?, 3, "1, 2 and 9");
+        assert_eq!(world.store.demote(user(1), &[3, 4].map(user)).await?, 0, "what is pulled is not touched");
+        Ok(())
+    }
+
+    async fn the_policy_is_told_how_often_an_author_publishes(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(3).await?;
+        world.store.follow(user(1), user(2), EdgeMode::Pull, 5, NOW).await?;
+        world.store.follow(user(1), user(3), EdgeMode::Fill, 6, NOW).await?;
+        let of = |every| AuthorFacts { author: user(2), followers: 2, publish_every_ms: every };
+        assert_eq!(world.store.author_facts(user(2)).await?, of(None));
+        world.publish(5, 2, NOW).await?;
+        assert_eq!(world.store.author_facts(user(2)).await?, of(None), "one publish has no rate");
+        world.publish(6, 2, NOW + 40_000).await?;
+        world.store.remove(user(2), content_id(5), 9, NOW + 50_000).await?;
+        assert_eq!(world.store.author_facts(user(2)).await?, of(Some(40_000)), "a removal is no publish");
+        world.publish(7, 2, NOW + 60_000).await?;
+        world.publish(8, 2, NOW).await?;
+        assert_eq!(world.store.author_facts(user(2)).await?, of(Some(35_000)), "and a time that went back none either");
+        assert_eq!(world.store.pulled_authors(user(1)).await?, [of(Some(35_000))]);
+        assert_eq!(world.store.pulled_authors(user(2)).await?, []);
         Ok(())
     }
 
@@ -186,17 +220,18 @@ on_each_backend! {
         world.run("UPDATE follows SET mode = 2 WHERE follower_id = 1 AND author_id = 6").await?;
         world.run("DELETE FROM relations WHERE author_id > 2").await?;
         world.run("UPDATE relations SET attempts = 4 WHERE author_id = 2").await?;
-        let mut promoted = world.store.promote(user(1), 900, 3, NOW + 1).await?;
+        let mut promoted = world.store.promote(user(1), &[2, 4, 5, 6, 7].map(user), 900, NOW + 1).await?;
         promoted.sort_unstable();
-        assert_eq!(promoted.len(), 3);
+        assert_eq!(promoted, [2, 4, 5].map(user), "6 is pushed already, 7 is not followed");
         for author in &promoted {
             let author = author.get();
             assert_eq!(world.edge(author, "mode").await?, Some(1));
             assert!(world.edge(author, "inc").await?.is_some_and(|inc| inc != author), "the identity is a new one");
             assert_eq!((world.relation(author, "attempts").await?, world.relation(author, "look_at").await?), (Some(0), Some(NOW + 5_001)));
         }
-        assert_eq!(world.store.promote(user(1), 901, 3, NOW).await?.len(), 1);
-        assert!(world.store.promote(user(1), 902, 3, NOW).await?.is_empty());
+        assert_eq!(world.store.promote(user(1), &[2, 3].map(user), 901, NOW).await?, [user(3)]);
+        assert_eq!(world.store.promote(user(1), &[2, 3].map(user), 902, NOW).await?, []);
+        assert_eq!(world.store.promote(user(1), &[], 903, NOW).await?, []);
         assert_eq!((world.edge(6, "mode").await?, world.edge(6, "inc").await?, world.relation(6, "version").await?), (Some(2), Some(6), None));
         assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE follower_id = 7 AND mode = 0").await?, 1);
         Ok(())

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use tidefeed::{
-    domain::{EdgeMode, Entry, Floor, Position, UserId},
+    domain::{EdgeMode, Entry, Floor, Position, UserId, delivery::ReaderFacts, tier::LifeEnds},
     store::{
         Inboxes as _,
         inboxes::{Covered, Extended, Trimmed},
@@ -13,6 +13,8 @@ use super::{World, at_once, content_id, rows::entry, user};
 use crate::servers::on_each_backend;
 
 const AUTHOR: i64 = 50;
+/// No inbox is kept deep.
+const NOBODY: LifeEnds = LifeEnds { after: 0, through: 0 };
 
 fn at(time: i64, content: i64) -> Floor {
     Floor::At(Position::bound(time, content))
@@ -48,21 +50,34 @@ on_each_backend! {
 
     async fn being_seen_opens_a_floor_that_is_off_and_no_other(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Push, at(4, 9)).await?;
-        assert_eq!(world.store.mark_seen(reader(), 100).await?, None);
-        assert_eq!(world.store.mark_seen(reader(), 200).await?, Some(100));
+        assert_eq!(world.store.mark_seen(reader(), 100).await?.before, None);
+        assert_eq!(world.store.mark_seen(reader(), 200).await?.before, Some(100));
         assert_eq!(world.store.floor(reader()).await?, at(4, 9));
-        assert_eq!(world.store.mark_seen(user(2), 100).await?, None);
+        assert_eq!(world.store.mark_seen(user(2), 100).await?.floor, Floor::OPEN);
         assert_eq!(world.store.floor(user(2)).await?, Floor::OPEN, "there was no state");
         world.store.turn_off_unseen(250, 9).await?;
-        assert_eq!(world.store.mark_seen(reader(), 300).await?, Some(200));
+        assert_eq!(world.store.mark_seen(reader(), 300).await?.before, Some(200));
         assert_eq!(world.store.floor(reader()).await?, Floor::OPEN, "it was off");
+        Ok(())
+    }
+
+    async fn how_often_a_reader_comes_is_smoothed_over_visits(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let see = async |at| anyhow::Ok(world.store.mark_seen(reader(), at).await?.reader);
+        let facts = |last_seen, read_every_ms| ReaderFacts { reader: reader(), last_seen: Some(last_seen), read_every_ms };
+        let hour = 60 * 60 * 1_000;
+        assert_eq!(see(0).await?, facts(0, None));
+        assert_eq!(see(hour).await?, facts(hour, Some(hour)));
+        assert_eq!(see(hour + 5_000).await?, facts(hour + 5_000, Some(hour)), "the same visit");
+        assert_eq!(see(3 * hour + 5_000).await?, facts(3 * hour + 5_000, Some(hour + hour / 4)));
+        assert_eq!(see(hour).await?, facts(hour, Some(hour + hour / 4)), "the clock went back");
         Ok(())
     }
 
     async fn a_reader_seen_by_many_at_once_is_seen(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let befores = at_once((0..6).map(|_| world.store.mark_seen(reader(), 7))).await?;
-        assert_eq!(befores.iter().filter(|before| before.is_none()).count(), 1, "{befores:?}");
+        assert_eq!(befores.iter().filter(|seen| seen.before.is_none()).count(), 1, "{befores:?}");
         assert_eq!(world.store.floor(reader()).await?, Floor::OPEN);
         Ok(())
     }
@@ -275,6 +290,37 @@ on_each_backend! {
         Ok(())
     }
 
+    async fn an_inbox_that_is_kept_deep_is_passed_over_while_it_lives(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        for (id, floor) in [(1, at(1, 1)), (2, at(1, 1)), (3, Floor::Off)] {
+            world.set_floor(user(id), floor).await?;
+            world.fill_inbox(user(id), &outbox(AUTHOR, 1..=4)).await?;
+        }
+        for id in [1, 3] {
+            world.store.keep_deep(user(id), 500).await?;
+        }
+        let overfull = async |after, through| {
+            let (found, _) = world.store.overfull(0, 2, 9, LifeEnds { after, through }).await?;
+            anyhow::Ok(found.iter().map(|it| it.get()).collect::<Vec<_>>())
+        };
+        assert_eq!(overfull(499, 500).await?, [2, 3], "who is off keeps nothing");
+        assert_eq!(overfull(500, 900).await?, [1, 2, 3], "its life is over");
+        assert_eq!(overfull(100, 499).await?, [1, 2, 3], "no life is that long: a clock was wrong");
+        assert_eq!((world.store.floor(user(1)).await?, world.rev(user(1)).await?), (at(1, 1), 0), "nothing else changed");
+        Ok(())
+    }
+
+    async fn held_are_the_rows_from_the_floor_on(backend: Backend) -> Result<()> {
+        let world = world(backend, EdgeMode::Push, at(4, 4)).await?;
+        world.fill_inbox(reader(), &outbox(AUTHOR, 1..=10)).await?;
+        assert_eq!((world.store.held(reader(), 100).await?, world.store.held(reader(), 5).await?), (7, 5));
+        for floor in [Floor::Off, Floor::OPEN] {
+            world.set_floor(reader(), floor).await?;
+            assert_eq!(world.store.held(reader(), 100).await?, 0);
+        }
+        Ok(())
+    }
+
     async fn overfull_inboxes_are_found_state_by_state(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         for (id, floor, rows) in [(1, Floor::OPEN, 3), (2, Floor::OPEN, 2), (3, Floor::Off, 1), (4, Floor::Off, 0), (5, at(1, 1), 4)] {
@@ -282,10 +328,10 @@ on_each_backend! {
             world.fill_inbox(user(id), &outbox(AUTHOR, 1..=rows)).await?;
         }
         world.fill_inbox(user(6), &outbox(AUTHOR, 1..=9)).await?;
-        assert_eq!(world.store.overfull(0, 2, 3).await?, (vec![user(1), user(3)], Some(3)));
-        assert_eq!(world.store.overfull(3, 2, 3).await?, (vec![user(5)], None));
-        assert_eq!(world.store.overfull(0, 2, 5).await?.1, Some(5), "there may be more");
-        assert_eq!(world.store.overfull(5, 2, 3).await?, (Vec::new(), None));
+        assert_eq!(world.store.overfull(0, 2, 3, NOBODY).await?, (vec![user(1), user(3)], Some(3)));
+        assert_eq!(world.store.overfull(3, 2, 3, NOBODY).await?, (vec![user(5)], None));
+        assert_eq!(world.store.overfull(0, 2, 5, NOBODY).await?.1, Some(5), "there may be more");
+        assert_eq!(world.store.overfull(5, 2, 3, NOBODY).await?, (Vec::new(), None));
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ mod accounts;
 mod announcements;
 mod contents;
 mod deliveries;
+mod exclusions;
 mod follow_lists;
 mod follows;
 mod inboxes;
@@ -27,7 +28,7 @@ use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TryGetable};
 use tidefeed::domain::{ContentId, UserId, content::Draft, profile::Registration};
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
-use tidefeed::store::contents::{NewContent, Published};
+use tidefeed::store::contents::{NewContent, Published, Restamped};
 use tidefeed::store::sql::{SqlOptions, SqlStore};
 use tidefeed::store::{Accounts as _, Contents as _};
 
@@ -53,6 +54,13 @@ impl World {
 
     /// In this database.
     pub async fn in_database(database: FreshDatabase) -> Result<Self> {
+        let world = Self::without_tables(database).await?;
+        world.store.migrate().await?;
+        Ok(world)
+    }
+
+    /// In this database, as it is.
+    pub async fn without_tables(database: FreshDatabase) -> Result<Self> {
         let patience = Duration::from_secs(30);
         let store = SqlStore::connect(&SqlOptions {
             url: database.url.clone(),
@@ -61,7 +69,6 @@ impl World {
             statement_timeout: patience,
         })
         .await?;
-        store.migrate().await?;
         let rows = Database::connect(&database.url).await?;
         Ok(Self { store, rows, _database: database })
     }
@@ -91,10 +98,10 @@ impl World {
         Ok(self)
     }
 
-    /// Publishes a content of this id, author and time; returns the author's number.
-    pub async fn publish(&self, id: i64, author: i64, publish_time: i64) -> Result<i64> {
+    /// Publishes a content of this id, author and time; returns what it did to the outbox.
+    pub async fn publish(&self, id: i64, author: i64, publish_time: i64) -> Result<Restamped> {
         match self.store.publish(content(id, author, publish_time)).await? {
-            Published::Created { outbox_seq } => Ok(outbox_seq),
+            Published::Created { stamps } => Ok(stamps),
             other => anyhow::bail!("content {id} was not published: {other:?}"),
         }
     }
@@ -121,10 +128,15 @@ pub fn account(id: i64, handle: &str) -> NewAccount {
     }
 }
 
+/// The stamp that content `id` gives its author's outbox.
+pub fn stamp(id: i64) -> i64 {
+    i64::MAX - id
+}
+
 /// A content to be published, without a key.
 pub fn content(id: i64, author: i64, publish_time: i64) -> NewContent {
     let draft = Draft { text: format!("content {id}"), media: Vec::new(), idempotency_key: None };
-    NewContent { id: content_id(id), author: user(author), draft, publish_time }
+    NewContent { id: content_id(id), author: user(author), draft, publish_time, stamp: stamp(id) }
 }
 
 /// The same with a key.

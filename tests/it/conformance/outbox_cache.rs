@@ -9,7 +9,7 @@ use tidefeed::{
     domain::{ContentId, Entry, Position, UserId},
     store::{
         OutboxCache,
-        contents::OutboxHead,
+        contents::{OutboxHead, Restamped},
         memory::MemoryOutboxCache,
         outbox_cache::{CachedOutbox, OutboxChange},
         redis::{Redis, RedisOutboxCache},
@@ -27,16 +27,17 @@ on_each_place!(
     what_was_filled_is_fetched_in_the_order_asked_for,
     an_empty_outbox_is_cached,
     the_next_change_is_applied,
-    a_repeated_or_earlier_change_does_nothing,
-    a_change_after_a_lost_one_evicts,
+    stamps_have_no_order,
+    a_repeated_change_does_nothing,
+    a_change_to_anything_else_evicts,
     an_author_that_is_not_cached_stays_so,
     the_newest_entries_stay_and_the_complete_part_shrinks,
     a_head_that_is_not_whole_is_complete_from_its_oldest_entry,
     ties_are_ordered_by_id_as_a_number,
     an_entry_below_the_complete_part_does_not_extend_it,
-    a_fill_replaces_all_but_a_later_one,
+    a_fill_replaces_whatever_is_cached,
     many_changes_at_once_leave_a_true_outbox_or_none,
-    whatever_happens_what_is_cached_is_true_at_its_number,
+    whatever_happens_what_is_cached_is_true_at_its_stamp,
 );
 
 async fn cache(place: Place) -> Result<Arc<dyn OutboxCache>> {
@@ -59,31 +60,36 @@ fn at(times: &[i64]) -> Vec<Entry> {
     times.iter().map(|time| entry(1, *time, *time)).collect()
 }
 
-fn whole(outbox_seq: i64, entries: Vec<Entry>) -> OutboxHead {
-    OutboxHead { author: user(1), outbox_seq, entries, whole: true }
+fn whole(stamp: i64, entries: Vec<Entry>) -> OutboxHead {
+    OutboxHead { author: user(1), stamp, entries, whole: true }
 }
 
-fn cached(outbox_seq: i64, entries: Vec<Entry>, complete_from: Position) -> CachedOutbox {
-    CachedOutbox { outbox_seq, entries, complete_from }
+fn cached(stamp: i64, entries: Vec<Entry>, complete_from: Position) -> CachedOutbox {
+    CachedOutbox { stamp, entries, complete_from }
 }
 
 async fn fetch(cache: &dyn OutboxCache) -> Result<Option<CachedOutbox>> {
     Ok(cache.fetch(&[user(1)]).await?.remove(0))
 }
 
-async fn publish(cache: &dyn OutboxCache, seq: i64, entry: Entry) -> Result<()> {
-    Ok(cache.apply(entry.author, seq, OutboxChange::Published(entry)).await?)
+/// The change to the outbox of stamp `after` - 1; the suites draw their stamps in order, which nothing may depend on.
+fn to(after: i64) -> Restamped {
+    Restamped { before: after - 1, after }
 }
 
-async fn remove(cache: &dyn OutboxCache, seq: i64, entry: Entry) -> Result<()> {
-    Ok(cache.apply(entry.author, seq, OutboxChange::Removed(entry)).await?)
+async fn publish(cache: &dyn OutboxCache, after: i64, entry: Entry) -> Result<()> {
+    Ok(cache.apply(entry.author, to(after), OutboxChange::Published(entry)).await?)
+}
+
+async fn remove(cache: &dyn OutboxCache, after: i64, entry: Entry) -> Result<()> {
+    Ok(cache.apply(entry.author, to(after), OutboxChange::Removed(entry)).await?)
 }
 
 async fn what_was_filled_is_fetched_in_the_order_asked_for(place: Place) -> Result<()> {
     let cache = cache(place).await?;
     let head = |author: i64| OutboxHead {
         author: user(author),
-        outbox_seq: author * 10,
+        stamp: i64::MAX - author,
         entries: vec![entry(author, 1_700_000_000_000, i64::MAX), entry(author, 0, 1)],
         whole: true,
     };
@@ -95,7 +101,7 @@ async fn what_was_filled_is_fetched_in_the_order_asked_for(place: Place) -> Resu
     assert_eq!(fetched[0], None);
     for (author, found) in asked.iter().zip(&fetched).skip(1) {
         let head = head(author.get());
-        assert_eq!(found.as_ref(), Some(&cached(head.outbox_seq, head.entries, Position::OLDEST)));
+        assert_eq!(found.as_ref(), Some(&cached(head.stamp, head.entries, Position::OLDEST)));
     }
     assert_eq!(cache.fetch(&[]).await?, []);
     cache.fill(&[]).await?;
@@ -123,22 +129,38 @@ async fn the_next_change_is_applied(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn a_repeated_or_earlier_change_does_nothing(place: Place) -> Result<()> {
+async fn stamps_have_no_order(place: Place) -> Result<()> {
+    let cache = cache(place).await?;
+    // Neighbours that a double cannot tell apart.
+    let (first, second, third) = (i64::MAX, i64::MAX - 1, i64::MAX - 2);
+    cache.fill(&[whole(first, at(&[5]))]).await?;
+    let change = OutboxChange::Published(entry(1, 6, 6));
+    cache.apply(user(1), Restamped { before: first, after: second }, change).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(second, at(&[6, 5]), Position::OLDEST)));
+    let change = OutboxChange::Removed(entry(1, 5, 5));
+    cache.apply(user(1), Restamped { before: second, after: 3 }, change).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(3, at(&[6]), Position::OLDEST)));
+    cache.apply(user(1), Restamped { before: 3, after: third }, OutboxChange::Published(entry(1, 7, 7))).await?;
+    assert_eq!(fetch(&*cache).await?, Some(cached(third, at(&[7, 6]), Position::OLDEST)));
+    Ok(())
+}
+
+async fn a_repeated_change_does_nothing(place: Place) -> Result<()> {
     let cache = cache(place).await?;
     cache.fill(&[whole(7, at(&[5]))]).await?;
     publish(&*cache, 8, entry(1, 6, 6)).await?;
     publish(&*cache, 8, entry(1, 6, 6)).await?;
-    publish(&*cache, 7, entry(1, 4, 4)).await?;
-    remove(&*cache, 3, entry(1, 5, 5)).await?;
     assert_eq!(fetch(&*cache).await?, Some(cached(8, at(&[6, 5]), Position::OLDEST)));
     Ok(())
 }
 
-async fn a_change_after_a_lost_one_evicts(place: Place) -> Result<()> {
+async fn a_change_to_anything_else_evicts(place: Place) -> Result<()> {
     let cache = cache(place).await?;
-    cache.fill(&[whole(7, at(&[5]))]).await?;
-    publish(&*cache, 9, entry(1, 6, 6)).await?;
-    assert_eq!(fetch(&*cache).await?, None);
+    for (after, what) in [(9, "a change was lost"), (6, "an earlier change comes late")] {
+        cache.fill(&[whole(7, at(&[5]))]).await?;
+        publish(&*cache, after, entry(1, 6, 6)).await?;
+        assert_eq!(fetch(&*cache).await?, None, "{what}");
+    }
     Ok(())
 }
 
@@ -172,7 +194,7 @@ async fn a_head_that_is_not_whole_is_complete_from_its_oldest_entry(place: Place
     assert_eq!(fetch(&*cache).await?, Some(cached(2, Vec::new(), Position::NEWEST)));
     publish(&*cache, 3, entry(1, 10, 10)).await?;
     let found = fetch(&*cache).await?.expect("the next change does not evict");
-    assert_eq!((found.outbox_seq, found.complete_from), (3, Position::NEWEST), "nothing is known about what is older");
+    assert_eq!((found.stamp, found.complete_from), (3, Position::NEWEST), "nothing is known about what is older");
     Ok(())
 }
 
@@ -194,22 +216,19 @@ async fn an_entry_below_the_complete_part_does_not_extend_it(place: Place) -> Re
     publish(&*cache, 3, entry(1, 4, 99)).await?;
     publish(&*cache, 4, entry(1, 5, 11)).await?;
     let found = fetch(&*cache).await?.expect("cached");
-    assert_eq!((found.outbox_seq, found.complete_from), (4, Position::bound(5, 10)));
+    assert_eq!((found.stamp, found.complete_from), (4, Position::bound(5, 10)));
     let complete: Vec<Entry> =
         found.entries.into_iter().filter(|entry| entry.position() >= found.complete_from).collect();
     assert_eq!(complete, [entry(1, 5, 11), entry(1, 5, 10)]);
     Ok(())
 }
 
-async fn a_fill_replaces_all_but_a_later_one(place: Place) -> Result<()> {
+async fn a_fill_replaces_whatever_is_cached(place: Place) -> Result<()> {
     let cache = cache(place).await?;
-    cache.fill(&[whole(5, at(&[5]))]).await?;
-    cache.fill(&[whole(4, at(&[4]))]).await?;
-    assert_eq!(fetch(&*cache).await?, Some(cached(5, at(&[5]), Position::OLDEST)));
-    cache.fill(&[whole(5, at(&[6]))]).await?;
-    assert_eq!(fetch(&*cache).await?, Some(cached(5, at(&[6]), Position::OLDEST)));
-    cache.fill(&[whole(6, at(&[7]))]).await?;
-    assert_eq!(fetch(&*cache).await?, Some(cached(6, at(&[7]), Position::OLDEST)));
+    for (stamp, time) in [(5, 5), (4, 4), (4, 6), (6, 7)] {
+        cache.fill(&[whole(stamp, at(&[time]))]).await?;
+        assert_eq!(fetch(&*cache).await?, Some(cached(stamp, at(&[time]), Position::OLDEST)));
+    }
     Ok(())
 }
 
@@ -217,27 +236,26 @@ async fn many_changes_at_once_leave_a_true_outbox_or_none(place: Place) -> Resul
     let cache = cache(place).await?;
     cache.fill(&[whole(0, Vec::new())]).await?;
     let mut changes = tokio::task::JoinSet::new();
-    for seq in 1..=50 {
+    for stamp in 1..=50 {
         let cache = Arc::clone(&cache);
-        changes.spawn(async move { publish(&*cache, seq, entry(1, seq, seq)).await });
+        changes.spawn(async move { publish(&*cache, stamp, entry(1, stamp, stamp)).await });
     }
     while let Some(done) = changes.join_next().await {
         done??;
     }
     if let Some(found) = fetch(&*cache).await? {
-        let seq = found.outbox_seq;
-        let newest: Vec<i64> = (1..=seq).rev().take(CAPACITY).collect();
+        let newest: Vec<i64> = (1..=found.stamp).rev().take(CAPACITY).collect();
         assert_eq!(found.entries, at(&newest));
     }
     Ok(())
 }
 
-async fn whatever_happens_what_is_cached_is_true_at_its_number(place: Place) -> Result<()> {
+async fn whatever_happens_what_is_cached_is_true_at_its_stamp(place: Place) -> Result<()> {
     let Some(mut options) = place.options().await? else {
         return outbox_model::run(256, Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)), None).await;
     };
     options.outbox_capacity = CAPACITY;
-    let backdoor = (Backdoor::open(&options).await?, format!("{}outbox:1", options.prefix));
+    let backdoor = (Backdoor::open(&options).await?, format!("{}outbox2:1", options.prefix));
     outbox_model::run(64, Arc::new(RedisOutboxCache::new(Redis::connect(options).await?)), Some(backdoor)).await
 }
 
@@ -247,7 +265,7 @@ mod on_servers {
 
     async fn with_backdoor(place: Place) -> Result<(RedisOutboxCache, Backdoor, String)> {
         let options = place.options().await?.expect("a server");
-        let key = format!("{}outbox:1", options.prefix);
+        let key = format!("{}outbox2:1", options.prefix);
         let backdoor = Backdoor::open(&options).await?;
         Ok((RedisOutboxCache::new(Redis::connect(options).await?), backdoor, key))
     }
@@ -257,7 +275,7 @@ mod on_servers {
         cache.fill(&[whole(7, at(&[9]))]).await?;
         publish(&cache, 8, entry(1, 1_700_000_000_000, 10)).await?;
         let members: Vec<String> = backdoor.run(cmd("ZRANGE").arg(&key).arg(0).arg(-1)).await?;
-        assert_eq!(members, ["seq:8:0:0", "00000000000000000009", "00000000000000000010"]);
+        assert_eq!(members, ["stamp:8:0:0", "00000000000000000009", "00000000000000000010"]);
         let left: i64 = backdoor.run(cmd("PTTL").arg(&key)).await?;
         assert!((1..=24 * 60 * 60 * 1_000).contains(&left), "{left}");
         Ok(())
@@ -266,7 +284,7 @@ mod on_servers {
     async fn anything_foreign_is_a_miss_and_is_replaced(place: Place) -> Result<()> {
         let (cache, backdoor, key) = with_backdoor(place).await?;
         cache.fill(&[whole(7, at(&[9]))]).await?;
-        backdoor.run::<()>(cmd("ZREM").arg(&key).arg("seq:7:0:0")).await?;
+        backdoor.run::<()>(cmd("ZREM").arg(&key).arg("stamp:7:0:0")).await?;
         assert_eq!(fetch(&cache).await?, None);
         publish(&cache, 8, entry(1, 10, 10)).await?;
         assert_eq!(fetch(&cache).await?, None);

@@ -1,7 +1,7 @@
 //! The outbox cache against a model: one author's outbox, whose changes and snapshots reach the cache in any order, or
-//! several times, or never, while the cache itself is wiped or goes back in time.
+//! several times, or never, while the cache itself is wiped or goes back in time, and SQL loses commits.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use proptest::{
@@ -12,7 +12,11 @@ use proptest::{
 use redis::cmd;
 use tidefeed::{
     domain::{ContentId, Entry, UserId},
-    store::{OutboxCache, contents::OutboxHead, outbox_cache::OutboxChange},
+    store::{
+        OutboxCache,
+        contents::{OutboxHead, Restamped},
+        outbox_cache::OutboxChange,
+    },
 };
 use tokio::runtime::Handle;
 
@@ -31,6 +35,8 @@ enum Step {
     Fill { limit: usize },
     /// The cache is filled from some earlier snapshot.
     FillLate { index: usize, limit: usize },
+    /// SQL loses its last commits, and goes on from there.
+    FailOver { lost: usize },
     /// The server loses the outbox.
     Wipe,
     /// The server writes a dump.
@@ -48,52 +54,81 @@ fn step() -> impl Strategy<Value = Step> {
         2 => any::<usize>().prop_map(|index| Step::Tell { index }),
         4 => (0..7_usize).prop_map(|limit| Step::Fill { limit }),
         1 => (any::<usize>(), 0..7_usize).prop_map(|(index, limit)| Step::FillLate { index, limit }),
+        1 => (1..4_usize).prop_map(|lost| Step::FailOver { lost }),
         1 => Just(Step::Wipe),
         1 => Just(Step::Dump),
         2 => Just(Step::Restore),
     ]
 }
 
-/// The truth: what the outbox was after each change.
+/// The truth: what the outbox was at each stamp.
 struct Model {
     author: UserId,
-    /// Newest first; the place in the list is the outbox number.
-    states: Vec<Vec<Entry>>,
-    changes: Vec<OutboxChange>,
+    /// What the outbox is and was, oldest first, without what SQL lost.
+    stamps: Vec<i64>,
+    /// Of every stamp there ever was: newest first.
+    states: HashMap<i64, Vec<Entry>>,
+    /// Every change there ever was.
+    changes: Vec<(Restamped, OutboxChange)>,
 }
 
 impl Model {
-    fn change(&mut self, change: OutboxChange) {
-        let mut entries = self.states.last().cloned().unwrap_or_default();
+    fn new() -> Result<Self> {
+        let (stamps, states) = (vec![0], HashMap::from([(0, Vec::new())]));
+        Ok(Self { author: UserId::try_new(1)?, stamps, states, changes: Vec::new() })
+    }
+
+    fn latest(&self) -> i64 {
+        self.stamps.last().copied().unwrap_or_default()
+    }
+
+    fn entries(&self) -> &[Entry] {
+        &self.states[&self.latest()]
+    }
+
+    /// Never one that was drawn before: multiplying by an odd number repeats nothing within 63 bits.
+    fn draw(&self) -> Result<i64> {
+        Ok((i64::try_from(self.changes.len())? + 1).wrapping_mul(0x1E37_79B9_7F4A_7C15) & i64::MAX)
+    }
+
+    fn change(&mut self, change: OutboxChange) -> Result<()> {
+        let mut entries = self.entries().to_vec();
         match change {
             OutboxChange::Published(entry) => entries.push(entry),
             OutboxChange::Removed(entry) => entries.retain(|kept| *kept != entry),
         }
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.position()));
-        self.states.push(entries);
-        self.changes.push(change);
+        let stamps = Restamped { before: self.latest(), after: self.draw()? };
+        anyhow::ensure!(self.states.insert(stamps.after, entries).is_none(), "a stamp was drawn twice");
+        self.stamps.push(stamps.after);
+        self.changes.push((stamps, change));
+        Ok(())
     }
 
     fn publish(&mut self, time: i64, id: i64) -> Result<bool> {
         let content = ContentId::try_new(id)?;
-        let used = self.changes.iter().any(|change| change.entry().content == content);
+        let used = self.changes.iter().any(|(_, change)| change.entry().content == content);
         if !used {
-            self.change(OutboxChange::Published(Entry { publish_time: time, content, author: self.author }));
+            self.change(OutboxChange::Published(Entry { publish_time: time, content, author: self.author }))?;
         }
         Ok(!used)
     }
 
-    fn remove(&mut self, index: usize) -> bool {
-        let entries = self.states.last().map(Vec::as_slice).unwrap_or_default();
-        let Some(entry) = entries.get(index % entries.len().max(1)).copied() else { return false };
-        self.change(OutboxChange::Removed(entry));
-        true
+    fn remove(&mut self, index: usize) -> Result<bool> {
+        let entries = self.entries();
+        let Some(entry) = entries.get(index % entries.len().max(1)).copied() else { return Ok(false) };
+        self.change(OutboxChange::Removed(entry))?;
+        Ok(true)
     }
 
-    fn head(&self, state: usize, limit: usize) -> Result<OutboxHead> {
-        let all = &self.states[state];
+    fn fail_over(&mut self, lost: usize) {
+        self.stamps.truncate(self.stamps.len().saturating_sub(lost).max(1));
+    }
+
+    fn head(&self, stamp: i64, limit: usize) -> OutboxHead {
+        let all = &self.states[&stamp];
         let entries = all.iter().take(limit).copied().collect();
-        Ok(OutboxHead { author: self.author, outbox_seq: i64::try_from(state)?, entries, whole: all.len() <= limit })
+        OutboxHead { author: self.author, stamp, entries, whole: all.len() <= limit }
     }
 }
 
@@ -102,29 +137,30 @@ struct World {
     backdoor: Option<(Backdoor, String)>,
     dump: Option<Vec<u8>>,
     model: Model,
-    /// How often the cache knew the outbox at its present number.
+    /// How often the cache knew the outbox at its present stamp.
     hits: u32,
 }
 
 impl World {
     async fn step(&mut self, step: &Step) -> Result<()> {
-        let latest = self.model.states.len() - 1;
         match *step {
             Step::Publish { time, id, told } => {
                 if self.model.publish(time, id)? && told {
-                    self.tell(latest).await?;
+                    self.tell(self.model.changes.len() - 1).await?;
                 }
             }
             Step::Remove { index, told } => {
-                if self.model.remove(index) && told {
-                    self.tell(latest).await?;
+                if self.model.remove(index)? && told {
+                    self.tell(self.model.changes.len() - 1).await?;
                 }
             }
-            Step::Tell { index } => self.tell(index % latest.max(1)).await?,
-            Step::Fill { limit } => self.cache.fill(&[self.model.head(latest, limit)?]).await?,
+            Step::Tell { index } => self.tell(index % self.model.changes.len().max(1)).await?,
+            Step::Fill { limit } => self.cache.fill(&[self.model.head(self.model.latest(), limit)]).await?,
             Step::FillLate { index, limit } => {
-                self.cache.fill(&[self.model.head(index % (latest + 1), limit)?]).await?;
+                let stamp = self.model.stamps[index % self.model.stamps.len()];
+                self.cache.fill(&[self.model.head(stamp, limit)]).await?;
             }
+            Step::FailOver { lost } => self.model.fail_over(lost),
             Step::Wipe => self.wipe().await?,
             Step::Dump => self.write_dump().await?,
             Step::Restore => self.restore().await?,
@@ -132,10 +168,9 @@ impl World {
         self.check().await
     }
 
-    /// Change number `index` + 1.
     async fn tell(&self, index: usize) -> Result<()> {
-        let Some(change) = self.model.changes.get(index) else { return Ok(()) };
-        Ok(self.cache.apply(self.model.author, i64::try_from(index)? + 1, *change).await?)
+        let Some((stamps, change)) = self.model.changes.get(index) else { return Ok(()) };
+        Ok(self.cache.apply(self.model.author, *stamps, *change).await?)
     }
 
     async fn wipe(&self) -> Result<()> {
@@ -159,17 +194,17 @@ impl World {
         Ok(())
     }
 
-    /// The cache may know nothing; what it knows was true at the number that it names.
+    /// The cache may know nothing; what it knows was true at the stamp that it names.
     async fn check(&mut self) -> Result<()> {
         let Some(found) = self.cache.fetch(&[self.model.author]).await?.remove(0) else { return Ok(()) };
-        let truth = self.model.states.get(usize::try_from(found.outbox_seq)?).context("a number from the future")?;
+        let truth = self.model.states.get(&found.stamp).context("a stamp that nobody drew")?;
         let complete = |entry: &&Entry| entry.position() >= found.complete_from;
         let expected: Vec<&Entry> = truth.iter().filter(complete).collect();
         let claimed: Vec<&Entry> = found.entries.iter().filter(complete).collect();
         anyhow::ensure!(claimed == expected, "{found:?} is not {truth:?}");
         anyhow::ensure!(found.entries.is_sorted_by_key(|entry| std::cmp::Reverse(entry.position())), "{found:?}");
         anyhow::ensure!(found.entries.len() <= self.cache.capacity(), "{found:?}");
-        self.hits += u32::from(usize::try_from(found.outbox_seq)? == self.model.states.len() - 1);
+        self.hits += u32::from(found.stamp == self.model.latest());
         Ok(())
     }
 }
@@ -191,7 +226,7 @@ fn run_cases(
 ) -> Result<u32> {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let hits = std::cell::Cell::new(0);
-    // Each case has a cache without memory of the case before: numbers begin anew.
+    // Each case has a cache without memory of the case before: stamps begin anew.
     let result = runner.run(&vec(step(), 1..60), |steps| {
         let seen = runtime.block_on(one_history(cache, backdoor, &steps));
         let seen = seen.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
@@ -207,7 +242,7 @@ async fn one_history(
     backdoor: Option<&(Backdoor, String)>,
     steps: &[Step],
 ) -> Result<u32> {
-    let model = Model { author: UserId::try_new(1)?, states: vec![Vec::new()], changes: Vec::new() };
+    let model = Model::new()?;
     let mut world = World { cache: Arc::clone(cache), backdoor: backdoor.cloned(), dump: None, model, hits: 0 };
     forget(&world).await?;
     for step in steps {
@@ -216,8 +251,11 @@ async fn one_history(
     Ok(world.hits)
 }
 
-/// Evicts as the port allows: a change far ahead of anything cached.
+/// Evicts as the port allows: a change to what is not cached.
 async fn forget(world: &World) -> Result<()> {
     let entry = Entry { publish_time: 1, content: ContentId::try_new(1)?, author: world.model.author };
-    Ok(world.cache.apply(world.model.author, 1 << 40, OutboxChange::Removed(entry)).await?)
+    Ok(world
+        .cache
+        .apply(world.model.author, Restamped { before: i64::MAX, after: -1 }, OutboxChange::Removed(entry))
+        .await?)
 }

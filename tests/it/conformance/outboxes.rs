@@ -5,7 +5,7 @@ use tidefeed::domain::{Direction, Entry, PageRequest, PageSize, Position, Run};
 use tidefeed::store::Contents as _;
 use tidefeed::store::contents::OutboxHead;
 
-use super::{NOW, World, at_once, content, content_id, user};
+use super::{NOW, World, at_once, content, content_id, stamp, user};
 use crate::servers::on_each_backend;
 
 impl World {
@@ -19,7 +19,7 @@ impl World {
             entries.push(entry);
         }
         for removed in [13, 33] {
-            self.store.remove(user(1), content_id(removed), NOW).await?;
+            self.store.remove(user(1), content_id(removed), removed, NOW).await?;
             entries.retain(|entry| entry.content != content_id(removed));
         }
         entries.reverse();
@@ -51,14 +51,14 @@ on_each_backend! {
             for size in [1, 3, 100] {
                 let size = PageSize::try_new(size)?;
                 for bound in &bounds {
-                    let page = world.store.outbox(user(1), &PageRequest { direction, bound: Some(*bound), size }).await?;
+                    let page = world.store.outbox(None, user(1), &PageRequest { direction, bound: Some(*bound), ..PageRequest::newest(size) }).await?;
                     let ahead = side(&all, direction, |position| direction.meets_first(*bound, position));
                     assert_eq!(page.ahead, expected_run(direction, ahead, size.get() + 1), "{direction:?} {bound:?}");
                     let back = direction.reversed();
                     let behind = side(&all, back, |position| !direction.meets_first(*bound, position));
                     assert_eq!(page.behind, Some(expected_run(back, behind, 1)), "{direction:?} {bound:?}");
                 }
-                let page = world.store.outbox(user(1), &PageRequest { direction, bound: None, size }).await?;
+                let page = world.store.outbox(None, user(1), &PageRequest { direction, ..PageRequest::newest(size) }).await?;
                 assert_eq!(page.ahead, expected_run(direction, side(&all, direction, |_| true), size.get() + 1));
                 assert!(page.behind.is_none());
             }
@@ -69,9 +69,9 @@ on_each_backend! {
     async fn an_author_without_contents_has_an_empty_outbox(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         for author in [1, 99] {
-            let page = world.store.outbox(user(author), &PageRequest::newest(PageSize::default())).await?;
+            let page = world.store.outbox(None, user(author), &PageRequest::newest(PageSize::default())).await?;
             assert_eq!(page.ahead, Run::empty(Direction::Older));
-            let head = OutboxHead { author: user(author), outbox_seq: 0, entries: Vec::new(), whole: true };
+            let head = OutboxHead { author: user(author), stamp: 0, entries: Vec::new(), whole: true };
             assert_eq!(world.store.outbox_heads(&[user(author)], 5).await?, [head]);
         }
         assert!(world.store.outbox_heads(&[], 5).await?.is_empty());
@@ -85,35 +85,37 @@ on_each_backend! {
             let heads = world.store.outbox_heads(&[2, 1, 3].map(user), limit).await?;
             let head = heads.iter().find(|head| head.author == user(1)).expect("every author has a head");
             let entries = all.iter().take(limit).copied().collect();
-            assert_eq!(*head, OutboxHead { author: user(1), outbox_seq: 26, entries, whole: limit >= 22 }, "{limit}");
+            assert_eq!(*head, OutboxHead { author: user(1), stamp: 33, entries, whole: limit >= 22 }, "{limit}");
             let other = heads.iter().find(|head| head.author == user(2)).expect("every author has a head");
-            assert_eq!((other.outbox_seq, other.entries.len(), other.whole), (24, limit.min(24), false));
+            assert_eq!((other.stamp, other.entries.len(), other.whole), (stamp(123), limit.min(24), false));
         }
         let many: Vec<_> = (1..=700).map(user).collect();
         let heads = world.store.outbox_heads(&many, 2).await?;
-        assert_eq!(heads.iter().filter(|head| head.outbox_seq > 0 && head.entries.len() == 2).count(), 2);
+        assert_eq!(heads.iter().filter(|head| head.stamp > 0 && head.entries.len() == 2).count(), 2);
         assert_eq!(heads.len(), 700);
         Ok(())
     }
 
-    async fn a_head_and_its_number_are_of_one_snapshot(backend: Backend) -> Result<()> {
+    async fn a_head_and_its_stamp_are_of_one_snapshot(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let publishes = at_once((1..=60).map(|id| world.store.publish(content(id, 1 + id % 2, NOW + id))));
         let looks = async {
             let mut seen = Vec::new();
-            while seen.last().is_none_or(|both: &i64| *both < 60) {
+            while seen.last().is_none_or(|both: &usize| *both < 60) {
                 let heads = world.store.outbox_heads(&[1, 2].map(user), 100).await?;
                 for head in &heads {
-                    assert_eq!(usize::try_from(head.outbox_seq).ok(), Some(head.entries.len()), "each publish is one number and one entry");
+                    // The last one committed is not always the newest: its stamp names it.
+                    let named = head.stamp == 0 || head.entries.iter().any(|it| stamp(it.content.get()) == head.stamp);
+                    assert!(named && (head.stamp == 0) == head.entries.is_empty(), "each stamp comes with its entry: {head:?}");
                 }
-                seen.push(heads.iter().map(|head| head.outbox_seq).sum());
+                seen.push(heads.iter().map(|head| head.entries.len()).sum());
             }
             Ok(seen)
         };
         let looks = tokio::time::timeout(std::time::Duration::from_mins(1), looks);
         let (made, seen) = tokio::join!(publishes, looks);
         assert_eq!(made?.len(), 60);
-        let seen: Result<Vec<i64>, tidefeed::store::StoreError> = seen?;
+        let seen: Result<Vec<usize>, tidefeed::store::StoreError> = seen?;
         assert!(seen?.is_sorted());
         Ok(())
     }

@@ -54,7 +54,7 @@ async fn queue(place: Place, redelivery: Duration) -> Result<Arc<dyn Queue>> {
 }
 
 fn care(reader: i64) -> Message {
-    Message::ReaderSeen { reader: UserId::try_new(reader).unwrap() }
+    Message::ReaderSeen { reader: UserId::try_new(reader).unwrap(), reached: Some(reader) }
 }
 
 fn cares(readers: std::ops::RangeInclusive<i64>) -> Vec<Message> {
@@ -168,7 +168,7 @@ async fn consume_until_quiet(queue: &dyn Queue, consumer: &str) -> Result<Vec<i6
             return Ok(readers);
         }
         for message in messages(&received) {
-            let Message::ReaderSeen { reader } = message else { bail!("nobody sent {message:?}") };
+            let Message::ReaderSeen { reader, .. } = message else { bail!("nobody sent {message:?}") };
             readers.push(reader.get());
         }
         queue.acknowledge(Topic::Visit, &ids(&received)).await?;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use sea_orm::{ConnectionTrait as _, DbBackend, QueryResult, Statement};
-use tidefeed::domain::{ContentId, EdgeMode, Entry, Floor, UserId};
+use tidefeed::domain::{ContentId, ContentKind, EdgeMode, Entry, Floor, UserId, exclusion::Cause};
 
 use super::{World, content_id};
 
@@ -20,7 +20,7 @@ impl World {
         if self.rows.get_database_backend() == DbBackend::Sqlite {
             return self.run("ANALYZE").await.map(|_| ());
         }
-        let tables = "contents, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions";
+        let tables = "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions";
         self.answer(&format!("ANALYZE TABLE {tables}")).await.map(|_| ())
     }
 
@@ -59,13 +59,22 @@ impl World {
     pub async fn put_contents(&self, entries: &[Entry]) -> Result<()> {
         let rows: Vec<String> = entries
             .iter()
-            .map(|it| format!("({}, {}, 0, '', '[]', {})", it.content, it.author, it.publish_time))
+            .map(|it| format!("({}, {}, 1, '', '[]', {})", it.content, it.author, it.publish_time))
             .collect();
         self.insert("contents", "id, author_id, kind, text, media, publish_time", &rows).await
     }
 
     pub async fn remove(&self, content: ContentId) -> Result<()> {
         self.run(&format!("UPDATE contents SET removed_at = 1 WHERE id = {content}")).await.map(|_| ())
+    }
+
+    pub async fn set_kind(&self, content: ContentId, kind: ContentKind) -> Result<()> {
+        self.run(&format!("UPDATE contents SET kind = {} WHERE id = {content}", kind.code())).await.map(drop)
+    }
+
+    pub async fn exclude(&self, reader: UserId, author: UserId, cause: Cause) -> Result<()> {
+        let row = format!("({reader}, {author}, {})", cause.code());
+        self.insert("exclusions", "reader_id, author_id, cause", &[row]).await
     }
 
     /// Delivery records, due at their publish time.

@@ -10,7 +10,8 @@ use proptest::{
 };
 use tidefeed::{
     domain::{
-        Direction, EdgeMode, Entry, Floor, Page, PageRequest, PageSize, Position, Run, UserId,
+        ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run, UserId,
+        exclusion::Cause,
         plan::{Next, Outboxes, UncoveredAuthor, decide},
     },
     store::{Timelines as _, timelines::Depth},
@@ -26,6 +27,8 @@ const AUTHORS: i64 = 4;
 struct State {
     /// Of each author; `None`: not followed.
     edges: Vec<Option<EdgeMode>>,
+    /// Of each author: for what causes they are kept out.
+    excluded: Vec<Vec<Cause>>,
     /// `None`: no state row.
     floor: Option<Floor>,
     contents: Vec<Placed>,
@@ -35,6 +38,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     entry: Entry,
+    kind: ContentKind,
     removed: bool,
     in_flight: bool,
     in_inbox: bool,
@@ -44,6 +48,11 @@ impl State {
     fn edge(&self, author: UserId) -> Option<EdgeMode> {
         let place = usize::try_from(author.get() - 11).ok()?;
         self.edges.get(place).copied().flatten()
+    }
+
+    fn is_excluded(&self, author: UserId) -> bool {
+        let place = usize::try_from(author.get() - 11).ok();
+        place.and_then(|place| self.excluded.get(place)).is_some_and(|causes| !causes.is_empty())
     }
 
     fn floor(&self) -> Floor {
@@ -64,11 +73,12 @@ impl State {
     }
 
     /// The definition, newest first.
-    fn timeline(&self) -> Vec<Entry> {
+    fn timeline(&self, kinds: Kinds) -> Vec<Entry> {
         let mut entries: Vec<Entry> = self
             .contents
             .iter()
-            .filter(|it| !it.removed && self.edge(it.entry.author).is_some())
+            .filter(|it| !it.removed && self.edge(it.entry.author).is_some() && !self.is_excluded(it.entry.author))
+            .filter(|it| kinds.contains(it.kind))
             .map(|it| it.entry)
             .collect();
         entries.sort_by_key(|it| std::cmp::Reverse(it.position()));
@@ -76,7 +86,7 @@ impl State {
     }
 
     fn page(&self, request: &PageRequest) -> (Page, Vec<Entry>) {
-        let all = self.timeline();
+        let all = self.timeline(request.kinds);
         let bound = request.bound.unwrap_or(request.direction.start());
         let mut ahead: Vec<Entry> =
             all.iter().filter(|it| request.direction.meets_first(bound, it.position())).copied().collect();
@@ -134,7 +144,7 @@ impl State {
     }
 
     async fn build(&self, world: &World) -> Result<()> {
-        for table in ["contents", "follows", "inboxes", "inbox_states", "deliveries", "outbox_heads"] {
+        for table in ["contents", "exclusions", "follows", "inboxes", "inbox_states", "deliveries", "outbox_heads"] {
             world.run(&format!("DELETE FROM {table}")).await?;
         }
         let reader = user(1);
@@ -143,16 +153,25 @@ impl State {
                 world.put_edge(reader, user(place), *mode).await?;
             }
         }
+        for (place, causes) in (11..).zip(&self.excluded) {
+            for cause in causes {
+                world.exclude(reader, user(place), *cause).await?;
+                world.exclude(user(place), reader, *cause).await?;
+            }
+        }
         if let Some(floor) = self.floor {
             world.set_floor(reader, floor).await?;
         }
-        world.run("INSERT INTO outbox_heads (author_id, seq) VALUES (11, 7), (12, 8), (13, 9)").await?;
+        world.run("INSERT INTO outbox_heads (author_id, stamp) VALUES (11, 7), (12, 8), (13, 9)").await?;
         let those = |wanted: &dyn Fn(&Placed) -> bool| -> Vec<Entry> {
             self.contents.iter().filter(|it| wanted(it)).map(|it| it.entry).collect()
         };
         world.put_contents(&those(&|_| true)).await?;
         world.deliver(&those(&|it| it.in_flight)).await?;
         world.fill_inbox(reader, &those(&|it| it.in_inbox)).await?;
+        for it in self.contents.iter().filter(|it| it.kind != ContentKind::Post) {
+            world.set_kind(it.entry.content, it.kind).await?;
+        }
         for it in self.contents.iter().filter(|it| it.removed) {
             world.remove(it.entry.content).await?;
         }
@@ -174,16 +193,19 @@ fn states() -> impl Strategy<Value = State> {
         2 => Just(Some(Floor::At(Position::OLDEST))),
         4 => (1_i64..8, 1_i64..20).prop_map(|(time, id)| Some(Floor::At(Position::bound(time, id)))),
     ];
-    let placed =
-        (1_i64..8, 11..11 + AUTHORS, proptest::bool::weighted(0.15), proptest::bool::weighted(0.25), any::<bool>());
-    (vec(mode, 4), floor, vec(placed, 0..18)).prop_map(|(edges, floor, contents)| {
-        let contents = (1..).zip(contents).map(|(id, (time, author, removed, in_flight, in_inbox))| Placed {
+    let kind = prop::sample::select(ContentKind::ALL.to_vec());
+    let whereabouts = (proptest::bool::weighted(0.15), proptest::bool::weighted(0.25), any::<bool>());
+    let placed = (1_i64..8, 11..11 + AUTHORS, kind, whereabouts);
+    let causes = prop_oneof![4 => Just(Vec::new()), 1 => prop::sample::subsequence(Cause::ALL.to_vec(), 1..3)];
+    (vec(mode, 4), vec(causes, 4), floor, vec(placed, 0..18)).prop_map(|(edges, excluded, floor, contents)| {
+        let contents = (1..).zip(contents).map(|(id, (time, author, kind, (removed, in_flight, in_inbox)))| Placed {
             entry: entry(id, user(author), time),
+            kind,
             removed,
             in_flight,
             in_inbox,
         });
-        State { edges, floor, contents: contents.collect() }.keep_the_invariant()
+        State { edges, excluded, floor, contents: contents.collect() }.keep_the_invariant()
     })
 }
 
@@ -198,8 +220,12 @@ async fn check(world: &World, state: &State, size: i64, seen: &Seen) -> Result<(
     state.build(world).await?;
     for bound in state.bounds() {
         for direction in [Direction::Older, Direction::Newer] {
-            let request = PageRequest { direction, bound, size: PageSize::try_new(size)? };
+            let request = PageRequest { direction, bound, ..PageRequest::newest(PageSize::try_new(size)?) };
             check_page(world, state, &request, seen).await.with_context(|| format!("{request:?}"))?;
+            let some = Kinds::try_new([ContentKind::Post, ContentKind::Repost])?;
+            check_page(world, state, &request.of(some), seen)
+                .await
+                .with_context(|| format!("some kinds, {request:?}"))?;
         }
     }
     Ok(())
@@ -213,6 +239,9 @@ async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &
     ensure!(snapshot.floor == state.floor() && snapshot.uncovered.is_empty(), "{snapshot:?}");
     let next = decide(request, &snapshot, None);
     ensure!(next == Next::Serve(page.clone()), "everything gives {next:?}, wanted {page:?}, of {snapshot:?}");
+    if !request.kinds.is_all() {
+        return Ok(());
+    }
     let snapshot = world.store.read(reader, request, Depth::Inbox).await?;
     check_uncovered(state, &snapshot.uncovered)?;
     let outboxes = state.outboxes(request, &snapshot.uncovered);
@@ -232,7 +261,8 @@ fn check_uncovered(state: &State, uncovered: &[UncoveredAuthor]) -> Result<()> {
     let expected: Vec<UncoveredAuthor> = (11..11 + AUTHORS)
         .zip([7, 8, 9, 0])
         .filter(|(author, _)| state.edge(user(*author)).is_some_and(|mode| mode != EdgeMode::Push))
-        .map(|(author, outbox_seq)| UncoveredAuthor { author: user(author), outbox_seq })
+        .filter(|(author, _)| !state.is_excluded(user(*author)))
+        .map(|(author, stamp)| UncoveredAuthor { author: user(author), stamp })
         .collect();
     ensure!(named == expected, "{named:?} are named, {expected:?} are uncovered");
     Ok(())
@@ -244,10 +274,11 @@ fn over_states(world: &World, cases: u32) -> Result<()> {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let runtime = tokio::runtime::Handle::current();
     tokio::task::block_in_place(|| {
-        TestRunner::new(config).run(&(states(), 1_i64..5), |(state, size)| {
+        let checked = TestRunner::new(config).run(&(states(), 1_i64..5), |(state, size)| {
             let checked = runtime.block_on(check(world, &state, size, &seen));
             checked.map_err(|error| TestCaseError::fail(format!("{error:#}")))
-        })
+        });
+        checked.map_err(anyhow::Error::from)
     })?;
     let (served, refused) = (seen.inbox_served.into_inner(), seen.inbox_refused.into_inner());
     ensure!(served > refused / 4 && refused > 0, "{served} pages of the inbox were served and {refused} refused");
@@ -261,17 +292,41 @@ on_each_backend! {
         over_states(&world, if backend == Backend::Sqlite { 200 } else { 25 })
     }
 
-    async fn what_is_visible_is_what_is_followed_and_not_removed(backend: Backend) -> Result<()> {
+    async fn what_is_visible_is_what_is_followed_not_kept_out_and_not_removed(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
-        let (reader, followed, stranger) = (user(1), user(11), user(12));
+        let (reader, followed, stranger, muted) = (user(1), user(11), user(12), user(13));
         world.put_edge(reader, followed, EdgeMode::Pull).await?;
-        let entries = [entry(1, followed, 5), entry(2, followed, 6), entry(3, stranger, 7)];
+        world.put_edge(reader, muted, EdgeMode::Push).await?;
+        world.exclude(reader, muted, Cause::Muted).await?;
+        let entries = [entry(1, followed, 5), entry(2, followed, 6), entry(3, stranger, 7), entry(4, muted, 8)];
         world.put_contents(&entries).await?;
         world.remove(entries[1].content).await?;
         let asked: Vec<_> = entries.iter().map(|it| it.content).chain([entry(9, stranger, 1).content]).collect();
         assert_eq!(world.store.visible(reader, &asked).await?, [entries[0]]);
         assert_eq!(world.store.visible(reader, &[]).await?, []);
         assert_eq!(world.store.visible(stranger, &asked).await?, []);
+        Ok(())
+    }
+
+    async fn those_who_see_a_content_follow_its_author_without_an_exclusion_until_it_is_removed(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let author = user(11);
+        let (here, removed) = (entry(1, author, 5), entry(2, author, 6));
+        world.put_contents(&[here, removed]).await?;
+        world.remove(removed.content).await?;
+        for (reader, mode) in [(1, EdgeMode::Push), (2, EdgeMode::Fill), (3, EdgeMode::Pull)] {
+            world.put_edge(user(reader), author, mode).await?;
+        }
+        world.put_edge(user(4), author, EdgeMode::Push).await?;
+        world.exclude(user(4), author, Cause::Muted).await?;
+        let asked: Vec<_> = (1..=5).map(user).collect();
+        let before = world.store.statements();
+        let mut seeing = world.store.visible_to(here.content, &asked).await?;
+        assert_eq!(world.store.statements() - before, 1);
+        seeing.sort_unstable();
+        assert_eq!(seeing, [user(1), user(2), user(3)]);
+        assert_eq!(world.store.visible_to(removed.content, &asked).await?, []);
+        assert_eq!(world.store.visible_to(here.content, &[]).await?, []);
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 mod crashes;
 mod faulty;
 mod messages;
+mod policies;
 mod subtasks;
 mod world;
 

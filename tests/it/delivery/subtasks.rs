@@ -1,7 +1,10 @@
 //! How a delivery is cut, and how executors share it.
 
 use anyhow::{Result, ensure};
-use tidefeed::domain::subtask::{END, Range};
+use tidefeed::domain::{
+    delivery::EdgeRule,
+    subtask::{END, Range},
+};
 
 use super::world::{AUTHOR, ensure_delivered, followed_author, publish, run_open_subtasks, served};
 use crate::{
@@ -76,7 +79,7 @@ on_each_backend! {
     /// A2: above the threshold only those seen within M days are targets; the others pull.
     async fn above_the_threshold_only_the_recently_seen_are_pushed_to(backend: Backend) -> Result<()> {
         let mut settings = crate::harness::settings();
-        settings.policy.push_threshold = 5;
+        settings.policy.rule = EdgeRule::Threshold { push_threshold: 5, active_days: 7 };
         let house = TestHouse::start_with(backend, Around::Memory, settings).await?;
         followed_author(&house, 10).await?;
         let days = |days: i64| days * 24 * 60 * 60 * 1000;

@@ -16,8 +16,8 @@ use tidefeed::{
     },
     clock::{ManualClock, SharedClock},
     draw::Draw,
-    follow::Following,
-    live::{Hub, LiveFeed},
+    follow::{Boundaries, Following},
+    live::{Hub, LiveFeed, LiveSettings},
     publish::Publisher,
     read::{ReadMarker, TimelineReader},
     store::{
@@ -71,7 +71,8 @@ impl Api {
         let sign_in = AccountsService::new(store.clone(), passwords, tokens.clone(), clock.clone(), draw.clone());
         let (voice, queue) =
             (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
-        let hub = Arc::new(Hub::default());
+        let live = LiveSettings::default();
+        let hub = Arc::new(Hub::new(store.clone(), live.buffer));
         let (listening, announcements) = (hub.clone(), voice.listen());
         tasks.spawn(async move { listening.run(announcements).await });
         let running = tasks.token();
@@ -86,8 +87,10 @@ impl Api {
                 draw.clone(),
             )),
             read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone())),
+            boundaries: Arc::new(Boundaries::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
-            live: Arc::new(LiveFeed::new(hub.clone(), store.clone())),
+            exclusions: store.clone(),
+            live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), store.clone(), live)),
             accounts: store.clone(),
             contents: contents.clone(),
             follows: store.clone(),
@@ -115,7 +118,17 @@ impl Api {
 
     /// Events of a subscription.
     pub fn watch(&self, viewer: Option<&Person>, query: &str) -> impl Stream<Item = Value> + Unpin + use<> {
-        let stream = self.schema.execute_stream(request(viewer, query, json!({})));
+        self.watch_with(viewer, query, json!({}))
+    }
+
+    /// Events of a subscription with variables.
+    pub fn watch_with(
+        &self,
+        viewer: Option<&Person>,
+        query: &str,
+        variables: Value,
+    ) -> impl Stream<Item = Value> + Unpin + use<> {
+        let stream = self.schema.execute_stream(request(viewer, query, variables));
         Box::pin(stream.map(|response| serde_json::to_value(response).unwrap()))
     }
 
@@ -144,6 +157,13 @@ impl Api {
         let query = "mutation($id: ID!) { deleteContent(input: {contentId: $id}) {
             deletedContentId userErrors { code field } } }";
         self.data(Some(viewer), query, json!({ "id": content })).await["deleteContent"].take()
+    }
+
+    /// Follows a user no more.
+    pub async fn unfollow(&self, reader: &Person, author: &Person) {
+        let query = "mutation($id: ID!) { unfollowUser(input: {userId: $id}) { userErrors { code } } }";
+        let unfollowed = self.data(Some(reader), query, json!({ "id": author.id })).await;
+        assert_eq!(unfollowed["unfollowUser"]["userErrors"], json!([]));
     }
 
     /// Follows a user.

@@ -50,7 +50,9 @@ async fn a_feed_tells_of_new_contents_of_removals_and_of_changed_follows() {
     let cid = api.person("cid").await;
     api.follow(&ann, &cid).await;
     let refetch = json!({"refetch": true, "removedContentId": null, "readMarker": null, "timelineEdge": null});
-    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch);
+    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "nobody knows what this client holds");
+    let relation = json!({"refetch": false, "removedContentId": null, "readMarker": null, "timelineEdge": null});
+    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], relation);
     api.publish(&cid, "watched from now on").await;
     assert_eq!(
         next(&mut feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"]["text"],
@@ -67,6 +69,44 @@ async fn a_content_that_is_gone_before_it_is_shown_is_told_as_removed_only() {
     let post = api.publish(&ann, "slip of the pen").await;
     api.delete(&ann, &post).await;
     assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"]["removedContentId"], json!(post));
+}
+
+#[tokio::test]
+async fn a_feed_is_silent_about_whoever_is_kept_out_and_asks_for_a_refetch_at_each_change() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    let mut feed = api.watch(Some(&ann), WATCH);
+    begun(&api, &mut feed).await;
+    let refetch = json!({"refetch": true, "removedContentId": null, "timelineEdge": null});
+    for (who, whom, verb, undo) in
+        [(&ann, &bob, "muteUser", "unmuteUser"), (&bob, &ann, "hideFromFollower", "unhideFromFollower")]
+    {
+        let changed = async |verb: &str| {
+            let query = format!("mutation($id: ID!) {{ {verb}(input: {{userId: $id}}) {{ userErrors {{ code }} }} }}");
+            api.data(Some(who), &query, json!({ "id": whom.id })).await;
+        };
+        changed(verb).await;
+        assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "{verb}");
+        api.publish(&bob, "unseen").await;
+        let own = api.publish(&ann, "own").await;
+        assert_eq!(
+            next(&mut feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"]["id"],
+            json!(own),
+            "{verb}"
+        );
+        changed(undo).await;
+        assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "{undo}");
+        let seen = api.publish(&bob, "seen").await;
+        assert_eq!(
+            next(&mut feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"]["id"],
+            json!(seen),
+            "{undo}"
+        );
+    }
+    let block = "mutation($id: ID!) { blockUser(input: {userId: $id}) { userErrors { code } } }";
+    api.data(Some(&bob), block, json!({"id": ann.id})).await;
+    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "the blocked reader is told to read again");
 }
 
 #[tokio::test]

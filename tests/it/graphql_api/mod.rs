@@ -3,13 +3,17 @@
 
 mod accounts;
 mod api;
+mod boundaries;
 mod contents;
 mod faults;
+mod filters;
 mod follows;
 mod live;
+mod live_cost;
 mod nodes;
 mod reactions;
 mod read_marker;
+mod resuming;
 mod statements;
 mod stores;
 mod timeline;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::api::{Api, Person};
 
 const CONTENT: &str = "{ id text counters { likes comments } viewerIsAuthor viewerHasLiked viewerHasFavourited
-    author { id handle followerCount followingCount contentCount viewerIsFollowing isViewer } }";
+    author { id handle followerCount followingCount contentCount viewerIsFollowing isViewer
+        viewerHasMuted viewerHasBlocked viewerIsHiding } }";
 
 /// A reader of twenty authors with two contents each.
 async fn read_by_ann() -> (Api, Person, Vec<String>) {
@@ -34,7 +35,10 @@ async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
     );
     for first in [1, 2, 20, 40] {
         let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
-        assert_eq!(statements, 7, "page, contents, counters, reactions, profiles, counts, follows; for {first}");
+        assert_eq!(
+            statements, 8,
+            "page, contents, counters, reactions, profiles, counts, follows, standings; for {first}"
+        );
     }
 }
 
@@ -49,6 +53,7 @@ async fn a_timeline_costs_only_what_is_selected() {
         ("edges { node { viewerHasLiked viewerHasFavourited } }", 3),
         ("edges { node { author { handle } } }", 3),
         ("edges { node { ...f } } ", 4),
+        ("nodes { author { viewerHasMuted viewerIsHiding } }", 4),
         ("nodes @include(if: false) { counters { likes } } edges { cursor }", 1),
     ] {
         let fragment =
@@ -66,7 +71,7 @@ async fn an_authors_page_costs_the_same_however_long() {
     );
     for first in [1, 2] {
         let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
-        assert_eq!(statements, 7, "user, page, contents, counters, reactions, counts, follows; for {first}");
+        assert_eq!(statements, 8, "user, page, contents, counters, reactions, counts, follows, standings; for {first}");
     }
 }
 
@@ -77,8 +82,23 @@ async fn many_nodes_cost_what_two_do() {
         "query($ids: [ID!]!) {{ nodes(ids: $ids) {{ ... on Content {CONTENT} ... on User {{ handle followerCount }} }} }}"
     );
     let few = cost(&api, &ann, &query, json!({"ids": ids[1..3]})).await;
-    assert_eq!(few, 6, "contents, counters, reactions, profiles, counts, follows");
+    assert_eq!(few, 7, "contents, counters, reactions, profiles, counts, follows, standings");
     assert_eq!(few, cost(&api, &ann, &query, json!({ "ids": ids })).await);
     let one = "query($id: ID!) { content(id: $id) { text author { followerCount followingCount contentCount } } }";
     assert_eq!(cost(&api, &ann, one, json!({"id": ids[2]})).await, 3, "content, profile, counts");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_list_of_muted_users_costs_the_same_however_long() {
+    let (api, ann, ids) = read_by_ann().await;
+    let mute = "mutation($id: ID!) { muteUser(input: {userId: $id}) { userErrors { code } } }";
+    for author in ids.iter().skip(1).step_by(3) {
+        api.data(Some(&ann), mute, json!({ "id": author })).await;
+    }
+    let query =
+        "query($first: Int) { viewer { mutedUsers(first: $first) { nodes { handle followerCount viewerHasMuted } } } }";
+    for first in [1, 20] {
+        let statements = cost(&api, &ann, query, json!({ "first": first })).await;
+        assert_eq!(statements, 5, "viewer, list, profiles, counts, standings; for {first}");
+    }
 }

@@ -25,12 +25,12 @@ impl Contents for Moody {
         self.store.publish(new).await
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, now_ms: i64) -> Result<Removed, StoreError> {
-        self.store.remove(author, content, now_ms).await
+    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError> {
+        self.store.remove(author, content, stamp, now_ms).await
     }
 
-    async fn by_ids(&self, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
-        self.store.by_ids(ids).await
+    async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+        self.store.by_ids(viewer, ids).await
     }
 
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
@@ -40,8 +40,13 @@ impl Contents for Moody {
         self.store.counters(ids).await
     }
 
-    async fn outbox(&self, author: UserId, request: &PageRequest) -> Result<OutboxPage, StoreError> {
-        self.store.outbox(author, request).await
+    async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
+        self.store.outbox(viewer, author, request).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {

@@ -9,7 +9,6 @@ mod recipe;
 mod redis;
 mod server;
 mod sql;
-mod tests;
 mod watchdog;
 
 use anyhow::Result;
@@ -17,10 +16,11 @@ use tokio::sync::OnceCell;
 
 pub use self::backend::Backend;
 pub(crate) use self::backend::on_each_backend;
-pub use self::recipe::Kind;
-pub use self::redis::{FreshKeys, RedisCluster};
+pub use self::recipe::{Kind, Recipe};
+pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
 pub use self::server::Server;
 pub use self::sql::{FreshDatabase, connect as connect_sql, execute, numbers};
+pub use self::watchdog::is_running;
 
 /// The server of this kind that all tests of this process share, started at the first call.
 pub async fn shared(kind: Kind) -> Result<&'static Server> {

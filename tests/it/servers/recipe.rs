@@ -13,7 +13,7 @@ pub enum Kind {
     Mysql,
     /// A Redis on its own.
     Redis,
-    /// A Redis that waits to be made part of a cluster.
+    /// A Redis that waits to be made part of a cluster. If its folder holds a file `announced-port`, clients are told to reach it there.
     RedisNode,
 }
 
@@ -65,7 +65,8 @@ impl Kind {
             },
             Self::RedisNode => Recipe {
                 serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no \
-                    --cluster-enabled yes --cluster-node-timeout 2000"#,
+                    --cluster-enabled yes --cluster-node-timeout 2000 \
+                    --cluster-announce-port "$(cat "$folder/announced-port" 2>/dev/null || echo 0)""#,
                 ..Self::Redis.recipe()
             },
         }

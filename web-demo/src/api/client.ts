@@ -53,6 +53,8 @@ export function createApi(session: Session | null, onExpired: () => void): Api {
     retryWait: waitBeforeRetry,
     shouldRetry: () => true,
     on: connection.listeners,
+    // An operation is written anew each time the socket is: newFeed goes on after the last event, not where it once began.
+    jsonMessageReplacer: (key, value: unknown) => key === "after" ? connection.resumeToken() ?? value : value,
   }));
   const transport = ApolloLink.split(({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION, socket, http);
   return { connection, apollo: new ApolloClient({ cache: createCache(), link: ApolloLink.from([errors, transport]) }) };

@@ -1,13 +1,15 @@
-// The state of the WebSocket as the page needs it: is it open, and was it open before (then events may have been missed).
+// The state of the WebSocket as the page needs it: is it open, and from where on do events come when it is opened anew.
 import { useSyncExternalStore } from "react";
 
 export interface Connection {
   isOpen: () => boolean;
   onChange: (listener: () => void) => () => void;
-  onReconnected: (listener: () => void) => () => void;
+  /** What newFeed resumes with when the socket is opened anew; null: with what it began with. */
+  resumeToken: () => string | null;
+  resumeWith: (token: string | null) => void;
   /** For graphql-ws's `on` option. */
   listeners: {
-    connected: (socket: unknown, payload: unknown, wasRetry: boolean) => void;
+    connected: () => void;
     closed: (event: unknown) => void;
   };
 }
@@ -17,25 +19,22 @@ const REFUSED = [4401, 4403];
 
 export function openConnection(onRefused: () => void): Connection {
   let open = false;
+  let lastToken: string | null = null;
   const changeListeners = new Set<() => void>();
-  const reconnectListeners = new Set<() => void>();
   const change = (next: boolean) => {
     open = next;
     for (const listener of changeListeners) listener();
   };
-  const register = (set: Set<() => void>) => (listener: () => void) => {
-    set.add(listener);
-    return () => { set.delete(listener); };
-  };
   return {
     isOpen: () => open,
-    onChange: register(changeListeners),
-    onReconnected: register(reconnectListeners),
+    onChange: (listener) => {
+      changeListeners.add(listener);
+      return () => { changeListeners.delete(listener); };
+    },
+    resumeToken: () => lastToken,
+    resumeWith: (token) => { lastToken = token; },
     listeners: {
-      connected: (_socket, _payload, wasRetry) => {
-        change(true);
-        if (wasRetry) for (const listener of reconnectListeners) listener();
-      },
+      connected: () => { change(true); },
       closed: (event) => {
         change(false);
         if (event instanceof CloseEvent && REFUSED.includes(event.code)) onRefused();

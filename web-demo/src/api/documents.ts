@@ -40,6 +40,7 @@ export const TimelineDocument = graphql(`
     timeline(first: 20, after: $after) {
       edges { cursor node { ...Post } }
       pageInfo { hasNextPage endCursor }
+      resumeToken
     }
   }
 `);
@@ -54,11 +55,14 @@ export const NewerThanDocument = graphql(`
 `);
 
 export const NewFeedDocument = graphql(`
-  subscription NewFeed {
-    newFeed {
+  subscription NewFeed($after: String) {
+    newFeed(after: $after) {
       timelineEdge { cursor node { ...Post } }
       removedContentId
+      removedAuthorId
+      relationChange { viewerIsFollowing user { id viewerIsFollowing } }
       refetch
+      resumeToken
     }
   }
 `);

@@ -15,7 +15,10 @@ export function endlessConnection(): FieldPolicy {
   const merge: Merge = (existing, incoming, options) => {
     const after: unknown = options.args?.after;
     if (typeof after === "string" && after !== existing?.pageInfo.endCursor) return existing ?? null;
-    return append(existing, incoming, options);
+    const merged = append(existing, incoming, options);
+    // What a page further down lets one resume with says nothing of the pages above it.
+    const continues = typeof after === "string" && existing != null && "resumeToken" in existing;
+    return merged !== null && continues ? { ...merged, resumeToken: existing.resumeToken } : merged;
   };
   return { ...relay, merge };
 }

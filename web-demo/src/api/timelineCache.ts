@@ -36,6 +36,12 @@ export function removeFromTimeline(cache: ApolloCache, contentId: string) {
   });
 }
 
+export function removeAuthorFromTimeline(cache: ApolloCache, authorId: string) {
+  cache.updateQuery({ query: TimelineDocument }, (data) => data?.timeline == null ? data : {
+    timeline: { ...data.timeline, edges: data.timeline.edges.filter(({ node }) => node?.author?.id !== authorId) },
+  });
+}
+
 /** Drops the cached timeline; if it is shown, it is read again at once. */
 export function forgetTimeline(cache: ApolloCache) {
   cache.evict({ id: "ROOT_QUERY", fieldName: "timeline" });

@@ -3,7 +3,9 @@ import { useApolloClient, useQuery, useSubscription } from "@apollo/client/react
 import { useEffect, useEffectEvent, useState } from "react";
 import type { Connection } from "../api/connection";
 import { NewerThanDocument, NewFeedDocument, TimelineDocument } from "../api/documents";
-import { addToTimeline, insertEdge, refreshTimeline, removeFromTimeline, type TimelineEdge, topCursor } from "../api/timelineCache";
+import {
+  addToTimeline, insertEdge, refreshTimeline, removeAuthorFromTimeline, removeFromTimeline, type TimelineEdge, topCursor,
+} from "../api/timelineCache";
 import { readPage } from "../api/endlessConnection";
 import { type NextPage, useNextPage } from "../content/useNextPage";
 import type { NewFeedSubscription, PostFragment } from "../gql/graphql";
@@ -43,7 +45,7 @@ export function useTimeline(connection: Connection): Timeline {
     }
   }
 
-  /** Events may have been missed: read again, or, for a reader far down, count what is newer and offer it. */
+  /** More has changed than events tell: read again, or, for a reader far down, count what is newer and offer it. */
   async function catchUp() {
     const before = topCursor(client.cache);
     if (before === null || window.scrollY < NEAR_TOP_PX) {
@@ -56,17 +58,23 @@ export function useTimeline(connection: Connection): Timeline {
   }
 
   function take({ newFeed }: NewFeedSubscription) {
-    const { timelineEdge: edge, removedContentId: removed } = newFeed;
+    const { timelineEdge: edge, removedContentId: removed, removedAuthorId: author } = newFeed;
     if (edge?.node?.viewerIsAuthor === true) addToTimeline(client.cache, [edge]);
     else if (edge !== null) setArrivals((known) => insertEdge(known, edge));
     if (removed !== null) {
       removeFromTimeline(client.cache, removed);
       setArrivals((known) => known.filter(({ node }) => node?.id !== removed));
     }
-    if (newFeed.refetch) catchUp().catch(() => { setOutdated(true); });
+    if (author !== null) {
+      removeAuthorFromTimeline(client.cache, author);
+      setArrivals((known) => known.filter(({ node }) => node?.author?.id !== author));
+    }
+    // A new author's entries belong to pages that were read further down, too.
+    const outOfDate = newFeed.refetch || newFeed.relationChange?.viewerIsFollowing === true;
+    if (outOfDate) catchUp().catch(() => { setOutdated(true); });
   }
 
-  useNewFeed(connection, take, () => { catchUp().catch(() => { setOutdated(true); }); });
+  useNewFeed(connection, shown?.resumeToken ?? null, take);
 
   const shownIds = new Set(shown?.edges.map(({ node }) => node?.id));
   const waiting = arrivals.filter(({ node }) => !shownIds.has(node?.id));
@@ -83,22 +91,24 @@ export function useTimeline(connection: Connection): Timeline {
   return { posts, error, nextPage, waiting: waiting.length, outdated, showNew, retry: () => { void refresh(); } };
 }
 
-/** Subscribes for as long as the page stands; `onGap` is called whenever events may have been missed. */
-function useNewFeed(connection: Connection, onEvent: (event: NewFeedSubscription) => void, onGap: () => void) {
+/** Subscribes for as long as the page stands: from `token` on, and after a break from where it was. */
+function useNewFeed(connection: Connection, token: string | null, onEvent: (event: NewFeedSubscription) => void) {
   const [endings, setEndings] = useState(0);
   const countEnding = () => { setEndings((count) => count + 1); };
   const { restart } = useSubscription(NewFeedDocument, {
+    variables: { after: token },
+    skip: token === null,
     ignoreResults: true,
-    onData: ({ data: { data } }) => { if (data !== undefined) onEvent(data); },
+    onData: ({ data: { data } }) => {
+      if (data === undefined) return;
+      if (data.newFeed.resumeToken !== null) connection.resumeWith(data.newFeed.resumeToken);
+      onEvent(data);
+    },
     onComplete: countEnding,
     onError: countEnding,
   });
-  const resume = useEffectEvent(() => {
-    restart();
-    onGap();
-  });
-  const reconnected = useEffectEvent(onGap);
-  useEffect(() => connection.onReconnected(() => { reconnected(); }), [connection]);
+  const resume = useEffectEvent(restart);
+  useEffect(() => () => { connection.resumeWith(null); }, [connection, token]);
   useEffect(() => {
     if (endings === 0) return;
     const timer = setTimeout(() => { resume(); }, RESUBSCRIBE_MS);

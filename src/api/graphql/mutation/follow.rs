@@ -115,6 +115,11 @@ fn followed(outcome: FollowOutcome) -> Result<(), UserError> {
             UserErrorCode::NotAllowed,
             &format!("one can follow {MAX_FOLLOWS} users at most: unfollow some first"),
         )),
+        FollowOutcome::Blocked => Err(UserError::about(
+            &["userId"],
+            UserErrorCode::NotAllowed,
+            "a block stands between the two: neither can follow the other",
+        )),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Expected refusals are `userErrors` of the payload; faults of the client and of this server are top-level errors.
 
 mod account;
+mod boundary;
 mod content;
 mod follow;
 mod reaction;
@@ -17,6 +18,7 @@ pub struct Mutation(
     account::AccountMutation,
     content::ContentMutation,
     follow::FollowMutation,
+    boundary::BoundaryMutation,
     reaction::ReactionMutation,
     timeline::TimelineMutation,
 );

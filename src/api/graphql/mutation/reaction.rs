@@ -123,7 +123,11 @@ async fn change(
     let hydration = fresh_hydration(ctx)?;
     let (viewer, id) = (hydration.viewer()?.id, ids::parse_content(content_id)?);
     let services = hydration.services();
-    let outcome = if wanted {
+    // Not told from a content that is gone: a block stands between its author and the viewer.
+    let is_shown = hydration.content(id).await?.is_some();
+    let outcome = if !is_shown {
+        Reacted::UnknownContent
+    } else if wanted {
         services.reactions.react(viewer, id, reaction, services.clock.now_ms()).await?
     } else {
         services.reactions.take_back(viewer, id, reaction).await?

@@ -15,15 +15,15 @@ use crate::{
 
 /// Where a page stands in the whole.
 #[derive(SimpleObject)]
-struct PageInfo {
-    /// Whether older entries follow the last one. Exact.
-    has_next_page: bool,
-    /// Whether newer entries precede the first one. Exact.
-    has_previous_page: bool,
+pub(super) struct PageInfo {
+    /// Whether older entries follow the last one; in a list of users, whether more follow. Exact.
+    pub has_next_page: bool,
+    /// Whether newer entries precede the first one. Exact; false in a list of users, which is read forward only.
+    pub has_previous_page: bool,
     /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
-    start_cursor: Option<String>,
-    /// The last entry's cursor: pass it as `after` for what is older. Null on an empty page.
-    end_cursor: Option<String>,
+    pub start_cursor: Option<String>,
+    /// The last entry's cursor: pass it as `after` to read on. Null on an empty page.
+    pub end_cursor: Option<String>,
 }
 
 /// A page of a timeline, newest first.
@@ -35,6 +35,18 @@ pub struct TimelineConnection {
     nodes: Vec<Option<Content>>,
     /// Whether and how to read on.
     page_info: PageInfo,
+    /// What a client holds that was answered this page: pass it as `after` to `newFeed`, which goes on from here. Speaks of the
+    /// newest 64 entries; null for a filtered page, for the stream is not.
+    resume_token: Option<String>,
+}
+
+impl TimelineConnection {
+    /// With what `newFeed` can go on from.
+    #[must_use]
+    pub fn with_token(mut self, token: Option<String>) -> Self {
+        self.resume_token = token;
+        self
+    }
 }
 
 /// An entry of a timeline.
@@ -111,7 +123,7 @@ impl From<Shown> for TimelineConnection {
     fn from(shown: Shown) -> Self {
         let nodes = shown.nodes();
         let edges = shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor, node }).collect();
-        Self { edges, nodes, page_info: shown.page_info }
+        Self { edges, nodes, page_info: shown.page_info, resume_token: None }
     }
 }
 

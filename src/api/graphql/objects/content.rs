@@ -21,6 +21,10 @@ use crate::{
 pub enum ContentKind {
     /// Text, with or without media.
     Post,
+    /// The same, in answer to another content.
+    Reply,
+    /// Another content, shown again.
+    Repost,
 }
 
 /// What a link shows.

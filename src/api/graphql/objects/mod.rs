@@ -5,11 +5,15 @@
 mod connection;
 mod content;
 mod counted;
+mod excluded;
+mod feed;
 mod node;
 mod user;
 
 pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
-pub use content::{Content, MediaKind};
+pub use content::{Content, ContentKind, MediaKind};
 pub use counted::NewContentCount;
+pub use excluded::ExcludedUserConnection;
+pub use feed::{FeedEdge, NewFeedPayload};
 pub use node::Node;
 pub use user::User;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object};
 
-use super::{ContentConnection, Shown};
+use super::{ContentConnection, ExcludedUserConnection, Shown};
 use crate::{
     api::graphql::{
         hydration::Hydration,
@@ -12,9 +12,10 @@ use crate::{
         outbox::outbox_page,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
-        wants::ContentWants,
+        wants::{ContentWants, UserWants},
     },
-    domain::{PageRequest, Profile, cursor, profile::ProfileCounts},
+    domain::{PageRequest, Profile, cursor, exclusion::Standing, profile::ProfileCounts},
+    store::exclusions::Decided,
 };
 
 /// A user, held with its hydration.
@@ -32,6 +33,27 @@ impl User {
 
     async fn count(&self, ctx: &Context<'_>, of: fn(ProfileCounts) -> i64) -> Answer<i32> {
         answer(ctx, async { Ok(self.hydration.counts(self.profile.id).await?.map(|counts| count(of(counts)))) }).await
+    }
+
+    async fn standing(&self, ctx: &Context<'_>, of: fn(Standing) -> bool) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_standing(self.profile.id).await?.map(of)) }).await
+    }
+
+    async fn decided(
+        &self,
+        ctx: &Context<'_>,
+        what: Decided,
+        first: Option<AnyInt>,
+        after: Option<String>,
+    ) -> Answer<ExcludedUserConnection> {
+        answer(ctx, async {
+            let selected = ctx.look_ahead();
+            let shown = [selected.field("edges").field("node"), selected.field("nodes")];
+            let wants = shown.iter().map(UserWants::of).fold(UserWants::default(), UserWants::and);
+            let window = (first.map(|it| it.0), after.as_deref());
+            ExcludedUserConnection::load(&self.hydration, self.profile.id, what, window, wants).await
+        })
+        .await
     }
 }
 
@@ -106,7 +128,53 @@ impl User {
         .await
     }
 
-    /// What they have published, newest first. Paged as `Query.timeline` is.
+    /// Whether the viewer has muted them. Null for anonymous viewers and for the viewer themselves.
+    async fn viewer_has_muted(&self, ctx: &Context<'_>) -> Answer<bool> {
+        self.standing(ctx, |standing| standing.has_muted).await
+    }
+
+    /// Whether the viewer has blocked them. Null for anonymous viewers and for the viewer themselves.
+    async fn viewer_has_blocked(&self, ctx: &Context<'_>) -> Answer<bool> {
+        self.standing(ctx, |standing| standing.has_blocked).await
+    }
+
+    /// Whether the viewer hides from them. Null for anonymous viewers and for the viewer themselves.
+    async fn viewer_is_hiding(&self, ctx: &Context<'_>) -> Answer<bool> {
+        self.standing(ctx, |standing| standing.is_hiding).await
+    }
+
+    /// Whom they have muted, longest registered first. Theirs alone to see: null unless they are the viewer.
+    async fn muted_users(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
+    ) -> Answer<ExcludedUserConnection> {
+        self.decided(ctx, Decided::Muted, first, after).await
+    }
+
+    /// Whom they have blocked, longest registered first. Theirs alone to see: null unless they are the viewer.
+    async fn blocked_users(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
+    ) -> Answer<ExcludedUserConnection> {
+        self.decided(ctx, Decided::Blocked, first, after).await
+    }
+
+    /// From whom they hide, whether those follow or not, longest registered first. Theirs alone to see: null unless they are the viewer.
+    async fn hidden_followers(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
+    ) -> Answer<ExcludedUserConnection> {
+        self.decided(ctx, Decided::HiddenFrom, first, after).await
+    }
+
+    /// What they have published, newest first. Paged as `Query.timeline` is. Empty if a block stands between them and the viewer; muting and
+    /// hiding change nothing here, they are about timelines.
     async fn contents(
         &self,
         ctx: &Context<'_>,
@@ -121,7 +189,13 @@ impl User {
         answer(ctx, async {
             let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
             let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
-            let page = outbox_page(&*self.hydration.services().contents, self.profile.id, &request).await?;
+            let page = outbox_page(
+                &*self.hydration.services().contents,
+                self.hydration.viewer_id(),
+                self.profile.id,
+                &request,
+            )
+            .await?;
             let wants = ContentWants::of_connection(&ctx.look_ahead());
             Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, wants).await?)))
         })

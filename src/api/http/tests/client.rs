@@ -29,7 +29,7 @@ impl Server {
         let (stop, sockets) = (transport.stop.clone(), transport.sockets.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let app = router(transport);
+        let app = router(transport).unwrap();
         let mut serving = tokio::task::JoinSet::new();
         serving.spawn(async move { axum::serve(prompt(listener), app).await.unwrap() });
         Self { address, stop, sockets, _serving: serving }

@@ -58,12 +58,15 @@ async fn both_bombs_are_refused_at_once() {
 
 /// The documents that a transport remembers after these requests.
 async fn remembered(queries: &[&str]) -> usize {
-    let Transport { schema, attach, settings, .. } = transport(HttpSettings::default());
-    let engine = Engine { schema, documents: Documents::new(settings.gate, &settings.request), attach };
+    let Transport { schema, shape, attach, settings, .. } = transport(HttpSettings::default());
+    let naming = Naming { automatic: true, only_trusted: false };
+    let gate = Gate::new(settings.gate, shape);
+    let documents = Documents::new(gate, Trusted::default(), naming, &settings.request);
+    let engine = Engine { schema, documents, attach, budget: None, suggests: true };
     for query in queries {
-        let scope = Scope { viewer: None, request_id: RequestId::new(&Draw::from_seed(1)) };
+        let scope = Scope { viewer: None, request_id: RequestId::new(&Draw::from_seed(1)), address: None };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();
-        if let Ok(ready) = engine.prepare(params, &scope) {
+        if let Ok(ready) = engine.prepare(params, &scope, |_| Ok(())) {
             engine.execute(ready, &scope).await;
         }
     }
@@ -79,7 +82,7 @@ async fn only_documents_that_were_executed_are_remembered() {
 
 #[tokio::test]
 async fn a_remembered_document_answers_each_request_with_its_own_variables() {
-    let router = router(transport(HttpSettings::default()));
+    let router = router(transport(HttpSettings::default())).unwrap();
     for text in ["x", "y"] {
         let body = json!({"query": "query($t: String!) { echo(text: $t) }", "variables": {"t": text}}).to_string();
         let response = router.clone().oneshot(post(body, &[])).await.unwrap();

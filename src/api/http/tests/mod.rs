@@ -2,11 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod client;
+mod costs;
 mod limits;
+mod named;
 mod plain;
-mod schema;
+pub mod schema;
 mod socket;
 mod socket_ends;
+mod stream;
 
 use async_graphql::Request;
 use async_trait::async_trait;
@@ -19,15 +22,17 @@ use tower::ServiceExt as _;
 
 use self::schema::{Person, TestSchema, schema};
 use super::*;
+use crate::clock::ManualClock;
 
-/// `good` is Ann's token, `nobody` is nobody's, `down` cannot be checked.
+/// `good` is Ann's token, `brief` one that ends after 600 ms, `nobody` is nobody's, `down` cannot be checked.
 struct Tokens;
 
 #[async_trait]
 impl Authenticate<Person> for Tokens {
     async fn authenticate(&self, token: &str) -> Result<Option<Person>, AuthenticateError> {
         match token {
-            "good" => Ok(Some(Person("ann"))),
+            "good" => Ok(Some(Person("ann", None))),
+            "brief" => Ok(Some(Person("ann", Some(600)))),
             "nobody" => Ok(None),
             "down" => Err(AuthenticateError::Unavailable("the store at 10.0.0.7 is down".to_owned())),
             _ => Err(AuthenticateError::Invalid("The token has expired. Sign in again.".to_owned())),
@@ -41,9 +46,11 @@ fn transport(settings: HttpSettings) -> Transport<TestSchema, Person> {
     };
     Transport {
         schema: schema(),
+        shape: Shape::of_sdl(&schema().sdl()).unwrap(),
         authenticate: Arc::new(Tokens),
         attach: Arc::new(attach),
         settings,
+        clock: Arc::new(ManualClock::at(0)),
         draw: Draw::from_seed(1),
         stop: CancellationToken::new(),
         sockets: TaskTracker::new(),
@@ -73,7 +80,7 @@ impl Answer {
 }
 
 async fn send(settings: HttpSettings, request: HttpRequest<Body>) -> Answer {
-    let response = router(transport(settings)).oneshot(request).await.unwrap();
+    let response = router(transport(settings)).unwrap().oneshot(request).await.unwrap();
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| Json::String(String::from_utf8_lossy(&bytes).into()));

@@ -99,10 +99,10 @@ async fn only_json_may_be_posted() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_told_to_use_a_websocket() {
+async fn a_subscription_is_told_to_use_a_stream() {
     let answer = ask("subscription { count(to: 1) }").await;
     assert_eq!((answer.status, answer.extension("code")), (StatusCode::BAD_REQUEST, "BAD_USER_INPUT"));
-    assert!(answer.message().contains("/graphql/ws") && answer.message().contains("graphql-transport-ws"));
+    assert!(answer.message().contains("/graphql/ws") && answer.message().contains("text/event-stream"));
 }
 
 #[tokio::test]
@@ -222,4 +222,70 @@ async fn one_request_id_is_in_the_header_the_errors_and_the_resolvers() {
 async fn skip_and_include_see_the_defaults_of_variables() {
     let answer = ask("query($on: Boolean! = true) { hello @skip(if: $on) echo(text: \"x\") @include(if: $on) }").await;
     assert_eq!(answer.body, json!({"data": {"echo": "x"}}));
+}
+
+#[tokio::test]
+async fn a_method_that_is_not_there_is_405_with_a_code() {
+    let answer = send(HttpSettings::default(), HttpRequest::patch("/graphql").body(Body::empty()).unwrap()).await;
+    assert_eq!((answer.status, answer.extension("code")), (StatusCode::METHOD_NOT_ALLOWED, "BAD_USER_INPUT"));
+    assert_eq!(answer.header("allow"), "GET, POST, PUT, DELETE, OPTIONS");
+}
+
+#[tokio::test]
+async fn every_answer_has_its_id_and_safe_headers() {
+    for path in ["/graphql", "/", "/graphiql", "/graphql/ws"] {
+        let request = HttpRequest::get(path).header("x-request-id", "find-me").body(Body::empty()).unwrap();
+        let answer = send(HttpSettings::default(), request).await;
+        assert_eq!(answer.header("x-request-id"), "find-me", "{path}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin", "{path}");
+        assert!(answer.header("content-security-policy").contains("frame-ancestors 'none'"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_allowed_origins_may_read_answers_and_no_others() {
+    let allowed_origins = vec!["https://app.example.org".to_owned()];
+    let settings = HttpSettings { allowed_origins, ..HttpSettings::default() };
+    for (origin, seen) in [("https://app.example.org", "https://app.example.org"), ("https://evil.example", "")] {
+        let answer = send(settings.clone(), post("{\"query\":\"{hello}\"}", &[("origin", origin)])).await;
+        assert_eq!((answer.status, answer.header("access-control-allow-origin")), (StatusCode::OK, seen));
+        assert_eq!(answer.header("access-control-allow-credentials"), "");
+        assert_eq!(answer.header("access-control-expose-headers"), "x-request-id,retry-after");
+        let preflight = HttpRequest::options("/graphql")
+            .header("origin", origin)
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "content-type, authorization");
+        let answer = send(settings.clone(), preflight.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.header("access-control-allow-origin"), seen);
+    }
+    let answer =
+        send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &[("origin", "https://a.example")])).await;
+    assert_eq!(answer.header("access-control-allow-origin"), "", "none by default");
+}
+
+#[tokio::test]
+async fn a_schema_that_is_not_described_is_not_given_away_either() {
+    let gate = crate::api::gate::GateLimits { introspection: false, ..Default::default() };
+    let settings = HttpSettings { gate, ..HttpSettings::default() };
+    let ask = async |query: &str| {
+        let body = json!({ "query": query }).to_string();
+        send(settings.clone(), post(body, &[("accept", "application/graphql-response+json")])).await
+    };
+    for query in [
+        "{ __schema { types { name } } }",
+        "{ hello ...f } fragment f on Query { a: __type(name: \"Query\") { name } }",
+        "{ ... on Query { ... { __schema { types { name } } } } }",
+    ] {
+        let answer = ask(query).await;
+        assert_eq!(answer.extension("code"), "GRAPHQL_VALIDATION_FAILED", "{query}: {}", answer.body);
+        assert!(answer.message().contains("does not describe its schema"), "{}", answer.body);
+    }
+    for query in ["{ helo }", "{ echo(txt: \"x\") }", "{ hello @skip(iff: true) }"] {
+        let answer = ask(query).await;
+        assert_eq!(answer.extension("code"), "GRAPHQL_VALIDATION_FAILED");
+        assert!(!answer.message().contains("mean"), "{query}: {}", answer.message());
+    }
+    assert_eq!(ask("{ __typename }").await.body, json!({"data": {"__typename": "Query"}}));
+    assert!(self::ask("{ helo }").await.message().contains("Did you mean"), "otherwise there are suggestions");
 }

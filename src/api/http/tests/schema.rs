@@ -7,7 +7,17 @@ use futures_util::{Stream, StreamExt as _, stream};
 
 /// Who asks.
 #[derive(Debug, Clone)]
-pub struct Person(pub &'static str);
+pub struct Person(pub &'static str, pub Option<i64>);
+
+impl crate::api::http::Viewer for Person {
+    fn number(&self) -> u64 {
+        1
+    }
+
+    fn good_until_ms(&self) -> Option<i64> {
+        self.1
+    }
+}
 
 /// The schema as tests build it.
 pub type TestSchema = Schema<Query, Mutation, Subscriptions>;

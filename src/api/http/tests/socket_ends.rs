@@ -191,3 +191,16 @@ async fn no_more_sockets_than_there_is_room_for() {
     };
     assert!(timeout(Duration::from_secs(2), room).await.is_ok());
 }
+
+#[tokio::test]
+async fn a_socket_closes_with_4403_when_its_token_ends_and_completes_nothing() {
+    let server = Server::start(HttpSettings::default()).await;
+    let mut client = server.open(&[("authorization", "Bearer brief")]).await.unwrap();
+    client.say(json!({"type": "connection_init"})).await;
+    assert_eq!(client.hear().await["type"], "connection_ack");
+    client.subscribe("1", "subscription { silence }").await;
+    let frame = client.frame().await.unwrap().unwrap();
+    assert!(matches!(&frame, Message::Close(Some(close)) if u16::from(close.code) == 4403), "{frame:?}");
+    assert!(client.frame().await.is_none());
+    emptied(&server, Duration::from_secs(2)).await;
+}

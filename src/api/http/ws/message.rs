@@ -95,16 +95,22 @@ impl ServerMessage<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Closing {
     GoingAway,
-    TooLarge { limit: usize },
+    TooLarge {
+        limit: usize,
+    },
     Unreadable,
     TryAgainLater,
     BadMessage(String),
     Unauthorized,
     Forbidden(String),
+    /// The token was good when the socket began.
+    SignInEnded,
     InitTimeout,
     DuplicateId(String),
     TwoInits,
-    TooManyOperations { limit: usize },
+    TooManyOperations {
+        limit: usize,
+    },
 }
 
 impl Closing {
@@ -117,6 +123,7 @@ impl Closing {
             Self::BadMessage(what) => (4400, format!("Invalid message: {what}")),
             Self::Unauthorized => (4401, "Unauthorized: send connection_init first".to_owned()),
             Self::Forbidden(why) => (4403, format!("Forbidden: {why}")),
+            Self::SignInEnded => (4403, "Forbidden: the sign-in has ended. Sign in again.".to_owned()),
             Self::InitTimeout => (4408, "Connection initialisation timeout".to_owned()),
             Self::DuplicateId(id) => (4409, format!("Subscriber for {id} already exists")),
             Self::TwoInits => (4429, "Too many initialisation requests".to_owned()),

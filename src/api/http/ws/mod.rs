@@ -18,7 +18,7 @@ use axum::{
         State,
         ws::{WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
     },
-    http::{HeaderMap, HeaderName, Response, StatusCode, header::RETRY_AFTER},
+    http::{Extensions, HeaderMap, HeaderName, Response, StatusCode, header::RETRY_AFTER},
     response::IntoResponse as _,
 };
 use futures_util::StreamExt as _;
@@ -26,11 +26,11 @@ use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use self::{
-    message::SUBPROTOCOL,
-    socket::{Conversation, Ending, drain},
+    message::{Closing, SUBPROTOCOL},
+    socket::{Caller, Conversation, Ending, drain},
 };
 use super::{
-    Core,
+    Core, address,
     request_id::{self, RequestId},
     viewer::{Credentials, Viewer},
 };
@@ -41,6 +41,7 @@ const READ_BUFFER_BYTES: usize = 4096;
 /// Opens a WebSocket, if its page may, the client speaks the subprotocol, and there is room.
 pub(super) async fn upgrade<E: Executor, V: Viewer>(
     State(core): State<Arc<Core<E, V>>>,
+    extensions: Extensions,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response<Body> {
@@ -56,10 +57,11 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
         return (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], "No room for another WebSocket.")
             .into_response();
     };
-    let id = RequestId::of_headers(&headers, &core.draw);
+    let id = extensions.get().cloned().unwrap_or_else(|| RequestId::of_headers(&headers, &core.draw));
     let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
     let span = tracing::info_span!("socket", %id);
-    let credentials = Credentials::of_headers(&headers);
+    let address = address::of_request(&extensions, &headers, &core.settings.trusted_proxies);
+    let caller = Caller { id, credentials: Credentials::of_headers(&headers), address };
     let limits = core.settings.socket;
     // The library gives up on what exceeds its bound without a word; up to twice ours, we can say why.
     let largest = limits.message_bytes.saturating_mul(2);
@@ -67,7 +69,7 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
     let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES).max_message_size(largest).max_frame_size(largest);
     let response = upgrade.on_upgrade(move |socket| {
         async move {
-            serve(core, socket, id, credentials).await;
+            serve(core, socket, caller).await;
             drop((room, counted));
         }
         .instrument(span)
@@ -87,17 +89,12 @@ fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &[String]) 
 
 /// Holds the conversation and ends it as the protocol wants: what the server has to say is sent, its close frame is
 /// answered, or the client's is.
-async fn serve<E: Executor, V: Viewer>(
-    core: Arc<Core<E, V>>,
-    socket: WebSocket,
-    id: RequestId,
-    credentials: Credentials,
-) {
+async fn serve<E: Executor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket, caller: Caller) {
     let limits = core.settings.socket;
     let (sink, mut frames) = socket.split();
     let (control, events, queues) = writer::queues(limits.queued_messages);
     let mut writing = pin!(writer::write(sink, queues, limits.send_time));
-    let mut conversation = Conversation::new(core, id, credentials, control.clone(), events);
+    let mut conversation = Conversation::new(core, caller, control.clone(), events);
     let ending = tokio::select! {
         ending = conversation.run(&mut frames) => ending,
         () = &mut writing => Ending::Lost,
@@ -109,7 +106,9 @@ async fn serve<E: Executor, V: Viewer>(
         Ending::Lost => {}
         Ending::Closed => drain(&mut frames, limits.close_time).await,
         Ending::Close(closing) => {
-            let last = completes.into_iter().chain([closing.to_frame()]).collect();
+            // What ends with the sign-in is not over for the client: it goes on with a new one.
+            let completes = completes.into_iter().filter(|_| closing != Closing::SignInEnded);
+            let last = completes.chain([closing.to_frame()]).collect();
             if control.finish(last).is_ok() && timeout(limits.close_time, writing).await.is_ok() {
                 drain(&mut frames, limits.close_time).await;
             }

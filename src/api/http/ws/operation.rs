@@ -4,23 +4,18 @@
 
 use std::{
     collections::HashMap,
-    panic::AssertUnwindSafe,
-    pin::pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use async_graphql::{Executor, ServerError, parser::types::OperationType};
-use futures_util::{FutureExt as _, StreamExt as _};
+use async_graphql::{Executor, ServerError};
 use serde_json::Value as Json;
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::{message::ServerMessage, writer::Event};
 use crate::api::http::{
-    Core,
-    engine::{Ran, Ready},
-    mask,
-    outcome::{BAD_USER_INPUT, INTERNAL, Payload, coded},
+    Core, drive,
+    outcome::Payload,
     params::Params,
     viewer::{Scope, Viewer},
 };
@@ -74,10 +69,6 @@ impl Outlet {
         let _ = self.events.send(event).await;
     }
 
-    async fn next(&self, payload: Payload<'_>) {
-        self.send(ServerMessage::Next { id: &self.id, payload }).await;
-    }
-
     /// The last message. The id is free before the client can know: it may use it again at once.
     async fn end(&self, errors: Option<Vec<ServerError>>) {
         if self.register.remove(&self.id).is_none() {
@@ -90,70 +81,17 @@ impl Outlet {
     }
 }
 
+impl drive::Outlet for Outlet {
+    async fn next(&self, payload: Payload<'_>) {
+        self.send(ServerMessage::Next { id: &self.id, payload }).await;
+    }
+}
+
 /// Runs the operation of `payload` until it ends or the client stops it.
 pub(super) async fn run<E: Executor, V: Viewer>(core: Arc<Core<E, V>>, payload: Json, scope: Scope<V>, outlet: Outlet) {
     let stop = outlet.stop.clone();
-    let request_id = scope.request_id.clone();
-    let work = AssertUnwindSafe(drive(&core, payload, scope, &outlet)).catch_unwind();
-    let mut errors = match stop.run_until_cancelled(work).await {
-        None => return,
-        Some(Ok(Ok(()))) => return outlet.end(None).await,
-        Some(Ok(Err(errors))) => errors,
-        Some(Err(panic)) => vec![mask::panicked(&*panic, &request_id)],
-    };
-    mask::mask(&mut errors, &request_id);
-    outlet.end(Some(errors)).await;
-}
-
-async fn drive<E: Executor, V: Viewer>(
-    core: &Core<E, V>,
-    payload: Json,
-    scope: Scope<V>,
-    outlet: &Outlet,
-) -> Result<(), Vec<ServerError>> {
-    let params = Params::of_json(payload).map_err(|error| vec![coded(BAD_USER_INPUT, error.to_string())])?;
-    let ready = core.engine.prepare(params, &scope).map_err(|refusal| vec![refusal.into()])?;
-    if ready.operation_type == OperationType::Subscription {
-        follow(core, ready, scope, outlet).await
-    } else {
-        answer(core, ready, &scope, outlet).await
-    }
-}
-
-/// A subscription: as many results as it has.
-async fn follow<E: Executor, V: Viewer>(
-    core: &Core<E, V>,
-    ready: Ready,
-    scope: Scope<V>,
-    outlet: &Outlet,
-) -> Result<(), Vec<ServerError>> {
-    let mut events = pin!(core.engine.subscribe(ready, scope));
-    while let Some(event) = events.next().await {
-        match event {
-            Ran::Executed(response) => outlet.next(Payload::executed(&response)).await,
-            Ran::Refused(errors) => return Err(errors),
-        }
-    }
-    Ok(())
-}
-
-/// A query or a mutation: one result.
-async fn answer<E: Executor, V: Viewer>(
-    core: &Core<E, V>,
-    ready: Ready,
-    scope: &Scope<V>,
-    outlet: &Outlet,
-) -> Result<(), Vec<ServerError>> {
-    let limit = core.settings.request.time;
-    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(ready, scope)).await else {
-        tracing::warn!(request_id = %scope.request_id, "an operation took too long");
-        return Err(vec![coded(INTERNAL, format!("The operation took longer than {} seconds.", limit.as_secs_f32()))]);
-    };
-    match ran {
-        Ran::Executed(response) => {
-            outlet.next(Payload::executed(&response)).await;
-            Ok(())
-        }
-        Ran::Refused(errors) => Err(errors),
+    let work = drive::run_params(&core, Params::of_json(payload), scope, &outlet);
+    if let Some(ended) = stop.run_until_cancelled(work).await {
+        outlet.end(ended.err().map(|refused| refused.errors)).await;
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Apart from operations and from sending, both of which run beside it. It refuses to know GraphQL.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use async_graphql::Executor;
 use axum::extract::ws::Message;
@@ -21,7 +21,9 @@ use super::{
     writer::{ControlQueue, Event, NotDraining},
 };
 use crate::api::http::{
-    Core, mask,
+    Core,
+    drive::end_of,
+    mask,
     request_id::RequestId,
     viewer::{AuthenticateError, Credentials, Scope, Viewer},
 };
@@ -46,9 +48,7 @@ impl From<NotDraining> for Ending {
 /// One client's conversation.
 pub(super) struct Conversation<E, V: Viewer> {
     core: Arc<Core<E, V>>,
-    id: RequestId,
-    /// What the upgrade request said about who asks.
-    credentials: Credentials,
+    caller: Caller,
     phase: Phase<V>,
     control: ControlQueue,
     events: Sender<Event>,
@@ -59,21 +59,22 @@ pub(super) struct Conversation<E, V: Viewer> {
 enum Phase<V> {
     /// Until this moment, for `connection_init`.
     Waiting(Instant),
-    Open {
-        viewer: Option<V>,
-    },
+    /// From then on, as long as the token is good.
+    Open { viewer: Option<V>, until: Option<Instant> },
+}
+
+/// Of whom a socket is.
+pub(super) struct Caller {
+    pub(super) id: RequestId,
+    /// What the upgrade request said about who asks.
+    pub(super) credentials: Credentials,
+    pub(super) address: Option<IpAddr>,
 }
 
 impl<E: Executor, V: Viewer> Conversation<E, V> {
-    pub(super) fn new(
-        core: Arc<Core<E, V>>,
-        id: RequestId,
-        credentials: Credentials,
-        control: ControlQueue,
-        events: Sender<Event>,
-    ) -> Self {
+    pub(super) fn new(core: Arc<Core<E, V>>, caller: Caller, control: ControlQueue, events: Sender<Event>) -> Self {
         let phase = Phase::Waiting(Instant::now() + core.settings.socket.init_time);
-        Self { core, id, credentials, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
+        Self { core, caller, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
     }
 
     /// Reads until there is a reason to stop.
@@ -87,16 +88,14 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         let mut pings = interval_at(heard + limits.ping_every, limits.ping_every);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let init_deadline = match &self.phase {
-                Phase::Waiting(deadline) => Some(*deadline),
-                Phase::Open { .. } => None,
+            let (deadline, too_late) = match &self.phase {
+                Phase::Waiting(deadline) => (Some(*deadline), Closing::InitTimeout),
+                Phase::Open { until, .. } => (*until, Closing::SignInEnded),
             };
             let turn = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
-                () = sleep_until(init_deadline.unwrap_or(heard)), if init_deadline.is_some() => {
-                    Err(Ending::Close(Closing::InitTimeout))
-                }
+                () = sleep_until(deadline.unwrap_or(heard)), if deadline.is_some() => Err(Ending::Close(too_late)),
                 _ = pings.tick() => self.ping(heard),
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
                 frame = frames.next() => {
@@ -161,7 +160,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         };
         let given = payload.iter().find(|(name, _)| name.eq_ignore_ascii_case("authorization")).map(|(_, value)| value);
         let credentials = match given {
-            None | Some(Json::Null) => self.credentials.clone(),
+            None | Some(Json::Null) => self.caller.credentials.clone(),
             Some(Json::String(text)) => Credentials::of_text(text),
             Some(_) => Credentials::Unreadable,
         };
@@ -173,10 +172,13 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             () = sleep_until(until) => Err(AuthenticateError::Unavailable("no answer in time".to_owned())),
         };
         match viewer {
-            Ok(viewer) => self.phase = Phase::Open { viewer },
+            Ok(viewer) => {
+                let until = end_of(&*self.core, viewer.as_ref());
+                self.phase = Phase::Open { viewer, until };
+            }
             Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
             Err(error @ AuthenticateError::Unavailable(_)) => {
-                mask::failed(&error, &self.id);
+                mask::failed(&error, &self.caller.id);
                 return Err(Ending::Close(Closing::TryAgainLater));
             }
         }
@@ -184,7 +186,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
     }
 
     fn subscribe(&mut self, id: String, payload: Json) -> Result<(), Closing> {
-        let Phase::Open { viewer } = &self.phase else {
+        let Phase::Open { viewer, .. } = &self.phase else {
             return Err(Closing::Unauthorized);
         };
         let limits = self.core.settings.socket;
@@ -197,9 +199,10 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         if self.register.len() >= limits.operations {
             return Err(Closing::TooManyOperations { limit: limits.operations });
         }
-        let scope = Scope { viewer: viewer.clone(), request_id: RequestId::new(&self.core.draw) };
+        let request_id = RequestId::new(&self.core.draw);
+        let scope = Scope { viewer: viewer.clone(), request_id, address: self.caller.address };
         let span = tracing::info_span!(
-            "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.id,
+            "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.caller.id,
             operation = tracing::field::Empty, name = tracing::field::Empty
         );
         let stop = self.register.add(&id);

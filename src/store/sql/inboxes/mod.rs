@@ -9,10 +9,10 @@ use async_trait::async_trait;
 
 use super::{SqlStore, rows::MAX_LIST};
 use crate::{
-    domain::{Floor, UserId},
+    domain::{Floor, UserId, tier::LifeEnds},
     store::{
         Inboxes, StoreError,
-        inboxes::{Covered, Extended, Trimmed},
+        inboxes::{Covered, Extended, Seen, Trimmed},
     },
 };
 
@@ -24,19 +24,23 @@ impl Inboxes for SqlStore {
         rows.first().map_or(Ok(Floor::Off), |row| state::floor(row, 0))
     }
 
-    async fn holds(&self, reader: UserId, rows: u32) -> Result<bool, StoreError> {
+    async fn held(&self, reader: UserId, at_most: u32) -> Result<u64, StoreError> {
         let sql = "SELECT COUNT(*) FROM (SELECT i.content_id FROM inbox_states s JOIN inboxes i ON i.user_id = s.user_id \
                    AND i.publish_time >= s.floor_time AND (i.publish_time > s.floor_time OR i.content_id >= s.floor_content) \
                    WHERE s.user_id = ? LIMIT ?) x";
-        let answer = self.read(sql, [reader.get().into(), rows.into()]).await?;
-        Ok(answer.first().map_or(Ok(0), |row| row.count(0))? >= u64::from(rows))
+        let rows = self.read(sql, [reader.get().into(), at_most.into()]).await?;
+        rows.first().map_or(Ok(0), |row| row.count(0))
     }
 
-    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Option<i64>, StoreError> {
+    async fn keep_deep(&self, reader: UserId, until_ms: i64) -> Result<(), StoreError> {
+        let sql = "UPDATE inbox_states SET deep_until = ? WHERE user_id = ?";
+        self.write(sql, [until_ms.into(), reader.get().into()]).await.map(|_| ())
+    }
+
+    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
         self.transaction(move |tx| async move {
-            let before = state::lock(&tx, reader).await?.last_seen;
-            state::see(&tx, reader, now_ms).await?;
-            tx.commit(before).await
+            let seen = state::see(&tx, reader, now_ms).await?;
+            tx.commit(seen).await
         })
         .await
     }
@@ -75,6 +79,14 @@ impl Inboxes for SqlStore {
         .await
     }
 
+    async fn reset(&self, reader: UserId) -> Result<u64, StoreError> {
+        self.transaction(move |tx| async move {
+            let rows = upkeep::reset(&tx, reader).await?;
+            tx.commit(rows).await
+        })
+        .await
+    }
+
     async fn turn_off_unseen(&self, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError> {
         let limit = limit.min(MAX_LIST as u64);
         self.transaction(move |tx| async move {
@@ -84,13 +96,21 @@ impl Inboxes for SqlStore {
         .await
     }
 
-    async fn overfull(&self, after: i64, keep: u32, limit: u64) -> Result<(Vec<UserId>, Option<i64>), StoreError> {
+    async fn overfull(
+        &self,
+        after: i64,
+        keep: u32,
+        limit: u64,
+        deep: LifeEnds,
+    ) -> Result<(Vec<UserId>, Option<i64>), StoreError> {
         let sql = "SELECT s.user_id, CASE WHEN s.floor_time IS NULL \
                    THEN (SELECT 1 FROM inboxes i WHERE i.user_id = s.user_id LIMIT 1) \
+                   WHEN s.deep_until > ? AND s.deep_until <= ? THEN NULL \
                    ELSE (SELECT 1 FROM inboxes i WHERE i.user_id = s.user_id LIMIT 1 OFFSET ?) END \
                    FROM inbox_states s WHERE s.user_id > ? ORDER BY s.user_id LIMIT ?";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = self.read(sql, [i64::from(keep).into(), after.into(), limit.into()]).await?;
+        let values = [deep.after, deep.through, i64::from(keep), after, limit];
+        let rows = self.read(sql, values.map(Into::into)).await?;
         let mut overfull = Vec::new();
         for row in &rows {
             if row.get::<Option<i64>>(1)?.is_some() {

@@ -55,6 +55,17 @@ async fn last_kept(tx: &Tx, reader: UserId, keep: u32) -> Result<Option<Position
     }
 }
 
+/// See [`crate::store::Inboxes::reset`].
+pub(super) async fn reset(tx: &Tx, reader: UserId) -> Result<u64, StoreError> {
+    let floor = match state::lock(tx, reader).await?.floor {
+        Floor::Off => Floor::Off,
+        Floor::At(_) => Floor::OPEN,
+    };
+    let rows = tx.execute("DELETE FROM inboxes WHERE user_id = ?", [reader.get().into()]).await?;
+    state::save(tx, reader, floor).await?;
+    Ok(rows)
+}
+
 /// See [`crate::store::Inboxes::turn_off_unseen`]. Readers whose state is locked have a job running: they are passed over.
 pub(super) async fn turn_off_unseen(tx: &Tx, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError> {
     let sql = format!(

@@ -13,7 +13,7 @@ use super::{
     dialect::Dialect,
     keyset::Columns,
     part::Part,
-    rows::{Row, id_list},
+    rows::{MAX_LIST, Row, id_list, of_kinds},
 };
 use crate::{
     domain::{
@@ -38,27 +38,52 @@ impl Timelines for SqlStore {
             return Ok(Vec::new());
         }
         let (list, ids) = id_list(contents);
+        let shown = Timeline { dialect: self.dialect, reader }.shown("f.author_id");
         let sql = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
              JOIN follows f{} ON f.follower_id = ? AND f.author_id = c.author_id \
-             WHERE c.id IN {list} AND c.removed_at IS NULL",
+             WHERE c.id IN {list} AND c.removed_at IS NULL{}",
             self.dialect.force_index("PRIMARY"),
+            shown.text,
         );
-        let values = std::iter::once(Value::from(reader.get())).chain(ids);
+        let values = std::iter::once(Value::from(reader.get())).chain(ids).chain(shown.values);
         self.read(&sql, values).await?.iter().map(|row| row.entry(0)).collect()
+    }
+
+    async fn visible_to(&self, content: ContentId, readers: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        let mut seeing = Vec::with_capacity(readers.len());
+        for readers in readers.chunks(MAX_LIST) {
+            let (list, ids) = id_list(readers);
+            let sql = format!(
+                "SELECT f.follower_id FROM contents c \
+                 JOIN follows f{} ON f.follower_id IN {list} AND f.author_id = c.author_id \
+                 WHERE c.id = ? AND c.removed_at IS NULL{}",
+                self.dialect.force_index("PRIMARY"),
+                statement::shown_to(self.dialect, "f.follower_id", "f.author_id"),
+            );
+            let values = ids.into_iter().chain([Value::from(content.get())]);
+            for row in self.read(&sql, values).await? {
+                seeing.push(row.user(0)?);
+            }
+        }
+        Ok(seeing)
     }
 
     async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError> {
         let columns = Columns { time: "c.publish_time", id: "c.id" };
         let (window, bound) = columns.beyond(request.direction, request.bound);
+        let shown = Timeline { dialect: self.dialect, reader }.shown("f.author_id");
         let sql = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
              JOIN follows f ON f.follower_id = ? AND f.author_id = c.author_id \
-             WHERE c.removed_at IS NULL{window}{} LIMIT ?",
+             WHERE c.removed_at IS NULL{window}{}{}{} LIMIT ?",
+            of_kinds(request.kinds, "c.kind"),
+            shown.text,
             columns.order(request.direction),
         );
         let mut values = vec![Value::from(reader.get())];
         values.extend(bound);
+        values.extend(shown.values);
         values.push(i64::try_from(request.need()).unwrap_or(i64::MAX).into());
         self.read(&sql, values).await?.iter().map(|row| row.entry(0)).collect()
     }
@@ -89,7 +114,7 @@ impl Answer {
         for row in rows {
             match row.get(0)? {
                 STATE => answer.floor = floor(row)?,
-                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, outbox_seq: row.get(1)? }),
+                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, stamp: row.get(1)? }),
                 tag => answer.entries.push((tag, row.entry(1)?)),
             }
         }

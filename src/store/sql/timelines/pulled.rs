@@ -53,7 +53,8 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Part, floor: &str) -
     .add(" LIMIT 1 OFFSET ?), ?) AS last FROM ", [nth, last.publish_time()])
     .then(heads.into_table("a"))
     .add(&format!(" {ALL}) p {then} contents c ON c.author_id = p.author_id AND c.publish_time {compare} p.last"), [])
-    .add(" WHERE c.removed_at IS NULL", [])
+    .add(" WHERE ", [])
+    .then(side.of_contents("c"))
     .then(side.window(CONTENT))
     .then(below(CONTENT, "p", floor))
     .then(side.first(CONTENT))
@@ -62,7 +63,8 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Part, floor: &str) -
 /// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named in it.
 fn of_author(side: Side, alias: &str, floor: &str) -> Part {
     let order = side_order(side.direction);
-    Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND w.removed_at IS NULL"), [])
+    Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
+        .then(side.of_contents("w"))
         .then(side.window(OF_AUTHOR))
         .then(below(OF_AUTHOR, alias, floor))
         .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])

@@ -4,17 +4,17 @@
 //! engines take. What each branch may cost is held by tests/it/explain.rs.
 
 use super::{
-    super::{dialect::Dialect, keyset::Columns, part::Part},
+    super::{dialect::Dialect, keyset::Columns, part::Part, rows::of_kinds},
     pulled::pulled,
 };
 use crate::{
-    domain::{Direction, EdgeMode, PageRequest, Position, UserId},
+    domain::{Direction, EdgeMode, Kinds, PageRequest, Position, UserId},
     store::timelines::Depth,
 };
 
 /// Rows of the state: floor time, floor content, 0.
 pub(super) const STATE: i64 = 0;
-/// Rows of uncovered edges: outbox number, 0, author.
+/// Rows of uncovered edges: outbox stamp, 0, author.
 pub(super) const EDGE: i64 = 1;
 /// Entries; [`BEHIND`] is added for those behind the bound.
 pub(super) const IN_FLIGHT: i64 = 2;
@@ -40,18 +40,22 @@ pub(super) struct Side {
     pub(super) limit: usize,
     /// What is added to the tags.
     pub(super) tag: i64,
+    /// What else is passed over.
+    pub(super) kinds: Kinds,
 }
 
 impl Side {
     /// The page's side.
     pub(super) fn ahead(request: &PageRequest) -> Self {
-        Self { direction: request.direction, bound: request.bound, inclusive: false, limit: request.need(), tag: 0 }
+        let PageRequest { direction, bound, kinds, .. } = *request;
+        Self { direction, bound, inclusive: false, limit: request.need(), tag: 0, kinds }
     }
 
     /// The other side, where one entry is enough; none without a bound.
     pub(super) fn behind(request: &PageRequest) -> Option<Self> {
         let direction = request.direction.reversed();
-        request.bound.map(|_| Self { direction, bound: request.bound, inclusive: true, limit: 1, tag: BEHIND })
+        let PageRequest { bound, kinds, .. } = *request;
+        bound.map(|_| Self { direction, bound, inclusive: true, limit: 1, tag: BEHIND, kinds })
     }
 
     /// The condition, ` AND ..`, for positions of this side.
@@ -61,6 +65,11 @@ impl Side {
         } else {
             columns.beyond(self.direction, self.bound)
         })
+    }
+
+    /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the kinds that are asked for.
+    pub(super) fn of_contents(&self, alias: &str) -> Part {
+        Part::new(format!("{alias}.removed_at IS NULL{}", of_kinds(self.kinds, &format!("{alias}.kind"))), [])
     }
 
     /// The order of this side, and the limit.
@@ -104,7 +113,8 @@ impl Timeline {
 
     /// The covered authors' newest `limit` entries below `floor`, whatever the reader's state says.
     pub(super) fn covered_below(self, floor: Position, limit: usize) -> Part {
-        let side = Side { direction: Direction::Older, bound: Some(floor), inclusive: false, limit, tag: 0 };
+        let (direction, bound, kinds) = (Direction::Older, Some(floor), Kinds::ALL);
+        let side = Side { direction, bound, inclusive: false, limit, tag: 0, kinds };
         let text = format!(
             "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
             uncovered = self.dialect.force_index("uncovered"),
@@ -127,15 +137,21 @@ impl Timeline {
         self.dialect.force_index("PRIMARY")
     }
 
+    /// ` AND ..`: nothing keeps the author, whose id is in this column, out of the reader's timeline. Not `NOT EXISTS`, of which MySQL and MariaDB
+    /// make a table of all the reader's exclusions: one probe of the key for each row.
+    pub(super) fn shown(self, author: &str) -> Part {
+        Part::new(shown_to(self.dialect, "?", author), [self.reader.get()])
+    }
+
     fn uncovered_edges(self) -> Part {
         let text = format!(
-            "SELECT {EDGE} AS tag, COALESCE(o.seq, 0) AS t, 0 AS c, f.author_id AS a FROM follows f{uncovered} \
+            "SELECT {EDGE} AS tag, COALESCE(o.stamp, 0) AS t, 0 AS c, f.author_id AS a FROM follows f{uncovered} \
              LEFT JOIN outbox_heads o ON o.author_id = f.author_id WHERE f.follower_id = ? AND f.mode IN ({pull}, {fill})",
             uncovered = self.dialect.force_index("uncovered"),
             pull = EdgeMode::Pull.code(),
             fill = EdgeMode::Fill.code(),
         );
-        Part::new(text, [self.reader.get()])
+        Part::new(text, [self.reader.get()]).then(self.shown("f.author_id"))
     }
 
     /// F. Whether it scans the deliveries or seeks each followed author's is the planner's choice: it knows how many there are.
@@ -143,10 +159,14 @@ impl Timeline {
         let text = format!(
             "SELECT d.publish_time, d.content_id, d.author_id FROM deliveries d \
              JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id \
-             JOIN contents c ON c.id = d.content_id WHERE c.removed_at IS NULL",
+             JOIN contents c ON c.id = d.content_id WHERE ",
             by_key = self.by_key(),
         );
-        Part::new(text, [self.reader.get()]).then(side.window(DELIVERY)).then(side.first(DELIVERY))
+        Part::new(text, [self.reader.get()])
+            .then(side.of_contents("c"))
+            .then(self.shown("f.author_id"))
+            .then(side.window(DELIVERY))
+            .then(side.first(DELIVERY))
     }
 
     /// U: a range of the inbox's own key from the floor on, read in the page's order, so that it stops at the limit. A floor that is off is null and
@@ -158,10 +178,14 @@ impl Timeline {
              {then} inboxes i ON i.user_id = s.user_id AND i.publish_time >= s.floor_time \
              AND (i.publish_time > s.floor_time OR i.content_id >= s.floor_content) \
              {then} follows f{by_key} ON f.follower_id = i.user_id AND f.author_id = i.author_id \
-             {then} contents c ON c.id = i.content_id WHERE s.user_id = ? AND c.removed_at IS NULL",
+             {then} contents c ON c.id = i.content_id WHERE s.user_id = ? AND ",
             by_key = self.by_key(),
         );
-        Part::new(text, [self.reader.get()]).then(side.window(ROW)).then(side.first(ROW))
+        Part::new(text, [self.reader.get()])
+            .then(side.of_contents("c"))
+            .then(self.shown("i.author_id"))
+            .then(side.window(ROW))
+            .then(side.first(ROW))
     }
 
     fn uncovered_authors(self) -> Part {
@@ -171,7 +195,7 @@ impl Timeline {
             pull = EdgeMode::Pull.code(),
             fill = EdgeMode::Fill.code(),
         );
-        Part::new(text, [self.reader.get()])
+        Part::new(text, [self.reader.get()]).then(self.shown("e.author_id"))
     }
 
     /// The covered authors, each with the floor; none if nothing is wanted of below it, and then no edge is read.
@@ -194,6 +218,7 @@ impl Timeline {
         )
         .then(self.wants_below_floor(side))
         .add(&text, [reader])
+        .then(self.shown("e.author_id"))
     }
 
     /// Towards older entries: the inbox has not given all that is wanted, and the floor is not as low as it goes. Towards newer ones: the bound lies
@@ -211,4 +236,12 @@ impl Timeline {
                 .add(") < ?", [i64::try_from(side.limit).unwrap_or(i64::MAX)]),
         }
     }
+}
+
+/// ` AND ..`: nothing keeps the author out of the reader's timeline, both being columns or parameters, as [`Timeline::shown`] says it.
+pub(super) fn shown_to(dialect: Dialect, reader: &str, author: &str) -> String {
+    let by_key = dialect.force_index("PRIMARY");
+    format!(
+        " AND (SELECT x.cause FROM exclusions x{by_key} WHERE x.reader_id = {reader} AND x.author_id = {author} LIMIT 1) IS NULL"
+    )
 }

@@ -1,4 +1,4 @@
-//! The harness keeps its promises: servers answer, stay apart, come back on their port, and leave nothing behind.
+//! The servers of the tests keep their promises: servers answer, stay apart, come back on their port, and leave nothing behind.
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
@@ -10,9 +10,9 @@ use anyhow::{Context as _, Result, ensure};
 use sea_orm::ConnectionTrait as _;
 use tokio::time::Instant;
 
-use super::recipe::Recipe;
-use super::watchdog::is_running;
-use super::{Kind, Server, fresh_keys, on_each_backend, redis, redis_cluster, sql};
+use crate::servers::{
+    Kind, Recipe, Server, connect_redis, connect_sql, fresh_keys, is_running, on_each_backend, redis_cluster,
+};
 
 /// Set for the copy of this binary that is to be killed.
 const HOLD: &str = "TIDEFEED_TEST_HOLDS_A_SERVER";
@@ -20,7 +20,7 @@ const HOLD: &str = "TIDEFEED_TEST_HOLDS_A_SERVER";
 on_each_backend! {
     async fn a_fresh_database_is_empty_and_apart(backend: Backend) -> Result<()> {
         let (one, other) = (backend.fresh_database().await?, backend.fresh_database().await?);
-        let (first, second) = (sql::connect(&one.url).await?, sql::connect(&other.url).await?);
+        let (first, second) = (connect_sql(&one.url).await?, connect_sql(&other.url).await?);
         first.execute_unprepared("CREATE TABLE marks (id BIGINT PRIMARY KEY)").await?;
         second.execute_unprepared("CREATE TABLE marks (id BIGINT PRIMARY KEY)").await?;
         first.execute_unprepared("INSERT INTO marks VALUES (1)").await?;
@@ -33,16 +33,16 @@ on_each_backend! {
 mod outage {
     use sea_orm::ConnectionTrait as _;
 
-    use super::super::{Backend, Kind, Server, on_each_backend, sql};
-    use super::{Result, is_running};
+    use super::Result;
+    use crate::servers::{Backend, FreshDatabase, Kind, Server, connect_sql, is_running, on_each_backend};
 
     on_each_backend! {
         on mariadb, mysql;
         async fn a_killed_server_comes_back_on_its_port_with_its_rows(backend: Backend) -> Result<()> {
             let kind = if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb };
             let server = Server::start(kind).await?;
-            let database = sql::FreshDatabase::on(&server).await?;
-            let before = sql::connect(&database.url).await?;
+            let database = FreshDatabase::on(&server).await?;
+            let before = connect_sql(&database.url).await?;
             before.execute_unprepared("CREATE TABLE marks (id BIGINT PRIMARY KEY)").await?;
             before.execute_unprepared("INSERT INTO marks VALUES (1), (2)").await?;
             let first_pid = server.pid();
@@ -51,7 +51,7 @@ mod outage {
             assert!(before.execute_unprepared("DELETE FROM marks").await.is_err());
             server.restart().await?;
             assert_ne!(server.pid(), first_pid);
-            let after = sql::connect(&database.url).await?;
+            let after = connect_sql(&database.url).await?;
             assert_eq!(after.execute_unprepared("DELETE FROM marks").await?.rows_affected(), 2);
             Ok(())
         }
@@ -62,10 +62,10 @@ mod outage {
 async fn redis_gives_every_test_keys_of_its_own() -> Result<()> {
     let (one, other) = (fresh_keys().await?, fresh_keys().await?);
     assert_ne!(one.prefix, other.prefix);
-    let mut connection = redis::connect(&one.url).await?;
+    let mut connection = connect_redis(&one.url).await?;
     let key = format!("{}mark", one.prefix);
-    let () = ::redis::cmd("SET").arg(&key).arg(7).query_async(&mut connection).await?;
-    let mark: i64 = ::redis::cmd("GET").arg(&key).query_async(&mut connection).await?;
+    let () = redis::cmd("SET").arg(&key).arg(7).query_async(&mut connection).await?;
+    let mark: i64 = redis::cmd("GET").arg(&key).query_async(&mut connection).await?;
     assert_eq!(mark, 7);
     Ok(())
 }
@@ -73,13 +73,13 @@ async fn redis_gives_every_test_keys_of_its_own() -> Result<()> {
 #[tokio::test]
 async fn a_killed_redis_comes_back_empty_on_its_port() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
-    let mut before = redis::connect(&server.url()).await?;
-    let () = ::redis::cmd("SET").arg("mark").arg(7).query_async(&mut before).await?;
+    let mut before = connect_redis(&server.url()).await?;
+    let () = redis::cmd("SET").arg("mark").arg(7).query_async(&mut before).await?;
     server.kill().await?;
-    assert!(redis::connect(&server.url()).await.is_err());
+    assert!(connect_redis(&server.url()).await.is_err());
     server.restart().await?;
-    let mut after = redis::connect(&server.url()).await?;
-    let mark: Option<i64> = ::redis::cmd("GET").arg("mark").query_async(&mut after).await?;
+    let mut after = connect_redis(&server.url()).await?;
+    let mark: Option<i64> = redis::cmd("GET").arg("mark").query_async(&mut after).await?;
     assert_eq!(mark, None);
     Ok(())
 }
@@ -87,15 +87,15 @@ async fn a_killed_redis_comes_back_empty_on_its_port() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redis_cluster_spreads_keys_over_three_masters() -> Result<()> {
     let cluster = redis_cluster().await?;
-    let client = ::redis::cluster::ClusterClient::new(cluster.urls())?;
+    let client = redis::cluster::ClusterClient::new(cluster.urls())?;
     let mut connection = client.get_async_connection().await?;
     for key in 0..60 {
-        let () = ::redis::cmd("SET").arg(format!("spread:{key}")).arg(key).query_async(&mut connection).await?;
+        let () = redis::cmd("SET").arg(format!("spread:{key}")).arg(key).query_async(&mut connection).await?;
     }
     let mut total = 0;
     for node in cluster.nodes() {
-        let mut own = redis::connect(&node.url()).await?;
-        let held: i64 = ::redis::cmd("DBSIZE").query_async(&mut own).await?;
+        let mut own = connect_redis(&node.url()).await?;
+        let held: i64 = redis::cmd("DBSIZE").query_async(&mut own).await?;
         assert!(held > 0, "the master on port {} holds no key", node.port());
         total += held;
     }
@@ -132,7 +132,7 @@ async fn a_server_is_gone_when_its_test_process_is_killed() -> Result<()> {
 /// Runs this very test in a process of its own, which starts a server, and kills that process. Answers with the server's id and folder.
 fn killed_holder(kind: Kind) -> Result<(u32, PathBuf)> {
     let mut holder = Command::new(std::env::current_exe()?)
-        .args(["--exact", "servers::tests::a_server_is_gone_when_its_test_process_is_killed", "--nocapture"])
+        .args(["--exact", "server_promises::a_server_is_gone_when_its_test_process_is_killed", "--nocapture"])
         .env(HOLD, format!("{kind:?}"))
         .stdout(Stdio::piped())
         .spawn()?;

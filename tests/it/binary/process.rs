@@ -62,8 +62,13 @@ impl Node {
         }
     }
 
+    /// What it has written so far.
+    pub fn log(&self) -> Vec<String> {
+        self.log.borrow().clone()
+    }
+
     fn log_text(&self) -> String {
-        self.log.borrow().join("\n")
+        self.log().join("\n")
     }
 
     /// Sends a signal, such as `TERM`, by the shell's own `kill`.
@@ -114,7 +119,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    fn at(address: &str) -> Result<Self> {
+    /// What listens at this address.
+    pub fn at(address: &str) -> Result<Self> {
         Ok(Self { address: address.to_owned(), http: reqwest::Client::builder().timeout(LIMIT).build()? })
     }
 

@@ -1,0 +1,36 @@
+//! What the delivery policy and deep paging remember: how often an author publishes and a reader reads, until when an inbox may be
+//! deep, how often a delivery was looked at. An outbox's number becomes a stamp: any number that it never had before.
+
+use sea_orm_migration::prelude::{
+    ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
+};
+
+use crate::table::{Column, big, int};
+
+/// Stamps, intervals, lives and looks.
+#[derive(Debug, DeriveMigrationName)]
+pub struct Migration;
+
+/// Times and intervals in ms; null is not known.
+const ADDED: [(&str, Column); 5] = [
+    ("outbox_heads", big("published_at").or_null()),
+    ("outbox_heads", big("publish_every_ms").or_null()),
+    ("inbox_states", big("read_every_ms").or_null()),
+    ("inbox_states", big("deep_until").or_null()),
+    ("deliveries", int("looks").or("0")),
+];
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    /// May be repeated: each step looks whether it has been done.
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        if manager.has_column("outbox_heads", "seq").await? {
+            let rename = "ALTER TABLE outbox_heads RENAME COLUMN seq TO stamp";
+            manager.get_connection().execute_unprepared(rename).await?;
+        }
+        for (table, column) in ADDED {
+            column.add_to(table, manager).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# The long run: OPERATIONS calls of the API (100000) on each combination of servers, while everything around the nodes fails. Prints a table.
+# SEED repeats one run's draws; JOBS (2) combinations run at a time. Fails if any page was wrong, or anything acknowledged was lost.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+scripts/install-servers.sh
+arguments=(--nocapture "--test-threads=${JOBS:-2}")
+scripts/fetch-mysql.sh || arguments+=(--skip mysql::)
+log=$(mktemp "${TMPDIR:-/tmp}/tidefeed-chaos.XXXXXX")
+trap 'rm -f "$log"' EXIT
+
+status=0
+OPERATIONS=${OPERATIONS:-100000} cargo test --test chaos -- combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
+
+step "Calls of the API, pages and entries checked, faults, failed reads, changes without an answer, wrong pages, longest way to rest"
+printf '| servers | calls | pages | entries | faults | failed reads | unanswered changes | mismatches | rest, ms | seconds | seed |\n'
+printf '|---|---|---|---|---|---|---|---|---|---|---|\n'
+grep -o '| [A-Z][A-Za-z]* with .*|$' "$log" || true
+exit "$status"

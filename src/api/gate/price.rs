@@ -1,0 +1,185 @@
+//! What an operation costs in points before it runs: each object one, those in a list as often as the list is long.
+//! docs/cost.md has the formula.
+//!
+//! Apart from `cost`, which knows no schema and no variables and bounds every operation of a document; this is the price of
+//! one operation with its variables. Each fragment is priced once, so that time stays linear in the document.
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Positioned, Value, Variables,
+    parser::types::{
+        Directive, ExecutableDocument, Field, OperationDefinition, OperationType, Selection, SelectionSet,
+    },
+};
+
+use super::{GateLimits, Shape};
+use crate::domain::limits::{DEFAULT_PAGE, MAX_PAGE};
+
+/// What every operation costs, whatever it selects.
+const OPERATION: u64 = 1;
+/// What each root field of a mutation costs beside its objects: it writes.
+const MUTATION: u64 = 10;
+/// How long a list is taken to be of which nothing says how long it is.
+const UNSIZED_LIST: u64 = 10;
+/// What the description of the schema costs: it is the same each time, and no store is asked.
+const DESCRIPTION: u64 = 50;
+
+/// The price of `operation` with `variables`, saturating. Fields that the schema does not have cost nothing: validation
+/// refuses them. Of a document that has passed the gate: fragments form no cycle.
+pub fn price(
+    document: &ExecutableDocument,
+    operation: &OperationDefinition,
+    variables: &Variables,
+    shape: &Shape,
+) -> u64 {
+    let mut walk = Walk { document, variables, shape, fragments: HashMap::new() };
+    let root = shape.root(operation.ty);
+    let inside = walk.selections(&operation.selection_set, root);
+    let writes = if operation.ty == OperationType::Mutation { MUTATION } else { 0 };
+    let roots = u64::try_from(operation.selection_set.node.items.len()).unwrap_or(u64::MAX);
+    OPERATION.saturating_add(roots.saturating_mul(writes)).saturating_add(inside.within_page(UNSIZED_LIST))
+}
+
+/// Whether `operation`, or what it spreads, asks for the description of the schema at its root.
+pub fn describes_schema(document: &ExecutableDocument, set: &SelectionSet, limits: &GateLimits) -> bool {
+    // Each level of spreads is bounded by the gate; a root's fragments are few.
+    let mut waiting = vec![(set, 0)];
+    let mut looked_into = std::collections::HashSet::new();
+    while let Some((set, level)) = waiting.pop() {
+        for selection in &set.items {
+            match &selection.node {
+                Selection::Field(field) if matches!(field.node.name.node.as_str(), "__schema" | "__type") => {
+                    return true;
+                }
+                Selection::Field(_) => {}
+                Selection::InlineFragment(inline) => waiting.push((&inline.node.selection_set.node, level + 1)),
+                Selection::FragmentSpread(spread) => {
+                    let name = &spread.node.fragment_name.node;
+                    let Some(fragment) = document.fragments.get(name) else { continue };
+                    if level < limits.selection_levels && looked_into.insert(name) {
+                        waiting.push((&fragment.node.selection_set.node, level + 1));
+                    }
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Points of a selection set: some whatever the page around it, some for each entry of that page.
+#[derive(Debug, Clone, Copy, Default)]
+struct Points {
+    fixed: u64,
+    per_entry: u64,
+}
+
+impl Points {
+    fn add(&mut self, other: Self) {
+        self.fixed = self.fixed.saturating_add(other.fixed);
+        self.per_entry = self.per_entry.saturating_add(other.per_entry);
+    }
+
+    fn within_page(self, entries: u64) -> u64 {
+        self.fixed.saturating_add(self.per_entry.saturating_mul(entries))
+    }
+}
+
+struct Walk<'a> {
+    document: &'a ExecutableDocument,
+    variables: &'a Variables,
+    shape: &'a Shape,
+    fragments: HashMap<&'a str, Points>,
+}
+
+impl<'a> Walk<'a> {
+    fn selections(&mut self, set: &'a Positioned<SelectionSet>, parent: &str) -> Points {
+        let mut total = Points::default();
+        for selection in &set.node.items {
+            if self.is_skipped(selection.node.directives()) {
+                continue;
+            }
+            total.add(match &selection.node {
+                Selection::Field(field) => self.field(&field.node, parent),
+                Selection::FragmentSpread(spread) => self.fragment(&spread.node.fragment_name.node),
+                Selection::InlineFragment(inline) => {
+                    let condition = inline.node.type_condition.as_ref().map(|it| it.node.on.node.as_str());
+                    self.selections(&inline.node.selection_set, condition.unwrap_or(parent))
+                }
+            });
+        }
+        total
+    }
+
+    fn fragment(&mut self, name: &'a Name) -> Points {
+        if let Some(known) = self.fragments.get(name.as_str()) {
+            return *known;
+        }
+        let Some(definition) = self.document.fragments.get(name) else { return Points::default() };
+        let on = definition.node.type_condition.node.on.node.as_str();
+        let points = self.selections(&definition.node.selection_set, on);
+        self.fragments.insert(name.as_str(), points);
+        points
+    }
+
+    fn field(&mut self, field: &'a Field, parent: &str) -> Points {
+        let name = field.name.node.as_str();
+        if matches!(name, "__schema" | "__type") {
+            return Points { fixed: DESCRIPTION, per_entry: 0 };
+        }
+        let shape = self.shape;
+        let Some(known) = shape.field(parent, name) else { return Points::default() };
+        if !shape.is_composite(&known.leads_to) && field.selection_set.node.items.is_empty() {
+            return Points::default();
+        }
+        let inside = self.selections(&field.selection_set, &known.leads_to);
+        let each = inside.within_page(if known.is_paged { self.page(field) } else { UNSIZED_LIST }).saturating_add(1);
+        match (known.is_list, known.is_paged, self.named(field)) {
+            (false, ..) => Points { fixed: each, per_entry: 0 },
+            (true, true, _) => Points { fixed: each.saturating_mul(self.page(field)), per_entry: 0 },
+            (true, false, Some(count)) => Points { fixed: each.saturating_mul(count), per_entry: 0 },
+            (true, false, None) => Points { fixed: 0, per_entry: each },
+        }
+    }
+
+    /// What `first` or `last` ask for, the default page where neither does. Of more than a page the resolver refuses all.
+    fn page(&self, field: &Field) -> u64 {
+        let asked = field.arguments.iter().filter(|(name, _)| matches!(name.node.as_str(), "first" | "last"));
+        let sizes =
+            asked.filter_map(|(_, value)| match value.node.clone().into_const_with(|name| self.variable(&name)) {
+                Ok(Value::Number(number)) => number.as_i64().map(|size| u64::try_from(size).unwrap_or(0)),
+                _ => None,
+            });
+        sizes.max().unwrap_or(u64::from(DEFAULT_PAGE)).min(u64::from(MAX_PAGE))
+    }
+
+    /// The length of the longest list among the arguments: what a field of this kind is asked for by name.
+    fn named(&self, field: &Field) -> Option<u64> {
+        let lists = field.arguments.iter().filter_map(|(_, value)| {
+            match value.node.clone().into_const_with(|name| self.variable(&name)) {
+                Ok(Value::List(items)) => Some(items.len()),
+                _ => None,
+            }
+        });
+        lists.max().map(|count| u64::try_from(count).unwrap_or(u64::MAX))
+    }
+
+    fn variable(&self, name: &Name) -> Result<Value, ()> {
+        self.variables.get(name).cloned().ok_or(())
+    }
+
+    /// Whether `@skip` or `@include` take the selection out.
+    fn is_skipped(&self, directives: &[Positioned<Directive>]) -> bool {
+        directives.iter().any(|directive| {
+            let takes_out = match directive.node.name.node.as_str() {
+                "skip" => true,
+                "include" => false,
+                _ => return false,
+            };
+            directive.node.get_argument("if").is_some_and(|value| {
+                let condition = value.node.clone().into_const_with(|name| self.variable(&name));
+                condition == Ok(Value::Boolean(takes_out))
+            })
+        })
+    }
+}

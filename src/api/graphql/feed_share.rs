@@ -1,0 +1,174 @@
+//! What subscribers of one new entry share: what is loaded of it, once a kind; and how its edge looks, once for all who ask
+//! the same and whose answer does not depend on who asks.
+//!
+//! Apart from hydration, which is one viewer's. Whether an answer depends on the viewer is not guessed from field names:
+//! it does if making it looked at the viewer ([`super::eyes`]), or if it failed in part.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_graphql::{Context, Value};
+use tokio::sync::OnceCell;
+
+use super::{errors::Failure, services::Services, wants::ContentWants};
+use crate::{
+    domain::{Content, ContentId, Counters, Entry, Profile, UserId, profile::ProfileCounts},
+    store::StoreError,
+};
+
+/// What was loaded of one kind; `None` if that failed, which is told once.
+type Loaded<K, V> = OnceCell<Option<HashMap<K, V>>>;
+/// `None` if it is not the same for all.
+type Rendered = Arc<OnceCell<Option<Value>>>;
+
+/// Shared by all who are shown the entries of one batch.
+pub struct FeedShare {
+    services: Arc<Services>,
+    contents: Vec<ContentId>,
+    authors: Vec<UserId>,
+    found: Loaded<ContentId, Arc<Content>>,
+    counters: Loaded<ContentId, Counters>,
+    profiles: Loaded<UserId, Arc<Profile>>,
+    counts: Loaded<UserId, ProfileCounts>,
+    rendered: Mutex<HashMap<RenderKey, Rendered>>,
+}
+
+/// Equal for equal answers to all who look the same way.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RenderKey {
+    /// Which entry.
+    pub content: ContentId,
+    /// Which operation.
+    pub shape: Arc<str>,
+    /// Which of its fields: line and column.
+    pub field: (usize, usize),
+}
+
+/// What was loaded of an entry, for one viewer's hydration.
+pub struct Parts {
+    /// The content itself.
+    pub content: Part<Arc<Content>>,
+    /// Its counters.
+    pub counters: Part<Counters>,
+    /// Its author.
+    pub profile: Part<Arc<Profile>>,
+    /// Its author's counts.
+    pub counts: Part<ProfileCounts>,
+}
+
+/// What a load says of one thing.
+#[derive(Debug, Clone)]
+pub enum Part<T> {
+    /// Nothing: nobody asked, or the load failed.
+    Unknown,
+    /// It is as given; `None` if there is no such thing.
+    Known(Option<T>),
+}
+
+impl FeedShare {
+    /// Nothing is loaded of `entries` yet.
+    pub fn new(services: Arc<Services>, entries: &[Entry]) -> Self {
+        let contents = entries.iter().map(|entry| entry.content).collect();
+        let mut authors: Vec<UserId> = entries.iter().map(|entry| entry.author).collect();
+        authors.sort_unstable();
+        authors.dedup();
+        Self {
+            services,
+            contents,
+            authors,
+            found: Loaded::new(),
+            counters: Loaded::new(),
+            profiles: Loaded::new(),
+            counts: Loaded::new(),
+            rendered: Mutex::default(),
+        }
+    }
+
+    /// What `wants` says of `entry`: one statement a kind for all entries and all subscribers.
+    pub async fn parts(&self, entry: &Entry, wants: ContentWants, request_id: &str) -> Parts {
+        let services = &self.services;
+        let found = async {
+            // As nobody in particular: whoever is shown the entry was found to see it.
+            let read = services.contents.by_ids(None, &self.contents).await;
+            told(read, request_id).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
+        };
+        let counters = async {
+            told(services.contents.counters(&self.contents).await, request_id).map(|all| all.into_iter().collect())
+        };
+        let profiles = async {
+            let read = services.accounts.profiles(&self.authors).await;
+            told(read, request_id).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
+        };
+        let counts = async {
+            told(services.accounts.counts(&self.authors).await, request_id).map(|all| all.into_iter().collect())
+        };
+        Parts {
+            content: one(&self.found, found, true, entry.content).await,
+            counters: one(&self.counters, counters, wants.counters, entry.content).await,
+            profile: one(&self.profiles, profiles, wants.author.is_some(), entry.author).await,
+            counts: one(&self.counts, counts, wants.author.is_some_and(|it| it.counts), entry.author).await,
+        }
+    }
+
+    /// Where the answer of `key` is kept.
+    pub fn rendered(&self, key: RenderKey) -> Rendered {
+        let mut rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(rendered.entry(key).or_default())
+    }
+}
+
+async fn one<K: Copy + Eq + Hash, V: Clone>(
+    loaded: &Loaded<K, V>,
+    load: impl Future<Output = Option<HashMap<K, V>>>,
+    wanted: bool,
+    key: K,
+) -> Part<V> {
+    if !wanted {
+        return Part::Unknown;
+    }
+    match loaded.get_or_init(|| load).await {
+        Some(all) => Part::Known(all.get(&key).cloned()),
+        None => Part::Unknown,
+    }
+}
+
+fn told<T>(read: Result<T, StoreError>, request_id: &str) -> Option<T> {
+    read.map_err(|error| Failure::Store(error).told(request_id)).ok()
+}
+
+/// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's text. The
+/// variable of `after` does not count unless it is used elsewhere: it says where a client resumes, not what it is shown.
+pub fn shape(ctx: &Context<'_>, query: &str) -> Arc<str> {
+    // As it stands in the document, a variable begins with $ and a text with a quotation mark.
+    let after = ctx.item.node.get_argument("after").map(|after| after.node.to_string());
+    let resumes_at = after.as_deref().and_then(|after| after.strip_prefix('$'));
+    let resumes_at = resumes_at.filter(|name| uses(query, name) <= DEFINED_AND_USED);
+    let mut shape = format!("{query}\n{}", ctx.query_env.operation_name.as_deref().unwrap_or_default());
+    for (name, value) in ctx.query_env.variables.iter().filter(|(name, _)| Some(name.as_str()) != resumes_at) {
+        shape = format!("{shape}\n{name}={value}");
+    }
+    Arc::from(shape)
+}
+
+/// Its definition, and one use.
+const DEFINED_AND_USED: usize = 2;
+
+/// How often `$name` stands in the text.
+fn uses(query: &str, name: &str) -> usize {
+    let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    query.split('$').skip(1).filter(|rest| rest.strip_prefix(name).is_some_and(|rest| !goes_on(rest))).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uses_of_a_variable_are_counted_by_its_whole_name() {
+        let query = "subscription($after: String, $afterwards: Int) { newFeed(after: $after) { a(x: $afterwards) } }";
+        assert_eq!((uses(query, "after"), uses(query, "afterwards"), uses(query, "a")), (2, 2, 0));
+    }
+}

@@ -1,0 +1,65 @@
+//! The lists of whom the viewer has muted or blocked, and from whom they hide: theirs alone to see.
+
+use std::sync::Arc;
+
+use async_graphql::SimpleObject;
+
+use super::{User, connection::PageInfo};
+use crate::{
+    api::graphql::{errors::Failure, hydration::Hydration, ids, wants::UserWants},
+    domain::{PageSize, UserId},
+    store::exclusions::Decided,
+};
+
+/// A page of users about whom the viewer has decided something.
+#[derive(SimpleObject)]
+pub struct ExcludedUserConnection {
+    /// The users with their cursors.
+    edges: Vec<ExcludedUserEdge>,
+    /// The users, as in `edges.node`.
+    nodes: Vec<Option<User>>,
+    /// Whether and how to read on.
+    page_info: PageInfo,
+}
+
+/// A user in such a list.
+#[derive(SimpleObject)]
+struct ExcludedUserEdge {
+    /// Opaque, and good as `after` even when the user is no longer in the list.
+    cursor: String,
+    /// The user. Null if they cannot be read now.
+    node: Option<User>,
+}
+
+impl ExcludedUserConnection {
+    /// The viewer's page, in one statement and one batch a kind; `None` for anybody else's eyes.
+    pub async fn load(
+        hydration: &Arc<Hydration>,
+        owner: UserId,
+        what: Decided,
+        (first, after): (Option<i64>, Option<&str>),
+        wants: UserWants,
+    ) -> Result<Option<Self>, Failure> {
+        if hydration.viewer_id() != Some(owner) {
+            return Ok(None);
+        }
+        let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?.get();
+        let after = after.map(ids::parse_user).transpose()?;
+        let mut users = hydration.services().exclusions.decided(owner, what, after, size + 1).await?;
+        let has_next_page = users.len() > size;
+        users.truncate(size);
+        hydration.prime_users(&users, wants).await;
+        let mut edges = Vec::with_capacity(users.len());
+        for user in users {
+            let node = hydration.profile(user).await?.map(|profile| User::new(profile, Arc::clone(hydration)));
+            edges.push(ExcludedUserEdge { cursor: ids::of_user(user).0, node });
+        }
+        let page_info = PageInfo {
+            has_next_page,
+            has_previous_page: false,
+            start_cursor: edges.first().map(|it| it.cursor.clone()),
+            end_cursor: edges.last().map(|it| it.cursor.clone()),
+        };
+        Ok(Some(Self { nodes: edges.iter().map(|it| it.node.clone()).collect(), edges, page_info }))
+    }
+}

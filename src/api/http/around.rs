@@ -1,0 +1,60 @@
+//! What surrounds every answer: its request's id, headers that keep browsers safe, and which origins' pages may read it.
+//!
+//! Apart, because it holds for answers that no handler has made. It refuses to know what is answered.
+
+use std::time::Duration;
+
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderName, HeaderValue, Method, header},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::Response,
+};
+use tower_http::cors::CorsLayer;
+
+use super::request_id;
+use crate::draw::Draw;
+
+/// How long a browser may remember what a preflight has said.
+const PREFLIGHT_AGE: Duration = Duration::from_mins(10);
+
+/// Headers of answers that are for programs: nothing in them is a page.
+const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// `router`, whose requests all have an id, in the answer's header `x-request-id` and in every log line, and whose answers have
+/// safe headers where they do not say otherwise.
+pub fn surrounded(router: Router, draw: Draw) -> Router {
+    router.layer(from_fn(safe)).layer(from_fn_with_state(draw, request_id::stamp))
+}
+
+async fn safe(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    for (name, value) in FOR_PROGRAMS {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Pages of these origins may read answers; of no others, this host's own aside. Never with cookies: tokens are sent by hand.
+pub(super) fn cors(origins: &[String]) -> CorsLayer {
+    let origins: Vec<HeaderValue> =
+        origins.iter().filter_map(|origin| origin.trim_end_matches('/').parse().ok()).collect();
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers([
+            header::ACCEPT,
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            request_id::HEADER,
+            super::sse::TOKEN_HEADER,
+        ])
+        .expose_headers([request_id::HEADER, header::RETRY_AFTER])
+        .max_age(PREFLIGHT_AGE)
+}

@@ -1,0 +1,135 @@
+//! One operation whose results go out one by one: what WebSockets and streams of events have in common.
+//!
+//! Apart from both, so that neither bounds, hides or tells anything differently. It refuses to know how results travel.
+
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin};
+
+use async_graphql::{Executor, Value, parser::types::OperationType};
+use futures_util::{FutureExt as _, StreamExt as _};
+use tokio::time::Instant;
+
+use super::{
+    Core,
+    engine::{Ran, Ready},
+    mask,
+    outcome::{BAD_USER_INPUT, INTERNAL, Payload, Reason, Refused, UNAUTHENTICATED, cost_extension},
+    params::{Params, ParamsError},
+    request_id::RequestId,
+    viewer::{Scope, Viewer},
+};
+
+/// Before a token ends, whatever was opened with it is closed: so the client hears of it from the one who can tell it in the
+/// protocol's words, not from an operation that fails.
+const BEFORE_THE_END_MS: i64 = 100;
+
+/// Where an operation's results go.
+pub(super) trait Outlet {
+    /// One result. Waits as long as there is no room for it.
+    fn next(&self, payload: Payload<'_>) -> impl Future<Output = ()> + Send;
+}
+
+/// When what was opened in `scope` has to end; `None` if never.
+pub(super) fn end_of<E, V: Viewer>(core: &Core<E, V>, viewer: Option<&V>) -> Option<Instant> {
+    let left = viewer?.good_until_ms()? - core.clock.now_ms() - BEFORE_THE_END_MS;
+    Instant::now().checked_add(std::time::Duration::from_millis(u64::try_from(left).unwrap_or(0)))
+}
+
+/// The last word of what ends with its token.
+pub(super) fn signed_out(request_id: &RequestId) -> Refused {
+    let mut refused = Refused::new(Reason::Unauthenticated, UNAUTHENTICATED, "The sign-in has ended. Sign in again.");
+    mask::mask(&mut refused.errors, request_id);
+    refused
+}
+
+pub(super) fn malformed(error: &ParamsError) -> Refused {
+    Refused::new(Reason::Malformed, BAD_USER_INPUT, error.to_string())
+}
+
+/// The top level's extensions of a refusal.
+pub(super) fn extensions_of(refused: &Refused) -> BTreeMap<String, Value> {
+    refused.charge.iter().map(cost_extension).collect()
+}
+
+/// Runs `ready` to its end. `Err`: why it did not begin, or broke; fit to be shown.
+pub(super) async fn run<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: Scope<V>,
+    outlet: &(impl Outlet + Sync),
+) -> Result<(), Refused> {
+    let request_id = scope.request_id.clone();
+    let work = async {
+        if ready.operation_type == OperationType::Subscription {
+            follow(core, ready, scope, outlet).await
+        } else {
+            answer(core, ready, &scope, outlet).await
+        }
+    };
+    let ended = AssertUnwindSafe(work).catch_unwind().await;
+    let mut refused = match ended {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(refused)) => refused,
+        Err(panic) => {
+            let errors = vec![mask::panicked(&*panic, &request_id)];
+            Refused { reason: Reason::Internal, errors, charge: None }
+        }
+    };
+    mask::mask(&mut refused.errors, &request_id);
+    Err(refused)
+}
+
+/// As [`run`], from the parameters on.
+pub(super) async fn run_params<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    params: Result<Params, ParamsError>,
+    scope: Scope<V>,
+    outlet: &(impl Outlet + Sync),
+) -> Result<(), Refused> {
+    let ready = params.map_err(|error| malformed(&error));
+    match ready.and_then(|params| core.engine.prepare(params, &scope, |_| Ok(()))) {
+        Ok(ready) => run(core, ready, scope, outlet).await,
+        Err(mut refused) => {
+            mask::mask(&mut refused.errors, &scope.request_id);
+            Err(refused)
+        }
+    }
+}
+
+/// A subscription: as many results as it has.
+async fn follow<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: Scope<V>,
+    outlet: &impl Outlet,
+) -> Result<(), Refused> {
+    let mut events = pin!(core.engine.subscribe(ready, scope));
+    while let Some(event) = events.next().await {
+        match event {
+            Ran::Executed(response) => outlet.next(Payload::executed(&response)).await,
+            Ran::Refused(refused) => return Err(refused),
+        }
+    }
+    Ok(())
+}
+
+/// A query or a mutation: one result.
+async fn answer<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: &Scope<V>,
+    outlet: &impl Outlet,
+) -> Result<(), Refused> {
+    let limit = core.settings.request.time;
+    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(ready, scope)).await else {
+        tracing::warn!(request_id = %scope.request_id, "an operation took too long");
+        let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
+        return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
+    };
+    match ran {
+        Ran::Executed(response) => {
+            outlet.next(Payload::executed(&response)).await;
+            Ok(())
+        }
+        Ran::Refused(refused) => Err(refused),
+    }
+}

@@ -1,0 +1,145 @@
+//! GraphQL over server-sent events, for networks that let no WebSocket through: graphql-sse's protocol, PROTOCOL.md of
+//! github.com/enisdenjo/graphql-sse. Here its distinct connections mode, one operation a stream; `reserved` has the other.
+//!
+//! Apart from plain answers, because a stream has a life. It refuses to know schema and viewer.
+
+mod reserved;
+
+use std::{sync::Arc, time::Duration};
+
+use async_graphql::Executor;
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderName, HeaderValue, Response, header},
+};
+use futures_util::{Stream, stream};
+use tokio::{
+    sync::{
+        OwnedSemaphorePermit,
+        mpsc::{Receiver, Sender, channel},
+    },
+    time::{Instant, sleep_until, timeout},
+};
+use tracing::Instrument as _;
+
+pub(super) use self::reserved::{Streams, TOKEN_HEADER, cancel, fulfil, join, reserve, token_of};
+use super::{
+    Core,
+    accept::Media,
+    drive::{self, Outlet, end_of, extensions_of, signed_out},
+    engine::Ready,
+    outcome::{INTERNAL, Payload, Reason, Refused},
+    request_id::{self, RequestId},
+    viewer::{Scope, Viewer},
+};
+
+/// A client that leaves events unread for so long is taken for dead.
+const UNREAD: Duration = Duration::from_secs(30);
+/// A comment: says nothing and keeps the connection open.
+const COMMENT: &[u8] = b":\n\n";
+
+/// An event with one line of JSON, or with none.
+fn event(name: &str, json: &[u8]) -> Bytes {
+    let mut text = format!("event: {name}\ndata: ").into_bytes();
+    text.extend_from_slice(json);
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}
+
+/// The whole stream of an operation that has one result and no life.
+pub(super) fn only_result(json: &[u8]) -> Vec<u8> {
+    [event("next", json), event("complete", b"")].concat()
+}
+
+/// Takes a place among the streams of this node.
+pub(super) fn take_room<E, V: Viewer>(core: &Core<E, V>) -> Result<OwnedSemaphorePermit, Refused> {
+    Arc::clone(&core.free_streams).try_acquire_owned().map_err(|_| {
+        tracing::warn!("no room for another stream");
+        Refused::new(Reason::NoRoom, INTERNAL, "No room for another stream. Try again in a few seconds.")
+    })
+}
+
+/// Where the results of the one operation go.
+struct Whole(Sender<Bytes>);
+
+impl Outlet for Whole {
+    async fn next(&self, payload: Payload<'_>) {
+        send(&self.0, event("next", &serde_json::to_vec(&payload).unwrap_or_default())).await;
+    }
+}
+
+/// Waits for room. Of a client that reads nothing the stream ends: what it has missed it cannot know otherwise.
+async fn send(events: &Sender<Bytes>, event: Bytes) {
+    if timeout(UNREAD, events.send(event)).await.is_err() {
+        // The queue stays full, and nothing else is put in; whoever waits for its end is woken.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A stream of `ready`'s results, until it ends, the client leaves, the token ends or the server stops.
+pub(super) fn open<E: Executor, V: Viewer>(
+    core: &Arc<Core<E, V>>,
+    ready: Ready,
+    scope: Scope<V>,
+    room: OwnedSemaphorePermit,
+) -> Response<Body> {
+    let limits = core.settings.stream;
+    let (sender, events) = channel(limits.queued_events.max(1));
+    let id = scope.request_id.clone();
+    let core_of_task = Arc::clone(core);
+    let work = async move {
+        let core = core_of_task;
+        follow(&core, ready, scope, sender).await;
+        drop(room);
+    };
+    core.sockets.spawn(work.instrument(tracing::Span::current()));
+    response(body(events, limits.keep_alive), &id)
+}
+
+async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: Scope<V>, events: Sender<Bytes>) {
+    let until = end_of(core, scope.viewer.as_ref());
+    let request_id = scope.request_id.clone();
+    let outlet = Whole(events.clone());
+    let ended = tokio::select! {
+        ended = drive::run(core, ready, scope, &outlet) => ended,
+        () = events.closed() => return,
+        // Without `complete` the client knows that it has to come again.
+        () = core.stop.cancelled() => return,
+        () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => Err(signed_out(&request_id)),
+    };
+    let last = async {
+        if let Err(refused) = ended {
+            outlet.next(Payload::refused(&refused.errors, &extensions_of(&refused))).await;
+        }
+        send(&events, event("complete", b"")).await;
+    };
+    let _ = timeout(UNREAD, last).await;
+}
+
+/// What comes out of `events`, with comments where nothing comes for `keep_alive`. Begins with one: then the client knows
+/// that it is heard.
+fn body(events: Receiver<Bytes>, keep_alive: Duration) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+    stream::unfold((events, true), move |(mut events, is_first)| async move {
+        if is_first {
+            return Some((Ok(Bytes::from_static(COMMENT)), (events, false)));
+        }
+        match timeout(keep_alive, events.recv()).await {
+            Ok(event) => event.map(|event| (Ok(event), (events, false))),
+            Err(_silence) => Some((Ok(Bytes::from_static(COMMENT)), (events, false))),
+        }
+    })
+}
+
+fn response(
+    body: impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static,
+    id: &RequestId,
+) -> Response<Body> {
+    let mut response = Response::new(Body::from_stream(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, Media::EventStream.content_type());
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // nginx would collect events before it passes them on.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    headers.insert(request_id::HEADER, id.to_header());
+    response
+}

@@ -1,0 +1,265 @@
+//! The single connection mode: a stream is reserved by PUT, opened by GET with the token, and carries the results of
+//! operations that are sent, and cancelled, by requests of their own. For browsers that open six connections and no more.
+//!
+//! Apart, because it has a register of streams. It refuses to know how an operation runs.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_graphql::Executor;
+use axum::{
+    body::{Body, Bytes},
+    extract::Request,
+    http::{HeaderName, HeaderValue, Response, StatusCode, header},
+};
+use futures_util::StreamExt as _;
+use serde::Serialize;
+use tokio::{
+    sync::{
+        OwnedSemaphorePermit,
+        mpsc::{Receiver, Sender, channel},
+    },
+    time::{Instant, sleep, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::{body, event, response, send, take_room};
+use crate::api::http::{
+    Core,
+    drive::{self, Outlet, end_of, extensions_of, signed_out},
+    engine::Ready,
+    outcome::{BAD_USER_INPUT, Payload, RATE_LIMITED, Reason, Refused},
+    request_id::RequestId,
+    viewer::{Scope, Viewer},
+};
+
+/// The header in which requests name their stream.
+pub const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-graphql-event-stream-token");
+/// How long operations have to say that the sign-in has ended.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Characters of an operation's id.
+const ID_CHARS: usize = 128;
+
+/// The reserved and open streams of this node, by token.
+#[derive(Default)]
+pub struct Streams(Mutex<HashMap<String, Arc<Reserved>>>);
+
+impl Streams {
+    fn with<T>(&self, act: impl FnOnce(&mut HashMap<String, Arc<Reserved>>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn get(&self, token: &str) -> Result<Arc<Reserved>, Refused> {
+        let found = self.with(|streams| streams.get(token).cloned());
+        found.ok_or_else(|| {
+            let message = "There is no stream with this token, or none any more. Reserve one by PUT.";
+            Refused::new(Reason::NotFound, BAD_USER_INPUT, message)
+        })
+    }
+}
+
+/// One stream.
+pub struct Reserved {
+    events: Sender<Bytes>,
+    /// Until the stream is opened.
+    queue: Mutex<Option<Receiver<Bytes>>>,
+    operations: Mutex<HashMap<String, CancellationToken>>,
+    opened: CancellationToken,
+    ended: CancellationToken,
+}
+
+impl Reserved {
+    fn operations<T>(&self, act: impl FnOnce(&mut HashMap<String, CancellationToken>) -> T) -> T {
+        act(&mut self.operations.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn take_queue(&self) -> Option<Receiver<Bytes>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The token that a request names its stream by, in a header or, as a browser's `EventSource` must, in the URL.
+pub fn token_of(request: &Request) -> Option<String> {
+    let given = request.headers().get(TOKEN_HEADER).map(|value| value.to_str().unwrap_or_default().to_owned());
+    given.or_else(|| parameter(request, "token"))
+}
+
+fn parameter(request: &Request, name: &str) -> Option<String> {
+    let pairs = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
+    pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+/// Reserves a stream for who asks: 201 with its token, which is good for one stream.
+pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, viewer: Option<&V>) -> Result<Response<Body>, Refused> {
+    let room = take_room(core)?;
+    // Twice the width of a request's id: whoever guesses it hears everything.
+    let token = [RequestId::new(&core.draw), RequestId::new(&core.draw)].map(|half| half.to_string()).concat();
+    let (events, queue) = channel(core.settings.stream.queued_events.max(1));
+    let reserved = Arc::new(Reserved {
+        events,
+        queue: Mutex::new(Some(queue)),
+        operations: Mutex::default(),
+        opened: CancellationToken::new(),
+        ended: CancellationToken::new(),
+    });
+    core.streams.with(|streams| streams.insert(token.clone(), Arc::clone(&reserved)));
+    let (of_task, name, until) = (Arc::clone(core), token.clone(), end_of(core, viewer));
+    core.sockets.spawn(async move { watch(&of_task, &name, &reserved, until, room).await });
+    let mut response = Response::new(Body::from(token));
+    *response.status_mut() = StatusCode::CREATED;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Forgets the stream when nobody opens it, when its client leaves, when the token ends or when the server stops.
+async fn watch<E, V: Viewer>(
+    core: &Core<E, V>,
+    token: &str,
+    reserved: &Reserved,
+    until: Option<Instant>,
+    room: OwnedSemaphorePermit,
+) {
+    let is_opened = tokio::select! {
+        () = reserved.opened.cancelled() => true,
+        () = sleep(core.settings.stream.reserved_time) => false,
+        () = core.stop.cancelled() => false,
+    };
+    if is_opened {
+        tokio::select! {
+            () = reserved.ended.cancelled() => {}
+            () = core.stop.cancelled() => {}
+            () = sleep_until(until.unwrap_or_else(Instant::now) + FAREWELL), if until.is_some() => {}
+        }
+    }
+    reserved.ended.cancel();
+    core.streams.with(|streams| streams.remove(token));
+    drop(room);
+}
+
+/// Opens the stream of `token`, once.
+pub fn fulfil<E, V: Viewer>(core: &Core<E, V>, token: &str, id: &RequestId) -> Result<Response<Body>, Refused> {
+    let reserved = core.streams.get(token)?;
+    let Some(queue) = reserved.take_queue() else {
+        return Err(Refused::new(Reason::Conflict, BAD_USER_INPUT, "The stream with this token is open already."));
+    };
+    reserved.opened.cancel();
+    let ended = reserved.ended.clone();
+    let leaving = ended.clone().drop_guard();
+    let events = body(queue, core.settings.stream.keep_alive).take_until(ended.cancelled_owned());
+    // Dropped with the body, when the client has left.
+    let events = events.inspect(move |_| {
+        let _ = &leaving;
+    });
+    Ok(response(events, id))
+}
+
+/// Where the results of one of several operations go.
+struct Part {
+    id: String,
+    reserved: Arc<Reserved>,
+}
+
+#[derive(Serialize)]
+struct Addressed<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<Payload<'a>>,
+}
+
+impl Part {
+    async fn say(&self, name: &str, payload: Option<Payload<'_>>) {
+        let json = serde_json::to_vec(&Addressed { id: &self.id, payload }).unwrap_or_default();
+        send(&self.reserved.events, event(name, &json)).await;
+    }
+}
+
+impl Outlet for Part {
+    async fn next(&self, payload: Payload<'_>) {
+        self.say("next", Some(payload)).await;
+    }
+}
+
+/// Runs `ready` beside what runs already; its results go to the stream of `token`. 202.
+pub fn join<E: Executor, V: Viewer>(
+    core: &Arc<Core<E, V>>,
+    token: &str,
+    operation: Option<String>,
+    ready: Ready,
+    scope: Scope<V>,
+) -> Result<Response<Body>, Refused> {
+    let reserved = core.streams.get(token)?;
+    let refuse = |reason, code, message: &str| Err(Refused::new(reason, code, message));
+    let Some(id) = operation.filter(|id| !id.is_empty() && id.chars().count() <= ID_CHARS) else {
+        let message = "\"extensions.operationId\" has to be a text of 1 to 128 characters.";
+        return refuse(Reason::Malformed, BAD_USER_INPUT, message);
+    };
+    let stop = CancellationToken::new();
+    let running = reserved.operations(|operations| {
+        if operations.contains_key(&id) {
+            return Err("An operation with this id runs already.");
+        }
+        if operations.len() >= core.settings.stream.operations {
+            return Err("Too many operations run on this stream.");
+        }
+        operations.insert(id.clone(), stop.clone());
+        Ok(())
+    });
+    match running {
+        Err(message) if message.starts_with("Too") => return refuse(Reason::TooManyPoints, RATE_LIMITED, message),
+        Err(message) => return refuse(Reason::Conflict, BAD_USER_INPUT, message),
+        Ok(()) => {}
+    }
+    let of_task = Arc::clone(core);
+    let work = async move { part(&of_task, ready, scope, Part { id, reserved }, stop).await };
+    core.sockets.spawn(work.instrument(tracing::Span::current()));
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    Ok(response)
+}
+
+async fn part<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: Scope<V>,
+    part: Part,
+    stop: CancellationToken,
+) {
+    let (until, request_id) = (end_of(core, scope.viewer.as_ref()), scope.request_id.clone());
+    let whole = async {
+        let ended = tokio::select! {
+            ended = drive::run(core, ready, scope, &part) => ended,
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => Err(signed_out(&request_id)),
+        };
+        if let Err(refused) = ended {
+            part.next(Payload::refused(&refused.errors, &extensions_of(&refused))).await;
+        }
+        // Free before the client can know: it may use the id again at once.
+        part.reserved.operations(|operations| operations.remove(&part.id));
+        part.say("complete", None).await;
+    };
+    tokio::select! {
+        () = whole => {}
+        () = stop.cancelled() => {}
+        () = part.reserved.ended.cancelled() => {}
+        () = core.stop.cancelled() => {}
+    }
+}
+
+/// Ends an operation of the stream of `token`; one that has ended already stays so. 200.
+pub fn cancel<E, V: Viewer>(core: &Core<E, V>, request: &Request) -> Result<Response<Body>, Refused> {
+    let token = token_of(request).unwrap_or_default();
+    let reserved = core.streams.get(&token)?;
+    let Some(id) = parameter(request, "operationId") else {
+        let message = "Name the operation to end: ?operationId=..";
+        return Err(Refused::new(Reason::Malformed, BAD_USER_INPUT, message));
+    };
+    if let Some(operation) = reserved.operations(|operations| operations.remove(&id)) {
+        operation.cancel();
+    }
+    Ok(Response::new(Body::empty()))
+}

@@ -1,0 +1,67 @@
+//! What operations cost, who pays, and what happens to who cannot.
+
+use std::num::NonZeroU32;
+
+use serde_json::json;
+
+use super::{client::Server, *};
+
+/// `points` for each, one of which comes back every second.
+fn poor(points: u32) -> HttpSettings {
+    let points = NonZeroU32::new(points).unwrap();
+    let each = Bucket { points, per_second: NonZeroU32::MIN };
+    let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
+    HttpSettings { rate, ..HttpSettings::default() }
+}
+
+async fn spend(router: &Router, query: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, Json) {
+    let body = json!({ "query": query }).to_string();
+    let response = router.clone().oneshot(post(body, headers)).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    (parts.status, parts.headers, serde_json::from_slice(&bytes).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_price_is_told_and_who_has_spent_all_waits() {
+    let router = router(transport(poor(3))).unwrap();
+    let (status, _, body) = spend(&router, "{ nested { hello } }", &[]).await;
+    let cost = json!({"requested": 2, "limit": 3, "remaining": 1, "restoreRate": 1});
+    assert_eq!((status, &body["extensions"]["cost"]), (StatusCode::OK, &cost));
+    for accept in ["application/json", "application/graphql-response+json", "text/event-stream"] {
+        let body = json!({ "query": "{ nested { hello } }" }).to_string();
+        let response = router.clone().oneshot(post(body, &[("accept", accept)])).await.unwrap();
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS, "{accept}");
+        assert_eq!(response.headers()["retry-after"], "1");
+        let text = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        assert!(text.contains("\"RATE_LIMITED\"") && text.contains("\"requested\":2"), "{accept}: {text}");
+    }
+    let (status, ..) = spend(&router, "{ nested { hello } }", &[("authorization", "Bearer good")]).await;
+    assert_eq!(status, StatusCode::OK, "a viewer has a bucket of their own");
+    tokio::time::advance(std::time::Duration::from_secs(1)).await;
+    assert_eq!(spend(&router, "{ nested { hello } }", &[]).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn an_operation_that_costs_too_much_is_refused_before_it_runs() {
+    let gate = crate::api::gate::GateLimits { cost: 2, ..Default::default() };
+    let settings = HttpSettings { gate, ..HttpSettings::default() };
+    for (query, is_refused) in [("{ nested { hello } }", false), ("{ nested { nested { hello } } }", true)] {
+        let answer = send(settings.clone(), post(json!({ "query": query }).to_string(), &[])).await;
+        assert_eq!(answer.extension("code") == "QUERY_TOO_COMPLEX", is_refused, "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn operations_of_a_socket_pay_as_others_do() {
+    let server = Server::start(poor(3)).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("1", "subscription { count(to: 1) }").await;
+    assert_eq!(client.hear().await["payload"]["extensions"]["cost"]["requested"], 1);
+    assert_eq!(client.hear().await["type"], "complete");
+    client.subscribe("2", "mutation { bump }").await;
+    let error = client.hear().await;
+    assert_eq!(error["payload"][0]["extensions"]["code"], "RATE_LIMITED", "{error}");
+    assert!(error["payload"][0]["extensions"]["retryAfter"].as_u64().is_some(), "{error}");
+}

@@ -1,0 +1,71 @@
+//! The auditor, put together: over the adapters of a running node, or over its own for the command line.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{
+    AppError,
+    adapters::{self, Adapters},
+};
+use crate::{
+    config::Config,
+    domain::{Page, PageRequest, PageSize, UserId},
+    draw::Draw,
+    lifecycle::Lifecycle,
+    read::TimelineReader,
+    store::{Audits, StoreError},
+    upkeep::{AuditOptions, AuditedStores, Auditor, PageSource},
+};
+
+use super::house::Ports;
+
+/// What readers are served.
+struct Served(Arc<TimelineReader>);
+
+#[async_trait]
+impl PageSource for Served {
+    async fn served(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        self.0.look(reader, request).await
+    }
+
+    async fn without_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        self.0.look_past_the_cache(reader, request).await
+    }
+}
+
+/// An auditor over these ports; `pages` come from `reader`.
+pub fn auditor(ports: &Ports, audits: Arc<dyn Audits>, reader: Arc<TimelineReader>, options: AuditOptions) -> Auditor {
+    let stores = AuditedStores {
+        audits,
+        timelines: ports.timelines.clone(),
+        inboxes: ports.inboxes.clone(),
+        contents: ports.contents.clone(),
+        follows: ports.follows.clone(),
+        outbox_cache: ports.outbox_cache.clone(),
+    };
+    Auditor::new(stores, Arc::new(Served(reader)), options)
+}
+
+/// An auditor over the configured servers, for a process that is no node. Changes no table; refuses tables that are not up to date.
+pub async fn open_auditor(
+    config: &Config,
+    options: AuditOptions,
+    lifecycle: &Lifecycle,
+    draw: &Draw,
+) -> Result<Auditor, AppError> {
+    let Adapters { store, ports, .. } = adapters::open(config, lifecycle, draw).await?;
+    let pending = store.pending_migrations().await.map_err(AppError::Store)?;
+    if !pending.is_empty() {
+        return Err(AppError::NotMigrated(pending.len()));
+    }
+    let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
+    let reader = TimelineReader::new(timelines, contents, ports.outbox_cache.clone(), ports.queue.clone());
+    Ok(auditor(&ports, Arc::new(store), Arc::new(reader), options))
+}
+
+/// What a node's own audits do.
+pub fn options(config: &Config) -> AuditOptions {
+    let size = PageSize::default();
+    AuditOptions { pages: config.audit.pages, size, repair: config.audit.repair, step: config.inbox.extend_step }
+}

@@ -1,0 +1,172 @@
+//! `tidefeed audit`: holds what readers are served against the oracle, says what is wrong and what is to blame, and mends it.
+
+use anyhow::{Context, bail};
+use clap::{Args, value_parser};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{Outcome, print};
+use crate::{
+    app::{open_auditor, open_store},
+    config::Config,
+    domain::{Handle, PageSize, UserId},
+    draw::Draw,
+    lifecycle::Lifecycle,
+    store::Accounts,
+    upkeep::{AuditOptions, Auditor, Finding},
+};
+
+/// Readers looked up at a time.
+const AT_ONCE: u64 = 500;
+
+#[derive(Debug, Args)]
+pub struct AuditArguments {
+    /// Audit this reader alone; may be given more than once. Without it every reader who has an inbox is audited.
+    #[arg(long = "reader", value_name = "HANDLE")]
+    readers: Vec<String>,
+    /// Stop after so many readers.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Pages of each reader at most, from the newest on.
+    #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pages: u32,
+    /// Entries of a page.
+    #[arg(long, default_value_t = 100, value_parser = value_parser!(i64).range(1..=100))]
+    size: i64,
+    /// Tell what is wrong and leave it so.
+    #[arg(long)]
+    no_repair: bool,
+}
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+struct Tally {
+    readers: u64,
+    pages: u64,
+    wrong: u64,
+}
+
+/// Exit code 1 if anything was wrong, mended or not.
+pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<Outcome> {
+    let lifecycle = Lifecycle::new();
+    lifecycle.watch_signals(std::time::Duration::ZERO).context("signals cannot be watched")?;
+    let options = AuditOptions {
+        pages: arguments.pages,
+        size: PageSize::try_new(arguments.size)?,
+        repair: !arguments.no_repair,
+        step: config.inbox.extend_step,
+    };
+    let named = named(&arguments.readers, config).await?;
+    let auditor = open_auditor(config, options, &lifecycle, &Draw::from_system()).await?;
+    let (tally, interrupted) = if arguments.readers.is_empty() {
+        everybody(&auditor, arguments.limit, &lifecycle).await?
+    } else {
+        let mut tally = Tally::default();
+        for reader in named {
+            tally.add(&auditor, reader, &ProgressBar::hidden()).await?;
+        }
+        (tally, false)
+    };
+    tell(&tally, options.repair, interrupted)?;
+    Ok(match (interrupted, tally.wrong) {
+        (true, _) => Outcome::Interrupted,
+        (false, 0) => Outcome::Done,
+        (false, _) => Outcome::Wanting,
+    })
+}
+
+async fn named(handles: &[String], config: &Config) -> anyhow::Result<Vec<UserId>> {
+    let mut readers = Vec::new();
+    if handles.is_empty() {
+        return Ok(readers);
+    }
+    let store = open_store(config).await?;
+    for text in handles {
+        let handle = Handle::try_new(text.trim_start_matches('@')).with_context(|| format!("--reader {text}"))?;
+        match store.by_handle(&handle).await.context("the reader cannot be looked up")? {
+            Some(profile) => readers.push(profile.id),
+            None => bail!("--reader {text}: there is no user with this handle"),
+        }
+    }
+    Ok(readers)
+}
+
+/// Every reader, or as many as `limit`; a signal ends it between two.
+async fn everybody(auditor: &Auditor, limit: Option<u64>, lifecycle: &Lifecycle) -> anyhow::Result<(Tally, bool)> {
+    let bar = bar(limit);
+    let (mut tally, mut after) = (Tally::default(), 0);
+    loop {
+        let left = limit.map_or(AT_ONCE, |limit| AT_ONCE.min(limit.saturating_sub(tally.readers)));
+        let readers = if left == 0 { Vec::new() } else { auditor.readers(after, left).await? };
+        let Some(last) = readers.last() else {
+            bar.finish_and_clear();
+            return Ok((tally, false));
+        };
+        after = last.get();
+        for reader in readers {
+            if lifecycle.draining().is_cancelled() {
+                bar.finish_and_clear();
+                return Ok((tally, true));
+            }
+            tally.add(auditor, reader, &bar).await?;
+        }
+    }
+}
+
+fn bar(limit: Option<u64>) -> ProgressBar {
+    let (bar, template) = match limit {
+        Some(limit) => (ProgressBar::new(limit), "auditing {wide_bar} {pos}/{len} readers {msg} {eta:>4}"),
+        None => (ProgressBar::new_spinner(), "auditing {spinner} {pos} readers {msg} {elapsed:>4}"),
+    };
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+impl Tally {
+    async fn add(&mut self, auditor: &Auditor, reader: UserId, bar: &ProgressBar) -> anyhow::Result<()> {
+        let audit = auditor.audit(reader).await.with_context(|| format!("reader {reader} cannot be audited"))?;
+        self.readers += 1;
+        self.pages += u64::from(audit.pages);
+        if let Some(finding) = &audit.finding {
+            self.wrong += 1;
+            bar.suspend(|| print::line(told(finding)))?;
+        }
+        bar.set_position(self.readers);
+        bar.set_message(format!("{} pages, {} wrong", self.pages, self.wrong));
+        Ok(())
+    }
+}
+
+/// One wrong timeline, for a person.
+fn told(finding: &Finding) -> String {
+    let mut lines = vec![format!("WRONG reader {}: {}", finding.reader, finding.cause.name())];
+    lines.extend(finding.flaws.iter().map(|flaw| {
+        let (what, entry) = (flaw.cause.name(), flaw.entry);
+        format!("{what}: content {} of author {} at {}", entry.content, entry.author, entry.publish_time)
+    }));
+    lines.extend(finding.difference.as_ref().map(|difference| {
+        let order = if difference.disorder { ", is out of order" } else { "" };
+        let end = if difference.wrong_end { ", and says wrongly whether it goes on" } else { "" };
+        let (missing, surplus) = (difference.missing.len(), difference.surplus.len());
+        format!("a page misses {missing} entries and has {surplus} too many{order}{end}")
+    }));
+    let end = if finding.repaired { "-> mended" } else { "-> left as it is (--no-repair)" };
+    lines.push(end.to_owned());
+    lines.join("\n      ")
+}
+
+fn tell(tally: &Tally, repair: bool, interrupted: bool) -> anyhow::Result<()> {
+    let Tally { readers, pages, wrong } = tally;
+    let how = if interrupted { "Interrupted after" } else { "Audited" };
+    print::line(format!("{how} {readers} readers, {pages} pages: {wrong} timelines wrong"))?;
+    if *wrong > 0 {
+        let next = if repair {
+            "They are mended. A wrong timeline is a defect of Tidefeed or of the servers' storage: please report it with the lines above"
+        } else {
+            "Run `tidefeed audit` without --no-repair to mend them"
+        };
+        print::line(next)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The audit of a served page: how it differs from the oracle's, and what is to blame. Pure; `upkeep::Auditor` fetches what is compared.
+
+use super::{
+    page::{Page, PageRequest},
+    position::{Entry, Position},
+};
+
+/// How a served page differs from what it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Difference {
+    /// Entries that the page must hold and does not.
+    pub missing: Vec<Entry>,
+    /// Entries that the page holds and must not.
+    pub surplus: Vec<Entry>,
+    /// Whether the page is wrong about older entries following.
+    pub wrong_end: bool,
+    /// Whether the entries are the right ones in the wrong order, or some twice.
+    pub disorder: bool,
+}
+
+impl Difference {
+    /// Between a served page towards older entries and the oracle's answer to the same request, which holds one entry more than the
+    /// page if the timeline goes on. `None` if the page is right.
+    pub fn between(served: &Page, oracle: &[Entry], request: &PageRequest) -> Option<Self> {
+        let size = request.size.get();
+        let due = &oracle[..oracle.len().min(size)];
+        let has_older = oracle.len() > size;
+        if served.entries == due && served.has_older == has_older {
+            return None;
+        }
+        let missing: Vec<Entry> = due.iter().filter(|it| !served.entries.contains(it)).copied().collect();
+        let surplus: Vec<Entry> = served.entries.iter().filter(|it| !due.contains(it)).copied().collect();
+        let disorder = missing.is_empty() && surplus.is_empty() && served.entries != due;
+        Some(Self { missing, surplus, wrong_end: served.has_older != has_older, disorder })
+    }
+}
+
+/// What makes a page wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// The invariant of docs/coverage.md is broken: a content that the inbox should hold is neither there nor in flight.
+    Hole,
+    /// An inbox row stands elsewhere than its content, or names another author.
+    Misplaced,
+    /// A cached outbox was believed and says something else than SQL.
+    Cache,
+    /// Rows and cache are in order: the reading itself is at fault.
+    Unexplained,
+}
+
+impl Cause {
+    /// In one word, for metrics and people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hole => "hole",
+            Self::Misplaced => "misplaced",
+            Self::Cache => "cache",
+            Self::Unexplained => "unexplained",
+        }
+    }
+
+    /// Of a difference that stays although nothing changes. `flawed`: the cause of a flaw among the reader's rows, if there is one.
+    /// `right_without_cache`: whether the page is right when everything is read from SQL.
+    pub const fn of(flawed: Option<Self>, right_without_cache: bool) -> Self {
+        match flawed {
+            Some(cause) => cause,
+            None if right_without_cache => Self::Cache,
+            None => Self::Unexplained,
+        }
+    }
+}
+
+/// Where the audit of a walk goes on after an oracle's answer: the last entry of the page that it stands for; `None` at the end.
+pub fn next_bound(oracle: &[Entry], request: &PageRequest) -> Option<Position> {
+    let size = request.size.get();
+    if oracle.len() <= size {
+        return None;
+    }
+    oracle[..size].last().map(Entry::position)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::{ContentId, PageSize, UserId};
+
+    fn entries(times: &[i64]) -> Vec<Entry> {
+        let author = UserId::try_new(1).unwrap();
+        let entry = |time: &i64| Entry { publish_time: *time, content: ContentId::try_new(*time).unwrap(), author };
+        times.iter().map(entry).collect()
+    }
+
+    fn served(times: &[i64], has_older: bool) -> Page {
+        Page { entries: entries(times), has_older, has_newer: false }
+    }
+
+    fn two() -> PageRequest {
+        PageRequest::newest(PageSize::try_new(2).unwrap())
+    }
+
+    #[test]
+    fn a_right_page_differs_in_nothing() {
+        assert_eq!(Difference::between(&served(&[9, 8], true), &entries(&[9, 8, 7]), &two()), None);
+        assert_eq!(Difference::between(&served(&[9], false), &entries(&[9]), &two()), None);
+    }
+
+    #[test]
+    fn what_is_missing_and_what_is_too_much_are_told_apart() {
+        let difference = Difference::between(&served(&[9, 7], false), &entries(&[9, 8, 7]), &two()).unwrap();
+        assert_eq!((difference.missing, difference.surplus), (entries(&[8]), entries(&[7])));
+        assert!(difference.wrong_end && !difference.disorder);
+    }
+
+    #[test]
+    fn a_wrong_order_and_an_entry_twice_are_differences() {
+        for wrong in [[8, 9].as_slice(), [9, 9, 8].as_slice()] {
+            let difference = Difference::between(&served(wrong, true), &entries(&[9, 8, 7]), &two()).unwrap();
+            assert!(difference.disorder && !difference.wrong_end, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_end_alone_is_a_difference() {
+        let difference = Difference::between(&served(&[9, 8], false), &entries(&[9, 8, 7]), &two()).unwrap();
+        assert_eq!(difference, Difference { wrong_end: true, ..Difference::default() });
+    }
+
+    #[test]
+    fn flawed_rows_are_blamed_before_the_cache_and_the_cache_before_the_reading() {
+        assert_eq!(Cause::of(Some(Cause::Hole), true), Cause::Hole);
+        assert_eq!(Cause::of(None, true), Cause::Cache);
+        assert_eq!(Cause::of(None, false), Cause::Unexplained);
+    }
+
+    #[test]
+    fn a_walk_goes_on_from_the_last_entry_that_was_due() {
+        assert_eq!(next_bound(&entries(&[9, 8, 7]), &two()), Some(Position::bound(8, 8)));
+        assert_eq!(next_bound(&entries(&[9, 8]), &two()), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! How deep an inbox may reach, and for how long: whoever pages past what is kept has older windows built, and the deeper they reach the
+//! shorter they live. What it says costs or saves; any answer is exact.
+
+/// How much inboxes hold, by how much they grow, and how long one may hold more than is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InboxTiers {
+    /// Rows that every inbox keeps.
+    pub keep: u32,
+    /// Rows by which an inbox grows at a time.
+    pub step: u32,
+    /// Rows that an inbox holds at most after somebody has paged deep.
+    pub deep_keep: u32,
+    /// Ms that an inbox lives which holds hardly more than is kept; none lives longer.
+    pub longest_ms: i64,
+}
+
+/// When the life of a deep inbox may end, in ms. A time beyond `through` is of a clock that was wrong, and counts as over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LifeEnds {
+    /// Now: what ends at or before it has ended.
+    pub after: i64,
+    /// The longest life from now.
+    pub through: i64,
+}
+
+impl InboxTiers {
+    /// Rows by which an inbox with `held` trusted rows should grow, `deep` telling whether its reader was below its floor; 0 if it is full.
+    pub fn growth(&self, held: u64, deep: bool) -> u32 {
+        let most = if deep { self.deep_keep.max(self.keep) } else { self.keep };
+        let room = u64::from(most).saturating_sub(held);
+        u32::try_from(room).unwrap_or(u32::MAX).min(self.step)
+    }
+
+    /// Ms that an inbox with `held` rows is left alone: the longest life times keep / held. `None` if it holds no more than is kept.
+    pub fn life_ms(&self, held: u64) -> Option<i64> {
+        if held <= u64::from(self.keep) {
+            return None;
+        }
+        let life = i128::from(self.longest_ms) * i128::from(self.keep) / i128::from(held);
+        Some(i64::try_from(life).unwrap_or(i64::MAX))
+    }
+
+    /// See [`LifeEnds`].
+    pub const fn life_ends(&self, now_ms: i64) -> LifeEnds {
+        LifeEnds { after: now_ms, through: now_ms.saturating_add(self.longest_ms) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TIERS: InboxTiers = InboxTiers { keep: 300, step: 200, deep_keep: 1_000, longest_ms: 60_000 };
+
+    #[test]
+    fn an_inbox_grows_to_what_is_kept_and_deeper_only_for_who_was_deep() {
+        assert_eq!((TIERS.growth(0, false), TIERS.growth(250, false), TIERS.growth(300, false)), (200, 50, 0));
+        assert_eq!((TIERS.growth(300, true), TIERS.growth(900, true), TIERS.growth(1_000, true)), (200, 100, 0));
+        assert_eq!(TIERS.growth(u64::MAX, true), 0);
+    }
+
+    #[test]
+    fn twice_as_deep_lives_half_as_long() {
+        assert_eq!((TIERS.life_ms(300), TIERS.life_ms(600), TIERS.life_ms(1_200)), (None, Some(30_000), Some(15_000)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_life_is_longer_than_the_longest_and_deeper_never_lives_longer(held in 0..10_000_u64, more in 0..10_000_u64) {
+            if let (Some(life), Some(shorter)) = (TIERS.life_ms(held), TIERS.life_ms(held + more)) {
+                let ends = TIERS.life_ends(7);
+                prop_assert!(shorter <= life && ends.after < 7 + life && 7 + life <= ends.through);
+            }
+        }
+    }
+}

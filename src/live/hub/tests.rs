@@ -1,0 +1,140 @@
+//! Over timelines in which everybody sees everything: who hears what is the index's doing.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use async_trait::async_trait;
+
+use super::*;
+use crate::{
+    domain::{ContentId, PageRequest, plan::Snapshot},
+    store::{StoreError, timelines::Depth},
+};
+
+const BUFFER: usize = 4;
+
+/// Sees everything, or nothing can be known.
+struct Everybody {
+    fails: AtomicBool,
+}
+
+#[async_trait]
+impl Timelines for Everybody {
+    async fn read(&self, _: UserId, _: &PageRequest, _: Depth) -> Result<Snapshot, StoreError> {
+        Err(StoreError::Refused("not asked here".into()))
+    }
+
+    async fn visible(&self, _: UserId, _: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn visible_to(&self, _: ContentId, readers: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        if self.fails.load(Ordering::SeqCst) {
+            Err(StoreError::Refused("told to".into()))
+        } else {
+            Ok(readers.to_vec())
+        }
+    }
+
+    async fn oracle(&self, _: UserId, _: &PageRequest) -> Result<Vec<Entry>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+fn hub() -> (Arc<Hub>, Arc<Everybody>) {
+    let timelines = Arc::new(Everybody { fails: AtomicBool::new(false) });
+    (Arc::new(Hub::new(timelines.clone(), BUFFER)), timelines)
+}
+
+fn user(id: i64) -> UserId {
+    UserId::try_new(id).unwrap()
+}
+
+fn published(author: i64, content: i64) -> Announcement {
+    let entry = Entry { publish_time: 1, content: ContentId::try_new(content).unwrap(), author: user(author) };
+    Announcement::Published { entry }
+}
+
+fn is_added(heard: Option<&Heard>, content: i64) -> bool {
+    matches!(heard, Some(Heard::Added(entry, _)) if entry.content.get() == content)
+}
+
+#[tokio::test]
+async fn events_reach_only_those_who_watch_the_author() {
+    let (hub, _) = hub();
+    let (mut watching, mut other) = (hub.register(user(1)), hub.register(user(2)));
+    watching.watch(HashSet::from([user(7)]));
+    other.watch(HashSet::from([user(8)]));
+    hub.pass_on(&published(7, 70)).await;
+    hub.pass_on(&published(8, 80)).await;
+    assert!(is_added(watching.next().await.as_ref(), 70));
+    assert!(is_added(other.next().await.as_ref(), 80));
+}
+
+#[tokio::test]
+async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
+    let (hub, _) = hub();
+    let mut slow = hub.register(user(1));
+    slow.watch(HashSet::from([user(7)]));
+    for content in 1..=i64::try_from(BUFFER).unwrap() + 1 {
+        hub.pass_on(&published(7, content)).await;
+    }
+    assert!(matches!(slow.next().await, Some(Heard::Look(Cause::Missed))));
+    hub.pass_on(&published(7, 999)).await;
+    assert!(is_added(slow.next().await.as_ref(), 999));
+}
+
+#[tokio::test]
+async fn many_gaps_are_one_until_the_subscriber_notices() {
+    let (hub, _) = hub();
+    let mut subscriber = hub.register(user(1));
+    subscriber.watch(HashSet::from([user(7)]));
+    for _ in 0..20 {
+        hub.pass_on(&Announcement::Gap).await;
+    }
+    assert!(matches!(subscriber.next().await, Some(Heard::Look(Cause::Missed))));
+    hub.pass_on(&published(7, 1)).await;
+    assert!(is_added(subscriber.next().await.as_ref(), 1));
+}
+
+#[tokio::test]
+async fn when_nobody_knows_who_sees_it_those_who_watch_have_missed_something() {
+    let (hub, timelines) = hub();
+    let mut subscriber = hub.register(user(1));
+    subscriber.watch(HashSet::from([user(7)]));
+    timelines.fails.store(true, Ordering::SeqCst);
+    hub.pass_on(&published(7, 1)).await;
+    assert!(matches!(subscriber.next().await, Some(Heard::Look(Cause::Missed))));
+}
+
+#[tokio::test]
+async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
+    let (hub, _) = hub();
+    let (mut phone, mut desk, mut other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
+    let marker = Position::bound(5, 50);
+    hub.pass_on(&Announcement::ReadMarkerMoved { reader: user(1), marker }).await;
+    hub.pass_on(&Announcement::FollowsChanged { reader: user(2), author: None, change: None }).await;
+    for own in [&mut phone, &mut desk] {
+        assert!(matches!(own.next().await, Some(Heard::ReadUpTo(moved)) if moved == marker));
+    }
+    assert!(matches!(other.next().await, Some(Heard::Look(Cause::Relation { .. }))));
+}
+
+#[tokio::test]
+async fn watching_anew_forgets_those_watched_before() {
+    let (hub, _) = hub();
+    let mut subscriber = hub.register(user(1));
+    subscriber.watch(HashSet::from([user(7)]));
+    subscriber.watch(HashSet::from([user(8)]));
+    hub.pass_on(&published(7, 70)).await;
+    hub.pass_on(&published(8, 80)).await;
+    assert!(is_added(subscriber.next().await.as_ref(), 80));
+}
+
+#[test]
+fn an_ended_subscription_leaves_nothing_behind() {
+    let (hub, _) = hub();
+    let subscriber = hub.register(user(1));
+    subscriber.watch(HashSet::from([user(7), user(8)]));
+    drop(subscriber);
+    let state = hub.lock();
+    assert!(state.subscribers.is_empty() && state.by_author.is_empty() && state.by_reader.is_empty());
+}

@@ -1,0 +1,327 @@
+//! Sessions against a world in which announcements are late, lost, repeated and out of order, contents are committed under
+//! old positions, follows come and go, and clients lose their connection at any moment. The model: a client that has been
+//! told everything holds exactly the timeline above the floor, or was told to read again.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::collections::BTreeMap;
+
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+use crate::domain::{ContentId, Page, PageRequest, PageSize};
+
+const AUTHORS: i64 = 3;
+/// Nearly a window, so that windows overflow.
+const THERE_AT_FIRST: i64 = 60;
+
+#[derive(Debug, Clone, Copy)]
+enum Said {
+    Published(Entry),
+    Removed(Entry),
+    Relation(UserId),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Heard {
+    Added(Entry),
+    Removed(Entry),
+    Because(Cause),
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    /// Commits under any position, however old; announced some time later.
+    Publish(i64, i64),
+    Remove(usize),
+    /// Follows, or unfollows.
+    Toggle(i64),
+    /// The node hears one of what was said, in any order.
+    Hear(usize),
+    Repeat(usize),
+    /// Lost, and the node knows that something may have been.
+    Lose(usize),
+    /// Lost, and nobody knows.
+    Vanish(usize),
+    /// The subscriber's task goes one step further.
+    Step,
+    /// The client comes back with its last token.
+    Reconnect,
+    /// The client reads its newest entries and subscribes anew, with the page's token or with none.
+    Reread(i64, bool),
+}
+
+fn user(id: i64) -> UserId {
+    UserId::try_new(id).unwrap()
+}
+
+#[derive(Debug, Default)]
+struct Client {
+    holds: BTreeMap<ContentId, Entry>,
+    /// Down to where it has read, as a page says.
+    read_to: Position2,
+    point: Option<ResumePoint>,
+    must_reread: bool,
+}
+
+/// A position that has a default.
+#[derive(Debug)]
+struct Position2(Position);
+
+impl Default for Position2 {
+    fn default() -> Self {
+        Self(Position::OLDEST)
+    }
+}
+
+struct World {
+    contents: BTreeMap<ContentId, Entry>,
+    removed: HashSet<ContentId>,
+    follows: HashSet<UserId>,
+    said: Vec<Said>,
+    // The node's side of the one subscription.
+    watched: HashSet<UserId>,
+    queue: VecDeque<Heard>,
+    missed: bool,
+    /// A look under way: why, and whom the reader followed when that was read.
+    looking: Option<(Cause, HashSet<UserId>)>,
+    session: Session,
+    client: Client,
+    catch_up: usize,
+}
+
+impl World {
+    fn new(catch_up: usize) -> Self {
+        let mut world = Self {
+            contents: BTreeMap::new(),
+            removed: HashSet::new(),
+            follows: (1..=AUTHORS).map(user).collect(),
+            said: Vec::new(),
+            watched: HashSet::new(),
+            queue: VecDeque::new(),
+            missed: false,
+            looking: None,
+            session: Session::begin(HashSet::new(), None),
+            client: Client::default(),
+            catch_up,
+        };
+        for number in 1..=THERE_AT_FIRST {
+            world.publish(1 + number % AUTHORS, 10 * number);
+        }
+        world.said.clear();
+        world.reread(40, true);
+        world
+    }
+
+    fn publish(&mut self, author: i64, publish_time: i64) {
+        let content = ContentId::try_new(i64::try_from(self.contents.len()).unwrap() + 1).unwrap();
+        let entry = Entry { publish_time, content, author: user(author) };
+        self.contents.insert(content, entry);
+        self.said.push(Said::Published(entry));
+    }
+
+    fn is_visible(&self, entry: &Entry) -> bool {
+        self.follows.contains(&entry.author) && !self.removed.contains(&entry.content)
+    }
+
+    /// Newest first.
+    fn timeline(&self, above: Position) -> Vec<Entry> {
+        let mut entries: Vec<Entry> =
+            self.contents.values().filter(|it| self.is_visible(it) && it.position() > above).copied().collect();
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.position()));
+        entries
+    }
+
+    fn run(&mut self, op: &Op) {
+        match *op {
+            Op::Publish(author, time) => self.publish(author, time),
+            Op::Remove(which) => {
+                let there: Vec<Entry> =
+                    self.contents.values().filter(|it| !self.removed.contains(&it.content)).copied().collect();
+                let Some(entry) = there.get(which % there.len().max(1)) else { return };
+                self.removed.insert(entry.content);
+                self.said.push(Said::Removed(*entry));
+            }
+            Op::Toggle(author) => {
+                let author = user(author);
+                if !self.follows.remove(&author) {
+                    self.follows.insert(author);
+                }
+                self.said.push(Said::Relation(author));
+            }
+            Op::Hear(which) => self.take(which).into_iter().for_each(|said| self.hear(said)),
+            Op::Repeat(which) => {
+                if let Some(said) = self.said.get(which % self.said.len().max(1)).copied() {
+                    self.hear(said);
+                }
+            }
+            Op::Lose(which) => {
+                if self.take(which).is_some() {
+                    self.missed = true;
+                }
+            }
+            Op::Vanish(which) => {
+                // Nobody promises this to a client that has not said what it holds.
+                if self.session.is_known() {
+                    self.take(which);
+                }
+            }
+            Op::Step => drop(self.step()),
+            Op::Reconnect => self.reconnect(),
+            Op::Reread(size, with_token) => self.reread(size, with_token),
+        }
+    }
+
+    fn take(&mut self, which: usize) -> Option<Said> {
+        let len = self.said.len();
+        (len > 0).then(|| self.said.remove(which % len))
+    }
+
+    /// As the hub does.
+    fn hear(&mut self, said: Said) {
+        match said {
+            Said::Published(entry) if self.watched.contains(&entry.author) && self.is_visible(&entry) => {
+                self.queue.push_back(Heard::Added(entry));
+            }
+            Said::Removed(entry) if self.watched.contains(&entry.author) => {
+                self.queue.push_back(Heard::Removed(entry));
+            }
+            Said::Relation(author) => {
+                let cause = Cause::Relation { author: Some(author), excluded: false };
+                self.queue.push_back(Heard::Because(cause));
+            }
+            Said::Published(_) | Said::Removed(_) => {}
+        }
+    }
+
+    /// As the feed does, between any two awaits; false if there is nothing to do.
+    fn step(&mut self) -> bool {
+        if let Some((cause, followed)) = self.looking.take() {
+            self.watched.clone_from(&followed);
+            self.session.follows(cause, followed);
+        } else if let Some(told) = self.session.next() {
+            self.told(told);
+        } else if let Some(floor) = self.session.wants() {
+            let mut entries = self.timeline(floor);
+            let whole = entries.len() <= self.catch_up;
+            entries.reverse();
+            entries.truncate(self.catch_up);
+            self.session.looked(&Above { entries, whole });
+        } else if self.missed {
+            self.missed = false;
+            self.queue.clear();
+            self.looking = Some((Cause::Missed, self.follows.clone()));
+        } else {
+            match self.queue.pop_front() {
+                Some(Heard::Added(entry)) => self.session.added(entry),
+                Some(Heard::Removed(entry)) => self.session.removed(entry),
+                Some(Heard::Because(cause)) => self.looking = Some((cause, self.follows.clone())),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn told(&mut self, told: Told) {
+        let known = self.session.floor();
+        let is_above = |position: Position| known.is_some_and(|floor| position > floor);
+        match told {
+            Told::Change(Change::Added(entry)) => {
+                let twice = self.client.holds.insert(entry.content, entry).is_some();
+                assert!(!(twice && is_above(entry.position())), "{entry:?} was told twice");
+            }
+            Told::Change(Change::Removed(content)) => {
+                let held = self.client.holds.remove(&content).is_some();
+                let position = self.contents[&content].position();
+                assert!(held || !is_above(position), "the client does not hold {content}");
+            }
+            Told::Change(Change::AuthorRemoved(author)) => self.client.holds.retain(|_, it| it.author != author),
+            Told::Change(Change::Refetch(_)) => self.client.must_reread = true,
+            Told::Relation { .. } | Told::ReadUpTo(_) => {}
+        }
+        self.client.point = self.session.point();
+    }
+
+    fn begin(&mut self, point: Option<ResumePoint>) {
+        self.watched.clone_from(&self.follows);
+        self.queue.clear();
+        (self.missed, self.looking) = (false, None);
+        self.session = Session::begin(self.follows.clone(), point);
+    }
+
+    fn reconnect(&mut self) {
+        match self.client.point.clone() {
+            Some(point) => self.begin(Some(ResumePoint::decode(&point.encode()).unwrap())),
+            None => self.reread(30, true),
+        }
+    }
+
+    /// With a token: reads, then subscribes. Without: subscribes, then reads.
+    fn reread(&mut self, size: i64, with_token: bool) {
+        let mut entries = self.timeline(Position::OLDEST);
+        let size = usize::try_from(size).unwrap();
+        let has_older = entries.len() > size;
+        entries.truncate(size);
+        let page = Page { entries, has_older, has_newer: false };
+        let point = ResumePoint::of_page(&PageRequest::newest(PageSize::default()), &page);
+        let read_to = Position2(point.floor());
+        let holds = page.entries.iter().map(|entry| (entry.content, *entry)).collect();
+        let point = with_token.then_some(point);
+        self.client = Client { holds, read_to, point: point.clone(), must_reread: false };
+        self.begin(point);
+    }
+
+    fn settle(&mut self) {
+        while self.step() {}
+        while !self.said.is_empty() {
+            self.run(&Op::Hear(0));
+            while self.step() {}
+        }
+        // The look now and then.
+        if self.session.is_known() {
+            self.missed = true;
+        }
+        while self.step() {}
+    }
+
+    fn holds_the_timeline(&self) {
+        let floor = self.session.floor().unwrap_or(self.client.read_to.0);
+        let mut holds: Vec<Entry> = self.client.holds.values().filter(|it| it.position() > floor).copied().collect();
+        holds.sort_by_key(|entry| std::cmp::Reverse(entry.position()));
+        assert_eq!(holds, self.timeline(floor));
+    }
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => (1..=AUTHORS, 1..=700_i64).prop_map(|(author, time)| Op::Publish(author, time)),
+        3 => (0..100_usize).prop_map(Op::Remove),
+        3 => (1..=AUTHORS).prop_map(Op::Toggle),
+        8 => (0..100_usize).prop_map(Op::Hear),
+        2 => (0..100_usize).prop_map(Op::Repeat),
+        1 => (0..100_usize).prop_map(Op::Lose),
+        1 => (0..100_usize).prop_map(Op::Vanish),
+        16 => Just(Op::Step),
+        2 => Just(Op::Reconnect),
+        1 => (1..=70_i64, any::<bool>()).prop_map(|(size, with_token)| Op::Reread(size, with_token)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+    #[test]
+    fn whoever_was_told_everything_holds_the_timeline_or_was_told_to_read_again(
+        ops in vec(op(), 0..120), catch_up in prop_oneof![Just(5_usize), Just(90)]
+    ) {
+        let mut world = World::new(catch_up);
+        for op in &ops {
+            world.run(op);
+            if world.client.must_reread {
+                world.reread(30, true);
+            }
+        }
+        world.settle();
+        if !world.client.must_reread {
+            world.holds_the_timeline();
+        }
+    }
+}

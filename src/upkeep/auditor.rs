@@ -1,0 +1,218 @@
+//! The auditor: holds what readers are served against the oracle, tells what is to blame for a difference, and mends it.
+//!
+//! Page and oracle are two reads, and the world goes on between them: a difference counts only if it stays while the oracle says the same before
+//! and after. Mending needs no proof: giving up what an inbox claims is exact at any time (PROTOCOL "shrink freely"), and so is filling it anew.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::{
+    domain::{
+        Page, PageRequest, PageSize, UserId,
+        audit::{Cause, Difference, next_bound},
+    },
+    store::{Audits, Contents, Follows, Inboxes, OutboxCache, StoreError, Timelines, audits::Flaw},
+    telemetry::metrics::{AUDIT_DIFFERENCES, AUDIT_PAGES, AUDIT_READERS},
+};
+
+/// How often a page is compared again before a difference counts, or the reader is left for another time.
+const ROUNDS: usize = 5;
+/// Differences between two equal answers of the oracle that make a page wrong. A single one may be a content that came and went.
+const STRIKES: usize = 2;
+/// Flaws of a kind that are named.
+const NAMED: u64 = 20;
+/// Cached outboxes that are mended in one go.
+const OUTBOXES: usize = 500;
+
+/// Where served pages come from.
+#[async_trait]
+pub trait PageSource: Send + Sync {
+    /// The page as readers are served it, without noting a visit.
+    async fn served(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError>;
+
+    /// The same with everything read from SQL.
+    async fn without_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError>;
+}
+
+/// The stores that an auditor looks at and mends.
+#[derive(Clone)]
+pub struct AuditedStores {
+    /// The rows.
+    pub audits: Arc<dyn Audits>,
+    /// The oracle.
+    pub timelines: Arc<dyn Timelines>,
+    /// What is filled anew.
+    pub inboxes: Arc<dyn Inboxes>,
+    /// What cached outboxes are filled from.
+    pub contents: Arc<dyn Contents>,
+    /// Whose outboxes a reader sees.
+    pub follows: Arc<dyn Follows>,
+    /// What may say something else than SQL.
+    pub outbox_cache: Option<Arc<dyn OutboxCache>>,
+}
+
+/// How much an audit does.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditOptions {
+    /// Pages of each reader at most, from the newest on.
+    pub pages: u32,
+    /// Entries of a page.
+    pub size: PageSize,
+    /// Whether what is wrong is mended.
+    pub repair: bool,
+    /// Entries that a mended inbox is filled with.
+    pub step: u32,
+}
+
+/// What was wrong for one reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// For whom.
+    pub reader: UserId,
+    /// What is to blame.
+    pub cause: Cause,
+    /// Flaws among the rows.
+    pub flaws: Vec<Flaw>,
+    /// How the first wrong page differed; `None` if flawed rows have made none of the compared pages wrong yet.
+    pub difference: Option<Difference>,
+    /// Whether it was mended.
+    pub repaired: bool,
+}
+
+/// What an audit of one reader came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// Pages that were compared while nothing changed.
+    pub pages: u32,
+    /// What was wrong, if anything.
+    pub finding: Option<Finding>,
+}
+
+/// Audits.
+pub struct Auditor {
+    stores: AuditedStores,
+    pages: Arc<dyn PageSource>,
+    options: AuditOptions,
+}
+
+impl Auditor {
+    /// All parts are shared with the rest of the house.
+    pub fn new(stores: AuditedStores, pages: Arc<dyn PageSource>, options: AuditOptions) -> Self {
+        Self { stores, pages, options }
+    }
+
+    /// Readers to be audited: ids above `after`, ascending, at most `limit`.
+    pub async fn readers(&self, after: i64, limit: u64) -> Result<Vec<UserId>, StoreError> {
+        self.stores.audits.readers(after, limit).await
+    }
+
+    /// Audits one reader, found by a random `draw`; `None` if there is nobody.
+    pub async fn sample(&self, draw: u64) -> Result<Option<Audit>, StoreError> {
+        let last = self.stores.audits.last_reader().await?.max(1).unsigned_abs();
+        let after = i64::try_from(draw % last).unwrap_or(0);
+        match self.readers(after, 1).await?.first() {
+            Some(reader) => Ok(Some(self.audit(*reader).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Audits one reader.
+    pub async fn audit(&self, reader: UserId) -> Result<Audit, StoreError> {
+        metrics::counter!(AUDIT_READERS).increment(1);
+        let flaws = self.stores.audits.flaws(reader, NAMED).await?;
+        let (pages, wrong) = self.walk(reader).await?;
+        metrics::counter!(AUDIT_PAGES).increment(u64::from(pages));
+        if flaws.is_empty() && wrong.is_none() {
+            return Ok(Audit { pages, finding: None });
+        }
+        let right_without_cache = match &wrong {
+            Some((request, _)) => matches!(self.compare(reader, request, false).await?, Compared::Equal(_)),
+            None => true,
+        };
+        let cause = Cause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache);
+        metrics::counter!(AUDIT_DIFFERENCES, "cause" => cause.name()).increment(1);
+        tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "a timeline is wrong");
+        if self.options.repair {
+            self.repair(reader, cause).await?;
+        }
+        let difference = wrong.map(|(_, difference)| difference);
+        Ok(Audit { pages, finding: Some(Finding { reader, cause, flaws, difference, repaired: self.options.repair }) })
+    }
+
+    /// Compares page after page; returns how many could be compared, and the first wrong one.
+    async fn walk(&self, reader: UserId) -> Result<(u32, Option<(PageRequest, Difference)>), StoreError> {
+        let mut request = PageRequest::newest(self.options.size);
+        let mut pages = 0;
+        while pages < self.options.pages {
+            match self.compare(reader, &request, true).await? {
+                Compared::Equal(next) => {
+                    pages += 1;
+                    match next {
+                        Some(next) => request = next,
+                        None => break,
+                    }
+                }
+                Compared::Different(difference) => return Ok((pages + 1, Some((request, difference)))),
+                Compared::Unsettled => break,
+            }
+        }
+        Ok((pages, None))
+    }
+
+    async fn compare(&self, reader: UserId, request: &PageRequest, cached: bool) -> Result<Compared, StoreError> {
+        let timelines = &self.stores.timelines;
+        let mut before = timelines.oracle(reader, request).await?;
+        let mut strikes = Vec::new();
+        for _ in 0..ROUNDS {
+            let page = if cached {
+                self.pages.served(reader, request).await?
+            } else {
+                self.pages.without_cache(reader, request).await?
+            };
+            let after = timelines.oracle(reader, request).await?;
+            if before == after {
+                let Some(difference) = Difference::between(&page, &after, request) else {
+                    let next = next_bound(&after, request);
+                    return Ok(Compared::Equal(next.map(|bound| PageRequest { bound: Some(bound), ..*request })));
+                };
+                strikes.push(difference);
+            }
+            before = after;
+        }
+        Ok(strikes.pop().filter(|_| strikes.len() + 1 >= STRIKES).map_or(Compared::Unsettled, Compared::Different))
+    }
+
+    async fn repair(&self, reader: UserId, cause: Cause) -> Result<(), StoreError> {
+        if matches!(cause, Cause::Hole | Cause::Misplaced | Cause::Unexplained) {
+            self.stores.inboxes.reset(reader).await?;
+            self.stores.inboxes.extend(reader, self.options.step).await?;
+        }
+        if matches!(cause, Cause::Cache | Cause::Unexplained) {
+            self.fill_outboxes(reader).await?;
+        }
+        Ok(())
+    }
+
+    /// Replaces whatever is cached of the authors whom the reader follows.
+    async fn fill_outboxes(&self, reader: UserId) -> Result<(), StoreError> {
+        let Some(cache) = &self.stores.outbox_cache else { return Ok(()) };
+        let authors = self.stores.follows.followed_by(reader).await?;
+        for authors in authors.chunks(OUTBOXES) {
+            let cached = cache.fetch(authors).await?;
+            let known: Vec<UserId> =
+                authors.iter().zip(cached).filter(|(_, cached)| cached.is_some()).map(|(author, _)| *author).collect();
+            cache.fill(&self.stores.contents.outbox_heads(&known, cache.capacity()).await?).await?;
+        }
+        Ok(())
+    }
+}
+
+enum Compared {
+    /// The page is right; where the next one begins.
+    Equal(Option<PageRequest>),
+    /// Wrong in the same way although nothing changes.
+    Different(Difference),
+    /// The timeline changes too fast to be compared.
+    Unsettled,
+}

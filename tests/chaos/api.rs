@@ -1,0 +1,172 @@
+//! The API as a distant client has it: two addresses, a time limit, and answers that may be missing. Knows GraphQL's texts, judges nothing.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+use tidefeed::domain::{Direction, Position, cursor};
+
+use super::history::{Seen, User};
+
+/// Longer than the nodes' own limit for a request: mostly it is the node that gives up.
+const LIMIT: Duration = Duration::from_secs(8);
+
+const PUBLISH: &str = "mutation($text: String!, $key: String!) { publishContent(input: { text: $text, idempotencyKey: $key }) \
+                       { timelineEdge { cursor } userErrors { code } } }";
+const DELETE: &str =
+    "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { deletedContentId userErrors { code } } }";
+const FOLLOW: &str = "mutation($id: ID!) { followUser(input: { userId: $id }) { user { id } userErrors { code } } }";
+const UNFOLLOW: &str =
+    "mutation($id: ID!) { unfollowUser(input: { userId: $id }) { user { id } userErrors { code } } }";
+const REGISTER: &str = "mutation($handle: String!) { registerUser(input: { handle: $handle, name: $handle, \
+                        password: \"correct horse battery\" }) { user { id } token userErrors { code } } }";
+const PAGE: &str = "query($first: Int, $after: String, $last: Int, $before: String) { \
+                    timeline(first: $first, after: $after, last: $last, before: $before) \
+                    { edges { cursor node { text } } pageInfo { hasNextPage hasPreviousPage } } }";
+
+/// What a client hears.
+#[derive(Debug)]
+pub enum Answer<T> {
+    /// It is so.
+    Done(T),
+    /// An error, or nothing: whether a change was made is unknown.
+    Unknown,
+}
+
+/// A page as it was answered.
+#[derive(Debug)]
+pub struct Page {
+    pub seen: Vec<Seen>,
+    pub has_older: bool,
+    pub has_newer: bool,
+}
+
+/// Which page is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    pub direction: Direction,
+    pub bound: Option<Position>,
+    pub size: usize,
+}
+
+struct Account {
+    id: String,
+    token: String,
+}
+
+/// The nodes, and the accounts of the users who call them.
+pub struct Api {
+    http: reqwest::Client,
+    /// Where each node listens now.
+    addresses: Vec<Mutex<String>>,
+    accounts: Vec<Account>,
+}
+
+impl Api {
+    pub fn new(addresses: Vec<String>) -> Result<Self> {
+        let http = reqwest::Client::builder().timeout(LIMIT).build()?;
+        Ok(Self { http, addresses: addresses.into_iter().map(Mutex::new).collect(), accounts: Vec::new() })
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// The node has come back elsewhere.
+    pub fn moved(&self, node: usize, address: String) {
+        *self.addresses[node].lock().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+
+    /// Makes one account more.
+    pub async fn register(&mut self) -> Result<()> {
+        let handle = format!("user{}", self.accounts.len());
+        let Answer::Done(data) = self.call(0, None, REGISTER, json!({ "handle": handle })).await? else {
+            bail!("{handle} cannot be registered");
+        };
+        let registered = &data["registerUser"];
+        let text = |value: &Value| value.as_str().map(str::to_owned).with_context(|| data.to_string());
+        self.accounts.push(Account { id: text(&registered["user"]["id"])?, token: text(&registered["token"])? });
+        Ok(())
+    }
+
+    /// Publishes, or learns where what was published with this key stands.
+    pub async fn publish(&self, node: usize, author: User, text: &str, key: &str) -> Result<Answer<Position>> {
+        let Answer::Done(data) = self.call(node, Some(author), PUBLISH, json!({ "text": text, "key": key })).await?
+        else {
+            return Ok(Answer::Unknown);
+        };
+        let cursor = data["publishContent"]["timelineEdge"]["cursor"].as_str().with_context(|| data.to_string())?;
+        Ok(Answer::Done(cursor::decode(cursor)?))
+    }
+
+    /// Also done if there is none any more.
+    pub async fn delete(&self, node: usize, author: User, position: Position) -> Result<Answer<()>> {
+        let id = format!("C_{}", URL_SAFE_NO_PAD.encode(position.content_number().to_be_bytes()));
+        let Answer::Done(data) = self.call(node, Some(author), DELETE, json!({ "id": id })).await? else {
+            return Ok(Answer::Unknown);
+        };
+        let gone = &data["deleteContent"];
+        let was_gone = gone["userErrors"][0]["code"] == "NOT_FOUND";
+        ensure!(was_gone || gone["deletedContentId"] == Value::String(id), "{data}");
+        Ok(Answer::Done(()))
+    }
+
+    /// Makes the reader follow the author, or not.
+    pub async fn set_edge(&self, node: usize, (reader, author): (User, User), follows: bool) -> Result<Answer<()>> {
+        let (query, name) = if follows { (FOLLOW, "followUser") } else { (UNFOLLOW, "unfollowUser") };
+        let id = &self.accounts[author].id;
+        let Answer::Done(data) = self.call(node, Some(reader), query, json!({ "id": id })).await? else {
+            return Ok(Answer::Unknown);
+        };
+        ensure!(data[name]["user"]["id"] == Value::String(id.clone()), "{data}");
+        Ok(Answer::Done(()))
+    }
+
+    pub async fn page(&self, node: usize, reader: User, window: Window) -> Result<Answer<Page>> {
+        let bound = window.bound.map(cursor::encode);
+        let variables = match window.direction {
+            Direction::Older => json!({ "first": window.size, "after": bound }),
+            Direction::Newer => json!({ "last": window.size, "before": bound }),
+        };
+        let Answer::Done(data) = self.call(node, Some(reader), PAGE, variables).await? else {
+            return Ok(Answer::Unknown);
+        };
+        let timeline = &data["timeline"];
+        let edges = timeline["edges"].as_array().with_context(|| data.to_string())?;
+        let seen = edges.iter().map(seen).collect::<Result<_>>()?;
+        let flag = |name: &str| timeline["pageInfo"][name].as_bool().with_context(|| data.to_string());
+        Ok(Answer::Done(Page { seen, has_older: flag("hasNextPage")?, has_newer: flag("hasPreviousPage")? }))
+    }
+
+    /// An error is an answer that no fault explains.
+    async fn call(&self, node: usize, user: Option<User>, query: &str, variables: Value) -> Result<Answer<Value>> {
+        let address = self.addresses[node].lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut request = self.http.post(format!("http://{address}/graphql"));
+        if let Some(user) = user {
+            request = request.bearer_auth(&self.accounts[user].token);
+        }
+        let response = request.json(&json!({ "query": query, "variables": variables })).send().await;
+        let Ok(response) = response else { return Ok(Answer::Unknown) };
+        let Ok(mut answer) = response.json::<Value>().await else { return Ok(Answer::Unknown) };
+        if let Some(errors) = answer.get("errors") {
+            let codes: Vec<&str> = errors.as_array().into_iter().flatten().filter_map(code).collect();
+            ensure!(!codes.is_empty() && codes.iter().all(|code| EXCUSED.contains(code)), "{answer}");
+            return Ok(Answer::Unknown);
+        }
+        Ok(Answer::Done(answer["data"].take()))
+    }
+}
+
+/// What a store that is away may be told as.
+const EXCUSED: &[&str] = &["INTERNAL_SERVER_ERROR"];
+
+fn code(error: &Value) -> Option<&str> {
+    error["extensions"]["code"].as_str()
+}
+
+fn seen(edge: &Value) -> Result<Seen> {
+    let position = cursor::decode(edge["cursor"].as_str().with_context(|| edge.to_string())?)?;
+    Ok(Seen { position, text: edge["node"]["text"].as_str().map(str::to_owned) })
+}

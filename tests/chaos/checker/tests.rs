@@ -1,0 +1,186 @@
+//! The checker lets right histories pass, and refuses every kind of wrong one: each test breaks one thing of a page that is right.
+
+use tidefeed::domain::{Direction, Position};
+
+use super::check;
+use crate::history::{Act, Content, History, Read, Seen, Span};
+
+const READER: usize = 0;
+const AUTHOR: usize = 1;
+const OTHER: usize = 2;
+const WHILE_READ: Span = Span { begin: 100, end: 110 };
+
+fn certain(begin: u64, end: u64) -> Act {
+    Act { span: Span { begin, end }, certain: true }
+}
+
+fn unknown(begin: u64, end: u64) -> Act {
+    Act { certain: false, ..certain(begin, end) }
+}
+
+fn position(number: i64) -> Position {
+    Position::bound(1_000 + number, number)
+}
+
+fn publish(history: &mut History, author: usize, number: i64, published: Span) {
+    let content = Content { published, text: number.to_string(), deletes: Vec::new() };
+    history.published(author, position(number), content);
+}
+
+/// The reader follows the author, not the other; five contents of the author, and one of the other in their midst.
+fn world() -> History {
+    let mut history = History::new(3);
+    history.edge(READER, AUTHOR).follows.push(certain(1, 2));
+    for number in [1, 2, 3, 5, 6] {
+        publish(&mut history, AUTHOR, number, Span { begin: 10, end: 20 });
+    }
+    publish(&mut history, OTHER, 4, Span { begin: 10, end: 20 });
+    history
+}
+
+fn seen(numbers: &[i64]) -> Vec<Seen> {
+    numbers.iter().map(|it| Seen { position: position(*it), text: Some(it.to_string()) }).collect()
+}
+
+/// A page towards the past.
+fn page(after: Option<i64>, size: usize, numbers: &[i64], (has_newer, has_older): (bool, bool)) -> Read {
+    let bound = after.map(position);
+    let (reader, span, direction) = (READER, WHILE_READ, Direction::Older);
+    Read { reader, span, direction, bound, size, seen: seen(numbers), has_older, has_newer }
+}
+
+/// A page towards now.
+fn back(before: Option<i64>, size: usize, numbers: &[i64], ends: (bool, bool)) -> Read {
+    Read { direction: Direction::Newer, ..page(before, size, numbers, ends) }
+}
+
+#[track_caller]
+fn passes(history: &History, read: &Read) {
+    assert_eq!(check(history, read), Ok(()));
+}
+
+#[track_caller]
+fn is_refused(history: &History, read: &Read, why: &str) {
+    let said = check(history, read).err().unwrap_or_default();
+    assert!(said.contains(why), "{said:?} does not say `{why}`");
+}
+
+#[test]
+fn pages_that_are_right_pass() {
+    let history = world();
+    passes(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)));
+    passes(&history, &page(None, 5, &[6, 5, 3, 2, 1], (false, false)));
+    passes(&history, &page(None, 2, &[6, 5], (false, true)));
+    passes(&history, &page(Some(5), 2, &[3, 2], (true, true)));
+    passes(&history, &page(Some(1), 2, &[], (true, false)));
+    passes(&history, &back(Some(2), 2, &[5, 3], (true, true)));
+    passes(&history, &back(None, 3, &[3, 2, 1], (true, false)));
+    passes(&history, &back(Some(6), 3, &[], (false, true)));
+}
+
+#[test]
+fn a_page_that_leaves_something_out_is_refused() {
+    let history = world();
+    is_refused(&history, &page(None, 9, &[6, 5, 2, 1], (false, false)), "1003/3 is missing");
+    is_refused(&history, &page(None, 2, &[5, 3], (false, true)), "1006/6 is missing");
+    is_refused(&history, &page(None, 9, &[6, 5, 3], (false, false)), "is missing");
+    is_refused(&history, &page(Some(3), 3, &[], (true, false)), "is missing");
+    is_refused(&history, &back(Some(2), 2, &[6, 5], (false, true)), "1003/3 is missing");
+}
+
+#[test]
+fn a_page_that_shows_too_much_is_refused() {
+    let mut history = world();
+    is_refused(&history, &page(None, 9, &[6, 5, 4, 3, 2, 1], (false, false)), "by 2, who is not followed");
+    is_refused(&history, &page(None, 9, &[7, 6, 5, 3, 2, 1], (false, false)), "1007/7 is nobody's");
+    is_refused(&history, &page(None, 2, &[6, 5, 3], (false, true)), "3 entries on a page of 2");
+    publish(&mut history, AUTHOR, 7, Span { begin: 110, end: 120 });
+    is_refused(&history, &page(None, 9, &[7, 6, 5, 3, 2, 1], (false, false)), "is not published yet");
+    history.deleted(AUTHOR, position(3), certain(90, 100));
+    is_refused(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)), "deleted already");
+    let mut read = page(None, 9, &[6, 5, 2, 1], (false, false));
+    passes(&history, &read);
+    read.seen[0].text = Some("something else".to_owned());
+    is_refused(&history, &read, "says");
+    read.seen[0].text = None;
+    is_refused(&history, &read, "says None");
+}
+
+#[test]
+fn a_page_in_disorder_is_refused() {
+    let history = world();
+    is_refused(&history, &page(None, 9, &[6, 3, 5, 2, 1], (false, false)), "stands before");
+    is_refused(&history, &page(None, 9, &[6, 5, 5, 3, 2, 1], (false, false)), "stands before");
+    is_refused(&history, &page(Some(5), 3, &[5, 3, 2], (true, true)), "wrong side");
+    is_refused(&history, &back(Some(5), 3, &[6, 5], (false, true)), "wrong side");
+}
+
+#[test]
+fn a_page_that_is_wrong_about_its_ends_is_refused() {
+    let history = world();
+    is_refused(&history, &page(None, 2, &[6, 5], (false, false)), "hasNextPage is false");
+    is_refused(&history, &page(None, 5, &[6, 5, 3, 2, 1], (false, true)), "hasNextPage is true");
+    is_refused(&history, &page(None, 9, &[6, 5, 3, 2, 1], (true, false)), "hasPreviousPage is true");
+    is_refused(&history, &page(Some(3), 9, &[2, 1], (false, false)), "hasPreviousPage is false");
+    is_refused(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, true)), "hasNextPage is true");
+    is_refused(&history, &back(Some(2), 2, &[5, 3], (false, true)), "hasPreviousPage is false");
+    is_refused(&history, &back(Some(2), 2, &[5, 3], (true, false)), "hasNextPage is false");
+    is_refused(&history, &back(None, 9, &[6, 5, 3, 2, 1], (false, true)), "hasNextPage is true");
+}
+
+#[test]
+fn what_changes_while_a_page_is_read_may_be_in_it_or_not() {
+    let mut history = world();
+    publish(&mut history, AUTHOR, 7, Span { begin: 90, end: 101 });
+    history.deleted(AUTHOR, position(1), certain(99, 105));
+    for numbers in [&[7, 6, 5, 3, 2, 1][..], &[6, 5, 3, 2, 1], &[7, 6, 5, 3, 2], &[6, 5, 3, 2]] {
+        passes(&history, &page(None, 9, numbers, (false, false)));
+    }
+    history.edge(READER, AUTHOR).unfollows.push(certain(105, 120));
+    passes(&history, &page(None, 9, &[], (false, false)));
+    passes(&history, &page(None, 9, &[6, 3, 2], (false, false)));
+}
+
+#[test]
+fn an_act_without_an_answer_leaves_both_open_until_a_later_one_decides() {
+    let mut history = world();
+    history.deleted(AUTHOR, position(3), unknown(30, 40));
+    passes(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)));
+    passes(&history, &page(None, 9, &[6, 5, 2, 1], (false, false)));
+    history.deleted(AUTHOR, position(3), certain(50, 60));
+    is_refused(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)), "deleted already");
+
+    history.edge(READER, AUTHOR).unfollows.push(unknown(30, 40));
+    passes(&history, &page(None, 9, &[6, 5, 2, 1], (false, false)));
+    passes(&history, &page(None, 9, &[], (false, false)));
+    history.edge(READER, AUTHOR).follows.push(certain(39, 50));
+    passes(&history, &page(None, 9, &[], (false, false)));
+    history.edge(READER, AUTHOR).follows.push(certain(40, 50));
+    is_refused(&history, &page(None, 9, &[], (false, false)), "is missing");
+}
+
+#[test]
+fn who_was_unfollowed_is_gone_until_they_are_followed_again() {
+    let mut history = world();
+    history.edge(READER, AUTHOR).unfollows.push(certain(80, 99));
+    passes(&history, &page(None, 9, &[], (false, false)));
+    is_refused(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)), "who is not followed");
+    history.edge(READER, AUTHOR).follows.push(certain(109, 130));
+    passes(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)));
+}
+
+#[test]
+fn once_all_is_certain_only_what_is_left_counts() {
+    let mut history = world();
+    history.deleted(AUTHOR, position(3), unknown(30, 40));
+    history.edge(READER, OTHER).follows.push(unknown(30, 40));
+    assert_eq!(history.doubtful_deletes(), [(AUTHOR, position(3))]);
+    assert_eq!(history.doubtful_edges(90), [(READER, OTHER)]);
+    history.deleted(AUTHOR, position(3), certain(50, 60));
+    history.edge(READER, OTHER).follows.push(certain(50, 60));
+    assert!(history.doubtful_deletes().is_empty() && history.doubtful_edges(90).is_empty());
+    history.settle(90);
+    passes(&history, &page(None, 9, &[6, 5, 4, 2, 1], (false, false)));
+    is_refused(&history, &page(None, 9, &[6, 5, 4, 3, 2, 1], (false, false)), "was deleted long ago");
+    is_refused(&history, &page(None, 9, &[6, 5, 2, 1], (false, false)), "1004/4 is missing");
+}

@@ -1,0 +1,96 @@
+//! The table: one run for each combination of servers. `OPERATIONS` says how long each is at least, `SEED` repeats one's draws.
+
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering::Relaxed;
+
+use anyhow::{Context as _, Result};
+use tidefeed::draw::Draw;
+use tokio::time::Instant;
+
+use crate::place::{Between, Truth};
+use crate::run::Run;
+
+/// Calls of the API in a short run, at least.
+const FEW: u64 = 1_500;
+/// Calls between two rests, at least.
+const OF_A_ROUND: u64 = 5_000;
+
+async fn endure(truth: Truth, between: Between) -> Result<()> {
+    let operations = number("OPERATIONS")?.unwrap_or(FEW);
+    let seed = number("SEED")?.unwrap_or_else(|| Draw::from_system().u64() >> 32);
+    let (began, name) = (Instant::now(), format!("{truth:?} with {between:?}"));
+    let mut run = Run::start((truth, between), seed).await.with_context(|| name.clone())?;
+    let mut ended = Ok(());
+    while ended.is_ok() && run.operations() < operations && run.found.mismatches.is_empty() {
+        let left = operations - run.operations();
+        ended = run.round(left.min(OF_A_ROUND)).await;
+    }
+    tell(&row(&run, &name, began.elapsed().as_secs(), seed)?);
+    ended.and_then(|()| run.verdict()).with_context(|| format!("{name}, seed {seed}"))
+}
+
+/// A line of the table that scripts/chaos.sh heads.
+fn row(run: &Run, name: &str, seconds: u64, seed: u64) -> Result<String> {
+    let (found, counts) = (&run.found, &run.crew.counts);
+    let mut faults = String::new();
+    for (fault, times) in &found.faults {
+        write!(faults, "{}{} {times}", if faults.is_empty() { "" } else { ", " }, fault.name())?;
+    }
+    let [operations, failed, unknown] =
+        [&counts.operations, &counts.failed_reads, &counts.unknown].map(|count| count.load(Relaxed));
+    Ok(format!(
+        "| {name} | {operations} | {} | {} | {faults} | {failed} | {unknown} | {} | {} | {seconds} | {seed} |",
+        found.pages,
+        found.entries,
+        found.mismatches.len(),
+        found.slowest_rest_ms,
+    ))
+}
+
+#[expect(clippy::print_stdout, reason = "scripts/chaos.sh reads the table's lines from the output")]
+fn tell(line: &str) {
+    println!("{line}");
+}
+
+/// A number that the environment may name.
+fn number(name: &str) -> Result<Option<u64>> {
+    let Ok(text) = std::env::var(name) else { return Ok(None) };
+    text.parse().map(Some).with_context(|| format!("{name} is no number: {text}"))
+}
+
+mod sqlite {
+    use crate::place::{Between, Truth};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_alone() -> anyhow::Result<()> {
+        super::endure(Truth::Sqlite, Between::Nothing).await
+    }
+}
+
+mod mariadb {
+    use crate::place::{Between, Truth};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
+        super::endure(Truth::MariaDb, Between::Redis).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
+        super::endure(Truth::MariaDb, Between::Cluster).await
+    }
+}
+
+mod mysql {
+    use crate::place::{Between, Truth};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
+        super::endure(Truth::Mysql, Between::Redis).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
+        super::endure(Truth::Mysql, Between::Cluster).await
+    }
+}

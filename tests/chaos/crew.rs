@@ -1,0 +1,242 @@
+//! The clients: few users, many collisions, every act and every page written down with when it began and ended. Judges nothing.
+
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use tidefeed::{
+    domain::{Direction, Position},
+    draw::Draw,
+};
+use tokio::time::{Instant, sleep};
+
+use crate::api::{Answer, Api, Page, Window};
+use crate::history::{Act, Content, History, Moment, Read, Span, User};
+
+/// Users, each of whom follows some of the others.
+pub const USERS: usize = 12;
+/// An author with more contents deletes rather than publishes: timelines stay a few pages long.
+const CONTENTS_OF_AN_AUTHOR: usize = 25;
+/// A request without an answer is over on every machine after so long: longer than a line is held, and than a node or a server works on.
+const OVER_AFTER: Duration = Duration::from_secs(6);
+/// Trying again must end.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// Between two tries.
+const REST: Duration = Duration::from_millis(40);
+/// Pages of a walk at most.
+const PAGES: usize = 200;
+
+/// What there is to count.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Calls of the API that were answered or given up.
+    pub operations: AtomicU64,
+    /// Reads that failed with an error, or had no answer.
+    pub failed_reads: AtomicU64,
+    /// Changes of which the client did not learn whether they were made.
+    pub unknown: AtomicU64,
+}
+
+/// The clients' common memory.
+pub struct Crew {
+    pub api: Api,
+    pub counts: Counts,
+    history: Mutex<History>,
+    began: Instant,
+}
+
+impl Crew {
+    /// Registers everybody.
+    pub async fn gather(addresses: Vec<String>) -> Result<Self> {
+        let mut api = Api::new(addresses)?;
+        for _ in 0..USERS {
+            api.register().await?;
+        }
+        let history = Mutex::new(History::new(USERS));
+        Ok(Self { api, counts: Counts::default(), history, began: Instant::now() })
+    }
+
+    pub fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn now(&self) -> Moment {
+        Moment::try_from(self.began.elapsed().as_nanos()).unwrap_or(Moment::MAX)
+    }
+
+    /// One thing that some client does, drawn by `draw`; `number` is its own.
+    pub async fn act(&self, draw: &Draw, number: u64) -> Result<()> {
+        let (user, other) = (below(draw, USERS), below(draw, USERS));
+        match below(draw, 100) {
+            0..40 => self.write(draw, user, number).await,
+            40..52 if user != other => self.set_edge(draw, (user, other), true).await.map(drop),
+            52..62 if user != other => self.set_edge(draw, (user, other), false).await.map(drop),
+            62..94 => self.read(draw, user).await,
+            _ => {
+                let node = self.some_node(draw);
+                self.walk(node, user, 8 + below(draw, 40)).await.map(drop)
+            }
+        }
+    }
+
+    /// Keeps an author at about the same number of contents.
+    async fn write(&self, draw: &Draw, author: User, number: u64) -> Result<()> {
+        let contents: Vec<Position> = {
+            let history = self.history();
+            let whole = history.outboxes[author].iter().filter(|(_, content)| content.deletes.is_empty());
+            whole.map(|(position, _)| *position).collect()
+        };
+        if below(draw, CONTENTS_OF_AN_AUTHOR) < contents.len() / 2 {
+            let content = contents[below(draw, contents.len())];
+            return self.delete(draw, author, content).await.map(drop);
+        }
+        self.publish(draw, author, number).await
+    }
+
+    /// Tries with the same key until it is answered: so that where the content stands becomes known.
+    async fn publish(&self, draw: &Draw, author: User, number: u64) -> Result<()> {
+        let (text, key) = (format!("words {number}"), format!("key {number}"));
+        let (started, begin) = (Instant::now(), self.now());
+        loop {
+            let answer = self.api.publish(self.some_node(draw), author, &text, &key).await?;
+            self.counts.operations.fetch_add(1, Relaxed);
+            if let Answer::Done(position) = answer {
+                let content = Content { published: self.span(begin), text, deletes: Vec::new() };
+                self.history().published(author, position, content);
+                return Ok(());
+            }
+            self.counts.unknown.fetch_add(1, Relaxed);
+            ensure!(started.elapsed() < PATIENCE, "{key} of {author} is not answered");
+            sleep(REST).await;
+        }
+    }
+
+    /// Whether it was answered.
+    async fn delete(&self, draw: &Draw, author: User, position: Position) -> Result<bool> {
+        let begin = self.now();
+        let answer = self.api.delete(self.some_node(draw), author, position).await?;
+        let act = self.ended(begin, &answer);
+        self.history().deleted(author, position, act);
+        Ok(act.certain)
+    }
+
+    /// Whether it was answered.
+    async fn set_edge(&self, draw: &Draw, (reader, author): (User, User), follows: bool) -> Result<bool> {
+        let begin = self.now();
+        let answer = self.api.set_edge(self.some_node(draw), (reader, author), follows).await?;
+        let act = self.ended(begin, &answer);
+        let mut history = self.history();
+        let edge = history.edge(reader, author);
+        if follows { &mut edge.follows } else { &mut edge.unfollows }.push(act);
+        Ok(act.certain)
+    }
+
+    async fn read(&self, draw: &Draw, reader: User) -> Result<()> {
+        let direction = if below(draw, 3) == 0 { Direction::Newer } else { Direction::Older };
+        let bound = (below(draw, 3) > 0).then(|| self.some_position(draw)).flatten();
+        let window = Window { direction, bound, size: 1 + below(draw, 30) };
+        if let Some(read) = self.page(self.some_node(draw), reader, window).await? {
+            self.history().reads.push(read);
+        }
+        Ok(())
+    }
+
+    /// From the newest entry to the last, page by page: each page is kept, and the walk as one. `None` if a page could not be had.
+    pub async fn walk(&self, node: usize, reader: User, size: usize) -> Result<Option<Read>> {
+        let mut window = Window { direction: Direction::Older, bound: None, size };
+        let (begin, mut seen, mut pages) = (self.now(), Vec::new(), Vec::new());
+        loop {
+            ensure!(pages.len() < PAGES, "the walk of {reader} does not end");
+            let Some(page) = self.page(node, reader, window).await? else { return Ok(None) };
+            seen.extend_from_slice(&page.seen);
+            window.bound = page.seen.last().map(|entry| entry.position);
+            let goes_on = page.has_older && window.bound.is_some();
+            pages.push(page);
+            if !goes_on {
+                break;
+            }
+        }
+        let (span, direction, bound, size) = (self.span(begin), Direction::Older, None, usize::MAX);
+        let whole = Read { reader, span, direction, bound, size, seen, has_older: false, has_newer: false };
+        let mut history = self.history();
+        history.reads.append(&mut pages);
+        history.reads.push(whole.clone());
+        Ok(Some(whole))
+    }
+
+    async fn page(&self, node: usize, reader: User, window: Window) -> Result<Option<Read>> {
+        let begin = self.now();
+        let answer = self.api.page(node, reader, window).await?;
+        self.counts.operations.fetch_add(1, Relaxed);
+        let Answer::Done(Page { seen, has_older, has_newer }) = answer else {
+            self.counts.failed_reads.fetch_add(1, Relaxed);
+            sleep(REST).await;
+            return Ok(None);
+        };
+        let (span, Window { direction, bound, size }) = (self.span(begin), window);
+        Ok(Some(Read { reader, span, direction, bound, size, seen, has_older, has_newer }))
+    }
+
+    /// Makes certain what is not: no act is under way any more, and what nobody can tell is done again until it is acknowledged.
+    pub async fn decide(&self, draw: &Draw) -> Result<()> {
+        let over = self.history().under_way_until();
+        sleep(Duration::from_nanos(over.saturating_sub(self.now()))).await;
+        let (edges, deletes) = {
+            let history = self.history();
+            (history.doubtful_edges(self.now()), history.doubtful_deletes())
+        };
+        for pair in edges {
+            let follows = below(draw, 2) == 0;
+            persist(async || self.set_edge(draw, pair, follows).await).await?;
+        }
+        for (author, position) in deletes {
+            persist(async || self.delete(draw, author, position).await).await?;
+        }
+        Ok(())
+    }
+
+    fn ended(&self, begin: Moment, answer: &Answer<()>) -> Act {
+        self.counts.operations.fetch_add(1, Relaxed);
+        let span = self.span(begin);
+        match answer {
+            Answer::Done(()) => Act { span, certain: true },
+            Answer::Unknown => {
+                self.counts.unknown.fetch_add(1, Relaxed);
+                let over = Moment::try_from(OVER_AFTER.as_nanos()).unwrap_or(Moment::MAX);
+                Act { span: Span { begin, end: span.end.saturating_add(over) }, certain: false }
+            }
+        }
+    }
+
+    fn span(&self, begin: Moment) -> Span {
+        Span { begin, end: self.now() }
+    }
+
+    fn some_node(&self, draw: &Draw) -> usize {
+        below(draw, self.api.nodes())
+    }
+
+    /// Where some content stands, or stood.
+    fn some_position(&self, draw: &Draw) -> Option<Position> {
+        let history = self.history();
+        let outbox = &history.outboxes[below(draw, USERS)];
+        outbox.keys().nth(below(draw, outbox.len().max(1))).copied()
+    }
+}
+
+async fn persist(act: impl AsyncFn() -> Result<bool>) -> Result<()> {
+    let began = Instant::now();
+    while !act().await? {
+        ensure!(began.elapsed() < PATIENCE, "it is not acknowledged");
+        sleep(REST).await;
+    }
+    Ok(())
+}
+
+/// A number from 0 to below the limit.
+pub fn below(draw: &Draw, limit: usize) -> usize {
+    usize::try_from(draw.u32()).unwrap_or_default() % limit.max(1)
+}

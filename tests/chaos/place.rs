@@ -1,0 +1,243 @@
+//! What a run stands on: real servers, a bad line before each of them, and nodes that find them there alone.
+
+use std::slice;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use sea_orm::DatabaseConnection;
+use tokio::time::{Instant, sleep};
+
+use crate::binary::{CommandLine, process::Node};
+use crate::proxy::Proxy;
+use crate::servers::{FreshDatabase, Kind, RedisCluster, Server, connect_redis, connect_sql};
+
+/// Two nodes, or one where the database is a file.
+const NODES: usize = 2;
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// So small and so quick that in a short time everything turns: chains of subtasks, pulled authors, trimming, leases, redelivery.
+const SETTINGS: &[(&str, &str)] = &[
+    ("SERVER__LISTEN", "127.0.0.1:0"),
+    ("SERVER__REQUEST_TIMEOUT_MS", "4000"),
+    ("SERVER__DRAIN_MS", "1000"),
+    ("STORE__MAX_CONNECTIONS", "8"),
+    ("STORE__ACQUIRE_TIMEOUT_MS", "1000"),
+    ("STORE__STATEMENT_TIMEOUT_MS", "1500"),
+    ("STORE__MIGRATE_AT_START", "false"),
+    ("REDIS__REDELIVERY_MS", "2500"),
+    ("REDIS__COMMAND_TIMEOUT_MS", "300"),
+    ("REDIS__STREAM_MAX_LEN", "1000"),
+    ("OUTBOX_CACHE__CAPACITY", "20"),
+    ("DELIVERY__PUSH_THRESHOLD", "5"),
+    ("DELIVERY__ACTIVE_DAYS", "0"),
+    ("DELIVERY__DORMANT_DAYS", "1"),
+    ("DELIVERY__SUBTASK_SIZE", "3"),
+    ("DELIVERY__BATCH_SIZE", "2"),
+    ("DELIVERY__EXECUTORS", "2"),
+    ("DELIVERY__LEASE_MS", "2000"),
+    ("INBOX__KEEP", "20"),
+    ("INBOX__EXTEND_STEP", "20"),
+    ("UPKEEP__SWEEP_MS", "100"),
+    ("UPKEEP__TRIM_MS", "200"),
+    ("UPKEEP__RELATION_WORKERS", "1"),
+    // An audit would mend what clients are here to find.
+    ("AUDIT__EVERY_MS", "0"),
+    ("LOG__FORMAT", "json"),
+    ("LOG__FILTER", "warn,tidefeed::cli=info"),
+];
+
+/// The truth that nodes stand on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Truth {
+    Sqlite,
+    MariaDb,
+    Mysql,
+}
+
+/// What lies between nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    Nothing,
+    Redis,
+    Cluster,
+}
+
+enum Redis {
+    None,
+    One(Server),
+    Cluster(RedisCluster),
+}
+
+/// Servers, lines and nodes of one run; all end with it.
+pub struct Place {
+    nodes: Vec<Option<Node>>,
+    command_line: CommandLine,
+    pub sql: Option<(Server, Proxy)>,
+    redis: Redis,
+    redis_lines: Vec<Proxy>,
+    database: FreshDatabase,
+    /// Lines that nodes wrote and that are no log: a panic's, for instance.
+    pub odd_lines: Vec<String>,
+}
+
+impl Place {
+    /// Everything runs; the tables are there.
+    pub async fn start(truth: Truth, between: Between) -> Result<(Self, Vec<String>)> {
+        let (sql, redis) = tokio::try_join!(sql_server(truth), redis(between))?;
+        let database = match &sql {
+            Some((server, _)) => FreshDatabase::on(server).await?,
+            None => FreshDatabase::sqlite()?,
+        };
+        let mut redis_lines = Vec::new();
+        for server in redis.servers() {
+            redis_lines.push(Proxy::before(server.port()).await?);
+        }
+        if let Redis::Cluster(cluster) = &redis {
+            announce(cluster.nodes(), &redis_lines).await?;
+        }
+        let url = match &sql {
+            Some((server, line)) => database.url.replace(&port(server.port()), &port(line.port())),
+            None => database.url.clone(),
+        };
+        let command_line = command_line(&url, between, &redis_lines)?;
+        command_line.done(&["migrate"]).await?;
+        let nodes = if truth == Truth::Sqlite { 1 } else { NODES };
+        let nodes = (0..nodes).map(|_| None).collect();
+        let odd_lines = Vec::new();
+        let mut place = Self { nodes, command_line, sql, redis, redis_lines, database, odd_lines };
+        let mut addresses = Vec::new();
+        for node in 0..place.nodes.len() {
+            addresses.push(place.start_node(node).await?);
+        }
+        Ok((place, addresses))
+    }
+
+    pub fn redis_servers(&self) -> &[Server] {
+        self.redis.servers()
+    }
+
+    pub fn redis_lines(&self) -> &[Proxy] {
+        &self.redis_lines
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// A connection past the bad line.
+    pub async fn database(&self) -> Result<DatabaseConnection> {
+        connect_sql(&self.database.url).await
+    }
+
+    /// Starts the node; its address, once it listens.
+    pub async fn start_node(&mut self, number: usize) -> Result<String> {
+        let mut node = Node::start(&self.command_line, &["serve"])?;
+        let said = node.said("serving").await?;
+        self.nodes[number] = Some(node);
+        said["address"].as_str().map(str::to_owned).with_context(|| format!("no address: {said}"))
+    }
+
+    /// `kill -9`.
+    pub async fn kill_node(&mut self, number: usize) -> Result<()> {
+        let node = self.nodes[number].take().context("this node does not run")?;
+        self.keep_odd_lines(&node);
+        node.crash().await
+    }
+
+    /// Whether every line has been used: one that nobody takes spoils nothing.
+    pub fn lines_are_used(&self) -> Result<()> {
+        for line in self.redis_lines.iter().chain(self.sql.as_ref().map(|(_, line)| line)) {
+            ensure!(line.connections() > 0, "the nodes have found a way around a bad line");
+        }
+        Ok(())
+    }
+
+    /// What a node said last, for a failure.
+    pub fn last_words(&self, number: usize) -> String {
+        let log = self.nodes[number].as_ref().map(Node::log).unwrap_or_default();
+        log[log.len().saturating_sub(8)..].join("\n")
+    }
+
+    /// Looks for what no node should have written.
+    pub fn read_logs(&mut self) {
+        for number in 0..self.nodes.len() {
+            if let Some(node) = self.nodes[number].take() {
+                self.keep_odd_lines(&node);
+                self.nodes[number] = Some(node);
+            }
+        }
+    }
+
+    fn keep_odd_lines(&mut self, node: &Node) {
+        let odd = node.log().into_iter().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_err());
+        self.odd_lines.extend(odd);
+    }
+}
+
+impl Redis {
+    fn servers(&self) -> &[Server] {
+        match self {
+            Self::None => &[],
+            Self::One(server) => slice::from_ref(server),
+            Self::Cluster(cluster) => cluster.nodes(),
+        }
+    }
+}
+
+async fn sql_server(truth: Truth) -> Result<Option<(Server, Proxy)>> {
+    let kind = match truth {
+        Truth::Sqlite => return Ok(None),
+        Truth::MariaDb => Kind::MariaDb,
+        Truth::Mysql => Kind::Mysql,
+    };
+    let server = Server::start(kind).await?;
+    let line = Proxy::before(server.port()).await?;
+    Ok(Some((server, line)))
+}
+
+async fn redis(between: Between) -> Result<Redis> {
+    Ok(match between {
+        Between::Nothing => Redis::None,
+        Between::Redis => Redis::One(Server::start(Kind::Redis).await?),
+        Between::Cluster => Redis::Cluster(RedisCluster::start().await?),
+    })
+}
+
+fn command_line(database: &str, between: Between, redis_lines: &[Proxy]) -> Result<CommandLine> {
+    let mut it = CommandLine::on(database)?;
+    for (key, value) in SETTINGS {
+        it = it.with(&format!("TIDEFEED__{key}"), value);
+    }
+    let urls: Vec<String> = redis_lines.iter().map(|line| format!("\"redis://127.0.0.1:{}/\"", line.port())).collect();
+    let it = it.with("TIDEFEED__REDIS__URLS", &format!("[{}]", urls.join(", ")));
+    Ok(it.with("TIDEFEED__REDIS__CLUSTER", if between == Between::Cluster { "true" } else { "false" }))
+}
+
+/// Makes the masters name their lines to clients, now and after every restart.
+async fn announce(servers: &[Server], lines: &[Proxy]) -> Result<()> {
+    for (server, line) in servers.iter().zip(lines) {
+        std::fs::write(server.folder().join("announced-port"), line.port().to_string())?;
+        let mut connection = connect_redis(&server.url()).await?;
+        let set = redis::cmd("CONFIG").arg("SET").arg("cluster-announce-port").arg(line.port()).to_owned();
+        let () = set.query_async(&mut connection).await?;
+    }
+    let deadline = Instant::now() + LIMIT;
+    for server in servers {
+        let mut connection = connect_redis(&server.url()).await?;
+        loop {
+            let nodes: String = redis::cmd("CLUSTER").arg("NODES").query_async(&mut connection).await?;
+            if lines.iter().all(|line| nodes.contains(&format!(":{}@", line.port()))) {
+                break;
+            }
+            if Instant::now() > deadline {
+                bail!("the masters do not name their lines:\n{nodes}");
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+    Ok(())
+}
+
+fn port(number: u16) -> String {
+    format!(":{number}/")
+}

@@ -1,0 +1,184 @@
+//! A run: rounds of work and trouble at once; after each all must come to rest, and what every reader sees through every node must be
+//! exactly what the clients know.
+
+use std::fmt::Write as _;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use sea_orm::DatabaseConnection;
+use tidefeed::draw::Draw;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+use crate::checker::check;
+use crate::coverage::BROKEN;
+use crate::crew::{Crew, USERS, below};
+use crate::history::Read;
+use crate::place::{Between, Place, Truth};
+use crate::servers::numbers;
+use crate::trouble::{Tally, a_while, deck, strike};
+
+/// Clients that act at the same time.
+const CLIENTS: u64 = 16;
+/// Longer than any wait between two tries of a delivery that has failed a few times.
+const PATIENCE: Duration = Duration::from_mins(2);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Mismatches that are told in full.
+const TOLD: usize = 5;
+/// What must have gone when nothing is left to do.
+const LEFT_OVER: &[&str] = &["deliveries", "subtasks", "relations"];
+
+/// What a run found.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub pages: u64,
+    pub entries: u64,
+    pub faults: Tally,
+    pub mismatches: Vec<String>,
+    /// How long the slowest round took to come to rest, in ms.
+    pub slowest_rest_ms: u128,
+}
+
+/// A place, its clients, and what was found so far.
+pub struct Run {
+    pub place: Place,
+    pub crew: Arc<Crew>,
+    pub found: Findings,
+    draw: Draw,
+    acts: Arc<AtomicU64>,
+}
+
+impl Run {
+    pub async fn start((truth, between): (Truth, Between), seed: u64) -> Result<Self> {
+        let (place, addresses) = Box::pin(Place::start(truth, between)).await?;
+        let crew = Arc::new(Crew::gather(addresses).await?);
+        let (found, acts) = (Findings::default(), Arc::default());
+        Ok(Self { place, crew, found, draw: Draw::from_seed(seed), acts })
+    }
+
+    pub fn operations(&self) -> u64 {
+        self.crew.counts.operations.load(Relaxed)
+    }
+
+    /// Clients work while every fault of the place happens once; then all comes to rest.
+    pub async fn round(&mut self, least_operations: u64) -> Result<()> {
+        let (trouble, until) = (Arc::new(AtomicBool::new(true)), self.operations() + least_operations);
+        let mut clients = self.clients(&trouble, until);
+        let trouble_ended = self.trouble(&clients).await;
+        trouble.store(false, Relaxed);
+        while let Some(ended) = clients.join_next().await {
+            ended??;
+        }
+        trouble_ended?;
+        self.rest().await
+    }
+
+    fn clients(&self, trouble: &Arc<AtomicBool>, until: u64) -> JoinSet<Result<()>> {
+        let mut clients = JoinSet::new();
+        for _ in 0..CLIENTS {
+            let (crew, trouble, acts) = (Arc::clone(&self.crew), Arc::clone(trouble), Arc::clone(&self.acts));
+            let draw = Draw::from_seed(self.draw.u64());
+            clients.spawn(async move {
+                while trouble.load(Relaxed) || crew.counts.operations.load(Relaxed) < until {
+                    crew.act(&draw, acts.fetch_add(1, Relaxed)).await?;
+                }
+                Ok(())
+            });
+        }
+        clients
+    }
+
+    async fn trouble(&mut self, clients: &JoinSet<Result<()>>) -> Result<()> {
+        for fault in deck(&self.place, &self.draw) {
+            ensure!(clients.len() as u64 == CLIENTS, "a client has ended");
+            sleep(a_while(&self.draw)).await;
+            strike(fault, &mut self.place, &self.crew, &self.draw).await.with_context(|| fault.name())?;
+            *self.found.faults.entry(fault).or_default() += 1;
+            self.ask_invariant().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing is left to do, then judges everything that was read, and reads everything once more, from every node.
+    pub async fn rest(&mut self) -> Result<()> {
+        self.crew.decide(&self.draw).await?;
+        let began = Instant::now();
+        self.nothing_is_left().await?;
+        self.found.slowest_rest_ms = self.found.slowest_rest_ms.max(began.elapsed().as_millis());
+        self.judge();
+        for node in 0..self.place.nodes() {
+            for reader in 0..USERS {
+                let walked = self.crew.walk(node, reader, 30 + below(&self.draw, 71)).await?;
+                walked.with_context(|| format!("node {node} fails at rest:\n{}", self.place.last_words(node)))?;
+            }
+        }
+        self.judge();
+        self.ask_invariant().await?;
+        self.place.lines_are_used()?;
+        self.place.read_logs();
+        let odd = std::mem::take(&mut self.place.odd_lines);
+        self.found.mismatches.extend(odd.into_iter().map(|line| format!("a node wrote: {line}")));
+        Ok(())
+    }
+
+    async fn nothing_is_left(&self) -> Result<()> {
+        let (database, began) = (self.place.database().await?, Instant::now());
+        loop {
+            let left = left_over(&database).await?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            ensure!(began.elapsed() < PATIENCE, "not finished after {PATIENCE:?}: {left}");
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Holds what was read so far against what is known, and forgets both.
+    fn judge(&mut self) {
+        let mut history = self.crew.history();
+        let reads: Vec<Read> = std::mem::take(&mut history.reads);
+        for read in &reads {
+            self.found.pages += 1;
+            self.found.entries += read.seen.len() as u64;
+            if let Err(why) = check(&history, read) {
+                self.found.mismatches.push(why);
+            }
+        }
+        history.settle(self.crew.now());
+    }
+
+    async fn ask_invariant(&mut self) -> Result<()> {
+        let broken = numbers(&self.place.database().await?, BROKEN).await?;
+        if broken != [0] {
+            self.found.mismatches.push(format!("{broken:?} contents are in no inbox that is trusted to hold them"));
+        }
+        Ok(())
+    }
+
+    /// Fails if anything was wrong.
+    pub fn verdict(&self) -> Result<()> {
+        let mut told = String::new();
+        for mismatch in self.found.mismatches.iter().take(TOLD) {
+            writeln!(told, "  {mismatch}")?;
+        }
+        ensure!(self.found.mismatches.is_empty(), "{} mismatches:\n{told}", self.found.mismatches.len());
+        Ok(())
+    }
+}
+
+async fn left_over(database: &DatabaseConnection) -> Result<String> {
+    let mut left = String::new();
+    for table in LEFT_OVER {
+        let rows = numbers(database, &format!("SELECT COUNT(*) FROM {table}")).await?;
+        if rows != [0] {
+            write!(left, "{rows:?} {table} ")?;
+        }
+    }
+    Ok(left)
+}

@@ -1,0 +1,72 @@
+//! The run itself is on trial: what is spoilt behind the service's back must be found. A check that cannot fail is none.
+
+use anyhow::{Context as _, Result, ensure};
+use sea_orm::DatabaseConnection;
+
+use crate::place::{Between, Truth};
+use crate::run::Run;
+use crate::servers::{execute, numbers};
+
+/// Rows that pages are made of: on an edge that is trusted, at or above the floor, delivered.
+const TRUSTED: &str = "SELECT i.content_id FROM inboxes i \
+     JOIN follows f ON f.follower_id = i.user_id AND f.author_id = i.author_id AND f.mode = 2 \
+     JOIN contents c ON c.id = i.content_id AND c.removed_at IS NULL \
+     JOIN inbox_states s ON s.user_id = i.user_id AND (i.publish_time > s.floor_time \
+         OR (i.publish_time = s.floor_time AND i.content_id >= s.floor_content)) \
+     WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.content_id = c.id) LIMIT 1";
+
+/// After some work that is right, spoils the database, and has everything read once more.
+async fn spoilt(spoil: impl AsyncFn(&DatabaseConnection) -> Result<()>) -> Result<Run> {
+    let mut run = Run::start((Truth::Sqlite, Between::Nothing), 1).await?;
+    while numbers(&run.place.database().await?, TRUSTED).await?.is_empty() {
+        run.round(500).await?;
+        run.verdict()?;
+    }
+    spoil(&run.place.database().await?).await?;
+    run.rest().await?;
+    Ok(run)
+}
+
+fn finds(run: &Run, what: &str) -> Result<()> {
+    let found = &run.found.mismatches;
+    ensure!(found.iter().any(|mismatch| mismatch.contains(what)), "`{what}` is not among {found:?}");
+    ensure!(run.verdict().is_err());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_vanishes_from_an_inbox_is_found() -> Result<()> {
+    let run = spoilt(async |database| {
+        let trusted = numbers(database, TRUSTED).await?;
+        let content = trusted.first().context("no row is trusted")?;
+        execute(database, &format!("DELETE FROM inboxes WHERE content_id = {content}")).await
+    })
+    .await?;
+    finds(&run, "is missing")?;
+    finds(&run, "in no inbox")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_inbox_that_is_trusted_for_more_than_it_holds_is_found() -> Result<()> {
+    let run = spoilt(async |database| {
+        execute(database, "UPDATE follows SET mode = 2").await?;
+        execute(database, "DELETE FROM inboxes").await?;
+        execute(database, "UPDATE inbox_states SET floor_time = 0, floor_content = 0").await
+    })
+    .await?;
+    finds(&run, "is missing")?;
+    finds(&run, "in no inbox")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_content_that_nobody_published_is_found() -> Result<()> {
+    let run = spoilt(async |database| {
+        let columns = "author_id, kind, text, media, publish_time";
+        let again = format!("INSERT INTO contents (id, {columns}) SELECT id + 1, {columns} FROM contents");
+        execute(database, &again).await?;
+        // Readers who are off are served from the outboxes in SQL.
+        execute(database, "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL").await
+    })
+    .await?;
+    finds(&run, "is nobody's")
+}

@@ -1,0 +1,94 @@
+//! What the delivery policies cost, counted: inbox rows written and outboxes pulled, for the same story under each rule.
+
+use anyhow::{Result, ensure};
+use tidefeed::{
+    app::Settings,
+    domain::{PageRequest, PageSize, delivery::EdgeRule},
+    store::timelines::Depth,
+};
+
+use super::world::{AUTHOR, followed_author, publish, user};
+use crate::{
+    harness::{Around, TestHouse, settings},
+    servers::{self, Backend, on_each_backend},
+};
+
+const MINUTE: i64 = 60 * 1_000;
+const FOLLOWERS: i64 = 20;
+const RATES: EdgeRule = EdgeRule::Rates { push_cost: 1, pull_cost: 1 };
+
+/// An author who publishes at a steady pace, two followers who visit every so many publishes, and 18 who visit seldom.
+struct Load {
+    publishes: i64,
+    publish_every: i64,
+    eager_every: i64,
+    others_every: i64,
+}
+
+/// Publishing far more often than most read.
+const CHATTERBOX: Load = Load { publishes: 60, publish_every: 15 * MINUTE, eager_every: 1, others_every: 30 };
+/// A star, most of whose followers have been away for more than a week.
+const STAR: Load = Load { publishes: 24, publish_every: 12 * 60 * MINUTE, eager_every: 2, others_every: 1_000 };
+
+#[derive(Debug)]
+struct Cost {
+    rows: i64,
+    pulled: i64,
+}
+
+impl Cost {
+    const fn total(&self) -> i64 {
+        self.rows + self.pulled
+    }
+}
+
+/// The story under a rule. Every visit reads the newest page, which must be the oracle's.
+async fn cost(backend: Backend, rule: EdgeRule, load: &Load) -> Result<Cost> {
+    let mut settings: Settings = settings();
+    settings.policy.rule = rule;
+    let house = TestHouse::start_with(backend, Around::Memory, settings).await?;
+    followed_author(&house, FOLLOWERS).await?;
+    let request = PageRequest::newest(PageSize::default());
+    let mut pulled = 0;
+    for number in 1..=load.publishes {
+        house.clock.advance(load.publish_every);
+        publish(&house).await?;
+        house.settle().await?;
+        for follower in 1..=FOLLOWERS {
+            let every = if follower <= 2 { load.eager_every } else { load.others_every };
+            if number % every != 0 {
+                continue;
+            }
+            let reader = user(AUTHOR + follower);
+            let snapshot = house.ports.timelines.read(reader, &request, Depth::Inbox).await?;
+            pulled += i64::try_from(snapshot.uncovered.len())?;
+            let page = house.reader.page(reader, &request).await?;
+            let mut oracle = house.ports.timelines.oracle(reader, &request).await?;
+            oracle.truncate(request.size.get());
+            ensure!(page.entries == oracle, "{rule:?} changed what reader {reader} sees");
+            house.waker.wake(reader).await?;
+            house.settle().await?;
+        }
+    }
+    let database = servers::connect_sql(house.database_url()).await?;
+    Ok(Cost { rows: servers::numbers(&database, "SELECT COUNT(*) FROM inboxes").await?[0], pulled })
+}
+
+on_each_backend! {
+    async fn rates_cost_less_where_authors_publish_more_often_than_most_read(backend: Backend) -> Result<()> {
+        let threshold = cost(backend, EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 }, &CHATTERBOX).await?;
+        let rates = cost(backend, RATES, &CHATTERBOX).await?;
+        ensure!(rates.total() * 3 < threshold.total(), "{rates:?} and {threshold:?}");
+        ensure!(threshold.pulled == 0 && rates.pulled > 0, "{rates:?} and {threshold:?}");
+        Ok(())
+    }
+
+    async fn a_threshold_costs_less_than_pushing_a_star_to_everybody(backend: Backend) -> Result<()> {
+        let everybody = cost(backend, EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 }, &STAR).await?;
+        let threshold = cost(backend, EdgeRule::Threshold { push_threshold: 5, active_days: 7 }, &STAR).await?;
+        let rates = cost(backend, RATES, &STAR).await?;
+        ensure!(threshold.total() < everybody.total(), "{threshold:?} and {everybody:?}");
+        ensure!(rates.total() < everybody.total(), "{rates:?} and {everybody:?}");
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! newFeed(after:): what was missed comes first, in order and once; or the client is told to read again.
+
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::api::{Api, Person, faults};
+
+const FIELDS: &str = "resumeToken refetch refetchReason removedContentId removedAuthorId
+    relationChange { viewerIsFollowing user { handle } } timelineEdge { cursor node { id text } }";
+
+fn feed(api: &Api, viewer: &Person, after: &Value) -> impl Stream<Item = Value> + Unpin + use<> {
+    let query = format!("subscription($after: String) {{ newFeed(after: $after) {{ {FIELDS} }} }}");
+    api.watch_with(Some(viewer), &query, json!({ "after": after }))
+}
+
+async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Value {
+    let mut event = timeout(Duration::from_secs(10), feed.next()).await.unwrap().unwrap();
+    assert_eq!(event.get("errors"), None, "{event:#}");
+    event["data"]["newFeed"].take()
+}
+
+/// `+text`, `-id`, `-author`, `following handle`, `refetch REASON`.
+fn brief(event: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    if event["refetch"] == true {
+        return format!("refetch {}", text(&event["refetchReason"]));
+    }
+    if let Some(relation) = event["relationChange"].as_object() {
+        let word = if relation["viewerIsFollowing"] == true { "following" } else { "not following" };
+        return format!("{word} {}", text(&relation["user"]["handle"]));
+    }
+    if event["timelineEdge"].is_object() {
+        return format!("+{}", text(&event["timelineEdge"]["node"]["text"]));
+    }
+    format!("-{}{}", text(&event["removedContentId"]), text(&event["removedAuthorId"]))
+}
+
+/// Nothing comes: whatever may is there once the next publish is.
+async fn quiet(api: &Api, author: &Person, feed: &mut (impl Stream<Item = Value> + Unpin)) -> Value {
+    let (_, event) = tokio::join!(api.publish(author, "after all"), next(feed));
+    assert_eq!(brief(&event), "+after all");
+    event["resumeToken"].clone()
+}
+
+async fn page(api: &Api, viewer: &Person) -> Value {
+    let query = "{ timeline(first: 3) { resumeToken edges { cursor node { id } } } }";
+    api.data(Some(viewer), query, json!({})).await["timeline"].take()
+}
+
+#[tokio::test]
+async fn what_was_missed_comes_first_in_order_and_once_and_then_what_happens() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    let old = api.publish(&bob, "old").await;
+    api.publish(&bob, "kept").await;
+    let token = page(&api, &ann).await["resumeToken"].clone();
+    api.publish(&bob, "one").await;
+    api.delete(&bob, &old).await;
+    api.publish(&bob, "two").await;
+    let mut first = feed(&api, &ann, &token);
+    let removed = next(&mut first).await;
+    assert_eq!(brief(&removed), format!("-{old}"));
+    let one = next(&mut first).await;
+    assert_eq!(brief(&one), "+one");
+    assert_eq!(brief(&next(&mut first).await), "+two");
+    let last = quiet(&api, &bob, &mut first).await;
+    // Cut off in the middle of the catch-up: nothing of it twice, nothing lost.
+    let mut second = feed(&api, &ann, &one["resumeToken"]);
+    assert_eq!(brief(&next(&mut second).await), "+two");
+    assert_eq!(brief(&next(&mut second).await), "+after all");
+    let mut third = feed(&api, &ann, &last);
+    drop(first);
+    let begun = async {
+        while api.hub.watching() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        event = third.next() => panic!("nothing was missed: {event:?}"),
+        () = begun => {}
+    }
+    quiet(&api, &bob, &mut third).await;
+}
+
+#[tokio::test]
+async fn what_was_unfollowed_or_followed_meanwhile_is_made_up_for() {
+    let api = Api::new().await;
+    let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
+    api.follow(&ann, &bob).await;
+    let gone = api.publish(&bob, "of bob").await;
+    api.publish(&cid, "of cid").await;
+    let token = page(&api, &ann).await["resumeToken"].clone();
+    api.unfollow(&ann, &bob).await;
+    api.follow(&ann, &cid).await;
+    let mut feed = feed(&api, &ann, &token);
+    assert_eq!(brief(&next(&mut feed).await), format!("-{gone}"));
+    assert_eq!(brief(&next(&mut feed).await), "+of cid");
+    quiet(&api, &ann, &mut feed).await;
+}
+
+#[tokio::test]
+async fn relations_changed_on_another_device_are_told_and_their_contents_come_and_go() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.publish(&bob, "of bob").await;
+    let mut feed = feed(&api, &ann, &page(&api, &ann).await["resumeToken"]);
+    let (_, event) = tokio::join!(api.publish(&ann, "begun"), next(&mut feed));
+    assert_eq!(brief(&event), "+begun");
+    api.follow(&ann, &bob).await;
+    assert_eq!(brief(&next(&mut feed).await), "following bob");
+    assert_eq!(brief(&next(&mut feed).await), "+of bob");
+    api.unfollow(&ann, &bob).await;
+    assert_eq!(brief(&next(&mut feed).await), format!("-{}", bob.id));
+    assert_eq!(brief(&next(&mut feed).await), "not following bob");
+    quiet(&api, &ann, &mut feed).await;
+}
+
+#[tokio::test]
+async fn who_is_muted_on_another_device_leaves_the_feed_and_comes_back() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    api.publish(&bob, "before").await;
+    let mut feed = feed(&api, &ann, &page(&api, &ann).await["resumeToken"]);
+    let (_, event) = tokio::join!(api.publish(&ann, "begun"), next(&mut feed));
+    assert_eq!(brief(&event), "+begun");
+    let change =
+        |verb: &str| format!("mutation($id: ID!) {{ {verb}(input: {{userId: $id}}) {{ userErrors {{ code }} }} }}");
+    api.data(Some(&ann), &change("muteUser"), json!({ "id": bob.id })).await;
+    assert_eq!(brief(&next(&mut feed).await), format!("-{}", bob.id));
+    api.publish(&bob, "unheard").await;
+    api.data(Some(&ann), &change("unmuteUser"), json!({ "id": bob.id })).await;
+    assert_eq!(brief(&next(&mut feed).await), "+before");
+    assert_eq!(brief(&next(&mut feed).await), "+unheard");
+    quiet(&api, &ann, &mut feed).await;
+}
+
+#[tokio::test]
+async fn a_cursor_resumes_above_its_entry() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    api.publish(&ann, "below").await;
+    let cursor = page(&api, &ann).await["edges"][0]["cursor"].clone();
+    api.publish(&ann, "above").await;
+    let mut feed = feed(&api, &ann, &cursor);
+    assert_eq!(brief(&next(&mut feed).await), "+above");
+    quiet(&api, &ann, &mut feed).await;
+}
+
+#[tokio::test]
+async fn a_gap_that_is_too_large_is_said_to_be_and_nothing_is_brought() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let token = page(&api, &ann).await["resumeToken"].clone();
+    for number in 0..=200 {
+        api.publish(&ann, &number.to_string()).await;
+    }
+    let mut feed = feed(&api, &ann, &token);
+    let event = next(&mut feed).await;
+    assert_eq!((brief(&event).as_str(), &event["resumeToken"]), ("refetch GAP_TOO_LARGE", &json!(null)));
+    api.publish(&ann, "after all").await;
+    // What the node has not passed on yet may come before it.
+    while brief(&next(&mut feed).await) != "+after all" {}
+}
+
+#[tokio::test]
+async fn an_after_that_says_nothing_is_refused() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let refused = feed(&api, &ann, &json!("nonsense")).next().await.unwrap();
+    assert_eq!(faults(&refused), [("BAD_USER_INPUT".to_owned(), json!(["newFeed"]))]);
+}
