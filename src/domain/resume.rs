@@ -1,7 +1,7 @@
 //! What a client says it holds of its timeline when it resumes: everything above a floor, by content id. Opaque to clients,
 //! good on every node and for ever, for no server keeps anything of it.
 //!
-//! Bytes: version (2), the floor's publish time and content id (i64, big endian), then the ids held (i64, big endian,
+//! Bytes: 64 (no list of cursors begins with it), the floor's publish time and content id (i64, big endian), then the ids held (i64, big endian,
 //! ascending); base64url without padding. A cursor ([`super::cursor`]) will do as well: it says "nothing above this".
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -14,7 +14,7 @@ use super::{
     position::{Entry, Position},
 };
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 64;
 const NUMBER: usize = 8;
 const HEAD: usize = 1 + 2 * NUMBER;
 /// Ids that a token names at most.

@@ -104,7 +104,7 @@ test("a page that comes in after the timeline was read anew leaves no gap", asyn
 
 // 1012 (service restart) is retried by the transport itself; 1011 (internal error) ends the subscription, and the page begins a new one.
 for (const code of [1012, 1011]) {
-  test(`after a connection lost with ${code} the reader gets what was published, and loses what was deleted, meanwhile`, async ({ page }) => {
+  test(`after a connection lost with ${code} the reader is offered what was published, and loses what was deleted, meanwhile`, async ({ page }) => {
     const reader = await register("reader", "Rita Reader");
     const writer = await register("writer", "Walt Writer");
     await follow(reader, writer);
@@ -131,6 +131,9 @@ for (const code of [1012, 1011]) {
     await deleteContent(writer, doomed);
     reachable = true;
     await waitUntilLive(page);
+    await expect(page.getByTestId("new-posts")).toHaveText("1 new post");
+    await expect(page.getByTestId("post-text")).toHaveCount(0);
+    await page.getByTestId("new-posts").click();
     await expect(page.getByTestId("post-text")).toHaveText(["Written in the dark"]);
   });
 }
