@@ -61,7 +61,7 @@ mod tests {
         let times = |listing: &Listing<()>| listing.rows.iter().map(|row| row.since).collect::<Vec<_>>();
         let older = Listing::of(&PageRequest::newest(size), rows([9, 8, 7]), false);
         assert_eq!((times(&older), older.has_older, older.has_newer), (vec![9, 8], true, false));
-        let newer = PageRequest { direction: Direction::Newer, bound: None, size };
+        let newer = PageRequest { direction: Direction::Newer, bound: None, size, kinds: crate::domain::Kinds::ALL };
         let newer = Listing::of(&newer, rows([1, 2, 3]), true);
         assert_eq!((times(&newer), newer.has_older, newer.has_newer), (vec![2, 1], true, true));
     }

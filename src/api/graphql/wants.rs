@@ -38,6 +38,12 @@ impl UserWants {
         }
     }
 
+    /// What the selection of a connection asks of its users; `None` if it shows none.
+    pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
+        let shown = [connection.field("edges").field("node"), connection.field("nodes")];
+        shown.iter().filter(|user| user.exists()).map(Self::of).reduce(Self::and)
+    }
+
     /// What either asks for.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {

@@ -56,7 +56,7 @@ on_each_backend! {
         for content in [5, 6] {
             store.react(user(2), content_id(content), Reaction::Favourite, NOW).await?;
         }
-        store.remove(user(1), content_id(5), NOW).await?;
+        store.remove(user(1), content_id(5), 77, NOW).await?;
         for content in [5, 99].map(content_id) {
             assert_eq!(store.react(user(1), content, Reaction::Like, NOW).await?, Reacted::UnknownContent);
             assert_eq!(store.take_back(user(2), content, Reaction::Favourite).await?, Reacted::UnknownContent);

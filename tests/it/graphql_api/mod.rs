@@ -8,6 +8,7 @@ mod contents;
 mod faults;
 mod filters;
 mod follows;
+mod lists;
 mod live;
 mod live_cost;
 mod nodes;

@@ -54,3 +54,17 @@ async fn a_deleted_content_takes_no_reaction_and_neither_does_anything_of_the_an
     let other = change(&api, Some(&ann), "likeContent", &ann.id).await;
     assert_eq!(faults(&other), [("BAD_USER_INPUT".to_owned(), json!(["likeContent"]))]);
 }
+
+#[tokio::test]
+async fn whom_a_block_keeps_out_reacts_to_nothing() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let post = api.publish(&bob, "news").await;
+    let block = "mutation($id: ID!) { blockUser(input: {userId: $id}) { userErrors { code } } }";
+    api.data(Some(&bob), block, json!({ "id": ann.id })).await;
+    let payload = change(&api, Some(&ann), "likeContent", &post).await["data"]["likeContent"].take();
+    assert_eq!(payload["userErrors"], json!([{"code": "NOT_FOUND", "field": ["input", "contentId"]}]));
+    let likes = "query($id: ID!) { content(id: $id) { counters { likes } likers { nodes { handle } } } }";
+    let content = api.data(Some(&bob), likes, json!({ "id": post })).await;
+    assert_eq!(content["content"], json!({"counters": {"likes": 0}, "likers": {"nodes": []}}));
+}

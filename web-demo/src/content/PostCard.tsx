@@ -5,6 +5,7 @@ import { profilePath } from "../routing";
 import { DeletePost } from "./DeletePost";
 import { MediaGallery } from "./MediaGallery";
 import { PostCounters } from "./PostCounters";
+import { Reactions } from "./Reactions";
 
 interface PostCardProps {
   post: PostFragment;
@@ -39,6 +40,7 @@ export function PostCard({ post, position, total }: PostCardProps) {
         {post.text !== "" && <p className="post-text" data-testid="post-text">{post.text}</p>}
         <MediaGallery media={post.media} />
         <footer className="post-foot">
+          <Reactions post={post} />
           <PostCounters counters={post.counters} />
           {post.viewerIsAuthor && <DeletePost contentId={post.id} authorId={author?.id} />}
         </footer>

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 
-use super::User;
+use super::{User, UserConnection, Window};
 use crate::{
     api::graphql::{
         hydration::Hydration,
         ids,
-        scalars::{Timestamp, count},
+        scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
+        wants::UserWants,
     },
-    domain,
+    domain::{self, cursor::List},
 };
 
 /// What a content is to its readers.
@@ -130,6 +131,27 @@ impl Content {
     async fn viewer_has_favourited(&self, ctx: &Context<'_>) -> Answer<bool> {
         answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.favourited)) })
             .await
+    }
+
+    /// Who likes it, the newest like first.
+    async fn likers(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+    ) -> Answer<UserConnection> {
+        answer(ctx, async {
+            let request = Window { first, after, last, before }.request(List::Likers)?;
+            let listing = self.hydration.services().reactions.likers(self.content.id, &request).await?;
+            let wants = UserWants::of_connection(&ctx.look_ahead());
+            UserConnection::load(&self.hydration, List::Likers, &listing, wants).await.map(Some)
+        })
+        .await
     }
 
     /// Whether the viewer has published it, and so may delete it. False for anonymous viewers.

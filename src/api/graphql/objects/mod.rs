@@ -7,6 +7,7 @@ mod content;
 mod counted;
 mod excluded;
 mod feed;
+mod lists;
 mod node;
 mod user;
 
@@ -15,5 +16,6 @@ pub use content::{Content, ContentKind, MediaKind};
 pub use counted::NewContentCount;
 pub use excluded::ExcludedUserConnection;
 pub use feed::{FeedEdge, NewFeedPayload};
+pub use lists::{FavouriteConnection, UserConnection, Window};
 pub use node::Node;
 pub use user::User;
