@@ -25,7 +25,7 @@ fn user(row: &Row) -> Result<UserId, StoreError> {
 
 /// The author's followers, themselves left out.
 pub(super) fn followers(dialect: Dialect, author: UserId) -> List {
-    let index = dialect.force_index("followers_by_time");
+    let index = dialect.in_order_of("followers_by_time");
     let text =
         format!("SELECT followed_at, follower_id FROM follows{index} WHERE author_id = ? AND follower_id <> author_id");
     let columns = Columns { time: "followed_at", id: "follower_id" };
@@ -34,7 +34,7 @@ pub(super) fn followers(dialect: Dialect, author: UserId) -> List {
 
 /// Whom the follower follows, themselves left out.
 pub(super) fn following(dialect: Dialect, follower: UserId) -> List {
-    let index = dialect.force_index("following_by_time");
+    let index = dialect.in_order_of("following_by_time");
     let text =
         format!("SELECT followed_at, author_id FROM follows{index} WHERE follower_id = ? AND author_id <> follower_id");
     let columns = Columns { time: "followed_at", id: "author_id" };

@@ -116,14 +116,14 @@ fn favourite(row: &Row) -> Result<Entry, StoreError> {
 
 /// Who likes the content.
 pub(super) fn likers(dialect: Dialect, content: ContentId) -> List {
-    let (index, like) = (dialect.force_index("reactions_of_content"), Reaction::Like.code());
+    let (index, like) = (dialect.in_order_of("reactions_of_content"), Reaction::Like.code());
     let text = format!("SELECT created_at, user_id FROM reactions{index} WHERE content_id = ? AND kind = {like}");
     List { rows: Part::new(text, [content.get()]), columns: Columns { time: "created_at", id: "user_id" } }
 }
 
 /// The user's favourites; a removed content is passed over, so that pages are full and it is back if it is ever restored.
 pub(super) fn favourites(dialect: Dialect, user: UserId) -> List {
-    let (index, then) = (dialect.force_index("reactions_of_user"), dialect.join_in_order());
+    let (index, then) = (dialect.in_order_of("reactions_of_user"), dialect.join_in_order());
     let favourite = Reaction::Favourite.code();
     let text = format!(
         "SELECT r.created_at, r.content_id, c.publish_time, c.author_id FROM reactions r{index} \

@@ -78,7 +78,7 @@ async fn a_feed_is_silent_about_whoever_is_kept_out_and_asks_for_a_refetch_at_ea
     api.follow(&ann, &bob).await;
     let mut feed = api.watch(Some(&ann), WATCH);
     begun(&api, &mut feed).await;
-    let refetch = json!({"refetch": true, "removedContentId": null, "timelineEdge": null});
+    let refetch = json!({"refetch": true, "removedContentId": null, "readMarker": null, "timelineEdge": null});
     for (who, whom, verb, undo) in
         [(&ann, &bob, "muteUser", "unmuteUser"), (&bob, &ann, "hideFromFollower", "unhideFromFollower")]
     {
