@@ -49,6 +49,18 @@ wait_until() {
     done
 }
 
+# fingerprint PATH...: changes when a file under one of these does. What is built or downloaded is left out.
+fingerprint() {
+    find "$@" \( -name node_modules -o -name dist -o -name test-results \) -prune -o -type f -print0 |
+        LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
+}
+# same_as_before STAMP PATH...
+same_as_before() {
+    local stamp=$1
+    shift
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint "$@")" ]
+}
+
 running() { [ -n "${1:-}" ] && kill -0 "$1" 2>/dev/null; }
 stopped() { ! running "$1"; }
 

@@ -36,14 +36,15 @@ ready_or_fail() {
 
 scripts/install-servers.sh
 build_all
-mkdir -p "$servers/redis"
+# A server that starts clears the folder of temporary tables, others' too: each has its own.
+mkdir -p "$servers/redis" "$servers/tmp"
 end_servers # what a run that was killed has left
 trap end_servers EXIT
 
 if [ ! -d "$servers/mariadb/mysql" ]; then
     step "Making a new MariaDB in data/servers/mariadb"
     rm -rf "$servers/mariadb"
-    mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$servers/mariadb" --skip-test-db \
+    mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$servers/mariadb" --tmpdir="$servers/tmp" --skip-test-db \
         --auth-root-authentication-method=normal >"$servers/mariadb.log" 2>&1 ||
         fail "MariaDB could not be prepared:" "$(tail -n 15 "$servers/mariadb.log")"
 fi
@@ -52,7 +53,8 @@ mariadb_port=$(free_port)
 redis_port=$(free_port)
 step "Starting MariaDB on port $mariadb_port and Redis on port $redis_port"
 rm -f "$servers/mariadb.ready"
-start_server mariadb mariadbd --no-defaults --user="$(id -un)" --datadir="$servers/mariadb" --port="$mariadb_port" \
+start_server mariadb mariadbd --no-defaults --user="$(id -un)" --datadir="$servers/mariadb" --tmpdir="$servers/tmp" \
+    --port="$mariadb_port" \
     --bind-address=127.0.0.1 --socket="$servers/mariadb.sock" --pid-file="$servers/mariadb.ready" \
     --character-set-server=utf8mb4 --innodb-flush-log-at-trx-commit=2 --init-file="$servers/first.sql"
 start_server redis redis-server --port "$redis_port" --dir "$servers/redis" --bind 127.0.0.1 --save '' --appendonly no \

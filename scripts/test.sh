@@ -52,6 +52,16 @@ rust_tests() {
     fi
 }
 
+# Counts come from the script; it says 1 where it could not even begin.
+client_tests() {
+    local before after status=0
+    before=$(wc -l <"$results")
+    step "Speaking to the binary with real clients: scripts/clients.sh"
+    COUNTS=$results scripts/clients.sh || status=$?
+    after=$(wc -l <"$results")
+    if [ "$status" -ne 0 ] && [ "$before" -eq "$after" ]; then record 0 1 0 "clients: the suites did not run"; fi
+}
+
 browser_tests() {
     local port log=$scratch/playwright.log status=0
     port=$(free_port)
@@ -104,6 +114,7 @@ check "web: types and lint" npm --prefix web-demo run check
 check "rust: form" cargo fmt --all --check
 check "rust: lints" cargo clippy --workspace --all-targets -- -D warnings
 rust_tests
+if [ -n "$built" ]; then client_tests; else record 0 1 0 "clients: no binary to try"; fi
 if [ -n "$built" ]; then browser_tests; else record 0 1 0 "browser: no binary to try"; fi
 end_by_pid "$app"
 summary

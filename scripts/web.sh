@@ -4,18 +4,6 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# fingerprint PATH...: changes when a file under one of these does. What is built or downloaded is left out.
-fingerprint() {
-    find "$@" \( -name node_modules -o -name dist -o -name test-results \) -prune -o -type f -print0 |
-        LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
-}
-# same_as_before STAMP PATH...
-same_as_before() {
-    local stamp=$1
-    shift
-    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint "$@")" ]
-}
-
 need_tools
 modules=web-demo/node_modules/.installed-from
 if same_as_before "$modules" web-demo/package.json web-demo/package-lock.json; then

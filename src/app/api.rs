@@ -9,14 +9,20 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{AppError, House, Ports};
 use crate::{
     api::{
-        auth::{AccountsService, PasswordSettings, Passwords, TokenKey, Tokens, Viewer},
+        auth::{
+            AccountStores, AccountsService, Caller, Liveness, PasswordSettings, Passwords, SessionSettings,
+            SessionsService, TokenKey, Tokens, Viewer,
+        },
         gate::Shape,
         graphql::{Services, attach, build_schema, schema_sdl},
-        http::{self, Authenticate, AuthenticateError, HttpSettings, Scope, Transport},
+        http::{self, Authenticate, AuthenticateError, Client, HttpSettings, Scope, Transport},
     },
     clock::SharedClock,
     draw::Draw,
 };
+
+/// What somebody is told whose session was ended.
+const SESSION_ENDED: &str = "The session has ended. Sign in again.";
 
 /// What the API is configured by.
 #[derive(Clone)]
@@ -25,8 +31,12 @@ pub struct ApiSettings {
     pub http: HttpSettings,
     /// Signs tokens; at least 32 bytes.
     pub secret: Vec<u8>,
-    /// How long a token is good for.
+    /// Secrets that signed tokens before; each at least 32 bytes.
+    pub former_secrets: Vec<Vec<u8>>,
+    /// How long an access token is good for.
     pub token_ttl: Duration,
+    /// How long sessions last, and how soon their end is known.
+    pub sessions: SessionSettings,
     /// What hashing a password costs.
     pub passwords: PasswordSettings,
     /// Whether anybody may register.
@@ -48,22 +58,26 @@ pub struct ApiRuntime {
 
 /// `/graphql`, `/graphql/ws` and the pages. Makes a password hash once, which takes as long as a sign-in.
 pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: ApiRuntime) -> Result<Router, AppError> {
-    let key = TokenKey::try_new("1", &settings.secret).map_err(AppError::Secret)?;
-    let tokens = Arc::new(Tokens::new(key, settings.token_ttl, runtime.clock.clone()));
+    let tokens = Arc::new(tokens(settings, &runtime)?);
+    let ambient = (runtime.clock.clone(), runtime.draw.clone());
+    let (kept, voice) = (ports.sessions.clone(), ports.announcements.clone());
+    let sessions = Arc::new(SessionsService::new(kept, voice, tokens.clone(), settings.sessions, ambient.clone()));
+    let liveness = sessions.liveness();
+    let (watched, announcements) = (liveness.clone(), ports.announcements.listen());
+    let watching = async move { watched.run(announcements).await };
+    runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
     let passwords = Passwords::try_new(settings.passwords, runtime.draw.clone()).map_err(AppError::Passwords)?;
-    let accounts = AccountsService::new(
-        ports.accounts.clone(),
-        Arc::new(passwords),
-        tokens.clone(),
-        runtime.clock.clone(),
-        runtime.draw.clone(),
-    )
-    .with_registration(settings.open_registration);
+    let stores = AccountStores { accounts: ports.accounts.clone(), attempts: ports.attempts.clone() };
+    let accounts = AccountsService::new(stores, Arc::new(passwords), sessions.clone(), ambient)
+        .open_to(settings.open_registration, true);
     let transport = Transport {
-        schema: build_schema(Arc::new(services(house, ports, accounts, &runtime))),
+        schema: build_schema(Arc::new(services(house, ports, (accounts, sessions), &runtime))),
         shape: Shape::of_sdl(&schema_sdl()).map_err(AppError::Schema)?,
-        authenticate: Arc::new(Bearer(tokens)),
-        attach: Arc::new(|request, scope: &Scope<Viewer>| attach(request, scope.viewer, scope.request_id.as_str())),
+        authenticate: Arc::new(Bearer { tokens, liveness }),
+        attach: Arc::new(|request, scope: &Scope<Viewer>| {
+            let Client { address, agent } = scope.client.clone();
+            attach(request, scope.viewer, scope.request_id.as_str()).data(Caller { address, agent })
+        }),
         settings: settings.http.clone(),
         clock: runtime.clock,
         draw: runtime.draw,
@@ -73,9 +87,22 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
     http::router(transport).map_err(AppError::Manifest)
 }
 
-fn services(house: &House, ports: &Ports, accounts: AccountsService, runtime: &ApiRuntime) -> Services {
+fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppError> {
+    let key = |secret: &Vec<u8>| TokenKey::try_new(secret).map_err(AppError::Secret);
+    let tokens = Tokens::new(key(&settings.secret)?, settings.token_ttl, runtime.clock.clone());
+    settings.former_secrets.iter().try_fold(tokens, |tokens, secret| Ok(tokens.with_former_key(key(secret)?)))
+}
+
+fn services(
+    house: &House,
+    ports: &Ports,
+    (accounts, sessions): (AccountsService, Arc<SessionsService>),
+    runtime: &ApiRuntime,
+) -> Services {
     Services {
-        sign_in: Arc::new(accounts),
+        accounts_service: Arc::new(accounts),
+        sessions,
+        profiles: ports.profiles.clone(),
         timelines: house.reader.clone(),
         read_marker: house.read_marker.clone(),
         publisher: house.publisher.clone(),
@@ -103,12 +130,28 @@ impl http::Viewer for Viewer {
     }
 }
 
-/// Tokens of local accounts.
-struct Bearer(Arc<Tokens>);
+/// Tokens of local accounts: signed, in time, and of a session that lives.
+struct Bearer {
+    tokens: Arc<Tokens>,
+    liveness: Arc<Liveness>,
+}
 
 #[async_trait]
 impl Authenticate<Viewer> for Bearer {
     async fn authenticate(&self, token: &str) -> Result<Option<Viewer>, AuthenticateError> {
-        self.0.verify(token).map(Some).map_err(|error| AuthenticateError::Invalid(error.to_string()))
+        let viewer = self.tokens.verify(token).map_err(|error| AuthenticateError::Invalid(error.to_string()))?;
+        let Some(session) = viewer.session else { return Ok(Some(viewer)) };
+        match self.liveness.is_alive(session).await {
+            Ok(true) => Ok(Some(viewer)),
+            Ok(false) => Err(AuthenticateError::Invalid(SESSION_ENDED.to_owned())),
+            Err(error) => Err(AuthenticateError::Unavailable(error.with_causes())),
+        }
+    }
+
+    async fn until_revoked(&self, viewer: &Viewer) {
+        match viewer.session {
+            Some(session) => self.liveness.clone().until_ended(session).await,
+            None => std::future::pending().await,
+        }
     }
 }

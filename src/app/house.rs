@@ -12,10 +12,10 @@ use crate::{
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
     read::{ReadMarker, TimelineReader},
     store::{
-        Accounts, Announcements, Contents, Deliveries, Exclusions, FollowLists, Follows, Inboxes, OutboxCache, Queue,
-        Reactions, ReadMarkers, Relations, Timelines,
+        Accounts, Announcements, Attempts, Contents, Deliveries, Exclusions, FollowLists, Follows, Identities, Inboxes,
+        OutboxCache, Profiles, Queue, Reactions, ReadMarkers, Relations, Sessions, Timelines,
     },
-    upkeep::{Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
+    upkeep::{Pruner, Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
 
 /// The adapters of every port.
@@ -23,6 +23,14 @@ use crate::{
 pub struct Ports {
     /// Users and credentials.
     pub accounts: Arc<dyn Accounts>,
+    /// Failed sign-ins.
+    pub attempts: Arc<dyn Attempts>,
+    /// Sign-ins that last.
+    pub sessions: Arc<dyn Sessions>,
+    /// What users say of themselves.
+    pub profiles: Arc<dyn Profiles>,
+    /// Users of an outside issuer.
+    pub identities: Arc<dyn Identities>,
     /// Contents and outboxes.
     pub contents: Arc<dyn Contents>,
     /// Follow edges.
@@ -61,6 +69,10 @@ impl Ports {
     ) -> Self
     where
         T: Accounts
+            + Attempts
+            + Sessions
+            + Profiles
+            + Identities
             + Contents
             + Follows
             + Exclusions
@@ -75,6 +87,10 @@ impl Ports {
     {
         Self {
             accounts: truth.clone(),
+            attempts: truth.clone(),
+            sessions: truth.clone(),
+            profiles: truth.clone(),
+            identities: truth.clone(),
             contents: truth.clone(),
             follows: truth.clone(),
             follow_lists: truth.clone(),
@@ -142,6 +158,8 @@ pub struct House {
     pub sweeper: Arc<Sweeper>,
     /// Overfull inboxes.
     pub trimmer: Arc<Trimmer>,
+    /// Sessions that are over.
+    pub pruner: Arc<Pruner>,
 }
 
 impl House {
@@ -190,6 +208,7 @@ impl House {
             )),
             sweeper: Arc::new(sweeper(ports, settings, clock, draw)),
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
+            pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{ApiSettings, AppError, Settings};
 use crate::{
     api::{
-        auth::PasswordSettings,
+        auth::{PasswordSettings, SessionSettings},
         gate::GateLimits,
         http::{
             Bucket, HttpSettings, Manifest, ManifestError, PersistedSettings, RateLimits, RequestLimits, SocketLimits,
@@ -61,7 +61,13 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
     Ok(ApiSettings {
         http: http(config)?,
         secret: secret.to_vec(),
+        former_secrets: auth.former_secrets.iter().map(|secret| secret.expose().as_bytes().to_vec()).collect(),
         token_ttl: Duration::from_secs(u64::from(auth.token_ttl_minutes) * 60),
+        sessions: SessionSettings {
+            idle: Duration::from_hours(u64::from(auth.session_days) * 24),
+            grace: Duration::from_secs(u64::from(auth.refresh_grace_s)),
+            revocation: Duration::from_secs(u64::from(auth.revocation_s)),
+        },
         passwords: PasswordSettings {
             memory_kib: auth.argon2_memory_kib,
             iterations: auth.argon2_iterations,

@@ -14,11 +14,13 @@ use crate::{
     lifecycle::Lifecycle,
     publish::{Dispatcher, SubtaskExecutor},
     store::StoreError,
-    upkeep::{Auditor, Sweeper, Trimmer, Waker},
+    upkeep::{Auditor, Pruner, Sweeper, Trimmer, Waker},
 };
 
 /// How long a worker waits for a message before it looks whether the process is leaving.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How often what is over is looked for, when there was none.
+const PRUNE_EVERY: Duration = Duration::from_mins(1);
 /// How long a worker rests after a store failed it.
 const REST: Duration = Duration::from_millis(500);
 
@@ -73,6 +75,7 @@ pub fn spawn(house: &House, config: &Config, lifecycle: &Lifecycle, draw: &Draw)
     }
     sweep(lifecycle, Arc::clone(&house.sweeper), config.upkeep.sweep_ms);
     trim(lifecycle, Arc::clone(&house.trimmer), config.upkeep.trim_ms);
+    prune(lifecycle, Arc::clone(&house.pruner));
 }
 
 fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {
@@ -119,6 +122,18 @@ pub fn audit(lifecycle: &Lifecycle, auditor: Auditor, every: Millis, draw: Draw)
             pause(&draining, every.duration()).await;
             if !draining.is_cancelled() {
                 health.of(auditor.sample(draw.u64()).await).await;
+            }
+        }
+    });
+}
+
+fn prune(lifecycle: &Lifecycle, pruner: Arc<Pruner>) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("pruner", draining.clone());
+    lifecycle.spawn("pruner", async move {
+        while !draining.is_cancelled() {
+            if health.of(pruner.run_once().await).await.is_none_or(|pruned| pruned == 0) {
+                pause(&draining, PRUNE_EVERY).await;
             }
         }
     });

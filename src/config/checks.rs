@@ -2,6 +2,9 @@
 
 use super::{Config, SqlEngine, reader::Reader, secret::MIN_SECRET_BYTES};
 
+/// Each is tried on tokens that name no key of ours.
+const MAX_FORMER_SECRETS: usize = 4;
+
 /// Leaves with `reader` whatever does not fit together.
 pub fn check(config: &Config, reader: &mut Reader) {
     secret(config, reader);
@@ -21,6 +24,11 @@ fn secret(config: &Config, reader: &mut Reader) {
     } else if !secret.is_empty() && secret.expose().len() < MIN_SECRET_BYTES {
         let length = secret.expose().len();
         reader.refuse("auth.secret", format!("has {length} bytes, expected at least {MIN_SECRET_BYTES}: {make}"));
+    }
+    let former = &config.auth.former_secrets;
+    if former.len() > MAX_FORMER_SECRETS || former.iter().any(|secret| secret.expose().len() < MIN_SECRET_BYTES) {
+        let expected = format!("expected at most {MAX_FORMER_SECRETS} secrets of at least {MIN_SECRET_BYTES} bytes");
+        reader.refuse("auth.former_secrets", expected);
     }
 }
 

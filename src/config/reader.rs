@@ -12,7 +12,7 @@ use super::{
 /// Another name of `redis.urls`, for a single one.
 pub const URL_ALIAS: &str = "redis.url";
 /// Keys whose values are never shown.
-pub const SECRETS: [&str; 1] = ["auth.secret"];
+pub const SECRETS: [&str; 2] = ["auth.secret", "auth.former_secrets"];
 /// Below this likeness (Jaro-Winkler, 0 to 1) a known key is not worth suggesting.
 const LIKENESS: f64 = 0.8;
 

@@ -105,7 +105,11 @@ fn outbox_cache(reader: &mut Reader) -> OutboxCacheSettings {
 fn auth(reader: &mut Reader) -> AuthSettings {
     AuthSettings {
         secret: Secret::new(reader.text("auth.secret")),
+        former_secrets: reader.list("auth.former_secrets").into_iter().map(Secret::new).collect(),
         token_ttl_minutes: reader.whole("auth.token_ttl_minutes", 1..=525_600),
+        session_days: reader.whole("auth.session_days", 1..=3_650),
+        refresh_grace_s: reader.whole("auth.refresh_grace_s", 0..=600),
+        revocation_s: reader.whole("auth.revocation_s", 0..=600),
         open_registration: reader.flag("auth.open_registration"),
         argon2_memory_kib: reader.whole("auth.argon2_memory_kib", 19_456..=4_194_304),
         argon2_iterations: reader.whole("auth.argon2_iterations", 2..=100),

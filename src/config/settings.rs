@@ -56,7 +56,11 @@ pub struct OutboxCacheSettings {
 #[derive(Debug, Clone)]
 pub struct AuthSettings {
     pub secret: Secret,
+    pub former_secrets: Vec<Secret>,
     pub token_ttl_minutes: u32,
+    pub session_days: u32,
+    pub refresh_grace_s: u32,
+    pub revocation_s: u32,
     pub open_registration: bool,
     pub argon2_memory_kib: u32,
     pub argon2_iterations: u32,

@@ -32,5 +32,6 @@ pub fn show(figment: &Figment) -> String {
 
 fn shown(figment: &Figment, key: &str) -> String {
     let Ok(value) = figment.find_value(key) else { return "\"\"".to_owned() };
-    if SECRETS.contains(&key) && value.as_str() != Some("") { "\"(hidden)\"".to_owned() } else { written(&value) }
+    let empty = value.as_str().map_or_else(|| value.as_array().is_some_and(<[_]>::is_empty), str::is_empty);
+    if SECRETS.contains(&key) && !empty { "\"(hidden)\"".to_owned() } else { written(&value) }
 }

@@ -81,6 +81,10 @@ id!(
     /// A content, whatever its kind. Ids order contents that were published in the same millisecond.
     ContentId
 );
+id!(
+    /// A session: a sign-in and everything that its refresh tokens prolong.
+    SessionId
+);
 
 #[cfg(test)]
 mod tests {

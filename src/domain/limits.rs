@@ -30,10 +30,30 @@ pub const MAX_BIO_CHARS: usize = 500;
 pub const MIN_PASSWORD_CHARS: usize = 8;
 /// Bytes of a password at most: hashing more only costs.
 pub const MAX_PASSWORD_BYTES: usize = 1_024;
+/// Open attributes of a profile.
+pub const MAX_ATTRIBUTES: usize = 16;
+/// Characters of an attribute's key.
+pub const MAX_ATTRIBUTE_KEY_CHARS: usize = 32;
+/// Characters of an attribute's value: all of a profile's stay below 64 kB.
+pub const MAX_ATTRIBUTE_VALUE_CHARS: usize = 200;
+/// Sessions of one user; a new one ends the oldest.
+pub const MAX_SESSIONS: u32 = 50;
+/// Characters kept of a client's name for itself.
+pub const MAX_AGENT_CHARS: usize = 120;
+/// Failed sign-ins of one account from one network before a wait begins.
+pub const FREE_ATTEMPTS: u32 = 5;
+/// Failed sign-ins of one account from everywhere before a wait begins.
+pub const FREE_ATTEMPTS_OF_ACCOUNT: u32 = 50;
+/// Failed sign-ins from one network before a wait begins: offices share one.
+pub const FREE_ATTEMPTS_OF_NETWORK: u32 = 100;
+/// Expired sessions and forgotten attempts that are deleted at a time.
+pub const MAX_FORGOTTEN: u64 = 500;
 /// Characters of an idempotency key.
 pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
 /// Authors that one user may follow: what a single statement can pull for a reader who comes back.
 pub const MAX_FOLLOWS: u64 = 10_000;
+/// Milliseconds for which nothing is ever put off: a lease or a look that lies further ahead was set by a clock that has been set back since.
+pub const MAX_WAIT_MS: i64 = 60 * 60 * 1_000;
 /// Subtasks that are added to a delivery's chain in one transaction.
 pub const MAX_SUBTASKS_PER_TX: usize = 100;
 /// Entries of which a subscription remembers that its client holds them, and that a resume token names: three screens, and

@@ -3,6 +3,8 @@
 //!
 //! Nothing here awaits, reads a clock, draws a random number or knows a database; all of it is tested without any.
 
+pub mod attempts;
+pub mod attributes;
 pub mod audit;
 pub mod backoff;
 pub mod content;
@@ -24,6 +26,7 @@ pub mod profile;
 pub mod rate;
 pub mod reaction;
 pub mod resume;
+pub mod session;
 pub mod subtask;
 pub mod tier;
 pub mod view;
@@ -34,7 +37,7 @@ pub use content::{Content, Counters, Media, MediaKind};
 pub use coverage::Run;
 pub use edge::EdgeMode;
 pub use floor::Floor;
-pub use ids::{ContentId, UserId};
+pub use ids::{ContentId, SessionId, UserId};
 pub use kinds::{ContentKind, Kinds};
 pub use listing::{Listed, Listing};
 pub use page::{Direction, Page, PageRequest, PageSize};

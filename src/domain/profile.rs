@@ -116,18 +116,27 @@ impl Registration {
     /// Checks every field; the first one at fault is told. White space at the ends of name and bio goes.
     pub fn try_new(handle: &str, name: &str, bio: &str, avatar_url: Option<String>) -> Result<Self, InvalidProfile> {
         let handle = Handle::try_new(handle)?;
-        let (name, bio) = (name.trim(), bio.trim());
-        if !(1..=MAX_NAME_CHARS).contains(&name.chars().count()) || name.chars().any(char::is_control) {
-            return Err(InvalidProfile::Name);
-        }
-        if bio.chars().count() > MAX_BIO_CHARS {
-            return Err(InvalidProfile::Bio);
-        }
-        if avatar_url.as_deref().is_some_and(|url| !is_web_url(url)) {
-            return Err(InvalidProfile::Avatar);
-        }
-        Ok(Self { handle, name: name.to_owned(), bio: bio.to_owned(), avatar_url })
+        let (name, bio) = (check_name(name)?, check_bio(bio)?);
+        Ok(Self { handle, name, bio, avatar_url: avatar_url.map(check_avatar).transpose()? })
     }
+}
+
+/// A display name; white space at its ends goes.
+pub fn check_name(name: &str) -> Result<String, InvalidProfile> {
+    let name = name.trim();
+    let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    if fits { Ok(name.to_owned()) } else { Err(InvalidProfile::Name) }
+}
+
+/// A few words; white space at their ends goes.
+pub fn check_bio(bio: &str) -> Result<String, InvalidProfile> {
+    let bio = bio.trim();
+    if bio.chars().count() > MAX_BIO_CHARS { Err(InvalidProfile::Bio) } else { Ok(bio.to_owned()) }
+}
+
+/// A link to a picture.
+pub fn check_avatar(url: String) -> Result<String, InvalidProfile> {
+    if is_web_url(&url) { Ok(url) } else { Err(InvalidProfile::Avatar) }
 }
 
 /// Checks a password's length; any characters are welcome.

@@ -99,6 +99,8 @@ impl Hub {
                 let state = self.lock();
                 state.tell(state.by_reader.get(reader), |_| Some(Heard::ReadUpTo(*marker)));
             }
+            // A session's end is its socket's end, see api::http.
+            Announcement::SessionEnded { .. } => {}
             Announcement::Gap => self.lock().subscribers.values().for_each(Subscriber::miss),
         }
     }

@@ -78,7 +78,7 @@ impl Dispatcher {
     async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
         let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.draw.u32());
-        self.deliveries.record_failure(content, &error.with_causes(), retry_at).await
+        self.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
     }
 
     /// Brings one delivery on: completes its chain of subtasks and sends those that are not done, or ends it.

@@ -70,16 +70,16 @@ impl SubtaskExecutor {
         let Err(error) = self.run(content, after).await else { return true };
         tracing::warn!(%content, after, error = &error as &dyn std::error::Error, "a subtask failed; it will be tried again");
         metrics::counter!(DELIVERY_FAILURES).increment(1);
-        if let Err(error) = self.record(content, &error).await {
+        if let Err(error) = self.record((content, after), &error).await {
             tracing::warn!(%content, error = &error as &dyn std::error::Error, "the failure could not be recorded");
         }
         false
     }
 
-    async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
+    async fn record(&self, (content, after): (ContentId, i64), error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
         let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.draw.u32());
-        self.deliveries.record_failure(content, &error.with_causes(), retry_at).await
+        self.deliveries.record_failure(content, Some(after), &error.with_causes(), retry_at).await
     }
 
     /// Runs one subtask to its end. Nothing to do if it is done, gone, or another executor's for now.

@@ -25,8 +25,8 @@ pub struct NewAccount {
     pub id: UserId,
     /// The checked profile.
     pub registration: Registration,
-    /// The hashed password.
-    pub password_hash: PasswordHash,
+    /// The hashed password; `None` if an outside issuer signs the user in.
+    pub password_hash: Option<PasswordHash>,
     /// Identifies the self-follow edge, see [`super::Follows::follow`].
     pub inc: i64,
     /// Milliseconds UTC.
@@ -54,6 +54,12 @@ pub trait Accounts: Send + Sync {
 
     /// The id and password hash behind a handle.
     async fn credential(&self, handle: &Handle) -> Result<Option<(UserId, PasswordHash)>, StoreError>;
+
+    /// The handle and password hash of a user; `None` if they have no password.
+    async fn credential_of(&self, user: UserId) -> Result<Option<(Handle, PasswordHash)>, StoreError>;
+
+    /// Puts `new` in the place of `old`; `false` if another hash stands there, and nothing changes.
+    async fn replace_password(&self, user: UserId, old: &PasswordHash, new: &PasswordHash) -> Result<bool, StoreError>;
 
     /// Profiles of those of `ids` that exist, in any order. One statement.
     async fn profiles(&self, ids: &[UserId]) -> Result<Vec<Profile>, StoreError>;

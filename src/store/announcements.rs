@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::StoreError;
-use crate::domain::{Entry, Position, UserId};
+use crate::domain::{Entry, Position, SessionId, UserId};
 
 /// What happened. On the wire as [`super::queue::Message`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,13 @@ pub enum Announcement {
         reader: UserId,
         /// Where it stands.
         marker: Position,
+    },
+    /// A session has ended: what it signed in is signed in no more.
+    SessionEnded {
+        /// Whose.
+        user: UserId,
+        /// Which.
+        session: SessionId,
     },
     /// Announcements may have been lost. Told by the adapter itself: to its own listeners when a connection was made anew, to
     /// every node when it could not send.

@@ -64,7 +64,8 @@ pub trait Deliveries: Send + Sync {
     async fn open_subtasks(&self, content: ContentId) -> Result<Vec<Subtask>, StoreError>;
 
     /// Takes a subtask until `lease_until_ms`, if it is not done and no lease is running at `now_ms`; one conditional statement. `None` if
-    /// there is nothing to take. A lease only saves work: two executors at one subtask change nothing.
+    /// there is nothing to take. A lease only saves work: two executors at one subtask change nothing. One that ends more than
+    /// `MAX_WAIT_MS` from now does not count.
     async fn take_subtask(
         &self,
         content: ContentId,
@@ -81,11 +82,19 @@ pub trait Deliveries: Send + Sync {
     /// record and its subtasks. Returns whether the record is gone.
     async fn finish(&self, content: ContentId) -> Result<bool, StoreError>;
 
-    /// Counts a failure, keeps its text (cut to 500 characters), ends the subtasks' leases, and sets when the sweeper looks again.
-    async fn record_failure(&self, content: ContentId, error: &str, retry_at_ms: i64) -> Result<(), StoreError>;
+    /// Counts a failure, keeps its text (cut to 500 characters), and sets when the sweeper looks again. Ends the lease of the subtask that
+    /// failed, the one with the range that begins at `subtask`, if it was one.
+    async fn record_failure(
+        &self,
+        content: ContentId,
+        subtask: Option<i64>,
+        error: &str,
+        retry_at_ms: i64,
+    ) -> Result<(), StoreError>;
 
-    /// Records whose time to be looked at again has come, oldest first, at most `limit`; each is set to `next_look_ms` in the same transaction,
-    /// so that several sweepers share the work.
+    /// Records whose time to be looked at again has come, or lies more than `MAX_WAIT_MS` ahead, oldest first, at most `limit`; each is set to
+    /// `next_look_ms` in the same transaction, so that several sweepers share the work: twice and then four times as far ahead the more often
+    /// it was looked at.
     async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError>;
 
     /// What is waiting; `failing` counts records with at least `attempts` failures.

@@ -53,6 +53,14 @@ pub const QUEUE_DEPTH: &str = "tidefeed_queue_messages";
 pub const QUEUE_DROPPED: &str = "tidefeed_queue_dropped_total";
 /// Records nudged again by the sweeper, by kind.
 pub const SWEPT: &str = "tidefeed_swept_total";
+/// Sign-ins by password, by outcome: good, wrong or waiting.
+pub const SIGN_INS: &str = "tidefeed_sign_ins_total";
+/// Refresh tokens presented, by outcome: refreshed, repeated, reused or unknown.
+pub const REFRESHES: &str = "tidefeed_token_refreshes_total";
+/// Sessions ended by somebody, or pushed out by newer ones.
+pub const SESSIONS_ENDED: &str = "tidefeed_sessions_ended_total";
+/// Key sets of the outside issuer fetched, by outcome: fetched or failed.
+pub const KEY_SETS: &str = "tidefeed_issuer_key_sets_total";
 
 /// Readers whose timelines were audited.
 pub const AUDIT_READERS: &str = "tidefeed_audit_readers_total";
@@ -114,6 +122,15 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (READERS_WOKEN, Kind::Counter, Unit::Count, "Visits of readers dealt with"),
     (QUEUE_DEPTH, Kind::Gauge, Unit::Count, "Messages waiting or unacknowledged, by topic"),
     (QUEUE_DROPPED, Kind::Counter, Unit::Count, "Messages that found a topic of this process full, by topic"),
+    (SIGN_INS, Kind::Counter, Unit::Count, "Sign-ins by password, by outcome: good, wrong or waiting"),
+    (
+        REFRESHES,
+        Kind::Counter,
+        Unit::Count,
+        "Refresh tokens presented, by outcome: refreshed, repeated, reused or unknown",
+    ),
+    (SESSIONS_ENDED, Kind::Counter, Unit::Count, "Sessions ended by somebody, or pushed out by newer ones"),
+    (KEY_SETS, Kind::Counter, Unit::Count, "Key sets of the outside issuer fetched, by outcome: fetched or failed"),
     (SWEPT, Kind::Counter, Unit::Count, "Records nudged again by the sweeper, by kind"),
     (AUDIT_READERS, Kind::Counter, Unit::Count, "Readers whose timelines were audited"),
     (AUDIT_PAGES, Kind::Counter, Unit::Count, "Pages that were held against the oracle"),

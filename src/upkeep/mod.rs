@@ -2,11 +2,13 @@
 //! change what a page says.
 
 mod auditor;
+mod pruner;
 mod sweeper;
 mod trimmer;
 mod waker;
 
 pub use auditor::{Audit, AuditOptions, AuditedStores, Auditor, Finding, PageSource};
+pub use pruner::Pruner;
 pub use sweeper::{Sweeper, Swept, SweptStores};
 pub use trimmer::Trimmer;
 pub use waker::{Waker, WakerOptions};

@@ -8,7 +8,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use tidefeed::domain::{Direction, Position, cursor};
 
-use super::history::{Seen, User};
+use super::history::{Relation, Seen, User};
 
 /// Longer than the nodes' own limit for a request: mostly it is the node that gives up.
 const LIMIT: Duration = Duration::from_secs(8);
@@ -17,9 +17,6 @@ const PUBLISH: &str = "mutation($text: String!, $key: String!) { publishContent(
                        { timelineEdge { cursor } userErrors { code } } }";
 const DELETE: &str =
     "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { deletedContentId userErrors { code } } }";
-const FOLLOW: &str = "mutation($id: ID!) { followUser(input: { userId: $id }) { user { id } userErrors { code } } }";
-const UNFOLLOW: &str =
-    "mutation($id: ID!) { unfollowUser(input: { userId: $id }) { user { id } userErrors { code } } }";
 const REGISTER: &str = "mutation($handle: String!) { registerUser(input: { handle: $handle, name: $handle, \
                         password: \"correct horse battery\" }) { user { id } token userErrors { code } } }";
 const PAGE: &str = "query($first: Int, $after: String, $last: Int, $before: String) { \
@@ -113,11 +110,23 @@ impl Api {
         Ok(Answer::Done(()))
     }
 
-    /// Makes the reader follow the author, or not.
-    pub async fn set_edge(&self, node: usize, (reader, author): (User, User), follows: bool) -> Result<Answer<()>> {
-        let (query, name) = if follows { (FOLLOW, "followUser") } else { (UNFOLLOW, "unfollowUser") };
-        let id = &self.accounts[author].id;
-        let Answer::Done(data) = self.call(node, Some(reader), query, json!({ "id": id })).await? else {
+    /// Makes it so that the relation is, or is not.
+    pub async fn set(&self, node: usize, pair: (User, User), relation: Relation, is_on: bool) -> Result<Answer<()>> {
+        let (reader, author) = pair;
+        let (by, about) = if relation == Relation::Hide { (author, reader) } else { (reader, author) };
+        let name = match (relation, is_on) {
+            (Relation::Follow, true) => "followUser",
+            (Relation::Follow, false) => "unfollowUser",
+            (Relation::Mute, true) => "muteUser",
+            (Relation::Mute, false) => "unmuteUser",
+            (Relation::Hide, true) => "hideFromFollower",
+            (Relation::Hide, false) => "unhideFromFollower",
+        };
+        let query = format!(
+            "mutation($id: ID!) {{ {name}(input: {{ userId: $id }}) {{ user {{ id }} userErrors {{ code }} }} }}"
+        );
+        let id = &self.accounts[about].id;
+        let Answer::Done(data) = self.call(node, Some(by), &query, json!({ "id": id })).await? else {
             return Ok(Answer::Unknown);
         };
         ensure!(data[name]["user"]["id"] == Value::String(id.clone()), "{data}");

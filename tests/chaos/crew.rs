@@ -14,7 +14,7 @@ use tidefeed::{
 use tokio::time::{Instant, sleep};
 
 use crate::api::{Answer, Api, Page, Window};
-use crate::history::{Act, Content, History, Moment, Read, Span, User};
+use crate::history::{Act, Content, History, Moment, Read, Relation, Span, User};
 
 /// Users, each of whom follows some of the others.
 pub const USERS: usize = 12;
@@ -72,9 +72,13 @@ impl Crew {
         let (user, other) = (below(draw, USERS), below(draw, USERS));
         match below(draw, 100) {
             0..40 => self.write(draw, user, number).await,
-            40..52 if user != other => self.set_edge(draw, (user, other), true).await.map(drop),
-            52..62 if user != other => self.set_edge(draw, (user, other), false).await.map(drop),
-            62..94 => self.read(draw, user).await,
+            40..50 if user != other => self.set(draw, (user, other), (Relation::Follow, true)).await.map(drop),
+            50..58 if user != other => self.set(draw, (user, other), (Relation::Follow, false)).await.map(drop),
+            58..63 if user != other => {
+                let relation = if below(draw, 2) == 0 { Relation::Mute } else { Relation::Hide };
+                self.set(draw, (user, other), (relation, below(draw, 3) == 0)).await.map(drop)
+            }
+            63..94 => self.read(draw, user).await,
             _ => {
                 let node = self.some_node(draw);
                 self.walk(node, user, 8 + below(draw, 40)).await.map(drop)
@@ -124,13 +128,13 @@ impl Crew {
     }
 
     /// Whether it was answered.
-    async fn set_edge(&self, draw: &Draw, (reader, author): (User, User), follows: bool) -> Result<bool> {
+    async fn set(&self, draw: &Draw, pair: (User, User), (relation, is_on): (Relation, bool)) -> Result<bool> {
         let begin = self.now();
-        let answer = self.api.set_edge(self.some_node(draw), (reader, author), follows).await?;
+        let answer = self.api.set(self.some_node(draw), pair, relation, is_on).await?;
         let act = self.ended(begin, &answer);
         let mut history = self.history();
-        let edge = history.edge(reader, author);
-        if follows { &mut edge.follows } else { &mut edge.unfollows }.push(act);
+        let switch = history.switch(pair, relation);
+        if is_on { &mut switch.on } else { &mut switch.off }.push(act);
         Ok(act.certain)
     }
 
@@ -184,13 +188,13 @@ impl Crew {
     pub async fn decide(&self, draw: &Draw) -> Result<()> {
         let over = self.history().under_way_until();
         sleep(Duration::from_nanos(over.saturating_sub(self.now()))).await;
-        let (edges, deletes) = {
+        let (relations, deletes) = {
             let history = self.history();
-            (history.doubtful_edges(self.now()), history.doubtful_deletes())
+            (history.doubtful_relations(self.now()), history.doubtful_deletes())
         };
-        for pair in edges {
-            let follows = below(draw, 2) == 0;
-            persist(async || self.set_edge(draw, pair, follows).await).await?;
+        for (pair, relation) in relations {
+            let is_on = below(draw, 2) == 0;
+            persist(async || self.set(draw, pair, (relation, is_on)).await).await?;
         }
         for (author, position) in deletes {
             persist(async || self.delete(draw, author, position).await).await?;

@@ -38,11 +38,42 @@ pub struct Content {
     pub deletes: Vec<Act>,
 }
 
-/// Whether one user follows another, as far as the acts tell.
+/// What stands between a reader and an author.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// The reader follows the author.
+    Follow,
+    /// The reader has muted the author.
+    Mute,
+    /// The author hides from the reader.
+    Hide,
+}
+
+impl Relation {
+    pub const ALL: [Self; 3] = [Self::Follow, Self::Mute, Self::Hide];
+}
+
+/// Whether something is so, as far as the acts tell.
 #[derive(Debug, Clone, Default)]
-pub struct Edge {
-    pub follows: Vec<Act>,
-    pub unfollows: Vec<Act>,
+pub struct Switch {
+    pub on: Vec<Act>,
+    pub off: Vec<Act>,
+}
+
+impl Switch {
+    /// Since before everything.
+    fn since_ever(is_on: bool) -> Self {
+        let (is_so, is_not) = (vec![Act::BEFORE], Vec::new());
+        if is_on { Self { on: is_so, off: is_not } } else { Self { on: is_not, off: is_so } }
+    }
+
+    /// Whether it is so all through `span`, or at no instant of it; `None` if nobody can tell, or both.
+    fn is_on(&self, span: Span) -> Option<bool> {
+        if all_through(&self.on, &self.off, span) {
+            return Some(true);
+        }
+        all_through(&self.off, &self.on, span).then_some(false)
+    }
 }
 
 /// An entry as a page showed it.
@@ -70,7 +101,8 @@ pub struct Read {
 /// Everything that has happened since the last moment at which all was certain.
 #[derive(Debug)]
 pub struct History {
-    edges: Vec<Vec<Edge>>,
+    /// By reader and author, one for each of [`Relation::ALL`].
+    switches: Vec<Vec<[Switch; 3]>>,
     /// By author.
     pub outboxes: Vec<BTreeMap<Position, Content>>,
     authors: HashMap<Position, User>,
@@ -78,31 +110,32 @@ pub struct History {
 }
 
 impl History {
-    /// Everybody follows themselves, and nobody else.
+    /// Everybody follows themselves, and nobody else; nobody is kept out.
     pub fn new(users: usize) -> Self {
-        let edge = |reader: User, author: User| {
-            let on = Edge { follows: vec![Act::BEFORE], unfollows: Vec::new() };
-            if reader == author { on } else { Edge { follows: Vec::new(), unfollows: vec![Act::BEFORE] } }
+        let pair = |reader: User, author: User| {
+            Relation::ALL.map(|relation| Switch::since_ever(relation == Relation::Follow && reader == author))
         };
-        let edges = (0..users).map(|reader| (0..users).map(|author| edge(reader, author)).collect()).collect();
-        Self { edges, outboxes: vec![BTreeMap::new(); users], authors: HashMap::new(), reads: Vec::new() }
+        let switches = (0..users).map(|reader| (0..users).map(|author| pair(reader, author)).collect()).collect();
+        Self { switches, outboxes: vec![BTreeMap::new(); users], authors: HashMap::new(), reads: Vec::new() }
     }
 
     pub fn users(&self) -> usize {
         self.outboxes.len()
     }
 
-    pub fn edge(&mut self, reader: User, author: User) -> &mut Edge {
-        &mut self.edges[reader][author]
+    pub fn switch(&mut self, (reader, author): (User, User), relation: Relation) -> &mut Switch {
+        &mut self.switches[reader][author][relation as usize]
     }
 
-    /// Whether `reader` follows `author` all through `span`, or at no instant of it; `None` if nobody can tell, or both.
-    pub fn follows(&self, reader: User, author: User, span: Span) -> Option<bool> {
-        let edge = &self.edges[reader][author];
-        if all_through(&edge.follows, &edge.unfollows, span) {
-            return Some(true);
+    /// Whether `reader` is shown what `author` publishes all through `span`, or at no instant of it; `None` if nobody can tell, or both.
+    pub fn shows(&self, reader: User, author: User, span: Span) -> Option<bool> {
+        let [follow, mute, hide] = &self.switches[reader][author];
+        let parts = [follow.is_on(span), mute.is_on(span).map(|it| !it), hide.is_on(span).map(|it| !it)];
+        if parts.contains(&Some(false)) {
+            Some(false)
+        } else {
+            parts.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
         }
-        all_through(&edge.unfollows, &edge.follows, span).then_some(false)
     }
 
     pub fn published(&mut self, author: User, position: Position, content: Content) {
@@ -122,18 +155,20 @@ impl History {
         }
     }
 
-    /// Pairs of which nobody can tell at `now` whether one follows the other.
-    pub fn doubtful_edges(&self, now: Moment) -> Vec<(User, User)> {
+    /// What of whom nobody can tell at `now`.
+    pub fn doubtful_relations(&self, now: Moment) -> Vec<((User, User), Relation)> {
         let now = Span { begin: now, end: now };
         let pairs = (0..self.users()).flat_map(|reader| (0..self.users()).map(move |author| (reader, author)));
-        pairs.filter(|(reader, author)| self.follows(*reader, *author, now).is_none()).collect()
+        let all = pairs.flat_map(|pair| Relation::ALL.map(|relation| (pair, relation)));
+        all.filter(|((reader, author), it)| self.switches[*reader][*author][*it as usize].is_on(now).is_none())
+            .collect()
     }
 
     /// When the last act without an answer is over for certain.
     pub fn under_way_until(&self) -> Moment {
-        let edges = self.edges.iter().flatten().flat_map(|edge| edge.follows.iter().chain(&edge.unfollows));
+        let switches = self.switches.iter().flatten().flatten().flat_map(|switch| switch.on.iter().chain(&switch.off));
         let deletes = self.outboxes.iter().flat_map(BTreeMap::values).flat_map(|content| &content.deletes);
-        edges.chain(deletes).filter(|act| !act.certain).map(|act| act.span.end).max().unwrap_or(0)
+        switches.chain(deletes).filter(|act| !act.certain).map(|act| act.span.end).max().unwrap_or(0)
     }
 
     /// Contents that somebody tried to delete, with no certain end.
@@ -150,13 +185,8 @@ impl History {
 
     /// Forgets how it came to be so, once all is certain: what is left holds since before everything. Gives the reads.
     pub fn settle(&mut self, now: Moment) -> Vec<Read> {
-        for reader in 0..self.users() {
-            for author in 0..self.users() {
-                let on = self.follows(reader, author, Span { begin: now, end: now }) == Some(true);
-                let (is_so, is_not) = (vec![Act::BEFORE], Vec::new());
-                let (follows, unfollows) = if on { (is_so, is_not) } else { (is_not, is_so) };
-                self.edges[reader][author] = Edge { follows, unfollows };
-            }
+        for switch in self.switches.iter_mut().flatten().flatten() {
+            *switch = Switch::since_ever(switch.is_on(Span { begin: now, end: now }) == Some(true));
         }
         for outbox in &mut self.outboxes {
             outbox.retain(|_, content| content.deletes.is_empty());

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use tidefeed::{
     api::{
-        auth::PasswordSettings,
+        auth::{PasswordSettings, SessionSettings},
         http::{HttpSettings, SocketLimits},
     },
     app::{ApiRuntime, ApiSettings, api_router},
@@ -30,15 +30,20 @@ pub struct ApiServer {
 
 impl ApiServer {
     pub async fn start(house: Arc<TestHouse>) -> Result<Self> {
+        Self::start_with(house, &settings()).await
+    }
+
+    pub async fn start_with(house: Arc<TestHouse>, settings: &ApiSettings) -> Result<Self> {
         let stop = CancellationToken::new();
         let clock: SharedClock = house.clock.clone();
         let runtime = ApiRuntime { clock, draw: house.draw.clone(), stop: stop.clone(), tasks: TaskTracker::new() };
-        let router = api_router(&house, &house.ports, &settings(), runtime)?;
+        let router = api_router(&house, &house.ports, settings, runtime)?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let (hub, announcements) = (house.hub.clone(), house.ports.announcements.listen());
         let ended = stop.clone();
         tokio::spawn(async move {
+            let router = router.into_make_service_with_connect_info::<std::net::SocketAddr>();
             let serving = axum::serve(listener, router).with_graceful_shutdown(ended.clone().cancelled_owned());
             let listening = ended.run_until_cancelled(hub.run(announcements));
             let _ = tokio::join!(serving, listening);
@@ -90,12 +95,14 @@ impl Drop for ApiServer {
 }
 
 /// Quick to hash, patient with clients that do not read, otherwise as delivered.
-fn settings() -> ApiSettings {
+pub fn settings() -> ApiSettings {
     let socket = SocketLimits { send_time: Duration::from_mins(2), ..SocketLimits::default() };
     ApiSettings {
         http: HttpSettings { socket, ..HttpSettings::default() },
         secret: b"a secret of tests, long enough to sign with".to_vec(),
+        former_secrets: Vec::new(),
         token_ttl: TOKEN_TTL,
+        sessions: SessionSettings::default(),
         passwords: PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() },
         open_registration: true,
     }

@@ -9,6 +9,7 @@ export interface Person {
   password: string;
   token: string;
   expiresAt: string | null;
+  refreshToken: string | null;
 }
 
 let drawn = 0;
@@ -35,13 +36,13 @@ async function send<Data>(query: string, variables: unknown, token?: string): Pr
 export async function register(stem: string, name: string): Promise<Person> {
   const handle = freshHandle(stem);
   const password = `pass-${handle}`;
-  const { registerUser: { user, token, expiresAt } } = await send<{
-    registerUser: { user: { id: string }; token: string; expiresAt: string | null };
+  const { registerUser: { user, token, expiresAt, refreshToken } } = await send<{
+    registerUser: { user: { id: string }; token: string; expiresAt: string | null; refreshToken: string | null };
   }>(
-    "mutation($input: RegisterUserInput!) { registerUser(input: $input) { user { id } token expiresAt userErrors { message } } }",
+    "mutation($input: RegisterUserInput!) { registerUser(input: $input) { user { id } token expiresAt refreshToken userErrors { message } } }",
     { input: { handle, name, password, bio: `${name} walks along the shore.` } },
   );
-  return { id: user.id, handle, name, password, token, expiresAt };
+  return { id: user.id, handle, name, password, token, expiresAt, refreshToken };
 }
 
 export interface MediaInput {
@@ -84,6 +85,19 @@ export async function follow(follower: Person, author: Person) {
     { input: { userId: author.id } },
     follower.token,
   );
+}
+
+/** Ends all sessions of `person` on the server, as another device would. */
+export async function endSessions(person: Person) {
+  await send("mutation { signOutEverywhere { endedSessions } }", {}, person.token);
+}
+
+/** Whether the server still takes the token of `person`. */
+export async function isTaken(person: Person): Promise<boolean> {
+  const baseURL = test.info().project.use.baseURL;
+  const headers = { accept: "application/graphql-response+json", authorization: `Bearer ${person.token}` };
+  const response = await fetch(new URL("/graphql?query={__typename}", baseURL), { headers });
+  return response.status !== 401;
 }
 
 /** Whether the server has the account that `tidefeed seed` makes for looking around. */

@@ -4,12 +4,12 @@ import type { Person } from "./api";
 
 /** Opens `path` with `person` signed in, without going through the form. */
 export async function openAs(page: Page, person: Person, path = "/") {
-  const { token, handle, expiresAt } = person;
+  const { token, handle, expiresAt, refreshToken } = person;
   await page.addInitScript(([key, value]) => {
     if (sessionStorage.getItem("seeded") !== null) return;
     sessionStorage.setItem("seeded", "yes");
     localStorage.setItem(key, value);
-  }, ["tidefeed.session", JSON.stringify({ token, handle, expiresAt })] as const);
+  }, ["tidefeed.session", JSON.stringify({ token, handle, expiresAt, refreshToken })] as const);
   await page.goto(path);
 }
 

@@ -1,7 +1,10 @@
 // What the page says when something does not work.
 import { expect, test } from "@playwright/test";
-import { publish, register } from "./api";
-import { openAs, postWith, write } from "./page";
+import { endSessions, isTaken, publish, register } from "./api";
+import { openAs, postWith, waitUntilLive, write } from "./page";
+
+const FORGED = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJub2JvZHkifQ.AAAA";
+const LONG_AGO = "2020-01-01T00:00:00.000Z";
 
 test("a taken handle is refused at its field", async ({ page }) => {
   const taken = await register("taken", "Tia Taken");
@@ -25,16 +28,48 @@ test("a wrong password is told, and signs no one in", async ({ page }) => {
   await expect(page.getByTestId("composer")).toHaveCount(0);
 });
 
-test("a token that the server does not take leads to signing in again", async ({ page }) => {
+test("a token that the server does not take, and no other, leads to signing in again", async ({ page }) => {
   const person = await register("pat", "Pat Person");
-  await openAs(page, { ...person, token: "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJub2JvZHkifQ.AAAA" });
+  await openAs(page, { ...person, token: FORGED, refreshToken: null });
   await expect(page.getByTestId("notice-expired")).toBeVisible();
 });
 
 test("a session past its time is not even tried", async ({ page }) => {
   const person = await register("pat", "Pat Person");
-  await openAs(page, { ...person, expiresAt: "2020-01-01T00:00:00.000Z" });
+  await openAs(page, { ...person, expiresAt: LONG_AGO, refreshToken: null });
   await expect(page.getByTestId("notice-expired")).toBeVisible();
+});
+
+for (const [what, spoilt] of [["has ended", { expiresAt: LONG_AGO }], ["the server does not take", { token: FORGED }]] as const) {
+  test(`a token that ${what} is exchanged for a new one, and nobody notices`, async ({ page }) => {
+    const person = await register("rita", "Rita Renewed");
+    await publish(person, "Still here");
+    await openAs(page, { ...person, ...spoilt });
+    await expect(postWith(page, "Still here")).toBeVisible();
+    await waitUntilLive(page);
+    const stored = JSON.parse(await page.evaluate(() => localStorage.getItem("tidefeed.session") ?? "{}")) as { token: string; refreshToken: string };
+    expect(stored.refreshToken).not.toBe(person.refreshToken);
+    expect(stored.token).not.toBe(FORGED);
+    await write(page, "And writing");
+    await expect(postWith(page, "And writing")).toBeVisible();
+  });
+}
+
+test("a session that was ended on another device ends here, too", async ({ page }) => {
+  const person = await register("ella", "Ella Elsewhere");
+  await openAs(page, person);
+  await waitUntilLive(page);
+  await endSessions(person);
+  await expect(page.getByTestId("notice-expired")).toBeVisible();
+});
+
+test("signing out ends the session on the server", async ({ page }) => {
+  const person = await register("otto", "Otto Out");
+  await openAs(page, person);
+  await expect(page.getByTestId("composer")).toBeVisible();
+  await page.getByTestId("sign-out").click();
+  await expect(page.getByTestId("composer")).toHaveCount(0);
+  await expect.poll(() => isTaken(person)).toBe(false);
 });
 
 test("a timeline that does not load can be tried again", async ({ page }) => {

@@ -1,4 +1,4 @@
-// Chooses between the welcome page and the signed-in page; each session gets an API client of its own.
+// Chooses between the welcome page and the signed-in page; each user gets an API client of their own, which outlives a refresh of the tokens.
 import { ApolloProvider } from "@apollo/client/react";
 import { useMemo } from "react";
 import { SignedInPage } from "./SignedInPage";
@@ -7,7 +7,8 @@ import { createApi } from "./api/client";
 import { endSession, type Session, useSession } from "./session";
 
 function SessionScope({ session }: { session: Session | null }) {
-  const api = useMemo(() => createApi(session, () => { endSession("expired"); }), [session]);
+  const signedIn = session !== null;
+  const api = useMemo(() => createApi(signedIn, () => { endSession("expired"); }), [signedIn]);
   return (
     <ApolloProvider client={api.apollo}>
       {session === null ? <WelcomePage /> : <SignedInPage session={session} connection={api.connection} />}
@@ -17,5 +18,5 @@ function SessionScope({ session }: { session: Session | null }) {
 
 export function App() {
   const { session } = useSession();
-  return <SessionScope key={session?.token ?? "anonymous"} session={session} />;
+  return <SessionScope key={session?.handle ?? "anonymous"} session={session} />;
 }

@@ -4,8 +4,10 @@ import { useSyncExternalStore } from "react";
 export interface Session {
   token: string;
   handle: string;
-  /** ISO 8601; null if the server gave none. */
+  /** Until when the token is good, ISO 8601; null if the server gave none. */
   expiresAt: string | null;
+  /** Gives the next token, once; null if the server gave none. */
+  refreshToken: string | null;
 }
 
 export type EndReason = "signed-out" | "expired";
@@ -20,16 +22,21 @@ const KEY = "tidefeed.session";
 const listeners = new Set<() => void>();
 let state = load();
 
+/** Whether the session's token is good for another `marginMs`, by this machine's clock. */
+export function isGood(session: Session, marginMs = 0): boolean {
+  return session.expiresAt === null || Date.parse(session.expiresAt) > Date.now() + marginMs;
+}
+
 function load(): SessionState {
   const session = readSession();
-  if (session?.expiresAt != null && Date.parse(session.expiresAt) <= Date.now()) {
+  if (session !== null && !isGood(session) && session.refreshToken === null) {
     localStorage.removeItem(KEY);
     return { session: null, ended: "expired" };
   }
   return { session, ended: null };
 }
 
-function isSession(value: unknown): value is Session {
+function isSession(value: unknown): value is Omit<Session, "refreshToken"> & Partial<Session> {
   return typeof value === "object" && value !== null && "token" in value && typeof value.token === "string" &&
     "handle" in value && typeof value.handle === "string" && "expiresAt" in value;
 }
@@ -38,7 +45,7 @@ function isSession(value: unknown): value is Session {
 export function readSession(): Session | null {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "null");
-    return isSession(stored) ? stored : null;
+    return isSession(stored) ? { ...stored, refreshToken: stored.refreshToken ?? null } : null;
   } catch {
     return null;
   }
@@ -59,7 +66,7 @@ export function endSession(reason: EndReason) {
   change({ session: null, ended: reason });
 }
 
-// Another tab has signed in or out.
+// Another tab has signed in or out, or refreshed the tokens.
 window.addEventListener("storage", (event) => {
   if (event.key === KEY || event.key === null) change(load());
 });

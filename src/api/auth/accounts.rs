@@ -1,24 +1,30 @@
-//! The commands of somebody without a token: register and sign in. Both end in one.
+//! The commands of somebody with a password: register, sign in, change it. The first two end in a session.
 
 use std::sync::Arc;
 
 use super::{
-    Viewer,
+    Caller, Viewer,
+    digest::digest,
+    network::network,
     passwords::{PasswordError, Passwords},
-    tokens::{Token, TokenError, Tokens},
+    sessions::{SessionsService, SignedIn},
+    tokens::TokenError,
 };
 use crate::{
     clock::SharedClock,
     domain::{
         Handle, UserId,
+        attempts::Admission,
         limits::MAX_PASSWORD_BYTES,
         profile::{InvalidProfile, Registration, check_password},
     },
     draw::Draw,
     store::{
-        Accounts, StoreError,
-        accounts::{NewAccount, Registered},
+        Accounts, Attempts, StoreError,
+        accounts::{NewAccount, PasswordHash, Registered},
+        attempts::Subjects,
     },
+    telemetry::metrics::SIGN_INS,
 };
 
 /// Ids drawn before giving up; two collisions in a row are already beyond belief.
@@ -36,15 +42,6 @@ pub struct NewUser {
     pub bio: String,
     /// A picture elsewhere.
     pub avatar_url: Option<String>,
-}
-
-/// Somebody with a new token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignedIn {
-    /// Who.
-    pub viewer: Viewer,
-    /// The token.
-    pub token: Token,
 }
 
 /// How a registration ends.
@@ -67,6 +64,23 @@ pub enum SignInOutcome {
     SignedIn(SignedIn),
     /// No such handle, or not its password: which of them is not told, neither in words nor in time.
     WrongCredentials,
+    /// Too many have failed: not before this time, ms UTC. The password was not looked at.
+    NotBefore(i64),
+    /// This service has no passwords.
+    Closed,
+}
+
+/// How a change of the password ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PasswordOutcome {
+    /// The new one holds; so many other sessions have ended.
+    Changed(usize),
+    /// The new one is too short or too long.
+    Invalid(InvalidProfile),
+    /// The old one is not right, or there is none.
+    WrongCredentials,
+    /// Too many have failed: not before this time, ms UTC.
+    NotBefore(i64),
 }
 
 /// Why neither outcome was reached.
@@ -82,42 +96,50 @@ pub enum AccountError {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// Every id drawn was taken.
-    #[error("no free user id in {MAX_DRAWS} draws: check the clock of this machine")]
+    #[error("no free id in {MAX_DRAWS} draws: check the clock of this machine")]
     NoFreeId,
+}
+
+/// What accounts are kept in.
+#[derive(Clone)]
+pub struct AccountStores {
+    /// Users and credentials.
+    pub accounts: Arc<dyn Accounts>,
+    /// Failed sign-ins.
+    pub attempts: Arc<dyn Attempts>,
 }
 
 /// Registers users and signs them in.
 pub struct AccountsService {
-    accounts: Arc<dyn Accounts>,
+    stores: AccountStores,
     passwords: Arc<Passwords>,
-    tokens: Arc<Tokens>,
-    open: bool,
-    clock: SharedClock,
-    draw: Draw,
+    sessions: Arc<SessionsService>,
+    registers: bool,
+    signs_in: bool,
+    ambient: (SharedClock, Draw),
 }
 
 impl AccountsService {
-    /// Open to everybody until [`AccountsService::with_registration`] says otherwise.
+    /// Open to everybody until told otherwise.
     pub fn new(
-        accounts: Arc<dyn Accounts>,
+        stores: AccountStores,
         passwords: Arc<Passwords>,
-        tokens: Arc<Tokens>,
-        clock: SharedClock,
-        draw: Draw,
+        sessions: Arc<SessionsService>,
+        ambient: (SharedClock, Draw),
     ) -> Self {
-        Self { accounts, passwords, tokens, open: true, clock, draw }
+        Self { stores, passwords, sessions, registers: true, signs_in: true, ambient }
     }
 
-    /// Whether anybody may register.
+    /// Whether anybody may register, and whether anybody may sign in by password; who may not sign in may not register.
     #[must_use]
-    pub const fn with_registration(mut self, open: bool) -> Self {
-        self.open = open;
+    pub const fn open_to(mut self, registration: bool, sign_in: bool) -> Self {
+        (self.registers, self.signs_in) = (registration && sign_in, sign_in);
         self
     }
 
     /// Makes an account, if everything is in order, and signs its user in.
-    pub async fn register(&self, new: NewUser) -> Result<RegisterOutcome, AccountError> {
-        if !self.open {
+    pub async fn register(&self, new: NewUser, caller: &Caller) -> Result<RegisterOutcome, AccountError> {
+        if !self.registers {
             return Ok(RegisterOutcome::Closed);
         }
         let checked = Registration::try_new(&new.handle, &new.name, &new.bio, new.avatar_url)
@@ -127,13 +149,15 @@ impl AccountsService {
             Err(fault) => return Ok(RegisterOutcome::Invalid(fault)),
         };
         let password_hash = self.passwords.hash(new.password).await?;
+        let (now_ms, draw) = (self.ambient.0.now_ms(), &self.ambient.1);
         for _ in 0..MAX_DRAWS {
-            let now_ms = self.clock.now_ms();
-            let id = UserId::draw(now_ms, self.draw.u32());
-            let (registration, password_hash) = (registration.clone(), password_hash.clone());
-            let account = NewAccount { id, registration, password_hash, inc: self.draw.inc(), now_ms };
-            match self.accounts.register(account).await? {
-                Registered::Created => return Ok(RegisterOutcome::Registered(self.signed_in(id)?)),
+            let id = UserId::draw(now_ms, draw.u32());
+            let (registration, password_hash) = (registration.clone(), Some(password_hash.clone()));
+            let account = NewAccount { id, registration, password_hash, inc: draw.inc(), now_ms };
+            match self.stores.accounts.register(account).await? {
+                Registered::Created => {
+                    return Ok(RegisterOutcome::Registered(self.sessions.begin(id, caller).await?));
+                }
                 Registered::HandleTaken => return Ok(RegisterOutcome::HandleTaken),
                 Registered::IdTaken => {}
             }
@@ -141,26 +165,115 @@ impl AccountsService {
         Err(AccountError::NoFreeId)
     }
 
-    /// Exchanges a handle and its password for a token.
-    pub async fn sign_in(&self, handle: &str, password: String) -> Result<SignInOutcome, AccountError> {
-        let credential = match Handle::try_new(handle) {
-            Ok(handle) if password.len() <= MAX_PASSWORD_BYTES => self.accounts.credential(&handle).await?,
-            _ => None,
+    /// Exchanges a handle and its password for a session. What is asked of the store and worked on does not depend on whether the
+    /// handle is anybody's.
+    pub async fn sign_in(
+        &self,
+        handle: &str,
+        password: String,
+        caller: &Caller,
+    ) -> Result<SignInOutcome, AccountError> {
+        if !self.signs_in {
+            return Ok(SignInOutcome::Closed);
+        }
+        let handle = Handle::try_new(handle);
+        let subjects = subjects(handle.as_ref().map_or("", Handle::as_str), caller);
+        if let Some(at) = self.not_before(&subjects).await? {
+            return Ok(SignInOutcome::NotBefore(at));
+        }
+        let credential = match &handle {
+            Ok(handle) => self.stores.accounts.credential(handle).await?,
+            Err(_) => None,
         };
         let (user, stored) = credential.unzip();
-        let password = if password.len() > MAX_PASSWORD_BYTES { String::new() } else { password };
-        let fits = self.passwords.verify(password, stored).await?;
-        match user.filter(|_| fits) {
-            Some(user) => Ok(SignInOutcome::SignedIn(self.signed_in(user)?)),
-            None => Ok(SignInOutcome::WrongCredentials),
+        let fitting = self.fitting(password, stored).await?;
+        let Some((user, (password, stored))) = user.zip(fitting) else {
+            metrics::counter!(SIGN_INS, "outcome" => "wrong").increment(1);
+            return Ok(SignInOutcome::WrongCredentials);
+        };
+        self.welcome(&subjects).await?;
+        self.renew(user, password, &stored).await;
+        Ok(SignInOutcome::SignedIn(self.sessions.begin(user, caller).await?))
+    }
+
+    /// Puts a new password in the place of the old one, and ends the user's other sessions.
+    pub async fn change_password(
+        &self,
+        viewer: &Viewer,
+        (old, new): (String, String),
+        caller: &Caller,
+    ) -> Result<PasswordOutcome, AccountError> {
+        if let Err(fault) = check_password(&new) {
+            return Ok(PasswordOutcome::Invalid(fault));
+        }
+        let credential = self.stores.accounts.credential_of(viewer.id).await?;
+        let handle = credential.as_ref().map_or("", |(handle, _)| handle.as_str());
+        let subjects = subjects(handle, caller);
+        if let Some(at) = self.not_before(&subjects).await? {
+            return Ok(PasswordOutcome::NotBefore(at));
+        }
+        let stored = credential.map(|(_, stored)| stored);
+        let Some((_, stored)) = self.fitting(old, stored).await? else {
+            return Ok(PasswordOutcome::WrongCredentials);
+        };
+        let new = self.passwords.hash(new).await?;
+        // Somebody else has changed it meanwhile: what was called old is older than that.
+        if !self.stores.accounts.replace_password(viewer.id, &stored, &new).await? {
+            return Ok(PasswordOutcome::WrongCredentials);
+        }
+        self.welcome(&subjects).await?;
+        Ok(PasswordOutcome::Changed(self.sessions.end_all(viewer.id, viewer.session).await?))
+    }
+
+    /// From when on it may be tried; `None` if now, and then it counts as failed until [`Self::welcome`].
+    async fn not_before(&self, subjects: &Subjects) -> Result<Option<i64>, StoreError> {
+        match self.stores.attempts.admit(subjects, self.ambient.0.now_ms()).await? {
+            Admission::Admitted => Ok(None),
+            Admission::NotBefore(at) => {
+                metrics::counter!(SIGN_INS, "outcome" => "waiting").increment(1);
+                Ok(Some(at))
+            }
         }
     }
 
-    fn signed_in(&self, user: UserId) -> Result<SignedIn, TokenError> {
-        let token = self.tokens.issue(user)?;
-        Ok(SignedIn { viewer: Viewer { id: user, good_until_ms: token.expires_at_ms }, token })
+    async fn welcome(&self, subjects: &Subjects) -> Result<(), StoreError> {
+        metrics::counter!(SIGN_INS, "outcome" => "good").increment(1);
+        self.stores.attempts.succeeded(subjects, self.ambient.0.now_ms()).await
+    }
+
+    /// The password with the stored hash, if they fit. One that is too long fits nothing, and takes as long.
+    async fn fitting(
+        &self,
+        password: String,
+        stored: Option<PasswordHash>,
+    ) -> Result<Option<(String, PasswordHash)>, PasswordError> {
+        let too_long = password.len() > MAX_PASSWORD_BYTES;
+        let (password, stored) = if too_long { (String::new(), None) } else { (password, stored) };
+        let fits = self.passwords.verify(password.clone(), stored.clone()).await?;
+        Ok(stored.filter(|_| fits).map(|stored| (password, stored)))
+    }
+
+    /// Hashes anew what was hashed at less than today's cost. The next sign-in tries again if it fails.
+    async fn renew(&self, user: UserId, password: String, stored: &PasswordHash) {
+        if !self.passwords.is_outdated(stored) {
+            return;
+        }
+        let renewed = async {
+            let new = self.passwords.hash(password).await?;
+            Ok::<_, AccountError>(self.stores.accounts.replace_password(user, stored, &new).await?)
+        };
+        if let Err(error) = renewed.await {
+            tracing::warn!(%user, error = &error as &dyn std::error::Error, "a password was not hashed anew");
+        }
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// `account`: the handle, or empty for what is none.
+fn subjects(account: &str, caller: &Caller) -> Subjects {
+    let (account, network) = (account.as_bytes(), network(caller.address));
+    Subjects {
+        pair: digest(&[b"pair", account, network.as_bytes()]),
+        account: digest(&[b"account", account]),
+        network: digest(&[b"network", network.as_bytes()]),
+    }
+}

@@ -94,6 +94,13 @@ impl Passwords {
         Ok(fits && exists)
     }
 
+    /// Whether `stored` was made at less than today's cost, or cannot be read.
+    pub fn is_outdated(&self, stored: &PasswordHash) -> bool {
+        let Ok(Ok(was)) = phc::PasswordHash::new(&stored.0).map(|hash| Params::try_from(&hash)) else { return true };
+        let now = self.argon2.params();
+        was.m_cost() < now.m_cost() || was.t_cost() < now.t_cost() || was.p_cost() < now.p_cost()
+    }
+
     /// Runs `work` when a slot is free; a caller who goes away gives the slot back only when the work is done.
     async fn in_turn<T: Send + 'static>(
         &self,
@@ -169,7 +176,9 @@ mod tests {
         let old = passwords(2, 2).hash("a".to_owned()).await.unwrap();
         let settings = PasswordSettings { memory_kib: 128, iterations: 2, ..PasswordSettings::default() };
         let new = Passwords::try_new(settings, Draw::from_seed(2)).unwrap();
+        assert!(new.is_outdated(&old));
         assert!(new.verify("a".to_owned(), Some(old)).await.unwrap());
+        assert!(!new.is_outdated(&new.hash("a".to_owned()).await.unwrap()));
     }
 
     #[tokio::test]

@@ -12,15 +12,15 @@ use super::{
     errors::Failure,
     eyes::Eyes,
     feed_share::{Part, Parts},
-    loaders::{CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, Source, StandingOf, Tracked},
+    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, Source, StandingOf, Tracked},
     services::Services,
     wants::{ContentWants, UserWants},
 };
 use crate::{
     api::auth::Viewer,
     domain::{
-        Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions, exclusion::Standing,
-        profile::ProfileCounts,
+        Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions, attributes::Attributes,
+        exclusion::Standing, profile::ProfileCounts,
     },
 };
 
@@ -169,6 +169,11 @@ impl Hydration {
     /// The user's counts.
     pub async fn counts(&self, id: UserId) -> Result<Option<ProfileCounts>, Failure> {
         Ok(self.loader.load_one(CountsOf(id)).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The user's open attributes.
+    pub async fn attributes(&self, id: UserId) -> Result<Arc<Attributes>, Failure> {
+        Ok(self.loader.load_one(AttributesOf(id)).await.map_err(Failure::Logged)?.unwrap_or_default())
     }
 
     /// Whether the viewer follows the user; `None` when nobody is signed in, and for oneself.

@@ -5,11 +5,13 @@
 use async_graphql::ID;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use crate::domain::{ContentId, UserId};
+use crate::domain::{ContentId, SessionId, UserId};
 
 const BYTES: usize = 8;
 const USER: &str = "U_";
 const CONTENT: &str = "C_";
+/// Not a node: nobody but its user may know of it.
+const SESSION: &str = "S_";
 
 /// What an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,17 @@ pub fn of_user(user: UserId) -> ID {
 /// The id of a content.
 pub fn of_content(content: ContentId) -> ID {
     encode(CONTENT, content.get())
+}
+
+/// The id of a session.
+pub fn of_session(session: SessionId) -> ID {
+    encode(SESSION, session.get())
+}
+
+/// The session that `id` names.
+pub fn parse_session(id: &str) -> Result<SessionId, InvalidId> {
+    let text = id.strip_prefix(SESSION).ok_or(InvalidId::Malformed)?;
+    SessionId::try_new(decode(text)?).map_err(|_| InvalidId::Malformed)
 }
 
 /// What `id` names, whether it exists or not.

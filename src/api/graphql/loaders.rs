@@ -18,7 +18,8 @@ use super::{
 };
 use crate::{
     domain::{
-        Content, ContentId, Counters, Profile, UserId, ViewerReactions, exclusion::Standing, profile::ProfileCounts,
+        Content, ContentId, Counters, Profile, UserId, ViewerReactions, attributes::Attributes, exclusion::Standing,
+        profile::ProfileCounts,
     },
     store::StoreError,
 };
@@ -37,6 +38,10 @@ pub struct CountersOf(pub ContentId);
 /// Key of a user's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountsOf(pub UserId);
+
+/// Key of a user's open attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AttributesOf(pub UserId);
 
 /// Key of what the viewer has decided about a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,6 +102,17 @@ impl Loader<CountsOf> for Source {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.accounts.counts(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counts)| (CountsOf(id), Some(counts)))))
+    }
+}
+
+impl Loader<AttributesOf> for Source {
+    type Value = Arc<Attributes>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[AttributesOf]) -> Result<HashMap<AttributesOf, Self::Value>, ApiError> {
+        let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.profiles.attributes(&ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, attributes)| (AttributesOf(id), Arc::new(attributes)))))
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     hydration::Hydration,
     services::Services,
 };
-use crate::api::auth::Viewer;
+use crate::api::auth::{Caller, Viewer};
 
 /// How a resolver of a nullable field ends: so that a failure nulls that field and no more (a `Result<Option<T>>` would null
 /// its parent).
@@ -63,6 +63,11 @@ fn hydration_with(ctx: &Context<'_>, eyes: Eyes) -> Result<Arc<Hydration>, Failu
 /// Ends a resolver through the one error mapping.
 pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Option<T>, Failure>> + Send) -> Answer<T> {
     work.await.map_err(|failure| failure.told(request_id(ctx))).transpose()
+}
+
+/// From where the request comes; unknown if the transport did not say.
+pub fn caller(ctx: &Context<'_>) -> Caller {
+    ctx.data::<Caller>().ok().cloned().unwrap_or_default()
 }
 
 /// The id of the request; empty if no scope was attached.

@@ -7,19 +7,23 @@ use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    api::auth::AccountsService,
+    api::auth::{AccountsService, SessionsService},
     clock::SharedClock,
     follow::{Boundaries, Following},
     live::LiveFeed,
     publish::Publisher,
     read::{ReadMarker, TimelineReader},
-    store::{Accounts, Contents, Exclusions, FollowLists, Follows, Reactions},
+    store::{Accounts, Contents, Exclusions, FollowLists, Follows, Profiles, Reactions},
 };
 
 /// Everything behind the schema.
 pub struct Services {
     /// Registers and signs in.
-    pub sign_in: Arc<AccountsService>,
+    pub accounts_service: Arc<AccountsService>,
+    /// Refreshes and ends what signing in has begun.
+    pub sessions: Arc<SessionsService>,
+    /// Changes profiles.
+    pub profiles: Arc<dyn Profiles>,
     /// Reads timelines.
     pub timelines: Arc<TimelineReader>,
     /// Moves read markers.

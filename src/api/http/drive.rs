@@ -2,11 +2,11 @@
 //!
 //! Apart from both, so that neither bounds, hides or tells anything differently. It refuses to know how results travel.
 
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc};
 
 use async_graphql::{Executor, Value, parser::types::OperationType};
-use futures_util::{FutureExt as _, StreamExt as _};
-use tokio::time::Instant;
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture};
+use tokio::time::{Instant, sleep_until};
 
 use super::{
     Core,
@@ -28,8 +28,21 @@ pub(super) trait Outlet {
     fn next(&self, payload: Payload<'_>) -> impl Future<Output = ()> + Send;
 }
 
-/// When what was opened in `scope` has to end; `None` if never.
-pub(super) fn end_of<E, V: Viewer>(core: &Core<E, V>, viewer: Option<&V>) -> Option<Instant> {
+/// Completes when what was opened for `viewer` has to end: their token ends, or somebody has ended their sign-in. Never
+/// without a viewer.
+pub(super) fn over<E, V: Viewer>(core: &Core<E, V>, viewer: Option<V>) -> BoxFuture<'static, ()> {
+    let until = end_of(core, viewer.as_ref());
+    let authenticate = Arc::clone(&core.authenticate);
+    Box::pin(async move {
+        let Some(viewer) = viewer else { return std::future::pending().await };
+        tokio::select! {
+            () = authenticate.until_revoked(&viewer) => {}
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {}
+        }
+    })
+}
+
+fn end_of<E, V: Viewer>(core: &Core<E, V>, viewer: Option<&V>) -> Option<Instant> {
     let left = viewer?.good_until_ms()? - core.clock.now_ms() - BEFORE_THE_END_MS;
     Instant::now().checked_add(std::time::Duration::from_millis(u64::try_from(left).unwrap_or(0)))
 }

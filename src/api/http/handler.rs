@@ -17,7 +17,6 @@ use tracing::Instrument as _;
 use super::{
     Core,
     accept::Media,
-    address,
     drive::malformed,
     engine::Ran,
     mask,
@@ -25,7 +24,7 @@ use super::{
     params::{Params, UrlParams},
     request_id::RequestId,
     sse,
-    viewer::{AuthenticateError, Credentials, Scope, Viewer},
+    viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
 
 /// The methods of the GraphQL endpoint.
@@ -96,13 +95,13 @@ async fn run<E: Executor, V: Viewer>(
 ) -> Result<Answer, Refused> {
     let (credentials, method) = (Credentials::of_headers(request.headers()), request.method().clone());
     let stream = sse::token_of(&request);
-    let address = address::of_request(request.extensions(), request.headers(), &core.settings.trusted_proxies);
+    let client = Client::of(request.headers(), request.extensions(), &core.settings.trusted_proxies);
     let params = match (&method, &stream, media) {
         (&Method::DELETE, ..) => return sse::cancel(core, &request).map(Answer::Made),
         (&Method::GET, Some(token), Media::EventStream) => return sse::fulfil(core, token, id).map(Answer::Made),
         (&Method::PUT, ..) => {
             let viewer = viewer(core, credentials, id).await?;
-            return sse::reserve(core, viewer.as_ref()).map(Answer::Made);
+            return sse::reserve(core, viewer).map(Answer::Made);
         }
         (&Method::POST, ..) => posted(request).await?,
         (&Method::GET, ..) => asked(request).await?,
@@ -111,7 +110,7 @@ async fn run<E: Executor, V: Viewer>(
             return Err(Refused::new(Reason::WrongMethod(METHODS), BAD_USER_INPUT, message));
         }
     };
-    let scope = Scope { viewer: viewer(core, credentials, id).await?, request_id: id.clone(), address };
+    let scope = Scope { viewer: viewer(core, credentials, id).await?, request_id: id.clone(), client };
     let streams = media == Media::EventStream || stream.is_some();
     let room = if media == Media::EventStream { Some(sse::take_room(core)?) } else { None };
     let operation = params.extensions.get("operationId").and_then(|id| id.as_str()).map(str::to_owned);

@@ -45,7 +45,7 @@ pub use self::{
     rate::{Bucket, RateLimits},
     request_id::RequestId,
     trusted::{Manifest, ManifestError},
-    viewer::{Attach, Authenticate, AuthenticateError, Scope, Viewer},
+    viewer::{Attach, Authenticate, AuthenticateError, Client, Scope, Viewer},
 };
 use self::{
     documents::{Documents, Naming},

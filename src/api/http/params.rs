@@ -47,6 +47,13 @@ pub(super) enum ParamsError {
     ParameterNotJson { name: &'static str, message: String },
 }
 
+impl ParamsError {
+    /// Whether the request is not of the form that every request has; otherwise an extension of ours is at fault.
+    pub(super) const fn is_of_form(&self) -> bool {
+        !matches!(self, Self::PersistedQuery)
+    }
+}
+
 /// The parameters in a URL's query string; `variables` and `extensions` are JSON there.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]

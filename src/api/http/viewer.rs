@@ -7,10 +7,14 @@ use std::net::IpAddr;
 
 use async_graphql::Request;
 use async_trait::async_trait;
-use axum::http::{HeaderMap, header::AUTHORIZATION};
+use axum::http::{
+    Extensions, HeaderMap,
+    header::{AUTHORIZATION, USER_AGENT},
+};
 use axum_extra::headers::{Authorization, HeaderMapExt as _, authorization::Bearer};
+use ipnet::IpNet;
 
-use super::{rate::Payer, request_id::RequestId};
+use super::{address, rate::Payer, request_id::RequestId};
 
 /// The caller's type for an authenticated viewer.
 pub trait Viewer: Clone + Send + Sync + 'static {
@@ -28,6 +32,12 @@ pub trait Authenticate<V: Viewer>: Send + Sync + 'static {
     ///
     /// A request without a token is anonymous and is not asked about.
     async fn authenticate(&self, token: &str) -> Result<Option<V>, AuthenticateError>;
+
+    /// Completes when `viewer`'s sign-in was ended by somebody: a socket that they opened is closed then. Never, where nobody can.
+    async fn until_revoked(&self, viewer: &V) {
+        let _ = viewer;
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Why a token gives no viewer.
@@ -65,14 +75,32 @@ pub struct Scope<V> {
     pub viewer: Option<V>,
     /// The id that the response carries and the log line names.
     pub request_id: RequestId,
-    /// From where, through trusted proxies; `None` if the server was not told.
+    /// From where it comes.
+    pub client: Client,
+}
+
+/// What a connection tells of its client.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Its address, through trusted proxies; `None` if the server was not told.
     pub address: Option<IpAddr>,
+    /// What it calls itself; anything.
+    pub agent: String,
+}
+
+impl Client {
+    pub(super) fn of(headers: &HeaderMap, extensions: &Extensions, proxies: &[IpNet]) -> Self {
+        let address = address::of_request(extensions, headers, proxies);
+        let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        Self { address, agent }
+    }
 }
 
 impl<V: Viewer> Scope<V> {
     /// Who pays for what is done in it.
     pub(super) fn payer(&self) -> Payer {
-        self.viewer.as_ref().map_or_else(|| Payer::of_address(self.address), |viewer| Payer::Viewer(viewer.number()))
+        let address = self.client.address;
+        self.viewer.as_ref().map_or_else(|| Payer::of_address(address), |viewer| Payer::Viewer(viewer.number()))
     }
 }
 

@@ -36,7 +36,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
     use crate::{
-        domain::{ContentId, Entry, UserId},
+        domain::{ContentId, Entry, SessionId, UserId},
         store::{
             announcements::{Announcement, RelationChange},
             queue::Message,
@@ -60,6 +60,9 @@ mod tests {
         let seen = |reached| said(encode(&Message::ReaderSeen { reader: entry().author, reached }).unwrap());
         assert_eq!(seen(None), r#"{"v":1,"type":"readerSeen","reader":7}"#);
         assert_eq!(seen(Some(5)), r#"{"v":1,"type":"readerSeen","reader":7,"reached":5}"#);
+        let session = SessionId::try_new(9).unwrap();
+        let ended = said(encode(&Announcement::SessionEnded { user: entry().author, session }).unwrap());
+        assert_eq!(ended, r#"{"v":1,"type":"sessionEnded","user":7,"session":9}"#);
         let (reader, author) = (entry().author, UserId::try_new(8).unwrap());
         let followed =
             Announcement::FollowsChanged { reader, author: Some(author), change: Some(RelationChange::Followed) };

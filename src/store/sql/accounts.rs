@@ -40,6 +40,18 @@ impl Accounts for SqlStore {
         rows.first().map(|row| Ok((row.user(0)?, PasswordHash(row.get(1)?)))).transpose()
     }
 
+    async fn credential_of(&self, user: UserId) -> Result<Option<(Handle, PasswordHash)>, StoreError> {
+        let sql = "SELECT u.handle, c.password_hash FROM users u JOIN credentials c ON c.user_id = u.id WHERE u.id = ?";
+        let rows = self.read(sql, [user.get().into()]).await?;
+        rows.first().map(|row| Ok((read_handle(row, 0)?, PasswordHash(row.get(1)?)))).transpose()
+    }
+
+    async fn replace_password(&self, user: UserId, old: &PasswordHash, new: &PasswordHash) -> Result<bool, StoreError> {
+        let sql = "UPDATE credentials SET password_hash = ? WHERE user_id = ? AND password_hash = ?";
+        let values: [Value; 3] = [new.0.as_str().into(), user.get().into(), old.0.as_str().into()];
+        Ok(self.write(sql, values).await? > 0)
+    }
+
     async fn profiles(&self, ids: &[UserId]) -> Result<Vec<Profile>, StoreError> {
         let mut profiles = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
@@ -76,7 +88,7 @@ impl Accounts for SqlStore {
     }
 }
 
-async fn insert_user(tx: &Tx, account: &NewAccount) -> Result<bool, StoreError> {
+pub(super) async fn insert_user(tx: &Tx, account: &NewAccount) -> Result<bool, StoreError> {
     let registration = &account.registration;
     let values: [Value; 6] = [
         account.id.get().into(),
@@ -91,12 +103,14 @@ async fn insert_user(tx: &Tx, account: &NewAccount) -> Result<bool, StoreError> 
 }
 
 /// What every user has from the start. Counts and the outbox's stamp begin at 0.
-async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(), StoreError> {
+pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(), StoreError> {
     let id = Value::from(account.id.get());
     let (now, push) = (Value::from(account.now_ms), Value::from(EdgeMode::Push.code()));
     let floor = Floor::OPEN.trusted_from();
-    let hash = account.password_hash.0.clone().into();
-    tx.execute("INSERT INTO credentials (user_id, password_hash) VALUES (?, ?)", [id.clone(), hash]).await?;
+    if let Some(hash) = &account.password_hash {
+        let values = [id.clone(), hash.0.as_str().into()];
+        tx.execute("INSERT INTO credentials (user_id, password_hash) VALUES (?, ?)", values).await?;
+    }
     tx.execute("INSERT INTO user_counts (user_id) VALUES (?)", [id.clone()]).await?;
     tx.execute("INSERT INTO outbox_heads (author_id, stamp) VALUES (?, 0)", [id.clone()]).await?;
     tx.execute(
@@ -113,7 +127,7 @@ async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(), StoreErr
 }
 
 /// Which of the new user's unique values is there already. Users are never deleted: if neither is found, the one in the way was itself undone.
-async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreError> {
+pub(super) async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreError> {
     let sql = "SELECT id FROM users WHERE id = ? OR handle = ?";
     let handle = account.registration.handle.as_str();
     let rows = tx.query(sql, [account.id.get().into(), handle.into()]).await?;
@@ -126,14 +140,17 @@ async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreE
 }
 
 fn profile(row: &Row) -> Result<Profile, StoreError> {
-    let handle: String = row.get(1)?;
-    let handle = Handle::try_new(&handle).map_err(|_| StoreError::Unreadable(format!("the handle {handle}")))?;
     Ok(Profile {
         id: row.user(0)?,
-        handle,
+        handle: read_handle(row, 1)?,
         name: row.get(2)?,
         bio: row.get(3)?,
         avatar_url: row.get(4)?,
         created_at: row.get(5)?,
     })
+}
+
+fn read_handle(row: &Row, place: usize) -> Result<Handle, StoreError> {
+    let handle: String = row.get(place)?;
+    Handle::try_new(&handle).map_err(|_| StoreError::Unreadable(format!("the handle {handle}")))
 }

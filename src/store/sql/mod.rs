@@ -4,6 +4,7 @@
 //! Refuses to know who asks and why; sea-orm and sqlx are named here and nowhere else.
 
 mod accounts;
+mod attempts;
 mod audits;
 mod connect;
 mod contents;
@@ -15,18 +16,21 @@ mod exclusions;
 mod follow_lists;
 mod follows;
 mod hot;
+mod identities;
 mod inboxes;
 mod inspection;
 mod keyset;
 mod listing;
 mod migrate;
 mod part;
+mod profiles;
 mod reactions;
 mod read_markers;
 mod relations;
 mod rows;
 mod schema;
 mod seeding;
+mod sessions;
 mod timelines;
 mod transaction;
 

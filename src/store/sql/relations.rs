@@ -9,9 +9,12 @@ use super::{
     rows::{MAX_LIST, Row},
     transaction::Tx,
 };
-use crate::store::{
-    Relations, StoreError,
-    relations::{Pair, PendingRelation},
+use crate::{
+    domain::limits::MAX_WAIT_MS,
+    store::{
+        Relations, StoreError,
+        relations::{Pair, PendingRelation},
+    },
 };
 
 const SELECT: &str = "SELECT follower_id, author_id, version, attempts FROM relations";
@@ -52,11 +55,12 @@ impl Relations for SqlStore {
 
 async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
     let sql = format!(
-        "{SELECT} WHERE look_at <= ? ORDER BY look_at, follower_id, author_id LIMIT ? {}",
+        "{SELECT} WHERE look_at <= ? OR look_at > ? ORDER BY look_at, follower_id, author_id LIMIT ? {}",
         tx.dialect().for_update_skip_locked()
     );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = tx.query(&sql, [now_ms.into(), limit.into()]).await?;
+    let too_far = now_ms.saturating_add(MAX_WAIT_MS);
+    let rows = tx.query(&sql, [now_ms.into(), too_far.into(), limit.into()]).await?;
     let due: Vec<PendingRelation> = rows.iter().map(relation).collect::<Result<_, _>>()?;
     let mut by_follower: HashMap<i64, Vec<i64>> = HashMap::new();
     for PendingRelation { pair, .. } in &due {

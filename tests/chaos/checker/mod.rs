@@ -20,7 +20,7 @@ type Range = (Bound<Position>, Bound<Position>);
 pub fn check(history: &History, read: &Read) -> Result<(), Mismatch> {
     let (mut surely, mut perhaps) = (Vec::new(), Vec::new());
     for author in 0..history.users() {
-        match history.follows(read.reader, author, read.span) {
+        match history.shows(read.reader, author, read.span) {
             Some(true) => surely.push(author),
             Some(false) => continue,
             None => {}
@@ -35,9 +35,9 @@ pub fn check(history: &History, read: &Read) -> Result<(), Mismatch> {
 struct Judge<'a> {
     history: &'a History,
     read: &'a Read,
-    /// Followed all through.
+    /// Followed and not kept out, all through.
     surely: Vec<User>,
-    /// Followed at some instant, as far as anybody can tell.
+    /// The same at some instant, as far as anybody can tell.
     perhaps: Vec<User>,
 }
 
@@ -65,7 +65,7 @@ impl Judge<'_> {
                 return Err(format!("{} is nobody's, or was deleted long ago", at(*position)));
             };
             if !self.perhaps.contains(&author) {
-                return Err(format!("{} is by {author}, who is not followed", at(*position)));
+                return Err(format!("{} is by {author}, who is not followed, or kept out", at(*position)));
             }
             if !may_be(content, self.read.span) {
                 return Err(format!("{} is not published yet or deleted already: {content:?}", at(*position)));
@@ -164,13 +164,13 @@ impl Judge<'_> {
     }
 }
 
-/// Whether it was there at some instant of the span, if its author was followed.
+/// Whether it was there at some instant of the span, if its author is shown.
 fn may_be(content: &Content, span: Span) -> bool {
     let gone = content.deletes.iter().any(|act| act.certain && act.span.end <= span.begin);
     content.published.begin < span.end && !gone
 }
 
-/// Whether it was there all through the span, if its author was followed.
+/// Whether it was there all through the span, if its author is shown.
 fn must_be(content: &Content, span: Span) -> bool {
     content.published.end <= span.begin && content.deletes.iter().all(|act| act.span.begin >= span.end)
 }

@@ -3,7 +3,7 @@
 use tidefeed::domain::{Direction, Position};
 
 use super::check;
-use crate::history::{Act, Content, History, Read, Seen, Span};
+use crate::history::{Act, Content, History, Read, Relation, Seen, Span};
 
 const READER: usize = 0;
 const AUTHOR: usize = 1;
@@ -30,7 +30,7 @@ fn publish(history: &mut History, author: usize, number: i64, published: Span) {
 /// The reader follows the author, not the other; five contents of the author, and one of the other in their midst.
 fn world() -> History {
     let mut history = History::new(3);
-    history.edge(READER, AUTHOR).follows.push(certain(1, 2));
+    history.switch((READER, AUTHOR), Relation::Follow).on.push(certain(1, 2));
     for number in [1, 2, 3, 5, 6] {
         publish(&mut history, AUTHOR, number, Span { begin: 10, end: 20 });
     }
@@ -136,7 +136,7 @@ fn what_changes_while_a_page_is_read_may_be_in_it_or_not() {
     for numbers in [&[7, 6, 5, 3, 2, 1][..], &[6, 5, 3, 2, 1], &[7, 6, 5, 3, 2], &[6, 5, 3, 2]] {
         passes(&history, &page(None, 9, numbers, (false, false)));
     }
-    history.edge(READER, AUTHOR).unfollows.push(certain(105, 120));
+    history.switch((READER, AUTHOR), Relation::Follow).off.push(certain(105, 120));
     passes(&history, &page(None, 9, &[], (false, false)));
     passes(&history, &page(None, 9, &[6, 3, 2], (false, false)));
 }
@@ -150,35 +150,50 @@ fn an_act_without_an_answer_leaves_both_open_until_a_later_one_decides() {
     history.deleted(AUTHOR, position(3), certain(50, 60));
     is_refused(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)), "deleted already");
 
-    history.edge(READER, AUTHOR).unfollows.push(unknown(30, 40));
+    history.switch((READER, AUTHOR), Relation::Follow).off.push(unknown(30, 40));
     passes(&history, &page(None, 9, &[6, 5, 2, 1], (false, false)));
     passes(&history, &page(None, 9, &[], (false, false)));
-    history.edge(READER, AUTHOR).follows.push(certain(39, 50));
+    history.switch((READER, AUTHOR), Relation::Follow).on.push(certain(39, 50));
     passes(&history, &page(None, 9, &[], (false, false)));
-    history.edge(READER, AUTHOR).follows.push(certain(40, 50));
+    history.switch((READER, AUTHOR), Relation::Follow).on.push(certain(40, 50));
     is_refused(&history, &page(None, 9, &[], (false, false)), "is missing");
 }
 
 #[test]
 fn who_was_unfollowed_is_gone_until_they_are_followed_again() {
     let mut history = world();
-    history.edge(READER, AUTHOR).unfollows.push(certain(80, 99));
+    history.switch((READER, AUTHOR), Relation::Follow).off.push(certain(80, 99));
     passes(&history, &page(None, 9, &[], (false, false)));
     is_refused(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)), "who is not followed");
-    history.edge(READER, AUTHOR).follows.push(certain(109, 130));
+    history.switch((READER, AUTHOR), Relation::Follow).on.push(certain(109, 130));
     passes(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)));
+}
+
+#[test]
+fn who_is_muted_or_hides_is_gone_until_that_is_lifted() {
+    for relation in [Relation::Mute, Relation::Hide] {
+        let mut history = world();
+        history.switch((READER, AUTHOR), relation).on.push(certain(80, 99));
+        passes(&history, &page(None, 9, &[], (false, false)));
+        is_refused(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)), "or kept out");
+        history.switch((READER, AUTHOR), relation).off.push(unknown(100, 130));
+        passes(&history, &page(None, 9, &[], (false, false)));
+        passes(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)));
+        history.switch((READER, AUTHOR), relation).off.push(certain(99, 100));
+        is_refused(&history, &page(None, 9, &[], (false, false)), "is missing");
+    }
 }
 
 #[test]
 fn once_all_is_certain_only_what_is_left_counts() {
     let mut history = world();
     history.deleted(AUTHOR, position(3), unknown(30, 40));
-    history.edge(READER, OTHER).follows.push(unknown(30, 40));
+    history.switch((READER, OTHER), Relation::Follow).on.push(unknown(30, 40));
     assert_eq!(history.doubtful_deletes(), [(AUTHOR, position(3))]);
-    assert_eq!(history.doubtful_edges(90), [(READER, OTHER)]);
+    assert_eq!(history.doubtful_relations(90), [((READER, OTHER), Relation::Follow)]);
     history.deleted(AUTHOR, position(3), certain(50, 60));
-    history.edge(READER, OTHER).follows.push(certain(50, 60));
-    assert!(history.doubtful_deletes().is_empty() && history.doubtful_edges(90).is_empty());
+    history.switch((READER, OTHER), Relation::Follow).on.push(certain(50, 60));
+    assert!(history.doubtful_deletes().is_empty() && history.doubtful_relations(90).is_empty());
     history.settle(90);
     passes(&history, &page(None, 9, &[6, 5, 4, 2, 1], (false, false)));
     is_refused(&history, &page(None, 9, &[6, 5, 4, 3, 2, 1], (false, false)), "was deleted long ago");

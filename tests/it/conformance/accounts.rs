@@ -3,8 +3,9 @@
 use anyhow::{Context as _, Result};
 use tidefeed::domain::profile::{ProfileCounts, Registration};
 use tidefeed::domain::{Handle, Profile};
-use tidefeed::store::accounts::Registered;
-use tidefeed::store::{Accounts as _, Follows as _};
+use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
+use tidefeed::store::identities::{Adopted, Identity};
+use tidefeed::store::{Accounts as _, Follows as _, Identities as _};
 
 use super::{NOW, World, account, at_once, user};
 use crate::servers::on_each_backend;
@@ -30,7 +31,7 @@ on_each_backend! {
         assert_eq!(world.store.profiles(&[user(7)]).await?, std::slice::from_ref(&profile));
         assert_eq!(world.store.by_handle(&taken).await?, Some(profile));
         let (id, hash) = world.store.credential(&taken).await?.context("a credential")?;
-        assert_eq!((id, hash.0), (user(7), new.password_hash.0));
+        assert_eq!((id, Some(hash.0)), (user(7), new.password_hash.map(|hash| hash.0)));
         Ok(())
     }
 
@@ -91,6 +92,37 @@ on_each_backend! {
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Registered::Created).count(), 1);
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Registered::IdTaken).count(), 11);
         assert_eq!(world.number("SELECT COUNT(*) FROM credentials").await?, 2);
+        Ok(())
+    }
+
+    async fn a_password_is_replaced_only_by_who_knows_the_one_that_stands_there(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        let (old, new) = (PasswordHash("hash of user_1".to_owned()), PasswordHash("new".to_owned()));
+        assert!(world.store.replace_password(user(1), &old, &new).await?);
+        assert!(!world.store.replace_password(user(1), &old, &new).await?, "it stands there no more");
+        let (name, hash) = world.store.credential_of(user(1)).await?.context("a credential")?;
+        assert_eq!((name.as_str(), hash.0.as_str()), ("user_1", "new"));
+        assert_eq!(world.store.credential(&handle("user_2")).await?.context("another")?.1.0, "hash of user_2");
+        assert!(world.store.credential_of(user(3)).await?.is_none());
+        Ok(())
+    }
+
+    async fn of_parallel_first_sights_of_one_identity_one_makes_a_user(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(1).await?;
+        let identity = |text: &str| Identity { digest: text.repeat(32), issuer: "https://issuer".to_owned(), subject: "字".repeat(300) };
+        let new = |id: i64, handle: &str| NewAccount { password_hash: None, ..account(id, handle) };
+        let accounts: Vec<_> = (2..=9).map(|id| new(id, &format!("ann_{id}"))).collect();
+        let whose = identity("ab");
+        let seen = at_once(accounts.iter().map(|account| world.store.adopt(account, &whose))).await?;
+        let made = world.store.user_of(&whose.digest).await?.context("a user")?;
+        assert_eq!(seen.iter().filter(|it| **it == Adopted::Created).count(), 1);
+        assert_eq!(seen.iter().filter(|it| **it == Adopted::Known(made)).count(), 7);
+        assert_eq!(world.store.count().await?, 2);
+        assert!(world.store.credential_of(made).await?.is_none(), "no password signs them in");
+        let other = identity("cd");
+        assert_eq!(world.store.adopt(&new(20, "user_1"), &other).await?, Adopted::Not(Registered::HandleTaken));
+        assert_eq!(world.store.adopt(&new(1, "bob"), &other).await?, Adopted::Not(Registered::IdTaken));
+        assert_eq!(world.store.user_of(&other.digest).await?, None, "what was refused leaves nothing");
         Ok(())
     }
 

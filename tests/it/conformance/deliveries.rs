@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
-    domain::{ContentId, EdgeMode, Entry, Floor, subtask},
+    domain::{ContentId, EdgeMode, Entry, Floor, limits::MAX_WAIT_MS, subtask},
     store::{
         Deliveries as _,
         deliveries::{Backlog, Pushed, Subtask},
@@ -216,19 +216,22 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_failure_is_counted_kept_and_frees_the_subtasks(backend: Backend) -> Result<()> {
-        let (world, content) = world(backend, 1).await?;
+    async fn a_failure_is_counted_kept_and_frees_its_own_subtask(backend: Backend) -> Result<()> {
+        let (world, content) = world(backend, 3).await?;
         let id = content.content;
-        world.store.extend_chain(id, 10, 9).await?;
+        world.store.extend_chain(id, 2, 9).await?;
         take(&world, id, 0).await?.context("a subtask")?;
-        world.store.record_failure(id, "first", 5).await?;
-        world.store.record_failure(id, &"字".repeat(600), 9_000).await?;
+        take(&world, id, 2).await?.context("another")?;
+        world.store.record_failure(id, None, "of the dispatch", 5).await?;
+        assert!(take(&world, id, 0).await?.is_none(), "no lease ends with a dispatch");
+        world.store.record_failure(id, Some(0), &"字".repeat(600), 9_000).await?;
         let delivery = world.store.find(id).await?.context("a record")?;
         assert_eq!((delivery.attempts, delivery.last_error), (2, "字".repeat(500)));
         assert!(take(&world, id, 0).await?.is_some(), "the lease has ended with the failure");
+        assert!(take(&world, id, 2).await?.is_none(), "the other's runs on");
         assert!(world.store.due(8_999, 20_000, 9).await?.is_empty());
         assert_eq!(world.store.due(9_000, 20_000, 9).await?.len(), 1);
-        world.store.record_failure(content_id(1), "of a delivery that is finished", 1).await?;
+        world.store.record_failure(content_id(1), None, "of a delivery that is finished", 1).await?;
         Ok(())
     }
 
@@ -245,6 +248,34 @@ on_each_backend! {
         assert_eq!(due.iter().map(|it| it.entry.content.get()).collect::<Vec<_>>(), [2, 1]);
         assert!(world.store.due(99, 500, 3).await?.is_empty());
         assert_eq!(world.store.due(500, 600, 9).await?.len(), 5);
+        Ok(())
+    }
+
+    async fn what_is_looked_at_often_is_looked_at_less_and_less(backend: Backend) -> Result<()> {
+        let (world, _) = world(backend, 1).await?;
+        let only = [entry(1, user(AUTHOR), 0)];
+        world.put_contents(&only).await?;
+        world.deliver(&only).await?;
+        let mut looks = Vec::new();
+        for now in 0..60 {
+            if !world.store.due(now, now + 5, 9).await?.is_empty() {
+                looks.push(now);
+            }
+        }
+        assert_eq!(looks, [0, 5, 15, 35, 55]);
+        Ok(())
+    }
+
+    async fn a_clock_that_is_set_back_keeps_nothing_waiting(backend: Backend) -> Result<()> {
+        let (world, content) = world(backend, 1).await?;
+        let (id, now, then) = (content.content, 1_000, 1_001 + MAX_WAIT_MS);
+        world.store.extend_chain(id, 2, 9).await?;
+        world.store.take_subtask(id, 0, then - 1, then).await?.context("a subtask")?;
+        world.store.record_failure(id, None, "late", then).await?;
+        assert!(world.store.due(now + 1, now + 5, 9).await?.is_empty(), "so late it may be");
+        assert_eq!(world.store.due(now, now + 5, 9).await?.len(), 1);
+        assert!(world.store.take_subtask(id, 0, now + 1, now + 2).await?.is_none(), "so long it may be");
+        assert!(world.store.take_subtask(id, 0, now, now + 2).await?.is_some());
         Ok(())
     }
 
@@ -268,7 +299,7 @@ on_each_backend! {
         let later = entry(78, user(AUTHOR), 2_000);
         world.deliver(&[later]).await?;
         for content in [first, later, later] {
-            world.store.record_failure(content.content, "no", 1).await?;
+            world.store.record_failure(content.content, None, "no", 1).await?;
         }
         let expected = Backlog { unfinished: 2, failing: 1, oldest: Some(1_000) };
         assert_eq!(world.store.backlog(2).await?, expected);

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod announcements;
+mod attempts;
 mod contents;
 mod deliveries;
 mod exclusions;
@@ -15,11 +16,13 @@ mod outbox_cache;
 mod outbox_model;
 mod outboxes;
 mod places;
+mod profiles;
 mod queue;
 mod reactions;
 mod read_markers;
 mod relations;
 pub mod rows;
+mod sessions;
 mod timelines;
 
 use std::time::Duration;
@@ -122,7 +125,7 @@ pub fn account(id: i64, handle: &str) -> NewAccount {
     NewAccount {
         id: user(id),
         registration: Registration::try_new(handle, handle, "", None).expect("tests name valid handles"),
-        password_hash: PasswordHash(format!("hash of {handle}")),
+        password_hash: Some(PasswordHash(format!("hash of {handle}"))),
         inc: 1_000 + id,
         now_ms: NOW,
     }

@@ -84,8 +84,14 @@ impl Deliveries for FaultyDeliveries {
         self.inner.finish(content).await
     }
 
-    async fn record_failure(&self, content: ContentId, error: &str, retry_at_ms: i64) -> Result<(), StoreError> {
-        self.inner.record_failure(content, error, retry_at_ms).await
+    async fn record_failure(
+        &self,
+        content: ContentId,
+        subtask: Option<i64>,
+        error: &str,
+        retry_at_ms: i64,
+    ) -> Result<(), StoreError> {
+        self.inner.record_failure(content, subtask, error, retry_at_ms).await
     }
 
     async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError> {

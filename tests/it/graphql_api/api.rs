@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidefeed::{
     api::{
-        auth::{AccountsService, PasswordSettings, Passwords, TokenKey, Tokens, Viewer},
+        auth::{
+            AccountStores, AccountsService, PasswordSettings, Passwords, SessionSettings, SessionsService, TokenKey,
+            Tokens, Viewer,
+        },
         graphql::{Services, TidefeedSchema, attach, build_schema},
     },
     clock::{ManualClock, SharedClock},
@@ -64,20 +67,26 @@ impl Api {
         let store = Arc::new(store);
         let manual = Arc::new(ManualClock::at(NOW));
         let (clock, draw, tasks): (SharedClock, _, _) = (manual.clone(), Draw::from_seed(1), TaskTracker::new());
-        let key = TokenKey::try_new("1", &[7; 32]).unwrap();
+        let key = TokenKey::try_new(&[7; 32]).unwrap();
         let tokens = Arc::new(Tokens::new(key, Duration::from_hours(1), clock.clone()));
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
         let passwords = Arc::new(Passwords::try_new(cheap, draw.clone()).unwrap());
-        let sign_in = AccountsService::new(store.clone(), passwords, tokens.clone(), clock.clone(), draw.clone());
+        let stores = AccountStores { accounts: store.clone(), attempts: store.clone() };
         let (voice, queue) =
             (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
+        let (settings, ambient) = (SessionSettings::default(), (clock.clone(), draw.clone()));
+        let sessions =
+            Arc::new(SessionsService::new(store.clone(), voice.clone(), tokens.clone(), settings, ambient.clone()));
+        let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient).open_to(open, true);
         let live = LiveSettings::default();
         let hub = Arc::new(Hub::new(store.clone(), live.buffer));
         let (listening, announcements) = (hub.clone(), voice.listen());
         tasks.spawn(async move { listening.run(announcements).await });
         let running = tasks.token();
         let services = Services {
-            sign_in: Arc::new(sign_in.with_registration(open)),
+            accounts_service: Arc::new(accounts),
+            sessions,
+            profiles: store.clone(),
             timelines: Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, queue.clone())),
             publisher: Arc::new(Publisher::new(
                 contents.clone(),

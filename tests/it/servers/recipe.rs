@@ -39,9 +39,10 @@ impl Kind {
         match self {
             Self::MariaDb => Recipe {
                 program: "mariadbd".to_owned(),
-                prepare: r#"mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$folder/data" --skip-test-db \
+                // A server that starts clears the folder of temporary tables, others' too: each has its own.
+                prepare: r#"mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --skip-test-db \
                     --auth-root-authentication-method=normal --innodb-log-file-size=8M"#,
-                serve: r#"exec "$program" --no-defaults --user="$(id -un)" --datadir="$folder/data" --port="$port" --bind-address=127.0.0.1 \
+                serve: r#"exec "$program" --no-defaults --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --innodb-log-file-size=8M --innodb-buffer-pool-size=64M \
                     --innodb-flush-log-at-trx-commit=2 --character-set-server=utf8mb4 --max-connections=500"#,
                 remedy: INSTALL,
@@ -49,8 +50,8 @@ impl Kind {
             },
             Self::Mysql => Recipe {
                 program: Path::new(env!("CARGO_MANIFEST_DIR")).join("target/mysql/mysqld").display().to_string(),
-                prepare: r#""$program" --user="$(id -un)" --datadir="$folder/data" --initialize-insecure --innodb-redo-log-capacity=16M"#,
-                serve: r#"exec "$program" --user="$(id -un)" --datadir="$folder/data" --port="$port" --bind-address=127.0.0.1 \
+                prepare: r#""$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --initialize-insecure --innodb-redo-log-capacity=16M"#,
+                serve: r#"exec "$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --mysqlx=OFF --skip-log-bin --secure-file-priv=NULL \
                     --innodb-redo-log-capacity=16M --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --max-connections=500"#,
                 remedy: "run scripts/fetch-mysql.sh, or leave MySQL out: cargo test -- --skip mysql::",

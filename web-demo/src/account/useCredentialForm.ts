@@ -8,6 +8,7 @@ export interface Admission {
   user: { handle: string } | null;
   token: string | null;
   expiresAt: string | null;
+  refreshToken: string | null;
   userErrors: UserError[];
 }
 
@@ -23,7 +24,8 @@ export function useCredentialForm<Input>(send: (input: Input) => Promise<Admissi
     try {
       const admission = await send(input);
       if (admission?.token != null && admission.user !== null) {
-        beginSession({ token: admission.token, handle: admission.user.handle, expiresAt: admission.expiresAt });
+        const { user, token, expiresAt, refreshToken } = admission;
+        beginSession({ token, handle: user.handle, expiresAt, refreshToken });
       } else if (admission != null && admission.userErrors.length > 0) {
         setErrors(admission.userErrors);
       } else {

@@ -4,9 +4,9 @@ import { ErrorLink } from "@apollo/client/link/error";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
 import { OperationTypeNode } from "graphql";
 import { createClient } from "graphql-ws";
-import type { Session } from "../session";
 import { type Connection, openConnection } from "./connection";
 import { endlessConnection } from "./endlessConnection";
+import { accessToken, replaceToken, signedFetch } from "./tokens";
 
 export interface Api {
   apollo: ApolloClient;
@@ -37,17 +37,23 @@ function createCache() {
   });
 }
 
-/** `onExpired` is called when the server no longer accepts the session's token. */
-export function createApi(session: Session | null, onExpired: () => void): Api {
-  const authorization = session === null ? undefined : `Bearer ${session.token}`;
-  const connection = openConnection(onExpired);
-  const errors = new ErrorLink(({ error }) => {
-    if (session !== null && isUnauthenticated(error)) onExpired();
+/** `onExpired` is called when the server takes no token of the session any longer. */
+export function createApi(signedIn: boolean, onExpired: () => void): Api {
+  let sent: string | undefined;
+  const connection = openConnection(() => {
+    // If the server cannot be asked for another one, the next attempt to connect asks again.
+    replaceToken(sent).catch(() => {});
   });
-  const http = new HttpLink({ uri: "/graphql", headers: authorization === undefined ? {} : { authorization } });
+  const errors = new ErrorLink(({ error }) => {
+    if (signedIn && isUnauthenticated(error)) onExpired();
+  });
+  const http = new HttpLink({ uri: "/graphql", fetch: signedFetch });
   const socket = new GraphQLWsLink(createClient({
     url: `${window.location.origin.replace(/^http/, "ws")}/graphql/ws`,
-    connectionParams: { authorization },
+    connectionParams: async () => {
+      sent = await accessToken();
+      return { authorization: sent === undefined ? undefined : `Bearer ${sent}` };
+    },
     keepAlive: KEEP_ALIVE_MS,
     retryAttempts: Number.POSITIVE_INFINITY,
     retryWait: waitBeforeRetry,

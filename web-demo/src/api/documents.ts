@@ -94,6 +94,7 @@ export const RegisterDocument = graphql(`
       user { id handle }
       token
       expiresAt
+      refreshToken
       userErrors { message code field }
     }
   }
@@ -105,6 +106,7 @@ export const SignInDocument = graphql(`
       user { id handle }
       token
       expiresAt
+      refreshToken
       userErrors { message code field }
     }
   }

@@ -5,7 +5,7 @@ import { GraphiQL } from "graphiql";
 import { createClient } from "graphql-ws";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { readSession } from "../session";
+import { accessToken, signedFetch } from "../api/tokens";
 import "graphiql/style.css";
 import "./graphiql.css";
 
@@ -58,22 +58,16 @@ subscription MyNewFeed {
 }
 `;
 
-function authorization(): Record<string, string> {
-  const session = readSession();
-  return session === null ? {} : { authorization: `Bearer ${session.token}` };
-}
-
 const fetcher = createGraphiQLFetcher({
   url: "/graphql",
   // The token is read for every request, so that signing in in another tab takes effect here.
-  fetch: (input, init) => {
-    const headers = new Headers(init?.headers);
-    for (const [name, value] of Object.entries(authorization())) if (!headers.has(name)) headers.set(name, value);
-    return fetch(input, { ...init, headers });
-  },
+  fetch: signedFetch,
   wsClient: createClient({
     url: `${window.location.origin.replace(/^http/, "ws")}/graphql/ws`,
-    connectionParams: authorization,
+    connectionParams: async () => {
+      const token = await accessToken();
+      return token === undefined ? {} : { authorization: `Bearer ${token}` };
+    },
   }),
 });
 

@@ -1,6 +1,6 @@
 // The brand and the ways through the app.
+import { signOut } from "../api/tokens";
 import { profilePath, type Route, timelinePath } from "../routing";
-import { endSession } from "../session";
 import { Brand } from "./Brand";
 import { Icon } from "./Icon";
 
@@ -25,7 +25,7 @@ export function Navigation({ handle, route, waiting }: NavigationProps) {
           <Icon name="person" /><span>Profile</span>
         </a>
         <a href="/graphiql/" data-testid="nav-graphiql"><Icon name="graph" /><span>GraphiQL</span></a>
-        <button type="button" onClick={() => { endSession("signed-out"); }} data-testid="sign-out">
+        <button type="button" onClick={signOut} data-testid="sign-out">
           <Icon name="leave" /><span>Sign out</span>
         </button>
       </nav>

@@ -1,18 +1,16 @@
-//! Registering and signing in.
-
-use std::sync::Arc;
+//! Registering, signing in by password, and changing it.
 
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 
-use super::user_error::{UserError, UserErrorCode};
+use super::{
+    signed_in::{Tokens, tokens},
+    user_error::{UserError, UserErrorCode},
+};
 use crate::api::{
-    auth::{NewUser, RegisterOutcome, SignInOutcome, SignedIn},
+    auth::{NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome, SignedIn},
     graphql::{
-        errors::Failure,
-        objects::User,
         scalars::Timestamp,
-        scope::{Answer, answer, fresh_hydration, hydration_for},
-        wants::UserWants,
+        scope::{Answer, answer, caller, fresh_hydration},
     },
 };
 
@@ -36,12 +34,8 @@ struct RegisterUserInput {
 /// A new user, signed in; or why there is none.
 #[derive(SimpleObject)]
 struct RegisterUserPayload {
-    /// The new user. Null if refused.
-    user: Option<User>,
-    /// To be sent as bearer token. Null if refused.
-    token: Option<String>,
-    /// When to sign in again. Null if refused.
-    expires_at: Option<Timestamp>,
+    #[graphql(flatten)]
+    tokens: Tokens,
     /// Why it was refused; empty if it was not.
     user_errors: Vec<UserError>,
     /// As in the input.
@@ -62,12 +56,34 @@ struct SignInInput {
 /// A user, signed in; or why not.
 #[derive(SimpleObject)]
 struct SignInPayload {
-    /// Who has signed in. Null if refused.
-    user: Option<User>,
-    /// To be sent as bearer token. Null if refused.
-    token: Option<String>,
-    /// When to sign in again. Null if refused.
-    expires_at: Option<Timestamp>,
+    #[graphql(flatten)]
+    tokens: Tokens,
+    /// After too many failures: when to try again. Null otherwise.
+    retry_at: Option<Timestamp>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// What it takes to change the viewer's password.
+#[derive(InputObject)]
+struct ChangePasswordInput {
+    /// The password until now.
+    old_password: String,
+    /// At least 8 characters, at most 1024 bytes.
+    new_password: String,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// A password, changed; or why not.
+#[derive(SimpleObject)]
+struct ChangePasswordPayload {
+    /// How many other sessions of the viewer have ended. Null if refused.
+    ended_sessions: Option<i32>,
+    /// After too many failures: when to try again. Null otherwise.
+    retry_at: Option<Timestamp>,
     /// Why it was refused; empty if it was not.
     user_errors: Vec<UserError>,
     /// As in the input.
@@ -89,14 +105,14 @@ impl AccountMutation {
         answer(ctx, async {
             let RegisterUserInput { handle, name, password, bio, avatar_url, client_mutation_id } = input;
             let new = NewUser { handle, name, password, bio: bio.unwrap_or_default(), avatar_url };
-            let outcome = fresh_hydration(ctx)?.services().sign_in.register(new).await?;
-            let (user, token, expires_at, user_errors) = ended(ctx, registered(outcome)).await?;
-            Ok(Some(RegisterUserPayload { user, token, expires_at, user_errors, client_mutation_id }))
+            let outcome = fresh_hydration(ctx)?.services().accounts_service.register(new, &caller(ctx)).await?;
+            let (tokens, user_errors) = tokens(ctx, registered(outcome)).await?;
+            Ok(Some(RegisterUserPayload { tokens, user_errors, client_mutation_id }))
         })
         .await
     }
 
-    /// Exchanges a handle and its password for a token.
+    /// Exchanges a handle and its password for tokens. Failures make the next attempts wait, longer each time.
     async fn sign_in(
         &self,
         ctx: &Context<'_>,
@@ -104,9 +120,38 @@ impl AccountMutation {
     ) -> Answer<SignInPayload> {
         answer(ctx, async {
             let SignInInput { handle, password, client_mutation_id } = input;
-            let outcome = fresh_hydration(ctx)?.services().sign_in.sign_in(&handle, password).await?;
-            let (user, token, expires_at, user_errors) = ended(ctx, signed_in(outcome)).await?;
-            Ok(Some(SignInPayload { user, token, expires_at, user_errors, client_mutation_id }))
+            let service = fresh_hydration(ctx)?.services().accounts_service.clone();
+            let outcome = service.sign_in(&handle, password, &caller(ctx)).await?;
+            let retry_at = if let SignInOutcome::NotBefore(at) = outcome { Some(Timestamp(at)) } else { None };
+            let (tokens, user_errors) = tokens(ctx, signed_in(outcome)).await?;
+            Ok(Some(SignInPayload { tokens, retry_at, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+
+    /// Changes the viewer's password and ends their other sessions.
+    async fn change_password(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The old password and the new.")] input: ChangePasswordInput,
+    ) -> Answer<ChangePasswordPayload> {
+        answer(ctx, async {
+            let ChangePasswordInput { old_password, new_password, client_mutation_id } = input;
+            let hydration = fresh_hydration(ctx)?;
+            let (viewer, service) = (hydration.viewer()?, &hydration.services().accounts_service);
+            let outcome = service.change_password(&viewer, (old_password, new_password), &caller(ctx)).await?;
+            let retry_at = if let PasswordOutcome::NotBefore(at) = outcome { Some(Timestamp(at)) } else { None };
+            let (ended_sessions, refusal) = match outcome {
+                PasswordOutcome::Changed(ended) => (Some(i32::try_from(ended).unwrap_or(i32::MAX)), None),
+                PasswordOutcome::Invalid(fault) => {
+                    let message = fault.to_string();
+                    (None, Some(UserError::about(&["newPassword"], UserErrorCode::Invalid, &message)))
+                }
+                PasswordOutcome::WrongCredentials => (None, Some(wrong_old_password())),
+                PasswordOutcome::NotBefore(_) => (None, Some(too_many_attempts())),
+            };
+            let user_errors = refusal.into_iter().collect();
+            Ok(Some(ChangePasswordPayload { ended_sessions, retry_at, user_errors, client_mutation_id }))
         })
         .await
     }
@@ -126,25 +171,26 @@ fn registered(outcome: RegisterOutcome) -> Result<SignedIn, UserError> {
 }
 
 fn signed_in(outcome: SignInOutcome) -> Result<SignedIn, UserError> {
-    match outcome {
-        SignInOutcome::SignedIn(signed_in) => Ok(signed_in),
+    Err(match outcome {
+        SignInOutcome::SignedIn(signed_in) => return Ok(signed_in),
         SignInOutcome::WrongCredentials => {
-            Err(UserError::general(UserErrorCode::WrongCredentials, "there is no user with this handle and password"))
+            UserError::general(UserErrorCode::WrongCredentials, "there is no user with this handle and password")
         }
-    }
+        SignInOutcome::NotBefore(_) => too_many_attempts(),
+        SignInOutcome::Closed => UserError::general(
+            UserErrorCode::NotAllowed,
+            "this service has no passwords: sign in where its tokens are issued",
+        ),
+    })
 }
 
-type Ended = (Option<User>, Option<String>, Option<Timestamp>, Vec<UserError>);
+fn wrong_old_password() -> UserError {
+    UserError::about(&["oldPassword"], UserErrorCode::WrongCredentials, "this is not the password until now")
+}
 
-/// What both payloads have in common; the user is seen with their own eyes already.
-async fn ended(ctx: &Context<'_>, result: Result<SignedIn, UserError>) -> Result<Ended, Failure> {
-    let SignedIn { viewer, token } = match result {
-        Ok(signed_in) => signed_in,
-        Err(refusal) => return Ok((None, None, None, vec![refusal])),
-    };
-    let hydration = hydration_for(ctx, Some(viewer))?;
-    hydration.prime_users(&[viewer.id], UserWants::of(&ctx.look_ahead().field("user"))).await;
-    let profile = hydration.profile(viewer.id).await?;
-    let user = profile.map(|profile| User::new(profile, Arc::clone(&hydration)));
-    Ok((user, Some(token.text), Some(Timestamp(token.expires_at_ms)), Vec::new()))
+fn too_many_attempts() -> UserError {
+    UserError::general(
+        UserErrorCode::TooManyAttempts,
+        "too many attempts have failed: try again at the time of retryAt",
+    )
 }

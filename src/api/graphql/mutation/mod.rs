@@ -6,7 +6,10 @@ mod account;
 mod boundary;
 mod content;
 mod follow;
+mod profile;
 mod reaction;
+mod session;
+mod signed_in;
 mod timeline;
 mod user_error;
 
@@ -16,6 +19,8 @@ use async_graphql::MergedObject;
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     account::AccountMutation,
+    session::SessionMutation,
+    profile::ProfileMutation,
     content::ContentMutation,
     follow::FollowMutation,
     boundary::BoundaryMutation,

@@ -21,6 +21,10 @@ pub enum UserErrorCode {
     WrongCredentials,
     /// It contradicts what was done before.
     Conflict,
+    /// Too many attempts have failed; the payload says when to try again.
+    TooManyAttempts,
+    /// The session is over: sign in again.
+    SessionEnded,
 }
 
 /// Why a mutation was refused.

@@ -9,6 +9,7 @@ mod excluded;
 mod feed;
 mod lists;
 mod node;
+mod session;
 mod user;
 
 pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
@@ -18,4 +19,5 @@ pub use excluded::ExcludedUserConnection;
 pub use feed::{FeedEdge, NewFeedPayload};
 pub use lists::{FavouriteConnection, UserConnection, Window};
 pub use node::Node;
+pub use session::{ProfileAttribute, Session};
 pub use user::User;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object};
 
-use super::{ContentConnection, ExcludedUserConnection, FavouriteConnection, Shown, UserConnection, Window};
+use super::{
+    ContentConnection, ExcludedUserConnection, FavouriteConnection, ProfileAttribute, Session, Shown, UserConnection,
+    Window,
+};
 use crate::{
     api::graphql::{
         hydration::Hydration,
@@ -88,6 +91,29 @@ impl User {
     /// A link to a picture, if they have one.
     async fn avatar_url(&self) -> Option<&str> {
         self.profile.avatar_url.as_deref()
+    }
+
+    /// What else they say of themselves, in the order of the keys. Null if that cannot be read now.
+    async fn attributes(&self, ctx: &Context<'_>) -> Answer<Vec<ProfileAttribute>> {
+        answer(ctx, async {
+            let attributes = self.hydration.attributes(self.profile.id).await?;
+            let pair = |(key, value): (&str, &str)| ProfileAttribute { key: key.to_owned(), value: value.to_owned() };
+            Ok(Some(attributes.iter().map(pair).collect()))
+        })
+        .await
+    }
+
+    /// Where they are signed in, newest first, at most 50. Null for everybody but themselves.
+    async fn sessions(&self, ctx: &Context<'_>) -> Answer<Vec<Session>> {
+        answer(ctx, async {
+            let Ok(viewer) = self.hydration.viewer() else { return Ok(None) };
+            if viewer.id != self.profile.id {
+                return Ok(None);
+            }
+            let sessions = self.hydration.services().sessions.of_user(viewer.id).await?;
+            Ok(Some(sessions.into_iter().map(|session| Session::new(session, viewer.session)).collect()))
+        })
+        .await
     }
 
     /// When they registered.

@@ -18,7 +18,7 @@ use tokio::{
         OwnedSemaphorePermit,
         mpsc::{Receiver, Sender, channel},
     },
-    time::{Instant, sleep_until, timeout},
+    time::timeout,
 };
 use tracing::Instrument as _;
 
@@ -26,7 +26,7 @@ pub(super) use self::reserved::{Streams, TOKEN_HEADER, cancel, fulfil, join, res
 use super::{
     Core,
     accept::Media,
-    drive::{self, Outlet, end_of, extensions_of, signed_out},
+    drive::{self, Outlet, extensions_of, over, signed_out},
     engine::Ready,
     outcome::{INTERNAL, Payload, Reason, Refused},
     request_id::{self, RequestId},
@@ -97,7 +97,7 @@ pub(super) fn open<E: Executor, V: Viewer>(
 }
 
 async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: Scope<V>, events: Sender<Bytes>) {
-    let until = end_of(core, scope.viewer.as_ref());
+    let over = over(core, scope.viewer.clone());
     let request_id = scope.request_id.clone();
     let outlet = Whole(events.clone());
     let ended = tokio::select! {
@@ -105,7 +105,7 @@ async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: 
         () = events.closed() => return,
         // Without `complete` the client knows that it has to come again.
         () = core.stop.cancelled() => return,
-        () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => Err(signed_out(&request_id)),
+        () = over => Err(signed_out(&request_id)),
     };
     let last = async {
         if let Err(refused) = ended {

@@ -15,14 +15,14 @@ use axum::{
     extract::Request,
     http::{HeaderName, HeaderValue, Response, StatusCode, header},
 };
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future::BoxFuture};
 use serde::Serialize;
 use tokio::{
     sync::{
         OwnedSemaphorePermit,
         mpsc::{Receiver, Sender, channel},
     },
-    time::{Instant, sleep, sleep_until},
+    time::sleep,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -30,7 +30,7 @@ use tracing::Instrument as _;
 use super::{body, event, response, send, take_room};
 use crate::api::http::{
     Core,
-    drive::{self, Outlet, end_of, extensions_of, signed_out},
+    drive::{self, Outlet, extensions_of, over, signed_out},
     engine::Ready,
     outcome::{BAD_USER_INPUT, Payload, RATE_LIMITED, Reason, Refused},
     request_id::RequestId,
@@ -94,7 +94,7 @@ fn parameter(request: &Request, name: &str) -> Option<String> {
 }
 
 /// Reserves a stream for who asks: 201 with its token, which is good for one stream.
-pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, viewer: Option<&V>) -> Result<Response<Body>, Refused> {
+pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, viewer: Option<V>) -> Result<Response<Body>, Refused> {
     let room = take_room(core)?;
     // Twice the width of a request's id: whoever guesses it hears everything.
     let token = [RequestId::new(&core.draw), RequestId::new(&core.draw)].map(|half| half.to_string()).concat();
@@ -107,8 +107,8 @@ pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, viewer: Option<&V
         ended: CancellationToken::new(),
     });
     core.streams.with(|streams| streams.insert(token.clone(), Arc::clone(&reserved)));
-    let (of_task, name, until) = (Arc::clone(core), token.clone(), end_of(core, viewer));
-    core.sockets.spawn(async move { watch(&of_task, &name, &reserved, until, room).await });
+    let (of_task, name, over) = (Arc::clone(core), token.clone(), over(core, viewer));
+    core.sockets.spawn(async move { watch(&of_task, &name, &reserved, over, room).await });
     let mut response = Response::new(Body::from(token));
     *response.status_mut() = StatusCode::CREATED;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -121,7 +121,7 @@ async fn watch<E, V: Viewer>(
     core: &Core<E, V>,
     token: &str,
     reserved: &Reserved,
-    until: Option<Instant>,
+    over: BoxFuture<'static, ()>,
     room: OwnedSemaphorePermit,
 ) {
     let is_opened = tokio::select! {
@@ -133,7 +133,7 @@ async fn watch<E, V: Viewer>(
         tokio::select! {
             () = reserved.ended.cancelled() => {}
             () = core.stop.cancelled() => {}
-            () = sleep_until(until.unwrap_or_else(Instant::now) + FAREWELL), if until.is_some() => {}
+            () = async { over.await; sleep(FAREWELL).await } => {}
         }
     }
     reserved.ended.cancel();
@@ -229,11 +229,11 @@ async fn part<E: Executor, V: Viewer>(
     part: Part,
     stop: CancellationToken,
 ) {
-    let (until, request_id) = (end_of(core, scope.viewer.as_ref()), scope.request_id.clone());
+    let (over, request_id) = (over(core, scope.viewer.clone()), scope.request_id.clone());
     let whole = async {
         let ended = tokio::select! {
             ended = drive::run(core, ready, scope, &part) => ended,
-            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => Err(signed_out(&request_id)),
+            () = over => Err(signed_out(&request_id)),
         };
         if let Err(refused) = ended {
             part.next(Payload::refused(&refused.errors, &extensions_of(&refused))).await;

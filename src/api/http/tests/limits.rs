@@ -64,7 +64,7 @@ async fn remembered(queries: &[&str]) -> usize {
     let documents = Documents::new(gate, Trusted::default(), naming, &settings.request);
     let engine = Engine { schema, documents, attach, budget: None, suggests: true };
     for query in queries {
-        let scope = Scope { viewer: None, request_id: RequestId::new(&Draw::from_seed(1)), address: None };
+        let scope = Scope { viewer: None, request_id: RequestId::new(&Draw::from_seed(1)), client: Client::default() };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();
         if let Ok(ready) = engine.prepare(params, &scope, |_| Ok(())) {
             engine.execute(ready, &scope).await;

@@ -47,7 +47,8 @@ async fn an_operation_that_does_not_begin_is_an_error_message() {
         assert!(message["payload"][0]["extensions"]["requestId"].is_string());
         assert!(!message.to_string().contains("hunter2"), "{message}");
     }
-    client.say(json!({"type": "subscribe", "id": "1", "payload": {"query": 1}})).await;
+    let persisted = json!({"extensions": {"persistedQuery": {}}});
+    client.say(json!({"type": "subscribe", "id": "1", "payload": persisted})).await;
     assert_eq!(client.hear().await["payload"][0]["extensions"]["code"], "BAD_USER_INPUT");
 }
 

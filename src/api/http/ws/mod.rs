@@ -30,9 +30,9 @@ use self::{
     socket::{Caller, Conversation, Ending, drain},
 };
 use super::{
-    Core, address,
+    Core,
     request_id::{self, RequestId},
-    viewer::{Credentials, Viewer},
+    viewer::{Client, Credentials, Viewer},
 };
 
 /// Bytes read from a socket at once: an idle one then keeps 18 KiB instead of 144 KiB.
@@ -60,8 +60,8 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
     let id = extensions.get().cloned().unwrap_or_else(|| RequestId::of_headers(&headers, &core.draw));
     let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
     let span = tracing::info_span!("socket", %id);
-    let address = address::of_request(&extensions, &headers, &core.settings.trusted_proxies);
-    let caller = Caller { id, credentials: Credentials::of_headers(&headers), address };
+    let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
+    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client };
     let limits = core.settings.socket;
     // The library gives up on what exceeds its bound without a word; up to twice ours, we can say why.
     let largest = limits.message_bytes.saturating_mul(2);

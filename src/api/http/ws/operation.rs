@@ -8,7 +8,6 @@ use std::{
 };
 
 use async_graphql::{Executor, ServerError};
-use serde_json::Value as Json;
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +15,7 @@ use super::{message::ServerMessage, writer::Event};
 use crate::api::http::{
     Core, drive,
     outcome::Payload,
-    params::Params,
+    params::{Params, ParamsError},
     viewer::{Scope, Viewer},
 };
 
@@ -87,10 +86,15 @@ impl drive::Outlet for Outlet {
     }
 }
 
-/// Runs the operation of `payload` until it ends or the client stops it.
-pub(super) async fn run<E: Executor, V: Viewer>(core: Arc<Core<E, V>>, payload: Json, scope: Scope<V>, outlet: Outlet) {
+/// Runs the operation of `params` until it ends or the client stops it.
+pub(super) async fn run<E: Executor, V: Viewer>(
+    core: Arc<Core<E, V>>,
+    params: Result<Params, ParamsError>,
+    scope: Scope<V>,
+    outlet: Outlet,
+) {
     let stop = outlet.stop.clone();
-    let work = drive::run_params(&core, Params::of_json(payload), scope, &outlet);
+    let work = drive::run_params(&core, params, scope, &outlet);
     if let Some(ended) = stop.run_until_cancelled(work).await {
         outlet.end(ended.err().map(|refused| refused.errors)).await;
     }

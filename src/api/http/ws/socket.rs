@@ -2,11 +2,14 @@
 //!
 //! Apart from operations and from sending, both of which run beside it. It refuses to know GraphQL.
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use async_graphql::Executor;
 use axum::extract::ws::Message;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{
+    Stream, StreamExt as _,
+    future::{BoxFuture, OptionFuture},
+};
 use serde_json::{Map, Value as Json};
 use tokio::{
     sync::mpsc::Sender,
@@ -22,10 +25,11 @@ use super::{
 };
 use crate::api::http::{
     Core,
-    drive::end_of,
+    drive::over,
     mask,
+    params::Params,
     request_id::RequestId,
-    viewer::{AuthenticateError, Credentials, Scope, Viewer},
+    viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
 
 /// How a conversation ends.
@@ -59,8 +63,8 @@ pub(super) struct Conversation<E, V: Viewer> {
 enum Phase<V> {
     /// Until this moment, for `connection_init`.
     Waiting(Instant),
-    /// From then on, as long as the token is good.
-    Open { viewer: Option<V>, until: Option<Instant> },
+    /// From then on, until the token ends or somebody ends the sign-in.
+    Open { viewer: Option<V>, over: BoxFuture<'static, ()> },
 }
 
 /// Of whom a socket is.
@@ -68,7 +72,7 @@ pub(super) struct Caller {
     pub(super) id: RequestId,
     /// What the upgrade request said about who asks.
     pub(super) credentials: Credentials,
-    pub(super) address: Option<IpAddr>,
+    pub(super) client: Client,
 }
 
 impl<E: Executor, V: Viewer> Conversation<E, V> {
@@ -88,14 +92,17 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         let mut pings = interval_at(heard + limits.ping_every, limits.ping_every);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let (deadline, too_late) = match &self.phase {
-                Phase::Waiting(deadline) => (Some(*deadline), Closing::InitTimeout),
-                Phase::Open { until, .. } => (*until, Closing::SignInEnded),
+            let (deadline, over) = match &mut self.phase {
+                Phase::Waiting(deadline) => (Some(*deadline), None),
+                Phase::Open { over, .. } => (None, Some(over)),
             };
             let turn = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
-                () = sleep_until(deadline.unwrap_or(heard)), if deadline.is_some() => Err(Ending::Close(too_late)),
+                () = sleep_until(deadline.unwrap_or(heard)), if deadline.is_some() => {
+                    Err(Ending::Close(Closing::InitTimeout))
+                }
+                Some(()) = OptionFuture::from(over) => Err(Ending::Close(Closing::SignInEnded)),
                 _ = pings.tick() => self.ping(heard),
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
                 frame = frames.next() => {
@@ -172,10 +179,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             () = sleep_until(until) => Err(AuthenticateError::Unavailable("no answer in time".to_owned())),
         };
         match viewer {
-            Ok(viewer) => {
-                let until = end_of(&*self.core, viewer.as_ref());
-                self.phase = Phase::Open { viewer, until };
-            }
+            Ok(viewer) => self.phase = Phase::Open { over: over(&self.core, viewer.clone()), viewer },
             Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
             Err(error @ AuthenticateError::Unavailable(_)) => {
                 mask::failed(&error, &self.caller.id);
@@ -193,6 +197,12 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         if id.chars().count() > limits.id_chars {
             return Err(Closing::BadMessage(format!("\"id\" is longer than {} characters", limits.id_chars)));
         }
+        let params = Params::of_json(payload);
+        if let Err(error) = &params
+            && error.is_of_form()
+        {
+            return Err(Closing::BadMessage(error.to_string()));
+        }
         if self.register.contains(&id) {
             return Err(Closing::DuplicateId(id));
         }
@@ -200,14 +210,14 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             return Err(Closing::TooManyOperations { limit: limits.operations });
         }
         let request_id = RequestId::new(&self.core.draw);
-        let scope = Scope { viewer: viewer.clone(), request_id, address: self.caller.address };
+        let scope = Scope { viewer: viewer.clone(), request_id, client: self.caller.client.clone() };
         let span = tracing::info_span!(
             "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.caller.id,
             operation = tracing::field::Empty, name = tracing::field::Empty
         );
         let stop = self.register.add(&id);
         let outlet = Outlet { id, stop, register: self.register.clone(), events: self.events.clone() };
-        self.tasks.spawn(operation::run(Arc::clone(&self.core), payload, scope, outlet).instrument(span));
+        self.tasks.spawn(operation::run(Arc::clone(&self.core), params, scope, outlet).instrument(span));
         Ok(())
     }
 }

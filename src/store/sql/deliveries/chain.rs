@@ -4,7 +4,7 @@ use super::super::{rows::Row, transaction::Tx};
 use crate::{
     domain::{
         ContentId, UserId,
-        limits::MAX_SUBTASKS_PER_TX,
+        limits::{MAX_SUBTASKS_PER_TX, MAX_WAIT_MS},
         subtask::{END, Progress, Range, next_range},
     },
     store::{StoreError, deliveries::Subtask},
@@ -70,8 +70,10 @@ pub(super) async fn take(
     lease_until_ms: i64,
 ) -> Result<Option<Subtask>, StoreError> {
     let sql = "UPDATE subtasks SET lease_until = ? \
-               WHERE content_id = ? AND first_fan = ? AND pushed_through < last_fan AND lease_until <= ?";
-    let values = [lease_until_ms.into(), content.get().into(), after.into(), now_ms.into()];
+               WHERE content_id = ? AND first_fan = ? AND pushed_through < last_fan \
+               AND (lease_until <= ? OR lease_until > ?)";
+    let too_far = now_ms.saturating_add(MAX_WAIT_MS);
+    let values = [lease_until_ms.into(), content.get().into(), after.into(), now_ms.into(), too_far.into()];
     if tx.execute(sql, values).await? == 0 {
         return Ok(None);
     }

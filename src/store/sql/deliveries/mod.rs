@@ -92,13 +92,21 @@ impl Deliveries for SqlStore {
         .await
     }
 
-    async fn record_failure(&self, content: ContentId, error: &str, retry_at_ms: i64) -> Result<(), StoreError> {
+    async fn record_failure(
+        &self,
+        content: ContentId,
+        subtask: Option<i64>,
+        error: &str,
+        retry_at_ms: i64,
+    ) -> Result<(), StoreError> {
         let error: &String = &error.chars().take(ERROR_CHARS).collect();
         self.transaction(move |tx| async move {
             let sql = "UPDATE deliveries SET attempts = attempts + 1, last_error = ?, look_at = ? WHERE content_id = ?";
             tx.execute(sql, [error.clone().into(), retry_at_ms.into(), content.get().into()]).await?;
-            let sql = "UPDATE subtasks SET lease_until = 0 WHERE content_id = ?";
-            tx.execute(sql, [content.get().into()]).await?;
+            if let Some(after) = subtask {
+                let sql = "UPDATE subtasks SET lease_until = 0 WHERE content_id = ? AND first_fan = ?";
+                tx.execute(sql, [content.get().into(), after.into()]).await?;
+            }
             tx.commit(()).await
         })
         .await

@@ -1,0 +1,59 @@
+//! Accounts that hold: sign-in attempts, sessions with their refresh tokens, identities of outside issuers, open attributes.
+
+use sea_orm_migration::prelude::{
+    ConnectionTrait as _, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
+};
+
+use crate::table::{Table, big, chars, index, int, unique};
+
+/// Accounts that hold.
+#[derive(Debug, DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        for table in [SIGN_IN_ATTEMPTS, SESSIONS, EXTERNAL_IDENTITIES] {
+            table.create(manager).await?;
+        }
+        if !manager.has_column("users", "attributes").await? {
+            manager.get_connection().execute_unprepared("ALTER TABLE users ADD COLUMN attributes TEXT NULL").await?;
+        }
+        Ok(())
+    }
+}
+
+/// Failures of whatever `subject`, a digest, stands for. Times that have not been are 0.
+const SIGN_IN_ATTEMPTS: Table = Table {
+    name: "sign_in_attempts",
+    columns: &[chars("subject", 64), int("failures").or("0"), big("last_at").or("0"), big("good_at").or("0")],
+    key: "subject",
+    indexes: &[index("attempts_last", "last_at")],
+};
+
+/// Digests of the refresh tokens, in hexadecimal. A session that is ended has no row.
+const SESSIONS: Table = Table {
+    name: "sessions",
+    columns: &[
+        big("id"),
+        big("user_id"),
+        chars("family", 64),
+        chars("current_token", 64),
+        chars("previous_token", 64).or_null(),
+        chars("nonce", 64).or_null(),
+        big("rotated_at"),
+        big("created_at"),
+        big("good_until"),
+        chars("agent", 120),
+    ],
+    key: "id",
+    indexes: &[index("sessions_of", "user_id, id"), index("sessions_end", "good_until")],
+};
+
+/// `identity`: digest of issuer and subject, which may be long; both are kept for people.
+const EXTERNAL_IDENTITIES: Table = Table {
+    name: "external_identities",
+    columns: &[chars("identity", 64), big("user_id"), chars("issuer", 500), chars("subject", 255)],
+    key: "identity",
+    indexes: &[unique("identity_of", "user_id, identity")],
+};

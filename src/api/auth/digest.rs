@@ -1,0 +1,57 @@
+//! Digests: what is kept of secrets that somebody else has drawn or typed.
+//!
+//! Apart, so that every digest of accounts is made in one way. It refuses to know what is digested. Equality of digests of
+//! secrets of 256 bits may be decided in any time: who can time it learns about digests, which lead to no secret.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::{Digest as _, Sha256};
+
+/// Bytes of a digest.
+pub const DIGEST_BYTES: usize = 32;
+
+/// SHA-256 of `parts`, each preceded by its length, in hexadecimal.
+pub fn digest(parts: &[&[u8]]) -> String {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update((part.len() as u64).to_be_bytes());
+        sha.update(part);
+    }
+    hex(&sha.finalize())
+}
+
+/// HMAC-SHA256 of `message` under `key`: without both, nobody makes it.
+pub fn derived(key: &[u8; DIGEST_BYTES], message: &[u8]) -> [u8; DIGEST_BYTES] {
+    let mut bytes = [0; DIGEST_BYTES];
+    // A key of any length will do: this cannot fail.
+    if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) {
+        mac.update(message);
+        bytes.copy_from_slice(&mac.finalize().into_bytes());
+    }
+    bytes
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cannot_be_shifted_into_each_other() {
+        assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
+        assert_eq!(digest(&[b"a"]).len(), 64);
+        assert_eq!(hex(&[0x0f, 0xa0]), "0fa0");
+    }
+
+    #[test]
+    fn what_is_derived_depends_on_key_and_message() {
+        let (one, two) = ([1; DIGEST_BYTES], [2; DIGEST_BYTES]);
+        assert_ne!(derived(&one, b"n"), derived(&two, b"n"));
+        assert_ne!(derived(&one, b"n"), derived(&one, b"m"));
+        assert_eq!(hex(&derived(&one, b"n")).len(), 64);
+    }
+}

@@ -1,0 +1,144 @@
+//! Which sessions are still there, as this node knows: asked of the store at most once in a while for each session, and told by
+//! announcements in between. A session that ends is refused everywhere after that while at the latest.
+//!
+//! Apart, because it is the one place that decides how long a node may not know. Sockets are looked after in one statement for
+//! all of them.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use quick_cache::sync::Cache;
+use tokio::{sync::broadcast, time::interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::SharedClock,
+    domain::SessionId,
+    store::{Sessions, StoreError, announcements::Announcement},
+};
+
+/// Sessions remembered; one that is not is asked about.
+const REMEMBERED: usize = 100_000;
+/// Between two looks at the watched sessions at least.
+const SHORTEST_LOOK: Duration = Duration::from_millis(50);
+
+/// When a session was seen alive, ms UTC of this node's clock: before the store was asked.
+type SeenAt = i64;
+
+/// What this node knows of sessions.
+pub struct Liveness {
+    sessions: Arc<dyn Sessions>,
+    seen: Cache<SessionId, SeenAt>,
+    watched: Mutex<HashMap<SessionId, (usize, CancellationToken)>>,
+    trust: Duration,
+    clock: SharedClock,
+}
+
+impl Liveness {
+    /// `trust`: for how long what the store said is believed. 0: it is asked each time.
+    pub fn new(sessions: Arc<dyn Sessions>, trust: Duration, clock: SharedClock) -> Self {
+        Self { sessions, seen: Cache::new(REMEMBERED), watched: Mutex::default(), trust, clock }
+    }
+
+    /// Whether the session is there. A store that cannot be asked is an error, never a yes.
+    pub async fn is_alive(&self, id: SessionId) -> Result<bool, StoreError> {
+        let now = self.clock.now_ms();
+        let trust_ms = i64::try_from(self.trust.as_millis()).unwrap_or(i64::MAX);
+        // A clock that was set back makes nothing younger.
+        if self.seen.get(&id).is_some_and(|seen| (0..trust_ms).contains(&(now - seen))) {
+            return Ok(true);
+        }
+        let alive = !self.sessions.living(&[id], now).await?.is_empty();
+        if alive {
+            self.seen.insert(id, now);
+        } else {
+            self.ended(id);
+        }
+        Ok(alive)
+    }
+
+    /// The session has ended: this node knows it from now on.
+    pub fn ended(&self, id: SessionId) {
+        self.seen.remove(&id);
+        if let Some((_, ended)) = self.watched().get(&id) {
+            ended.cancel();
+        }
+    }
+
+    /// Completes when this node knows that the session has ended.
+    pub async fn until_ended(self: Arc<Self>, id: SessionId) {
+        let watch = Watch::begin(self, id);
+        watch.ended.cancelled().await;
+    }
+
+    /// Looks after the watched sessions and listens to `announcements`, for ever.
+    pub async fn run(&self, mut announcements: broadcast::Receiver<Announcement>) {
+        let mut looks = interval(self.trust.max(SHORTEST_LOOK));
+        let mut open = true;
+        loop {
+            tokio::select! {
+                _ = looks.tick() => self.look().await,
+                heard = announcements.recv(), if open => match heard {
+                    Ok(Announcement::SessionEnded { session, .. }) => self.ended(session),
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => open = false,
+                },
+            }
+        }
+    }
+
+    /// A store that cannot be asked is asked again at the next look: a socket that gets nothing from the store gives nothing away.
+    async fn look(&self) {
+        let ids: Vec<SessionId> = self.watched().keys().copied().collect();
+        if ids.is_empty() {
+            return;
+        }
+        match self.sessions.living(&ids, self.clock.now_ms()).await {
+            Ok(living) => {
+                let living: std::collections::HashSet<SessionId> = living.into_iter().collect();
+                ids.into_iter().filter(|id| !living.contains(id)).for_each(|id| self.ended(id));
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the sessions of sockets cannot be looked at");
+            }
+        }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<SessionId, (usize, CancellationToken)>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who waits for the end of a session.
+struct Watch {
+    liveness: Arc<Liveness>,
+    id: SessionId,
+    ended: CancellationToken,
+}
+
+impl Watch {
+    fn begin(liveness: Arc<Liveness>, id: SessionId) -> Self {
+        let ended = {
+            let mut watched = liveness.watched();
+            let (count, ended) = watched.entry(id).or_default();
+            *count += 1;
+            ended.clone()
+        };
+        Self { liveness, id, ended }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut watched = self.liveness.watched();
+        if let Some((count, _)) = watched.get_mut(&self.id) {
+            *count -= 1;
+            if *count == 0 {
+                watched.remove(&self.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What users say of themselves: profile, open attributes, handle.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, InputObject, MaybeUndefined, Object, SimpleObject};
+
+use super::user_error::{UserError, UserErrorCode};
+use crate::{
+    api::graphql::{
+        errors::Failure,
+        hydration::Hydration,
+        objects::User,
+        scope::{Answer, answer, fresh_hydration},
+        wants::UserWants,
+    },
+    domain::{
+        Handle,
+        attributes::{Attributes, InvalidAttributes},
+        profile::{check_avatar, check_bio, check_name},
+    },
+    store::profiles::{ProfileEdit, Renamed},
+};
+
+/// An attribute that a profile is to have.
+#[derive(InputObject)]
+struct AttributeInput {
+    /// 1 to 32 of the characters a to z, 0 to 9, _ and .
+    key: String,
+    /// At most 200 characters.
+    value: String,
+}
+
+/// What of the viewer's profile changes. What is left out stays as it is.
+#[derive(InputObject)]
+struct UpdateProfileInput {
+    /// The name to show, 1 to 60 characters; cannot be null.
+    name: MaybeUndefined<String>,
+    /// A few words, at most 500 characters; null for none.
+    bio: MaybeUndefined<String>,
+    /// A link to a picture; starts with https:// or http://. Null for none.
+    avatar_url: MaybeUndefined<String>,
+    /// All open attributes, at most 16: they take the place of those there were. Null or empty for none.
+    attributes: MaybeUndefined<Vec<AttributeInput>>,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// What the viewer wants to be called.
+#[derive(InputObject)]
+struct ChangeHandleInput {
+    /// The unique name: 2 to 30 of the characters a to z, 0 to 9 and _. Upper case is lowered.
+    handle: String,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// The viewer as they are now; or why they have not changed.
+#[derive(SimpleObject)]
+struct ProfilePayload {
+    /// The viewer. Null if refused.
+    user: Option<User>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// The part of the root about profiles.
+#[derive(Default)]
+pub struct ProfileMutation;
+
+#[Object]
+impl ProfileMutation {
+    /// Changes the viewer's profile: all of what is named, or nothing.
+    async fn update_profile(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What changes.")] input: UpdateProfileInput,
+    ) -> Answer<ProfilePayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?.id;
+            let client_mutation_id = input.client_mutation_id.clone();
+            let refusal = match edit(input) {
+                Ok(edit) if hydration.services().profiles.edit(viewer, &edit).await? => None,
+                Ok(_) => return Err(Failure::SignInEnded),
+                Err(refusal) => Some(refusal),
+            };
+            payload(ctx, &hydration, refusal, client_mutation_id).await
+        })
+        .await
+    }
+
+    /// Gives the viewer another handle. The old one is free for anybody at once.
+    async fn change_handle(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The new handle.")] input: ChangeHandleInput,
+    ) -> Answer<ProfilePayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?.id;
+            let refusal = match Handle::try_new(&input.handle) {
+                Ok(handle) => match hydration.services().profiles.rename(viewer, &handle).await? {
+                    Renamed::Done => None,
+                    Renamed::NoUser => return Err(Failure::SignInEnded),
+                    Renamed::Taken => {
+                        let message = "this handle is taken: choose another";
+                        Some(UserError::about(&["handle"], UserErrorCode::Taken, message))
+                    }
+                },
+                Err(fault) => Some(fault.into()),
+            };
+            payload(ctx, &hydration, refusal, input.client_mutation_id).await
+        })
+        .await
+    }
+}
+
+async fn payload(
+    ctx: &Context<'_>,
+    hydration: &Arc<Hydration>,
+    refusal: Option<UserError>,
+    client_mutation_id: Option<String>,
+) -> Result<Option<ProfilePayload>, Failure> {
+    let viewer = hydration.viewer()?.id;
+    let mut user = None;
+    if refusal.is_none() {
+        hydration.prime_users(&[viewer], UserWants::of(&ctx.look_ahead().field("user"))).await;
+        user = hydration.profile(viewer).await?.map(|profile| User::new(profile, Arc::clone(hydration)));
+    }
+    Ok(Some(ProfilePayload { user, user_errors: refusal.into_iter().collect(), client_mutation_id }))
+}
+
+fn edit(input: UpdateProfileInput) -> Result<ProfileEdit, UserError> {
+    let name = match input.name {
+        MaybeUndefined::Undefined => None,
+        MaybeUndefined::Null => Some(check_name("")?),
+        MaybeUndefined::Value(name) => Some(check_name(&name)?),
+    };
+    let bio = input.bio.as_opt_ref().map(|bio| check_bio(bio.map_or("", String::as_str))).transpose()?;
+    let avatar_url = match input.avatar_url {
+        MaybeUndefined::Undefined => None,
+        MaybeUndefined::Null => Some(None),
+        MaybeUndefined::Value(url) => Some(Some(check_avatar(url)?)),
+    };
+    let attributes = match input.attributes {
+        MaybeUndefined::Undefined => None,
+        MaybeUndefined::Null => Some(Attributes::default()),
+        MaybeUndefined::Value(pairs) => Some(attributes(pairs)?),
+    };
+    Ok(ProfileEdit { name, bio, avatar_url, attributes })
+}
+
+fn attributes(pairs: Vec<AttributeInput>) -> Result<Attributes, UserError> {
+    Attributes::try_new(pairs.into_iter().map(|pair| (pair.key, pair.value))).map_err(|fault| {
+        let message = fault.to_string();
+        let about =
+            |index: usize, field, code| UserError::about(&["attributes", &index.to_string(), field], code, &message);
+        match fault {
+            InvalidAttributes::TooMany => UserError::about(&["attributes"], UserErrorCode::TooLong, &message),
+            InvalidAttributes::Key(index) | InvalidAttributes::Twice(index) => {
+                about(index, "key", UserErrorCode::Invalid)
+            }
+            InvalidAttributes::Value(index) => about(index, "value", UserErrorCode::Invalid),
+        }
+    })
+}

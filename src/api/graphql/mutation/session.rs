@@ -1,0 +1,151 @@
+//! Refreshing tokens and ending sessions.
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use super::{
+    signed_in::{Tokens, tokens},
+    user_error::{UserError, UserErrorCode},
+};
+use crate::api::{
+    auth::RefreshOutcome,
+    graphql::{
+        ids,
+        scope::{Answer, answer, fresh_hydration},
+    },
+};
+
+/// What is to be exchanged for new tokens.
+#[derive(InputObject)]
+struct RefreshTokenInput {
+    /// The newest refresh token of the session.
+    refresh_token: String,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// New tokens of the same session; or why there are none.
+#[derive(SimpleObject)]
+struct RefreshTokenPayload {
+    #[graphql(flatten)]
+    tokens: Tokens,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// Nothing but a word to find the answer by.
+#[derive(InputObject, Default)]
+struct SignOutInput {
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// Which session is to end.
+#[derive(InputObject)]
+struct EndSessionInput {
+    /// A session of the viewer's; begins with S_.
+    session_id: ID,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// What has ended.
+#[derive(SimpleObject)]
+struct EndedSessionsPayload {
+    /// How many sessions have ended.
+    ended_sessions: i32,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// The part of the root about sessions.
+#[derive(Default)]
+pub struct SessionMutation;
+
+#[Object]
+impl SessionMutation {
+    /// Exchanges a refresh token for new tokens. Each can be used once: a second use ends its session, unless it comes within
+    /// seconds of the first and gets the same refresh token again. Needs no access token.
+    async fn refresh_token(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to exchange.")] input: RefreshTokenInput,
+    ) -> Answer<RefreshTokenPayload> {
+        answer(ctx, async {
+            let RefreshTokenInput { refresh_token, client_mutation_id } = input;
+            let refreshed = match fresh_hydration(ctx)?.services().sessions.refresh(&refresh_token).await? {
+                RefreshOutcome::Refreshed(signed_in) => Ok(signed_in),
+                RefreshOutcome::Ended => Err(UserError::about(
+                    &["refreshToken"],
+                    UserErrorCode::SessionEnded,
+                    "this session has ended: sign in again",
+                )),
+            };
+            let (tokens, user_errors) = tokens(ctx, refreshed).await?;
+            Ok(Some(RefreshTokenPayload { tokens, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+
+    /// Ends the session that the request's token belongs to. None ends if the token belongs to none.
+    async fn sign_out(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Nothing that matters.")] input: Option<SignOutInput>,
+    ) -> Answer<EndedSessionsPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let ended = match viewer.session {
+                Some(session) => hydration.services().sessions.end(viewer.id, session).await?,
+                None => false,
+            };
+            Ok(Some(ended_sessions(usize::from(ended), input.unwrap_or_default().client_mutation_id)))
+        })
+        .await
+    }
+
+    /// Ends all of the viewer's sessions, this one included.
+    async fn sign_out_everywhere(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Nothing that matters.")] input: Option<SignOutInput>,
+    ) -> Answer<EndedSessionsPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let ended = hydration.services().sessions.end_all(viewer.id, None).await?;
+            Ok(Some(ended_sessions(ended, input.unwrap_or_default().client_mutation_id)))
+        })
+        .await
+    }
+
+    /// Ends one of the viewer's sessions.
+    async fn end_session(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Which session.")] input: EndSessionInput,
+    ) -> Answer<EndedSessionsPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let id = ids::parse_session(&input.session_id)?;
+            let ended = hydration.services().sessions.end(viewer.id, id).await?;
+            let mut payload = ended_sessions(usize::from(ended), input.client_mutation_id);
+            if !ended {
+                let message = "the viewer has no such session, or has it no more";
+                payload.user_errors.push(UserError::about(&["sessionId"], UserErrorCode::NotFound, message));
+            }
+            Ok(Some(payload))
+        })
+        .await
+    }
+}
+
+fn ended_sessions(ended: usize, client_mutation_id: Option<String>) -> EndedSessionsPayload {
+    let ended_sessions = i32::try_from(ended).unwrap_or(i32::MAX);
+    EndedSessionsPayload { ended_sessions, user_errors: Vec::new(), client_mutation_id }
+}

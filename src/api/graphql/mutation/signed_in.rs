@@ -1,0 +1,49 @@
+//! What the payloads of all sign-ins have in common: the user and their tokens.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, SimpleObject};
+
+use super::user_error::UserError;
+use crate::api::{
+    auth::SignedIn,
+    graphql::{errors::Failure, objects::User, scalars::Timestamp, scope::hydration_for, wants::UserWants},
+};
+
+/// Part of several payloads.
+#[derive(SimpleObject, Default)]
+pub struct Tokens {
+    /// Who is signed in. Null if refused.
+    user: Option<User>,
+    /// The access token, to be sent as bearer token. Null if refused.
+    token: Option<String>,
+    /// Until when the access token is good. Null if refused.
+    expires_at: Option<Timestamp>,
+    /// To be exchanged for new tokens, once, by `refreshToken`. Whoever has it is the user: keep it where nobody reads it. Null if
+    /// refused.
+    refresh_token: Option<String>,
+    /// When to sign in again unless refreshed. Null if refused.
+    refresh_expires_at: Option<Timestamp>,
+}
+
+/// The payload's part; the user is seen with their own eyes already.
+pub async fn tokens(
+    ctx: &Context<'_>,
+    result: Result<SignedIn, UserError>,
+) -> Result<(Tokens, Vec<UserError>), Failure> {
+    let SignedIn { viewer, token, refresh } = match result {
+        Ok(signed_in) => signed_in,
+        Err(refusal) => return Ok((Tokens::default(), vec![refusal])),
+    };
+    let hydration = hydration_for(ctx, Some(viewer))?;
+    hydration.prime_users(&[viewer.id], UserWants::of(&ctx.look_ahead().field("user"))).await;
+    let profile = hydration.profile(viewer.id).await?;
+    let tokens = Tokens {
+        user: profile.map(|profile| User::new(profile, Arc::clone(&hydration))),
+        token: Some(token.text),
+        expires_at: Some(Timestamp(token.expires_at_ms)),
+        refresh_token: Some(refresh.text),
+        refresh_expires_at: Some(Timestamp(refresh.expires_at_ms)),
+    };
+    Ok((tokens, Vec::new()))
+}

@@ -1,0 +1,65 @@
+//! A session as its user sees it. Neither tokens nor what is kept of them.
+
+use async_graphql::{ID, Object, SimpleObject};
+
+use crate::{
+    api::graphql::{ids, scalars::Timestamp},
+    domain::{SessionId, session::Session as Kept},
+};
+
+/// An open attribute of a profile.
+#[derive(SimpleObject)]
+pub struct ProfileAttribute {
+    /// What it is about; a to z, 0 to 9, _ and .
+    pub key: String,
+    /// What it says.
+    pub value: String,
+}
+
+/// A sign-in that lasts.
+pub struct Session {
+    session: Kept,
+    current: bool,
+}
+
+impl Session {
+    /// `viewing`: the session that asks.
+    pub fn new(session: Kept, viewing: Option<SessionId>) -> Self {
+        let current = viewing == Some(session.id);
+        Self { session, current }
+    }
+}
+
+/// A sign-in that lasts. Only its user sees it.
+#[Object]
+impl Session {
+    /// Opaque; begins with S_. For `endSession`.
+    async fn id(&self) -> ID {
+        ids::of_session(self.session.id)
+    }
+
+    /// When the user signed in.
+    async fn created_at(&self) -> Timestamp {
+        Timestamp(self.session.created_at)
+    }
+
+    /// When its tokens were refreshed last, or given first.
+    async fn last_used_at(&self) -> Timestamp {
+        Timestamp(self.session.rotated_at)
+    }
+
+    /// When it ends unless refreshed.
+    async fn expires_at(&self) -> Timestamp {
+        Timestamp(self.session.good_until)
+    }
+
+    /// What the client called itself when it signed in, cut short; may be empty.
+    async fn user_agent(&self) -> &str {
+        &self.session.agent
+    }
+
+    /// Whether the request's token belongs to it.
+    async fn is_current(&self) -> bool {
+        self.current
+    }
+}

@@ -1,0 +1,29 @@
+// The examples of docs/frontend.md, written to files so that they run as they stand there.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+
+const folder = new URL(".guide/", import.meta.url);
+const guide = readFileSync(new URL("../../docs/frontend.md", import.meta.url), "utf8");
+const BLOCK = /^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm;
+
+/** By file name. */
+const examples = new Map([...guide.matchAll(BLOCK)].map(([, name, text]) => [name, text]));
+
+/** The text of the guide's example. */
+export function textOf(name) {
+  const text = examples.get(name);
+  if (text === undefined) throw new Error(`docs/frontend.md has no example ${name}`);
+  return text;
+}
+
+/** Where the guide's example lies as a file, beside this one's packages. */
+export function fileOf(name) {
+  mkdirSync(folder, { recursive: true });
+  const file = new URL(name, folder);
+  writeFileSync(file, textOf(name));
+  return file;
+}
+
+/** The guide's example as a module. */
+export const moduleOf = (name) => import(fileOf(name));
+
+export const namesOf = () => [...examples.keys()];

@@ -1,0 +1,84 @@
+// The examples of docs/frontend.md that are no library's: curl, WebSocket frames, server-sent events, and a live list that survives its server.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import WebSocket from "ws";
+import { start, until } from "../clients/server.mjs";
+import { fileOf, moduleOf, namesOf, textOf } from "./guide.mjs";
+import { publish } from "./world.mjs";
+
+const USED = ["sign-in.sh", "live.mjs", "frames.jsonl", "stream.sh", "apollo.mjs", "urql.mjs", "relay.jsx"];
+
+test("every example of the guide is run", () => {
+  assert.deepEqual(namesOf().toSorted(), USED.toSorted());
+});
+
+test("curl registers, publishes, reads and refreshes", async () => {
+  const server = await start();
+  const env = { ...process.env, SERVER: server.address };
+  const said = execFileSync("bash", ["-eu", fileURLToPath(fileOf("sign-in.sh"))], { env, encoding: "utf8" });
+  const [published, read, refreshed] = said.trim().split(/(?<=\})(?=\{)/).map((answer) => JSON.parse(answer).data);
+  assert.deepEqual(published.publishContent.userErrors, []);
+  assert.deepEqual(read.timeline.edges.map(({ node }) => node.text), ["Low tide at six."]);
+  assert.deepEqual(refreshed.refreshToken.userErrors, []);
+  assert.ok(refreshed.refreshToken.token.length > 20);
+});
+
+test("a WebSocket's frames, typed by hand, bring what is published", async () => {
+  const server = await start();
+  const author = await server.register("author");
+  const socket = new WebSocket(server.ws, "graphql-transport-ws");
+  after(() => socket.terminate());
+  const heard = [];
+  socket.on("message", (message) => heard.push(JSON.parse(message)));
+  await once(socket, "open");
+  for (const frame of textOf("frames.jsonl").trim().split("\n")) socket.send(frame.replace("TOKEN", author.token));
+  const texts = () => heard.filter(({ type }) => type === "next").map(({ payload }) => payload.data.newFeed.timelineEdge?.node.text);
+  await until("it is heard", async () => {
+    await publish(server, author, "over the wire");
+    return texts().includes("over the wire");
+  });
+});
+
+test("curl hears what is published over server-sent events", async () => {
+  const server = await start();
+  const author = await server.register("author");
+  const env = { ...process.env, SERVER: server.address, TOKEN: author.token };
+  const curl = spawn("bash", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"], detached: true });
+  after(() => { process.kill(-curl.pid); });
+  const lines = [];
+  createInterface({ input: curl.stdout }).on("line", (line) => lines.push(line));
+  await until("it is heard", async () => {
+    await publish(server, author, "over the stream");
+    return lines.some((line) => line.startsWith("data:") && line.includes("over the stream"));
+  });
+});
+
+test("a live list shows the timeline, what changes, and what changed while its connection was away", async () => {
+  const { follow } = await moduleOf("live.mjs");
+  const server = await start();
+  const [reader, author] = [await server.register("reader"), await server.register("author")];
+  await server.data("mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { message } } }", { id: author.id }, reader.token);
+  await publish(server, author, "before");
+  const sockets = [];
+  class Watched extends WebSocket {
+    constructor(...given) {
+      super(...given);
+      sockets.push(this);
+    }
+  }
+  let shown = [];
+  const end = follow({ server: server.address, token: reader.token, webSocketImpl: Watched, show: (edges) => { shown = edges.map(({ node }) => node.text); } });
+  after(end);
+  await until("the first page is shown", () => shown.length === 1);
+  const gone = await publish(server, author, "soon gone");
+  await until("what comes is shown", () => shown.includes("soon gone"));
+  for (const socket of sockets) socket.terminate();
+  await server.data("mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }", { id: gone }, author.token);
+  await publish(server, author, "while away");
+  await until("what changed meanwhile is shown", () => shown.join() === "while away,before");
+  assert.ok(sockets.length > 1, "it was never away");
+});

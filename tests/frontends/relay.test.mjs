@@ -1,0 +1,97 @@
+// Relay as it comes: its compiler takes our schema, and docs/frontend.md's page in Chromium pages, follows live and publishes.
+import babel from "@babel/core";
+import { chromium } from "@playwright/test";
+import { build } from "esbuild";
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { PATIENCE_MS, until } from "../clients/server.mjs";
+import { textOf } from "./guide.mjs";
+import { goOnPublishing, newestFirst, publish, settle } from "./world.mjs";
+
+const source = fileURLToPath(new URL("relay/", import.meta.url));
+const compiler = fileURLToPath(new URL("node_modules/.bin/relay-compiler", import.meta.url));
+
+function compile() {
+  mkdirSync(`${source}__generated__`, { recursive: true });
+  writeFileSync(`${source}page.jsx`, textOf("relay.jsx"));
+  return spawnSync(compiler, ["relay.config.json"], { cwd: source, encoding: "utf8" });
+}
+
+/** The page as one script: Relay's documents by its babel plugin, the rest by esbuild. */
+async function bundle() {
+  const documents = {
+    name: "relay",
+    setup: ({ onLoad }) => onLoad({ filter: /page\.jsx$/ }, ({ path }) => {
+      const options = { filename: path, configFile: false, presets: [["@babel/preset-react", { runtime: "automatic" }]] };
+      const plugin = ["babel-plugin-relay", { artifactDirectory: `${source}__generated__`, eagerEsModules: true }];
+      const { code } = babel.transformSync(readFileSync(path, "utf8"), { ...options, plugins: [plugin] });
+      return { contents: code, loader: "js" };
+    }),
+  };
+  const { outputFiles } = await build({
+    entryPoints: [`${source}page.jsx`], bundle: true, write: false, format: "esm", plugins: [documents],
+    define: { "process.env.NODE_ENV": '"development"' },
+  });
+  return outputFiles[0].text;
+}
+
+/** Serves the page from an origin of its own, as a frontend's host would. */
+async function host(script) {
+  const listener = createServer(({ url }, response) => {
+    const isScript = url === "/page.js";
+    response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+    response.end(isScript ? script : '<!doctype html><title>Relay</title><div id="page"></div><script type="module" src="/page.js"></script>');
+  });
+  await new Promise((resolve) => { listener.listen(0, "127.0.0.1", resolve); });
+  after(() => listener.close());
+  return `http://127.0.0.1:${listener.address().port}`;
+}
+
+test("relay-compiler takes the schema and the page's documents", () => {
+  const { status, stdout, stderr } = compile();
+  assert.equal(status, 0, stdout + stderr);
+});
+
+test("a react-relay page reads on through a hundred contents while others publish, shows what is new and what it publishes itself, once each", async () => {
+  const origin = await host(await bundle());
+  const world = await settle({ "server.allowed_origins": `["${origin}"]` });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+  after(() => browser.close());
+  const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  await page.goto(`${origin}/?${new URLSearchParams({ server: world.server.address, token: world.reader.token })}`);
+  await page.getByRole("listitem").first().waitFor();
+  const texts = () => page.getByRole("listitem").allTextContents();
+  await until("the page hears what is new", async () => {
+    await publish(world.server, world.authors[0], "hello");
+    return (await texts()).includes("hello");
+  });
+  const stop = goOnPublishing(world);
+  const more = page.getByRole("button").first();
+  const isAll = async () => {
+    await page.waitForFunction(() => {
+      const button = document.querySelector("button");
+      return !button.disabled || button.textContent === "That is all";
+    });
+    return (await more.textContent()) === "That is all";
+  };
+  while (!(await isAll())) await more.click();
+  const meanwhile = await stop();
+  assert.ok(meanwhile > 0, "nobody published meanwhile");
+  await publish(world.server, world.authors[0], "the last");
+  await until("the last is shown", async () => (await texts()).includes("the last"));
+  const shown = await texts();
+  assert.deepEqual(shown.filter((text) => text.startsWith("content")), world.texts);
+  const ofMeanwhile = shown.filter((text) => text.startsWith("meanwhile"));
+  assert.deepEqual(ofMeanwhile, newestFirst(meanwhile));
+  await page.getByRole("button", { name: "Publish" }).click();
+  await until("one's own is shown", async () => (await texts())[0] === "of my own");
+  assert.equal((await texts()).length, shown.length + 1);
+  assert.deepEqual(faults, []);
+});
