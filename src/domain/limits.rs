@@ -8,6 +8,10 @@ pub const MAX_RAW_PAGE: u16 = 400;
 pub const MAX_ANCESTORS: usize = 50;
 /// Entries of a page if the client does not say.
 pub const DEFAULT_PAGE: u16 = 20;
+/// New entries that are counted at most: beyond it a number tells a reader nothing.
+pub const MAX_COUNT: u16 = 999;
+/// New entries that are counted if the client does not say: what fits a badge.
+pub const DEFAULT_COUNT: u16 = 99;
 /// Ids that one `nodes` query may name.
 pub const MAX_NODES: usize = 100;
 /// Characters of a content's text.

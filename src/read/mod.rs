@@ -4,6 +4,7 @@
 //! completed by cached outboxes that prove to be of exactly that snapshot.
 
 mod folding;
+mod marker;
 mod outboxes;
 mod visits;
 
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 use crate::{
     clock::SharedClock,
     domain::{
-        ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
+        ContentId, Direction, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, UserId,
         folding::Folded,
         plan::{Next, Snapshot, decide},
     },
@@ -22,7 +23,17 @@ use crate::{
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
+pub use marker::ReadMarker;
 pub use visits::Visits;
+
+/// A number of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Up to what was asked for.
+    pub count: usize,
+    /// Whether there are more than that.
+    pub capped: bool,
+}
 
 /// Reads timelines.
 pub struct TimelineReader {
@@ -51,6 +62,14 @@ impl TimelineReader {
         metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
         self.visits.note(reader, reached).await;
         Ok(page)
+    }
+
+    /// How many entries of `reader`'s timeline are newer than `position`, counted up to `max`, and whether there are more: exactly what it is at one
+    /// instant during the call. Counting is not visiting.
+    pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
+        let request = PageRequest { direction: Direction::Newer, bound: Some(position), size: max, kinds: Kinds::ALL };
+        let (page, _) = self.read(reader, &request).await?;
+        Ok(Count { count: page.entries.len(), capped: page.has_newer })
     }
 
     /// Those of `contents` that are in `reader`'s timeline now.

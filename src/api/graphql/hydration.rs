@@ -12,15 +12,15 @@ use super::{
     errors::Failure,
     eyes::Eyes,
     feed_share::{Part, Parts},
-    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, RepostedOf, Source, StandingOf, Tracked},
+    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source, StandingOf, Tracked},
     services::Services,
     wants::{ContentWants, UserWants},
 };
 use crate::{
     api::auth::Viewer,
     domain::{
-        Content, ContentId, Counters, Entry, Profile, UserId, attributes::Attributes, exclusion::Standing,
-        profile::ProfileCounts,
+        Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions, attributes::Attributes,
+        exclusion::Standing, profile::ProfileCounts,
     },
 };
 
@@ -106,12 +106,17 @@ impl Hydration {
                 let _unread = self.loader.load_many(contents.iter().copied().map(CountersOf)).await;
             }
         };
+        let reactions = async {
+            if wants.reactions && self.viewer_id().is_some() {
+                let _unread = self.loader.load_many(contents.iter().copied().map(ReactionsTo)).await;
+            }
+        };
         let authors = async {
             if let Some(wants) = wants.author {
                 self.prime_users(authors, wants).await;
             }
         };
-        let _unread = join!(self.loader.load_many(contents.iter().copied()), counters, authors);
+        let _unread = join!(self.loader.load_many(contents.iter().copied()), counters, reactions, authors);
     }
 
     /// As [`Hydration::prime_contents`], for users.
@@ -162,6 +167,14 @@ impl Hydration {
     /// The content's counters.
     pub async fn counters(&self, id: ContentId) -> Result<Option<Counters>, Failure> {
         Ok(self.loader.load_one(CountersOf(id)).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The viewer's reactions to the content; `None` when nobody is signed in.
+    pub async fn viewer_reactions(&self, id: ContentId) -> Result<Option<ViewerReactions>, Failure> {
+        if self.viewer_id().is_none() {
+            return Ok(None);
+        }
+        self.loader.load_one(ReactionsTo(id)).await.map_err(Failure::Logged)
     }
 
     /// The user's profile.

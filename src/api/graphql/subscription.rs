@@ -98,6 +98,7 @@ impl Watch {
                 Told::Change(Change::Removed(content)) => NewFeedPayload::removed(content),
                 Told::Change(Change::AuthorRemoved(author)) => NewFeedPayload::author_removed(author),
                 Told::Change(Change::Refetch(reason)) => NewFeedPayload::read_again(reason),
+                Told::ReadUpTo(marker) => NewFeedPayload::read_up_to(marker),
                 Told::Relation { author, following } => self.relation(author, following).await,
             };
             let token = if self.wants_token { self.feed.point().map(|point| point.encode()) } else { None };

@@ -21,6 +21,8 @@ pub struct UserWants {
 pub struct ContentWants {
     /// Its counters.
     pub counters: bool,
+    /// The viewer's own reactions.
+    pub reactions: bool,
     /// Its author, and what of them.
     pub author: Option<UserWants>,
     /// Whether the viewer has reposted it.
@@ -38,6 +40,12 @@ impl UserWants {
             following: any(&["viewerIsFollowing"]),
             standing: any(&["viewerHasMuted", "viewerHasBlocked", "viewerIsHiding"]),
         }
+    }
+
+    /// What the selection of a connection asks of its users; `None` if it shows none.
+    pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
+        let shown = [connection.field("edges").field("node"), connection.field("nodes")];
+        shown.iter().filter(|user| user.exists()).map(Self::of).reduce(Self::and)
     }
 
     /// What either asks for.
@@ -64,6 +72,7 @@ impl ContentWants {
         let author = content.field("author");
         Self {
             counters: content.field("counters").exists(),
+            reactions: ["viewerHasLiked", "viewerHasFavourited"].iter().any(|name| content.field(name).exists()),
             author: author.exists().then(|| UserWants::of(&author)),
             reposted: content.field("viewerHasReposted").exists(),
             linked: false,
@@ -85,6 +94,7 @@ impl ContentWants {
         };
         Self {
             counters: self.counters || other.counters,
+            reactions: self.reactions || other.reactions,
             author,
             reposted: self.reposted || other.reposted,
             linked: self.linked || other.linked,

@@ -20,7 +20,7 @@ impl World {
         if self.rows.get_database_backend() == DbBackend::Sqlite {
             return self.run("ANALYZE").await.map(|_| ());
         }
-        let tables = "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads";
+        let tables = "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions";
         self.answer(&format!("ANALYZE TABLE {tables}")).await.map(|_| ())
     }
 

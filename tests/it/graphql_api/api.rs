@@ -22,7 +22,7 @@ use tidefeed::{
     follow::{Boundaries, Following},
     live::{Hub, LiveFeed, LiveSettings},
     publish::Publisher,
-    read::TimelineReader,
+    read::{ReadMarker, TimelineReader},
     store::{
         Announcements as _,
         memory::{MemoryAnnouncements, MemoryQueue},
@@ -101,6 +101,7 @@ impl Api {
                 clock.clone(),
                 draw.clone(),
             )),
+            read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone())),
             boundaries: Arc::new(Boundaries::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
             exclusions: store.clone(),
@@ -108,6 +109,8 @@ impl Api {
             accounts: store.clone(),
             contents: contents.clone(),
             follows: store.clone(),
+            follow_lists: store.clone(),
+            reactions: store.clone(),
             clock,
             tasks,
         };

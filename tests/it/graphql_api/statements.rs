@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::api::{Api, Person};
 
-const CONTENT: &str = "{ id text counters { likes comments } viewerIsAuthor
+const CONTENT: &str = "{ id text counters { likes comments } viewerIsAuthor viewerHasLiked viewerHasFavourited
     author { id handle followerCount followingCount contentCount viewerIsFollowing isViewer
         viewerHasMuted viewerHasBlocked viewerIsHiding } }";
 
@@ -36,8 +36,8 @@ async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
     for first in [1, 2, 20, 40] {
         let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
         assert_eq!(
-            statements, 8,
-            "page, originals, contents, counters, profiles, counts, follows, standings; for {first}"
+            statements, 9,
+            "page, originals, contents, counters, reactions, profiles, counts, follows, standings; for {first}"
         );
     }
 }
@@ -51,6 +51,7 @@ async fn a_timeline_costs_only_what_is_selected() {
         ("edges { cursor }", 2),
         ("nodes { text }", 3),
         ("edges { node { counters { likes } } }", 4),
+        ("edges { node { viewerHasLiked viewerHasFavourited } }", 4),
         ("edges { node { author { handle } } }", 4),
         ("edges { node { ...f } } ", 5),
         ("nodes { author { viewerHasMuted viewerIsHiding } }", 5),
@@ -92,7 +93,7 @@ async fn an_authors_page_costs_the_same_however_long() {
     );
     for first in [1, 2] {
         let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
-        assert_eq!(statements, 7, "user, page, contents, counters, counts, follows, standings; for {first}");
+        assert_eq!(statements, 9, "user, page, contents, counters, reactions, counts, follows, standings; for {first}");
     }
 }
 
@@ -103,7 +104,7 @@ async fn many_nodes_cost_what_two_do() {
         "query($ids: [ID!]!) {{ nodes(ids: $ids) {{ ... on Content {CONTENT} ... on User {{ handle followerCount }} }} }}"
     );
     let few = cost(&api, &ann, &query, json!({"ids": ids[1..3]})).await;
-    assert_eq!(few, 6, "contents, counters, profiles, counts, follows, standings");
+    assert_eq!(few, 7, "contents, counters, reactions, profiles, counts, follows, standings");
     assert_eq!(few, cost(&api, &ann, &query, json!({ "ids": ids })).await);
     let one = "query($id: ID!) { content(id: $id) { text author { followerCount followingCount contentCount } } }";
     assert_eq!(cost(&api, &ann, one, json!({"id": ids[2]})).await, 3, "content, profile, counts");

@@ -9,6 +9,8 @@ graphql(`
     publishTime
     viewerIsAuthor
     viewerHasReposted
+    viewerHasLiked
+    viewerHasFavourited
     media { kind url width height alt }
     author { id handle name avatarUrl }
     counters { comments likes reposts favourites }
@@ -71,6 +73,7 @@ export const NewFeedDocument = graphql(`
       removedContentId
       removedAuthorId
       relationChange { viewerIsFollowing user { id viewerIsFollowing } }
+      readMarker
       refetch
       resumeToken
     }
@@ -187,5 +190,62 @@ export const UnfollowDocument = graphql(`
       viewer { id followingCount }
       userErrors { message code field }
     }
+  }
+`);
+
+graphql(`
+  fragment Reacted on Content {
+    id
+    viewerHasLiked
+    viewerHasFavourited
+    counters { comments likes reposts favourites }
+  }
+`);
+
+export const LikeDocument = graphql(`
+  mutation Like($input: LikeContentInput!) {
+    likeContent(input: $input) {
+      content { ...Reacted }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const UnlikeDocument = graphql(`
+  mutation Unlike($input: UnlikeContentInput!) {
+    unlikeContent(input: $input) {
+      content { ...Reacted }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const FavouriteDocument = graphql(`
+  mutation Favourite($input: FavouriteContentInput!) {
+    favouriteContent(input: $input) {
+      content { ...Reacted }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const UnfavouriteDocument = graphql(`
+  mutation Unfavourite($input: UnfavouriteContentInput!) {
+    unfavouriteContent(input: $input) {
+      content { ...Reacted }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const ReadMarkerDocument = graphql(`
+  query ReadMarker {
+    viewer { id timelineReadMarker }
+  }
+`);
+
+export const MarkTimelineReadDocument = graphql(`
+  mutation MarkTimelineRead($input: MarkTimelineReadInput!) {
+    markTimelineRead(input: $input) { readMarker }
   }
 `);

@@ -7,6 +7,7 @@ import { DeletePost } from "./DeletePost";
 import { MediaGallery } from "./MediaGallery";
 import { PostCounters } from "./PostCounters";
 import { RepostButton } from "./RepostButton";
+import { Reactions } from "./Reactions";
 
 interface PostCardProps {
   post: PostFragment;
@@ -53,6 +54,7 @@ export function CardBody({ post, headId }: { post: CardFragment; headId?: string
         {post.text !== "" && <p className="post-text" data-testid="post-text">{post.text}</p>}
         <MediaGallery media={post.media} />
         <footer className="post-foot">
+          <Reactions post={post} />
           <PostCounters counters={post.counters} />
           <span className="post-actions">
             <a className="post-action" href={threadPath(post.id)} data-testid="reply"><Icon name="reply" /> Reply</a>

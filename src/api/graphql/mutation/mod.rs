@@ -7,9 +7,11 @@ mod boundary;
 mod content;
 mod follow;
 mod profile;
+mod reaction;
 mod repost;
 mod session;
 mod signed_in;
+mod timeline;
 mod user_error;
 
 use async_graphql::MergedObject;
@@ -24,4 +26,6 @@ pub struct Mutation(
     repost::RepostMutation,
     follow::FollowMutation,
     boundary::BoundaryMutation,
+    reaction::ReactionMutation,
+    timeline::TimelineMutation,
 );

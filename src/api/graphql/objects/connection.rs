@@ -18,7 +18,8 @@ use crate::{
 pub(super) struct PageInfo {
     /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact.
     pub has_next_page: bool,
-    /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in a list of users, which is read forward only.
+    /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in the lists of whom the viewer keeps out, which are
+    /// read forward only.
     pub has_previous_page: bool,
     /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
     pub start_cursor: Option<String>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 
-use super::{ReplyConnection, Shown, User};
+use super::{ReplyConnection, Shown, User, UserConnection, Window};
 use crate::{
     api::graphql::{
         hydration::Hydration,
@@ -12,9 +12,9 @@ use crate::{
         outbox::replies_page,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
-        wants::ContentWants,
+        wants::{ContentWants, UserWants},
     },
-    domain::{self, ContentId, PageRequest, limits::MAX_ANCESTORS},
+    domain::{self, ContentId, PageRequest, cursor::List, limits::MAX_ANCESTORS},
 };
 
 /// What a content is to its readers.
@@ -168,6 +168,38 @@ impl Content {
             let page = replies_page(contents, viewer, self.content.id, request).await?;
             let wants = ContentWants::of_connection(&ctx.look_ahead());
             Ok(Some(Shown::load(&self.hydration, &page.into(), wants).await?.reversed().into()))
+        })
+        .await
+    }
+
+    /// Whether the viewer likes it. Null for anonymous viewers, or if that cannot be read now.
+    async fn viewer_has_liked(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.liked)) }).await
+    }
+
+    /// Whether it is among the viewer's favourites. Null for anonymous viewers, or if that cannot be read now.
+    async fn viewer_has_favourited(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.favourited)) })
+            .await
+    }
+
+    /// Who likes it, the newest like first.
+    async fn likers(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+    ) -> Answer<UserConnection> {
+        answer(ctx, async {
+            let request = Window { first, after, last, before }.request(List::Likers)?;
+            let listing = self.hydration.services().reactions.likers(self.content.id, &request).await?;
+            let wants = UserWants::of_connection(&ctx.look_ahead());
+            UserConnection::load(&self.hydration, List::Likers, &listing, wants).await.map(Some)
         })
         .await
     }
