@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tidefeed::{
     app::House,
-    domain::{ContentId, Direction, Entry, Kinds, Page, PageRequest, UserId, content::Draft},
+    domain::{ContentId, Direction, Entry, Kinds, Page, PageRequest, UserId, content::Draft, reference::Reference},
     follow::{BoundaryOutcome, FollowOutcome, UnfollowOutcome},
     publish::{PublishError, PublishOutcome, RemoveOutcome},
 };
@@ -61,7 +61,8 @@ impl Client {
     pub async fn publish(self, author: UserId, key: Option<String>) {
         Counts::count(&self.shared.counts.publishes, 1);
         self.shared.fate.note(|| format!("{author} publishes, key {key:?}"));
-        let draft = Draft { text: String::new(), media: Vec::new(), idempotency_key: key };
+        let draft =
+            Draft { text: String::new(), media: Vec::new(), idempotency_key: key, reference: Reference::Nothing };
         match self.house.publisher.publish(author, draft).await {
             Ok(PublishOutcome::Published(content)) => {
                 self.shared.fate.note(|| format!("{author} has published {}", content.id));
@@ -70,7 +71,9 @@ impl Client {
                 }
             }
             Ok(PublishOutcome::Repeated(_)) => {}
-            Ok(PublishOutcome::UnknownAuthor) => self.fail("an author is unknown", || author.to_string()),
+            Ok(PublishOutcome::UnknownAuthor | PublishOutcome::UnknownReference) => {
+                self.fail("an author is unknown", || author.to_string());
+            }
             Err(PublishError::Store(error)) => self.shared.excuse("a publish failed", &error),
             Err(PublishError::NoFreeId) => self.fail("there was no free id", || author.to_string()),
         }
@@ -156,7 +159,7 @@ impl Client {
         Counts::count(&self.shared.counts.pages, 1);
         self.shared.fate.note(|| format!("{reader} reads {request:?}"));
         let page = match self.house.reader.page(reader, &request).await {
-            Ok(page) => page,
+            Ok(page) => page.unfolded(),
             Err(error) => {
                 self.shared.excuse("a read failed", &error);
                 return None;

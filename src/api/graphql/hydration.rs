@@ -12,7 +12,9 @@ use super::{
     errors::Failure,
     eyes::Eyes,
     feed_share::{Part, Parts},
-    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source, StandingOf, Tracked},
+    loaders::{
+        AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source, StandingOf, Tracked,
+    },
     services::Services,
     wants::{ContentWants, UserWants},
 };

@@ -18,6 +18,7 @@ pub struct UserWants {
 
 /// What is selected of a content besides what it holds itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each thing that a selection may name")]
 pub struct ContentWants {
     /// Its counters.
     pub counters: bool,

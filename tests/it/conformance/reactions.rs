@@ -9,7 +9,7 @@ use super::{NOW, World, at_once, content_id, user};
 use crate::servers::on_each_backend;
 
 impl World {
-    async fn counted(&self, content: i64) -> Result<(i64, i64)> {
+    async fn reactions_of(&self, content: i64) -> Result<(i64, i64)> {
         let Counters { likes, favourites, .. } = self.store.counters(&[content_id(content)]).await?[0].1;
         Ok((likes, favourites))
     }
@@ -23,7 +23,7 @@ on_each_backend! {
         for (reaction, counted) in [(Reaction::Like, (1, 0)), (Reaction::Favourite, (1, 1))] {
             assert_eq!(store.react(user(2), content, reaction, NOW).await?, Reacted::Done);
             assert_eq!(store.react(user(2), content, reaction, NOW + 1).await?, Reacted::Already);
-            assert_eq!(world.counted(5).await?, counted);
+            assert_eq!(world.reactions_of(5).await?, counted);
         }
         let both = ViewerReactions { liked: true, favourited: true };
         assert_eq!(store.of_user(user(2), &[5, 6].map(content_id)).await?, [(content, both)]);
@@ -32,7 +32,7 @@ on_each_backend! {
         assert_eq!(store.take_back(user(2), content, Reaction::Like).await?, Reacted::Done);
         assert_eq!(store.take_back(user(2), content, Reaction::Like).await?, Reacted::Already);
         assert_eq!(store.take_back(user(3), content, Reaction::Favourite).await?, Reacted::Already);
-        assert_eq!(world.counted(5).await?, (0, 1));
+        assert_eq!(world.reactions_of(5).await?, (0, 1));
         let kept = ViewerReactions { liked: false, favourited: true };
         assert_eq!(store.of_user(user(2), &[content]).await?, [(content, kept)]);
         Ok(())
@@ -44,7 +44,7 @@ on_each_backend! {
         world.store.react(user(2), content_id(5), Reaction::Like, NOW).await?;
         world.run("UPDATE counters SET likes = 0").await?;
         assert_eq!(world.store.take_back(user(2), content_id(5), Reaction::Like).await?, Reacted::Done);
-        assert_eq!(world.counted(5).await?, (0, 0));
+        assert_eq!(world.reactions_of(5).await?, (0, 0));
         Ok(())
     }
 
@@ -75,16 +75,16 @@ on_each_backend! {
         let users = || (1..=50).chain(1..=50).map(user);
         let outcomes = at_once(users().map(|user| store.react(user, content, Reaction::Like, NOW))).await?;
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Reacted::Done).count(), 50);
-        assert_eq!(world.counted(5).await?, (50, 0));
+        assert_eq!(world.reactions_of(5).await?, (50, 0));
         let outcomes = at_once(users().take(80).map(|user| store.take_back(user, content, Reaction::Like))).await?;
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Reacted::Done).count(), 50);
-        assert_eq!((world.counted(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((0, 0), 0));
+        assert_eq!((world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((0, 0), 0));
         let mixed = at_once((1..=50).map(|id| async move {
             store.react(user(id), content, Reaction::Like, NOW).await?;
             if id % 2 == 0 { store.take_back(user(id), content, Reaction::Like).await } else { Ok(Reacted::Done) }
         })).await?;
         assert!(mixed.iter().all(|outcome| *outcome == Reacted::Done));
-        assert_eq!((world.counted(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((25, 0), 25));
+        assert_eq!((world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((25, 0), 25));
         Ok(())
     }
 

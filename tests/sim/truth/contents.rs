@@ -1,4 +1,4 @@
-//! Contents in the model.
+//! Contents in the model. Nobody replies or reposts in it: which content another one repeats is no matter of the protocol.
 
 use std::sync::Arc;
 
@@ -78,6 +78,33 @@ impl Contents for Truth {
         .await
     }
 
+    async fn originals(&self, _ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        self.read(|_| Vec::new()).await
+    }
+
+    async fn reposted_among(
+        &self,
+        _author: UserId,
+        _originals: &[ContentId],
+    ) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        self.read(|_| Vec::new()).await
+    }
+
+    async fn replies(
+        &self,
+        _viewer: Option<UserId>,
+        _content: ContentId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
+        let nothing = |direction| Run::from_limited_query(direction, Vec::new(), 1);
+        let behind = request.bound.map(|_| nothing(request.direction.reversed()));
+        self.read(|_| OutboxPage { ahead: nothing(request.direction), behind }).await
+    }
+
+    async fn ancestors(&self, _content: ContentId, _limit: usize) -> Result<Vec<ContentId>, StoreError> {
+        self.read(|_| Vec::new()).await
+    }
+
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
         let heads = |tables: &Tables| authors.iter().map(|author| head(tables, *author, limit)).collect::<Vec<_>>();
         if self.breaks(Rule::RefillOfTwoSnapshots) {
@@ -113,7 +140,15 @@ fn head(tables: &Tables, author: UserId, limit: usize) -> OutboxHead {
 fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
     let (text, media) = (it.draft.text.clone(), it.draft.media.clone());
     let (author, publish_time) = (it.author, it.publish_time);
-    (!it.removed).then_some(Content { id, author, kind: it.kind, text, media, publish_time })
+    (!it.removed).then_some(Content {
+        id,
+        author,
+        kind: it.kind,
+        reference: it.draft.reference,
+        text,
+        media,
+        publish_time,
+    })
 }
 
 /// The first lock of all that change an outbox.

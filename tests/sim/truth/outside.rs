@@ -3,17 +3,18 @@
 use async_trait::async_trait;
 use tidefeed::{
     domain::{
-        Handle, SessionId, UserId,
+        ContentId, Entry, Handle, Listing, PageRequest, Position, Reaction, SessionId, UserId, ViewerReactions,
         attempts::Admission,
         attributes::Attributes,
         session::{Presented, Session},
     },
     store::{
-        Attempts, Identities, Profiles, Sessions, StoreError,
+        Attempts, FollowLists, Identities, Profiles, Reactions, ReadMarkers, Sessions, StoreError,
         accounts::NewAccount,
         attempts::Subjects,
         identities::{Adopted, Identity},
         profiles::{ProfileEdit, Renamed},
+        reactions::Reacted,
         sessions::Rotation,
     },
 };
@@ -96,6 +97,51 @@ impl Identities for Truth {
     }
 
     async fn adopt(&self, _: &NewAccount, _: &Identity) -> Result<Adopted, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl FollowLists for Truth {
+    async fn followers(&self, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        refused()
+    }
+
+    async fn following(&self, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Reactions for Truth {
+    async fn react(&self, _: UserId, _: ContentId, _: Reaction, _: i64) -> Result<Reacted, StoreError> {
+        refused()
+    }
+
+    async fn take_back(&self, _: UserId, _: ContentId, _: Reaction) -> Result<Reacted, StoreError> {
+        refused()
+    }
+
+    async fn of_user(&self, _: UserId, _: &[ContentId]) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError> {
+        refused()
+    }
+
+    async fn likers(&self, _: ContentId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        refused()
+    }
+
+    async fn favourites(&self, _: UserId, _: &PageRequest) -> Result<Listing<Entry>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl ReadMarkers for Truth {
+    async fn advance(&self, _: UserId, _: Position) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn marker(&self, _: UserId) -> Result<Option<Position>, StoreError> {
         refused()
     }
 }

@@ -150,6 +150,8 @@ impl View<'_> {
         };
         Snapshot {
             floor: claims.1,
+            // Nobody reposts here: cached outboxes are good for everybody.
+            excludes: false,
             uncovered: if depth == Depth::Inbox { claims.0.to_vec() } else { Vec::new() },
             ahead: runs(Side::ahead(request)),
             behind: Side::behind(request).map(runs).unwrap_or_default(),
