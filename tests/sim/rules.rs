@@ -92,12 +92,14 @@ impl Rule {
             self,
             Self::ChainIsNumbered
                 | Self::BrokenChainIsExtended
+                | Self::FillIsSkipped
                 | Self::OpenFloorIsSkipped
                 | Self::BelowFloorIsSkipped
                 | Self::CoverOfAnyEdge
                 | Self::CoverInsertsOnlyNewest
                 | Self::AnyRelationIsDone
                 | Self::CleanUpLooksBeforeLocking
+                | Self::PulledInALaterSnapshot
                 | Self::TrimReadsBeforeLocking
                 | Self::TrimWithoutLock
                 | Self::ExtendIgnoresOff

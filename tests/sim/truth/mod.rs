@@ -1,5 +1,5 @@
 //! A model of the SQL store: every port of what is true, statement by statement as `src/store/sql` has them, so that whatever can
-//! happen between two statements can happen here. tests/sim/same.rs shows that it answers as SQL does.
+//! happen between two statements can happen here. That it answers as SQL does is read off, not shown.
 //!
 //! Where a rule is broken on purpose (`crate::rules`), it is broken here, beside the statement that keeps it.
 
