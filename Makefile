@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-servers web test check chaos bench schema clean-data
+.PHONY: help run run-servers web test check sim chaos bench schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -24,6 +24,9 @@ check: ## Quick: form, lints, the repository's own rules
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --quiet --test tidy
+
+sim: ## The whole system simulated while everything fails: OPERATIONS (10000000) of clients, and a table of broken rules
+	@scripts/sim.sh
 
 chaos: ## A long run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh

@@ -178,6 +178,19 @@ impl Table {
 }
 
 impl Index {
+    /// Makes the index on a table that is there. May be repeated, as [`Table::create`] may.
+    pub async fn create(&self, manager: &SchemaManager<'_>, table: &str) -> Result<(), DbErr> {
+        let connection = manager.get_connection();
+        if manager.get_database_backend() == DbBackend::Sqlite {
+            return connection.execute_unprepared(&self.text(table)).await.map(|_| ());
+        }
+        // MySQL has no IF NOT EXISTS here.
+        if !manager.has_index(table, self.name).await? {
+            connection.execute_unprepared(&self.text(table).replace("IF NOT EXISTS ", "")).await?;
+        }
+        Ok(())
+    }
+
     fn text(&self, table: &str) -> String {
         let unique = if self.unique { "UNIQUE " } else { "" };
         format!("CREATE {unique}INDEX IF NOT EXISTS {} ON {table} ({})", self.name, self.columns)

@@ -2,27 +2,24 @@
 
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use axum::Router;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{AppError, House, Ports};
+use super::{AppError, House, Ports, bearer::Bearer};
 use crate::{
     api::{
         auth::{
-            AccountStores, AccountsService, Caller, Liveness, PasswordSettings, Passwords, SessionSettings,
-            SessionsService, TokenKey, Tokens, Viewer,
+            AccountStores, AccountsService, Caller, PasswordSettings, Passwords, SessionSettings, SessionsService,
+            TokenKey, Tokens, Viewer,
+            issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
         },
         gate::Shape,
         graphql::{Services, attach, build_schema, schema_sdl},
-        http::{self, Authenticate, AuthenticateError, Client, HttpSettings, Scope, Transport},
+        http::{self, Client, HttpSettings, Scope, Transport},
     },
     clock::SharedClock,
     draw::Draw,
 };
-
-/// What somebody is told whose session was ended.
-const SESSION_ENDED: &str = "The session has ended. Sign in again.";
 
 /// What the API is configured by.
 #[derive(Clone)]
@@ -41,6 +38,23 @@ pub struct ApiSettings {
     pub passwords: PasswordSettings,
     /// Whether anybody may register.
     pub open_registration: bool,
+    /// An issuer whose tokens are taken too.
+    pub outside: Option<OutsideSettings>,
+}
+
+/// An outside issuer.
+#[derive(Clone)]
+pub struct OutsideSettings {
+    /// Whose tokens, and which.
+    pub issuer: IssuerSettings,
+    /// How long its keys are kept.
+    pub keys: KeySettings,
+    /// Where its keys are.
+    pub source: Arc<dyn KeySource>,
+    /// Whether somebody who is seen for the first time becomes a user.
+    pub provisions: bool,
+    /// Whether it alone signs in: nobody has a password here.
+    pub only: bool,
 }
 
 /// What of the process the API runs in.
@@ -68,12 +82,14 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
     runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
     let passwords = Passwords::try_new(settings.passwords, runtime.draw.clone()).map_err(AppError::Passwords)?;
     let stores = AccountStores { accounts: ports.accounts.clone(), attempts: ports.attempts.clone() };
+    let passwords_count = settings.outside.as_ref().is_none_or(|outside| !outside.only);
     let accounts = AccountsService::new(stores, Arc::new(passwords), sessions.clone(), ambient)
-        .open_to(settings.open_registration, true);
+        .open_to(settings.open_registration, passwords_count);
+    let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
     let transport = Transport {
         schema: build_schema(Arc::new(services(house, ports, (accounts, sessions), &runtime))),
         shape: Shape::of_sdl(&schema_sdl()).map_err(AppError::Schema)?,
-        authenticate: Arc::new(Bearer { tokens, liveness }),
+        authenticate: Arc::new(Bearer { tokens, liveness, issuer }),
         attach: Arc::new(|request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
             attach(request, scope.viewer, scope.request_id.as_str()).data(Caller { address, agent })
@@ -93,6 +109,13 @@ fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppErr
     settings.former_secrets.iter().try_fold(tokens, |tokens, secret| Ok(tokens.with_former_key(key(secret)?)))
 }
 
+fn issuer(outside: &OutsideSettings, ports: &Ports, runtime: &ApiRuntime) -> Issuer {
+    let (clock, draw) = (runtime.clock.clone(), runtime.draw.clone());
+    let keys = Keys::new(outside.source.clone(), outside.keys, clock.clone(), runtime.tasks.clone());
+    let users = Users::new(ports.identities.clone(), outside.provisions, (clock.clone(), draw));
+    Issuer::new(outside.issuer.clone(), Arc::new(keys), users, clock)
+}
+
 fn services(
     house: &House,
     ports: &Ports,
@@ -104,6 +127,7 @@ fn services(
         sessions,
         profiles: ports.profiles.clone(),
         timelines: house.reader.clone(),
+        read_marker: house.read_marker.clone(),
         publisher: house.publisher.clone(),
         following: house.following.clone(),
         boundaries: house.boundaries.clone(),
@@ -111,44 +135,10 @@ fn services(
         accounts: ports.accounts.clone(),
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
+        follow_lists: ports.follow_lists.clone(),
+        reactions: ports.reactions.clone(),
         exclusions: ports.exclusions.clone(),
         clock: runtime.clock.clone(),
         tasks: runtime.tasks.clone(),
-    }
-}
-
-impl http::Viewer for Viewer {
-    fn number(&self) -> u64 {
-        self.id.get().unsigned_abs()
-    }
-
-    fn good_until_ms(&self) -> Option<i64> {
-        Some(self.good_until_ms)
-    }
-}
-
-/// Tokens of local accounts: signed, in time, and of a session that lives.
-struct Bearer {
-    tokens: Arc<Tokens>,
-    liveness: Arc<Liveness>,
-}
-
-#[async_trait]
-impl Authenticate<Viewer> for Bearer {
-    async fn authenticate(&self, token: &str) -> Result<Option<Viewer>, AuthenticateError> {
-        let viewer = self.tokens.verify(token).map_err(|error| AuthenticateError::Invalid(error.to_string()))?;
-        let Some(session) = viewer.session else { return Ok(Some(viewer)) };
-        match self.liveness.is_alive(session).await {
-            Ok(true) => Ok(Some(viewer)),
-            Ok(false) => Err(AuthenticateError::Invalid(SESSION_ENDED.to_owned())),
-            Err(error) => Err(AuthenticateError::Unavailable(error.with_causes())),
-        }
-    }
-
-    async fn until_revoked(&self, viewer: &Viewer) {
-        match viewer.session {
-            Some(session) => self.liveness.clone().until_ended(session).await,
-            None => std::future::pending().await,
-        }
     }
 }

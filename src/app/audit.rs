@@ -9,6 +9,7 @@ use super::{
     adapters::{self, Adapters},
 };
 use crate::{
+    clock::SystemClock,
     config::Config,
     domain::{Page, PageRequest, PageSize, UserId},
     draw::Draw,
@@ -60,7 +61,8 @@ pub async fn open_auditor(
         return Err(AppError::NotMigrated(pending.len()));
     }
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
-    let reader = TimelineReader::new(timelines, contents, ports.outbox_cache.clone(), ports.queue.clone());
+    let (cache, queue, clock) = (ports.outbox_cache.clone(), ports.queue.clone(), Arc::new(SystemClock));
+    let reader = TimelineReader::new(timelines, contents, cache, queue, clock);
     Ok(auditor(&ports, Arc::new(store), Arc::new(reader), options))
 }
 

@@ -10,10 +10,10 @@ use crate::{
     follow::{Boundaries, Following, RelationReconciler},
     live::{Hub, LiveFeed, LiveSettings},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
-    read::TimelineReader,
+    read::{ReadMarker, TimelineReader},
     store::{
-        Accounts, Announcements, Attempts, Contents, Deliveries, Exclusions, Follows, Identities, Inboxes, OutboxCache,
-        Profiles, Queue, Relations, Sessions, Timelines,
+        Accounts, Announcements, Attempts, Contents, Deliveries, Exclusions, FollowLists, Follows, Identities, Inboxes,
+        OutboxCache, Profiles, Queue, Reactions, ReadMarkers, Relations, Sessions, Timelines,
     },
     upkeep::{Pruner, Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
@@ -35,6 +35,12 @@ pub struct Ports {
     pub contents: Arc<dyn Contents>,
     /// Follow edges.
     pub follows: Arc<dyn Follows>,
+    /// Followers and the followed, as lists.
+    pub follow_lists: Arc<dyn FollowLists>,
+    /// Likes and favourites.
+    pub reactions: Arc<dyn Reactions>,
+    /// Up to where readers have read.
+    pub read_markers: Arc<dyn ReadMarkers>,
     /// Mutes, hides and blocks.
     pub exclusions: Arc<dyn Exclusions>,
     /// Timeline reads.
@@ -70,6 +76,9 @@ impl Ports {
             + Contents
             + Follows
             + Exclusions
+            + FollowLists
+            + Reactions
+            + ReadMarkers
             + Timelines
             + Deliveries
             + Inboxes
@@ -84,6 +93,9 @@ impl Ports {
             identities: truth.clone(),
             contents: truth.clone(),
             follows: truth.clone(),
+            follow_lists: truth.clone(),
+            reactions: truth.clone(),
+            read_markers: truth.clone(),
             exclusions: truth.clone(),
             timelines: truth.clone(),
             deliveries: truth.clone(),
@@ -122,6 +134,8 @@ const DISPATCH_BATCH: usize = 16;
 pub struct House {
     /// Reads timelines.
     pub reader: Arc<TimelineReader>,
+    /// Moves read markers.
+    pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
@@ -158,7 +172,9 @@ impl House {
                 ports.contents.clone(),
                 ports.outbox_cache.clone(),
                 ports.queue.clone(),
+                clock.clone(),
             )),
+            read_marker: Arc::new(ReadMarker::new(ports.read_markers.clone(), ports.announcements.clone())),
             publisher: Arc::new(publisher(ports, clock, draw)),
             following: Arc::new(Following::new(
                 ports.follows.clone(),

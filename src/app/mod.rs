@@ -3,8 +3,10 @@
 mod adapters;
 mod api;
 mod audit;
+mod bearer;
 mod house;
 mod inspection;
+mod jwks;
 mod server;
 mod settings;
 mod workers;
@@ -17,10 +19,11 @@ use tokio_util::task::TaskTracker;
 use self::server::Operators;
 pub use self::{
     adapters::{Adapters, open_store, redis_options},
-    api::{ApiRuntime, ApiSettings, router as api_router},
+    api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
     house::{House, Ports, Settings},
     inspection::inspect_redis,
+    jwks::HttpKeys,
 };
 use crate::{
     api::{
@@ -69,6 +72,9 @@ pub enum AppError {
     /// The manifest of trusted documents is not what it has to be.
     #[error("the manifest (persisted.manifest) cannot be used")]
     Manifest(#[source] ManifestError),
+    /// The issuer's keys cannot even be asked for.
+    #[error("the issuer (issuer.jwks_url) cannot be used")]
+    Issuer(#[source] reqwest::Error),
     /// The port is taken, or not ours.
     #[error("cannot serve")]
     Serve(#[source] io::Error),

@@ -1,11 +1,14 @@
 //! From the configuration to the numbers that each part works by.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::{ApiSettings, AppError, Settings};
+use super::{ApiSettings, AppError, HttpKeys, OutsideSettings, Settings};
 use crate::{
     api::{
-        auth::{PasswordSettings, SessionSettings},
+        auth::{
+            PasswordSettings, SessionSettings,
+            issuer::{IssuerSettings, KeySettings},
+        },
         gate::GateLimits,
         http::{
             Bucket, HttpSettings, Manifest, ManifestError, PersistedSettings, RateLimits, RequestLimits, SocketLimits,
@@ -76,7 +79,30 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
             ..PasswordSettings::default()
         },
         open_registration: auth.open_registration,
+        outside: outside(config)?,
     })
+}
+
+/// An empty address is no issuer.
+fn outside(config: &Config) -> Result<Option<OutsideSettings>, AppError> {
+    let issuer = &config.issuer;
+    if issuer.url.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(OutsideSettings {
+        issuer: IssuerSettings {
+            issuer: issuer.url.clone(),
+            audience: issuer.audience.clone(),
+            algorithms: issuer.algorithms.iter().filter_map(|name| name.parse().ok()).collect(),
+        },
+        keys: KeySettings {
+            max_age: Duration::from_secs(u64::from(issuer.keys_s)),
+            wait: Duration::from_secs(u64::from(issuer.unknown_key_wait_s)),
+        },
+        source: Arc::new(HttpKeys::try_new(&issuer.jwks_url).map_err(AppError::Issuer)?),
+        provisions: issuer.provision,
+        only: issuer.only,
+    }))
 }
 
 fn http(config: &Config) -> Result<HttpSettings, AppError> {

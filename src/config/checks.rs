@@ -5,9 +5,13 @@ use super::{Config, SqlEngine, reader::Reader, secret::MIN_SECRET_BYTES};
 /// Each is tried on tokens that name no key of ours.
 const MAX_FORMER_SECRETS: usize = 4;
 
+/// What an issuer may sign by: public keys only.
+const ALGORITHMS: [&str; 9] = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"];
+
 /// Leaves with `reader` whatever does not fit together.
 pub fn check(config: &Config, reader: &mut Reader) {
     secret(config, reader);
+    issuer(config, reader);
     delivery(config, reader);
     redis(config, reader);
     graphql(config, reader);
@@ -29,6 +33,30 @@ fn secret(config: &Config, reader: &mut Reader) {
     if former.len() > MAX_FORMER_SECRETS || former.iter().any(|secret| secret.expose().len() < MIN_SECRET_BYTES) {
         let expected = format!("expected at most {MAX_FORMER_SECRETS} secrets of at least {MIN_SECRET_BYTES} bytes");
         reader.refuse("auth.former_secrets", expected);
+    }
+}
+
+fn issuer(config: &Config, reader: &mut Reader) {
+    let issuer = &config.issuer;
+    if issuer.url.is_empty() {
+        if issuer.only {
+            reader.refuse("issuer.only", "expected issuer.url beside it: nobody could sign in".to_owned());
+        }
+        return;
+    }
+    if issuer.audience.is_empty() {
+        let why = "is empty: a token that the issuer has made for another service would be taken";
+        reader.refuse("issuer.audience", why.to_owned());
+    }
+    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
+    let is_local = local.iter().any(|begin| {
+        issuer.jwks_url.strip_prefix(begin).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+    });
+    if !issuer.jwks_url.starts_with("https://") && !is_local {
+        reader.refuse("issuer.jwks_url", "expected https://.., or http:// on this very machine".to_owned());
+    }
+    if issuer.algorithms.is_empty() || issuer.algorithms.iter().any(|name| !ALGORITHMS.contains(&name.as_str())) {
+        reader.refuse("issuer.algorithms", format!("expected at least one, and only of {}", ALGORITHMS.join(", ")));
     }
 }
 

@@ -22,9 +22,9 @@ pub use problem::{ConfigError, Problem};
 pub use reference::reference;
 pub use secret::{Secret, SecretError, signing_secret};
 pub use settings::{
-    AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings, LogFormat,
-    LogSettings, MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings, RedisSettings,
-    ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, IssuerSettings, LiveSettings,
+    LogFormat, LogSettings, MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings,
+    RedisSettings, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
 pub use sources::Sources;
 pub use values::Millis;
@@ -45,6 +45,8 @@ pub struct Config {
     pub outbox_cache: OutboxCacheSettings,
     /// Accounts and tokens.
     pub auth: AuthSettings,
+    /// An outside issuer of tokens.
+    pub issuer: IssuerSettings,
     /// How contents reach inboxes.
     pub delivery: DeliverySettings,
     /// What an inbox holds.

@@ -9,8 +9,8 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, LiveSettings,
-    LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, PolicyName,
+    Address, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, IssuerSettings,
+    LiveSettings, LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, PolicyName,
     RateLimitSettings, RedisSettings, Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings,
     WebsocketSettings,
     reader::{Reader, URL_ALIAS},
@@ -29,6 +29,7 @@ pub fn read(reader: &mut Reader) -> Config {
         redis: redis(reader),
         outbox_cache: outbox_cache(reader),
         auth: auth(reader),
+        issuer: issuer(reader),
         delivery: delivery(reader),
         inbox: InboxSettings {
             keep: reader.whole("inbox.keep", 20..=10_000),
@@ -115,6 +116,19 @@ fn auth(reader: &mut Reader) -> AuthSettings {
         argon2_iterations: reader.whole("auth.argon2_iterations", 2..=100),
         argon2_parallelism: reader.whole("auth.argon2_parallelism", 1..=64),
         hashing_slots: reader.whole("auth.hashing_slots", 1..=1024),
+    }
+}
+
+fn issuer(reader: &mut Reader) -> IssuerSettings {
+    IssuerSettings {
+        url: reader.text("issuer.url"),
+        audience: reader.text("issuer.audience"),
+        jwks_url: reader.text("issuer.jwks_url"),
+        algorithms: reader.list("issuer.algorithms"),
+        keys_s: reader.whole("issuer.keys_s", 10..=86_400),
+        unknown_key_wait_s: reader.whole("issuer.unknown_key_wait_s", 1..=3_600),
+        provision: reader.flag("issuer.provision"),
+        only: reader.flag("issuer.only"),
     }
 }
 

@@ -68,6 +68,19 @@ pub struct AuthSettings {
     pub hashing_slots: usize,
 }
 
+/// `[issuer]`; without a url there is none.
+#[derive(Debug, Clone)]
+pub struct IssuerSettings {
+    pub url: String,
+    pub audience: String,
+    pub jwks_url: String,
+    pub algorithms: Vec<String>,
+    pub keys_s: u32,
+    pub unknown_key_wait_s: u32,
+    pub provision: bool,
+    pub only: bool,
+}
+
 /// By which rule an edge is pushed along or pulled; [`crate::domain::delivery::EdgeRule`] tells them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PolicyName {

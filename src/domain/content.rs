@@ -7,6 +7,7 @@ use super::{
     kinds::ContentKind,
     limits::{MAX_ALT_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_MEDIA, MAX_TEXT_CHARS, MAX_URL_CHARS},
     position::{Entry, Position},
+    reference::Reference,
 };
 
 /// What a link shows.
@@ -43,6 +44,8 @@ pub struct Content {
     pub author: UserId,
     /// What it is.
     pub kind: ContentKind,
+    /// Which other content it answers or repeats.
+    pub reference: Reference,
     /// Its words.
     pub text: String,
     /// Its pictures and videos.
@@ -55,6 +58,11 @@ impl Content {
     /// What timelines hold of it.
     pub const fn entry(&self) -> Entry {
         Entry { publish_time: self.publish_time, content: self.id, author: self.author }
+    }
+
+    /// What it shows: of a repost the original, of anything else itself.
+    pub fn subject(&self) -> ContentId {
+        self.reference.repost_of().unwrap_or(self.id)
     }
 
     /// Where it stands in timelines.
@@ -85,6 +93,8 @@ pub struct Draft {
     pub media: Vec<Media>,
     /// Publishing twice under one key gives one content.
     pub idempotency_key: Option<String>,
+    /// As in [`Content::reference`]; that of a repost may be to a repost yet.
+    pub reference: Reference,
 }
 
 /// Why a draft cannot be published.
@@ -135,7 +145,19 @@ impl Draft {
         {
             return Err(InvalidDraft::IdempotencyKey);
         }
-        Ok(Self { text: text.to_owned(), media, idempotency_key })
+        Ok(Self { text: text.to_owned(), media, idempotency_key, reference: Reference::Nothing })
+    }
+
+    /// The same, in answer to `content`.
+    #[must_use]
+    pub fn replying_to(self, content: ContentId) -> Self {
+        Self { reference: Reference::ReplyTo(content), ..self }
+    }
+
+    /// `content`, shown again without a word.
+    pub const fn repost(content: ContentId) -> Self {
+        let reference = Reference::RepostOf(content);
+        Self { text: String::new(), media: Vec::new(), idempotency_key: None, reference }
     }
 }
 

@@ -2,8 +2,16 @@
 
 /// Entries of a page at most: what a screen shows several times over, and what hydration can fetch in one batch.
 pub const MAX_PAGE: u16 = 100;
+/// Entries that one page is made of at most, those included that fold into a newer one of the same subject.
+pub const MAX_RAW_PAGE: u16 = 400;
+/// Contents upward from a reply that its ancestors name at most.
+pub const MAX_ANCESTORS: usize = 50;
 /// Entries of a page if the client does not say.
 pub const DEFAULT_PAGE: u16 = 20;
+/// New entries that are counted at most: beyond it a number tells a reader nothing.
+pub const MAX_COUNT: u16 = 999;
+/// New entries that are counted if the client does not say: what fits a badge.
+pub const DEFAULT_COUNT: u16 = 99;
 /// Ids that one `nodes` query may name.
 pub const MAX_NODES: usize = 100;
 /// Characters of a content's text.

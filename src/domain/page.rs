@@ -1,9 +1,9 @@
 //! What a reader asks for and what the answer is: a bounded window of a timeline and whether it goes on.
 
 use super::{
-    cursor::{self, InvalidCursor},
+    cursor::{self, InvalidCursor, List},
     kinds::{Kinds, NoKinds},
-    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_PAGE},
+    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_COUNT, MAX_PAGE, MAX_RAW_PAGE},
     position::{Entry, Position},
 };
 
@@ -48,7 +48,7 @@ impl Direction {
     }
 }
 
-/// A number of entries, 1 to [`MAX_PAGE`] for clients.
+/// A number of entries: 1 to [`MAX_PAGE`] for clients, to [`MAX_RAW_PAGE`] for a page that is folded, to [`MAX_COUNT`] where they are counted and not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u16);
 
@@ -58,6 +58,21 @@ impl PageSize {
         match u16::try_from(raw) {
             Ok(size) if (1..=MAX_PAGE).contains(&size) => Ok(Self(size)),
             _ => Err(InvalidPage::Size(raw)),
+        }
+    }
+
+    /// Twice as many, or [`DEFAULT_PAGE`] if that is more; `None` beyond [`MAX_RAW_PAGE`].
+    #[must_use]
+    pub fn wider(self) -> Option<Self> {
+        let wider = self.0.saturating_mul(2).clamp(DEFAULT_PAGE, MAX_RAW_PAGE);
+        (wider > self.0).then_some(Self(wider))
+    }
+
+    /// As many as are counted at most; see [`MAX_COUNT`].
+    pub fn to_count(max: i64) -> Result<Self, InvalidPage> {
+        match u16::try_from(max) {
+            Ok(size) if (1..=MAX_COUNT).contains(&size) => Ok(Self(size)),
+            _ => Err(InvalidPage::Count(max)),
         }
     }
 
@@ -97,12 +112,18 @@ pub enum InvalidPage {
     /// Out of 1 to [`MAX_PAGE`].
     #[error("a page has 1 to {MAX_PAGE} entries, not {0}")]
     Size(i64),
+    /// Out of 1 to [`MAX_COUNT`].
+    #[error("one can count up to 1 to {MAX_COUNT} entries, not {0}")]
+    Count(i64),
     /// `first` with `last`, `first` with `before`, or `last` with `after`.
     #[error("use `first` with `after` to read older entries, or `last` with `before` to read newer ones, not both")]
     Mixed,
     /// `after` is no cursor.
     #[error("`after` is {0}")]
     After(InvalidCursor),
+    /// `upTo` is no cursor.
+    #[error("`upTo` is {0}")]
+    UpTo(InvalidCursor),
     /// `before` is no cursor.
     #[error("`before` is {0}")]
     Before(InvalidCursor),
@@ -117,8 +138,10 @@ impl InvalidPage {
         match self {
             Self::Size(_) if backward => "last",
             Self::Size(_) => "first",
+            Self::Count(_) => "max",
             Self::Mixed => "last",
             Self::After(_) => "after",
+            Self::UpTo(_) => "upTo",
             Self::Before(_) => "before",
             Self::Kinds(_) => "filter",
         }
@@ -131,8 +154,19 @@ impl PageRequest {
         Self { direction: Direction::Older, bound: None, size, kinds: Kinds::ALL }
     }
 
-    /// From the arguments of a Relay connection; edges are newest first, so `after` leads to older entries.
+    /// From the arguments of a Relay connection of contents; edges are newest first, so `after` leads to older entries.
     pub fn from_connection(
+        first: Option<i64>,
+        after: Option<&str>,
+        last: Option<i64>,
+        before: Option<&str>,
+    ) -> Result<Self, InvalidPage> {
+        Self::in_list(List::Contents, first, after, last, before)
+    }
+
+    /// As [`Self::from_connection`], for any list.
+    pub fn in_list(
+        of: List,
         first: Option<i64>,
         after: Option<&str>,
         last: Option<i64>,
@@ -144,10 +178,10 @@ impl PageRequest {
         }
         let size = first.or(last).map_or(Ok(PageSize::default()), PageSize::try_new)?;
         if backward {
-            let bound = before.map(cursor::decode).transpose().map_err(InvalidPage::Before)?;
+            let bound = before.map(|it| cursor::decode_in(of, it)).transpose().map_err(InvalidPage::Before)?;
             return Ok(Self { direction: Direction::Newer, bound, size, kinds: Kinds::ALL });
         }
-        let bound = after.map(cursor::decode).transpose().map_err(InvalidPage::After)?;
+        let bound = after.map(|it| cursor::decode_in(of, it)).transpose().map_err(InvalidPage::After)?;
         Ok(Self { direction: Direction::Older, bound, size, kinds: Kinds::ALL })
     }
 
@@ -204,6 +238,12 @@ mod tests {
             assert_eq!(PageRequest::from_connection(Some(size), None, None, None), Err(InvalidPage::Size(size)));
         }
         assert!(PageRequest::from_connection(None, None, Some(100), None).is_ok());
+    }
+
+    #[test]
+    fn pages_grow_to_a_bound_and_not_beyond() {
+        let sizes = std::iter::successors(Some(PageSize(1)), |size| size.wider()).map(PageSize::get);
+        assert_eq!(sizes.collect::<Vec<_>>(), [1, 20, 40, 80, 160, 320, 400]);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct UncoveredAuthor {
 pub struct Snapshot {
     /// The reader's floor; what is read of it decides nothing here, upkeep looks at it.
     pub floor: Floor,
+    /// Whether anybody is kept out of the reader's timeline; no cached outbox knows whose contents its reposts show.
+    pub excludes: bool,
     /// The edges that must be pulled. Empty if `ahead` and `behind` contain their contents already.
     pub uncovered: Vec<UncoveredAuthor>,
     /// The sources of the page, each to the page's need.
@@ -134,7 +136,7 @@ mod tests {
     }
 
     fn snapshot(ahead: Vec<Run>, behind: Vec<Run>) -> Snapshot {
-        Snapshot { floor: Floor::OPEN, uncovered: Vec::new(), ahead, behind }
+        Snapshot { floor: Floor::OPEN, excludes: false, uncovered: Vec::new(), ahead, behind }
     }
 
     /// Where an entry of a made-up world is kept.

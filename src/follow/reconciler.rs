@@ -3,7 +3,7 @@
 //!
 //! Operations on one pair merge: they share one pending record, and this looks at the edge as it is now.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     clock::SharedClock,
@@ -47,7 +47,7 @@ impl RelationReconciler {
     /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.queue.receive(Topic::Relation, consumer, BATCH, wait).await?;
-        let mut pairs: HashSet<Pair> = HashSet::new();
+        let mut pairs: BTreeSet<Pair> = BTreeSet::new();
         for message in &received {
             if let Some(Message::RelationChanged { pair }) = message.message {
                 pairs.insert(pair);

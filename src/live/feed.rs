@@ -141,6 +141,7 @@ impl Subscription {
             };
             match heard {
                 None => return Ok(None),
+                Some(Heard::ReadUpTo(marker)) => return Ok(Some(self.event(Told::ReadUpTo(marker)))),
                 Some(Heard::Removed(entry)) => self.session.removed(entry),
                 Some(Heard::Added(entry, batch)) => {
                     self.batch = batch;

@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use super::{fresh::Batch, session::Cause};
 use crate::{
-    domain::{Entry, UserId},
+    domain::{Entry, Position, UserId},
     store::{
         Timelines,
         announcements::{Announcement, RelationChange},
@@ -28,6 +28,8 @@ pub enum Heard {
     Added(Entry, Arc<Batch>),
     /// A followed author's content is gone.
     Removed(Entry),
+    /// The reader has read up to here, perhaps on another device.
+    ReadUpTo(Position),
     /// The subscriber must be looked after.
     Look(Cause),
 }
@@ -92,6 +94,10 @@ impl Hub {
                 let cause = Cause::Relation { author: *author, excluded };
                 let state = self.lock();
                 state.tell(state.by_reader.get(reader), |_| Some(Heard::Look(cause)));
+            }
+            Announcement::ReadMarkerMoved { reader, marker } => {
+                let state = self.lock();
+                state.tell(state.by_reader.get(reader), |_| Some(Heard::ReadUpTo(*marker)));
             }
             // A session's end is its socket's end, see api::http.
             Announcement::SessionEnded { .. } => {}

@@ -20,6 +20,8 @@ pub enum Told {
         /// Since the subscription last knew.
         following: bool,
     },
+    /// It has read up to here, perhaps on another device. Best effort: the marker itself is in the store.
+    ReadUpTo(Position),
 }
 
 impl Told {
@@ -33,6 +35,7 @@ impl Told {
             Self::Change(Change::Refetch(Reason::FollowsChanged)) => "refetch_follows_changed",
             Self::Change(Change::Refetch(Reason::Missed)) => "refetch_missed",
             Self::Relation { .. } => "relation",
+            Self::ReadUpTo(_) => "read_marker",
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The commands of an author: publish and remove. Each is one transaction, then nudges that nothing depends on.
+//! The commands of an author: publish, be it a post, a reply or a repost, and remove. Each is one transaction, then nudges that nothing depends on.
 
 use std::sync::Arc;
 
 use crate::{
     clock::SharedClock,
-    domain::{Content, ContentId, ContentKind, UserId, content::Draft},
+    domain::{Content, ContentId, UserId, content::Draft},
     draw::Draw,
     store::{
         Announcements, Contents, OutboxCache, Queue, StoreError,
@@ -24,10 +24,12 @@ const MAX_DRAWS: usize = 5;
 pub enum PublishOutcome {
     /// In every follower's timeline from now on.
     Published(Content),
-    /// The idempotency key was used before; this is what was published then, or `None` if it has been removed.
+    /// The idempotency key was used before, or the same reposted; this is what was published then, or `None` if it has been removed.
     Repeated(Option<Content>),
     /// The author does not exist (any more).
     UnknownAuthor,
+    /// What it was to answer or to repeat is not there for the author.
+    UnknownReference,
 }
 
 /// How a removal ends.
@@ -82,25 +84,49 @@ impl Publisher {
         self
     }
 
-    /// Publishes `draft`. When this returns, the next read of any follower shows it.
+    /// Publishes `draft`. When this returns, the next read of any follower shows it. Whatever refers to a repost refers to its original.
     pub async fn publish(&self, author: UserId, draft: Draft) -> Result<PublishOutcome, PublishError> {
+        let draft = self.directed(author, draft).await?;
         for _ in 0..MAX_DRAWS {
             let publish_time = self.clock.now_ms();
             let id = ContentId::draw(publish_time, self.draw.u32());
             let new = NewContent { id, author, draft: draft.clone(), publish_time, stamp: self.draw.stamp() };
             match self.contents.publish(new).await? {
                 Published::Created { stamps } => {
-                    let Draft { text, media, .. } = draft;
-                    let content = Content { id, author, kind: ContentKind::Post, text, media, publish_time };
+                    let Draft { text, media, reference, .. } = draft;
+                    let content = Content { id, author, kind: reference.kind(), reference, text, media, publish_time };
                     self.tell_published(&content, stamps).await;
                     return Ok(PublishOutcome::Published(content));
                 }
                 Published::Duplicate(content) => return Ok(PublishOutcome::Repeated(content)),
                 Published::UnknownAuthor => return Ok(PublishOutcome::UnknownAuthor),
+                Published::UnknownReference => return Ok(PublishOutcome::UnknownReference),
                 Published::IdTaken => {}
             }
         }
         Err(PublishError::NoFreeId)
+    }
+
+    /// Takes back `author`'s repost of `content` or, if that is a repost, of its original; both are told, the repost only if there was one.
+    pub async fn take_back(
+        &self,
+        author: UserId,
+        content: ContentId,
+    ) -> Result<(ContentId, Option<ContentId>), StoreError> {
+        let original = self.contents.originals(&[content]).await?.first().map_or(content, |(_, original)| *original);
+        let Some((_, repost)) = self.contents.reposted_among(author, &[original]).await?.first().copied() else {
+            return Ok((original, None));
+        };
+        let gone = self.remove(author, repost).await? == RemoveOutcome::Removed;
+        Ok((original, gone.then_some(repost)))
+    }
+
+    /// What a repost repeats never changes, so it is looked up before the transaction, which checks that the original is still there.
+    async fn directed(&self, author: UserId, draft: Draft) -> Result<Draft, StoreError> {
+        let Some(content) = draft.reference.content() else { return Ok(draft) };
+        let found = self.contents.by_ids(Some(author), &[content]).await?;
+        let subject = found.first().map_or(content, Content::subject);
+        Ok(Draft { reference: draft.reference.directed_to(subject), ..draft })
     }
 
     /// Removes a content of `author`. When this returns, no read shows it.

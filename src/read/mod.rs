@@ -3,6 +3,8 @@
 //! Every answer rests on one SQL snapshot: either the statement that reads everything, or the one that reads the inbox,
 //! completed by cached outboxes that prove to be of exactly that snapshot.
 
+mod folding;
+mod marker;
 mod outboxes;
 mod visits;
 
@@ -11,15 +13,27 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::{
+    clock::SharedClock,
     domain::{
-        ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
+        ContentId, Direction, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, UserId,
+        folding::Folded,
         plan::{Next, Snapshot, decide},
     },
     store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
+pub use marker::ReadMarker;
 pub use visits::Visits;
+
+/// A number of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Up to what was asked for.
+    pub count: usize,
+    /// Whether there are more than that.
+    pub capped: bool,
+}
 
 /// Reads timelines.
 pub struct TimelineReader {
@@ -36,17 +50,26 @@ impl TimelineReader {
         contents: Arc<dyn Contents>,
         cache: Option<Arc<dyn OutboxCache>>,
         queue: Arc<dyn Queue>,
+        clock: SharedClock,
     ) -> Self {
-        Self { timelines, contents, cache, visits: Visits::new(queue) }
+        Self { timelines, contents, cache, visits: Visits::new(queue, clock) }
     }
 
-    /// The page of `reader`'s timeline: exactly what it is at one instant during the call.
-    pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+    /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts folded.
+    pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Folded, StoreError> {
         let started = Instant::now();
-        let (page, reached) = self.read(reader, request).await?;
+        let (page, reached) = self.read_folded(reader, request).await?;
         metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
         self.visits.note(reader, reached).await;
         Ok(page)
+    }
+
+    /// How many entries of `reader`'s timeline are newer than `position`, counted up to `max`, and whether there are more: exactly what it is at one
+    /// instant during the call. Counting is not visiting.
+    pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
+        let request = PageRequest { direction: Direction::Newer, bound: Some(position), size: max, kinds: Kinds::ALL };
+        let (page, _) = self.read(reader, &request).await?;
+        Ok(Count { count: page.entries.len(), capped: page.has_newer })
     }
 
     /// Those of `contents` that are in `reader`'s timeline now.
@@ -54,7 +77,7 @@ impl TimelineReader {
         self.timelines.visible(reader, contents).await
     }
 
-    /// As [`Self::page`], for somebody who looks on: no visit is noted, nothing is measured as a reader's page.
+    /// The raw page, nothing folded, for somebody who looks on: no visit is noted, nothing is measured as a reader's page.
     pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read(reader, request).await.map(|(page, _)| page)
     }
@@ -74,6 +97,7 @@ impl TimelineReader {
         let mut next = decide(request, &snapshot, None);
         if next == Next::PullOutboxes
             && !snapshot.floor.trusts_nothing()
+            && !snapshot.excludes
             && let Some(outboxes) = outboxes::pull(&**cache, &*self.contents, &snapshot, request).await?
         {
             next = decide(request, &snapshot, Some(&outboxes));

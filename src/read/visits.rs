@@ -1,55 +1,75 @@
 //! Tells upkeep that a reader has come, off the read's own path: at most once in a while for each reader, and once more whenever they have paged
 //! deeper than an inbox reaches.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use moka::sync::Cache;
+use moka::{
+    ops::compute::{CompResult, Op},
+    sync::Cache,
+};
 
 use crate::{
+    clock::SharedClock,
     domain::UserId,
     store::{Queue, queue::Message},
 };
 
-/// A reader who keeps reading is noted once in this time; last-seen times are exact to it.
-const ONCE_IN: Duration = Duration::from_mins(10);
+/// A reader who keeps reading is noted once in this time, in ms; last-seen times are exact to it.
+const ONCE_IN_MS: i64 = 10 * 60 * 1000;
 /// A reader whose pages are pulled is noted more often, so that the inbox is soon filled.
-const PULLING_ONCE_IN: Duration = Duration::from_secs(5);
+const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
 /// Readers remembered; forgetting one costs a message.
 const REMEMBERED: u64 = 100_000;
+/// How deep a reader is whose pages no inbox could hold: above everything.
+const NOT_BELOW: i64 = i64::MAX;
 
 /// Notes of visits.
 pub struct Visits {
     queue: Arc<dyn Queue>,
-    seen: Cache<UserId, ()>,
-    /// How deep they were when it was noted.
-    pulling: Cache<UserId, i64>,
+    clock: SharedClock,
+    seen: Recent,
+    pulling: Recent,
+}
+
+/// Who was noted lately: when, and how deep they were.
+struct Recent {
+    noted: Cache<UserId, (i64, i64)>,
+    once_in_ms: i64,
+}
+
+impl Recent {
+    fn once_in(once_in_ms: i64) -> Self {
+        Self { noted: Cache::new(REMEMBERED), once_in_ms }
+    }
+
+    /// Whether `reader` is to be noted at `now_ms`, being so deep; then they count as noted. A clock that went back never silences anybody.
+    fn is_due(&self, reader: UserId, now_ms: i64, depth: i64) -> bool {
+        let due = |(noted, deepest): (i64, i64)| {
+            depth < deepest || !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted))
+        };
+        let noted = self.noted.entry(reader).and_compute_with(|noted| {
+            if noted.is_none_or(|noted| due(noted.into_value())) { Op::Put((now_ms, depth)) } else { Op::Nop }
+        });
+        matches!(noted, CompResult::Inserted(_) | CompResult::ReplacedWith(_))
+    }
 }
 
 impl Visits {
     /// Notes go to `queue`.
-    pub fn new(queue: Arc<dyn Queue>) -> Self {
-        let (seen, pulling) = (Cache::builder().time_to_live(ONCE_IN), Cache::builder().time_to_live(PULLING_ONCE_IN));
-        Self { queue, seen: seen.max_capacity(REMEMBERED).build(), pulling: pulling.max_capacity(REMEMBERED).build() }
+    pub fn new(queue: Arc<dyn Queue>, clock: SharedClock) -> Self {
+        Self { queue, clock, seen: Recent::once_in(ONCE_IN_MS), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
     }
 
     /// `reader` has read a page, and `reached` with it what an inbox could hold, as [`Message::ReaderSeen`] has it. Failing to tell costs reads
     /// their speed, nothing else; it is not tried again at once, so that a queue that is away does not slow every page.
     pub async fn note(&self, reader: UserId, reached: Option<i64>) {
-        if !self.is_news(reader, reached) {
+        let recent = if reached.is_some() { &self.pulling } else { &self.seen };
+        if !recent.is_due(reader, self.clock.now_ms(), reached.unwrap_or(NOT_BELOW)) {
             return;
         }
         if let Err(error) = self.queue.send(&[Message::ReaderSeen { reader, reached }]).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "a visit was not noted");
         }
-    }
-
-    fn is_news(&self, reader: UserId, reached: Option<i64>) -> bool {
-        let Some(reached) = reached else { return self.seen.entry(reader).or_insert(()).is_fresh() };
-        if self.pulling.get(&reader).is_some_and(|noted| noted <= reached) {
-            return false;
-        }
-        self.pulling.insert(reader, reached);
-        true
     }
 }
 
@@ -57,15 +77,23 @@ impl Visits {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
-    use crate::store::memory::MemoryQueue;
 
     #[test]
-    fn a_reader_is_news_once_in_a_while_and_whenever_they_are_deeper() {
-        let visits = Visits::new(Arc::new(MemoryQueue::new(9, ONCE_IN)));
+    fn a_reader_is_noted_once_in_a_while_by_the_house_clock() {
+        let recent = Recent::once_in(5_000);
         let (ann, bob) = (UserId::try_new(1).unwrap(), UserId::try_new(2).unwrap());
-        let told =
-            [None, None, Some(9), Some(9), Some(7), Some(8), Some(0)].map(|reached| visits.is_news(ann, reached));
-        assert_eq!(told, [true, false, true, false, true, false, true]);
-        assert!(visits.is_news(bob, Some(9)));
+        assert!(recent.is_due(ann, 10_000, NOT_BELOW));
+        assert!(!recent.is_due(ann, 14_999, NOT_BELOW));
+        assert!(recent.is_due(bob, 14_999, NOT_BELOW), "each reader for themselves");
+        assert!(recent.is_due(ann, 15_000, NOT_BELOW));
+        assert!(recent.is_due(ann, 9_000, NOT_BELOW), "the clock went back");
+    }
+
+    #[test]
+    fn a_reader_is_news_whenever_they_are_deeper() {
+        let recent = Recent::once_in(5_000);
+        let ann = UserId::try_new(1).unwrap();
+        let told = [9, 9, 7, 8, 0].map(|depth| recent.is_due(ann, 10_000, depth));
+        assert_eq!(told, [true, false, true, false, true]);
     }
 }

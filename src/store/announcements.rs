@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::StoreError;
-use crate::domain::{Entry, SessionId, UserId};
+use crate::domain::{Entry, Position, SessionId, UserId};
 
 /// What happened. On the wire as [`super::queue::Message`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,13 @@ pub enum Announcement {
         /// What has happened; listeners look at what is, this is a hint.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<RelationChange>,
+    },
+    /// The reader has read further.
+    ReadMarkerMoved {
+        /// Whose marker.
+        reader: UserId,
+        /// Where it stands.
+        marker: Position,
     },
     /// A session has ended: what it signed in is signed in no more.
     SessionEnded {

@@ -38,12 +38,15 @@ pub enum Published {
         /// What it did to the author's outbox.
         stamps: Restamped,
     },
-    /// The idempotency key has been used: this content was published then (it may have been removed since: `None`).
+    /// The idempotency key has been used, or the author has reposted the same before: this content was published then (it may have been removed
+    /// since, if it was a key: `None`).
     Duplicate(Option<Content>),
     /// Draw another id.
     IdTaken,
     /// There is no such author.
     UnknownAuthor,
+    /// What the draft refers to is not there for its author: none with this id, removed, a repost, or a block stands before it.
+    UnknownReference,
 }
 
 /// How a removal ends.
@@ -62,7 +65,7 @@ pub enum Removed {
     NotTheAuthor,
 }
 
-/// The entries of one author in a window.
+/// The entries of one list, an outbox or the replies to a content, in a window.
 #[derive(Debug, Clone)]
 pub struct OutboxPage {
     /// To the page's need.
@@ -88,10 +91,11 @@ pub struct OutboxHead {
 #[async_trait]
 pub trait Contents: Send + Sync {
     /// PROTOCOL P1, one transaction: the content, its counters, its delivery record (always, whatever the edge modes), the
-    /// author's stamp, publish interval and content count. Nothing is proportional to followers.
+    /// author's stamp, publish interval and content count; a reply and a repost are counted at what they refer to. Nothing is proportional to followers.
+    /// An author has one repost of a content at most, however many are published at once.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
-    /// One transaction: marks the content removed if `author` published it, lowers the count, and makes `stamp` (as [`NewContent::stamp`]) the
+    /// One transaction: marks the content removed if `author` published it, lowers the counts, and makes `stamp` (as [`NewContent::stamp`]) the
     /// outbox's.
     async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError>;
 
@@ -109,6 +113,27 @@ pub trait Contents: Send + Sync {
         author: UserId,
         request: &PageRequest,
     ) -> Result<OutboxPage, StoreError>;
+
+    /// Those of `ids` that are reposts, each with its original; removed ones too. It is the same at any time. One statement by primary key.
+    async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
+
+    /// Those of `originals` that `author` has reposted and not taken back, each with the repost. One statement.
+    async fn reposted_among(
+        &self,
+        author: UserId,
+        originals: &[ContentId],
+    ) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
+
+    /// The replies to a content, without removed ones and those of authors who stand in a block with `viewer`. One statement.
+    async fn replies(
+        &self,
+        viewer: Option<UserId>,
+        content: ContentId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError>;
+
+    /// What a content answers, what that answers, and so on: at most `limit`, the farthest first; removed ones too. One statement.
+    async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError>;
 
     /// The newest `limit` entries of each author with the stamp of the same snapshot.
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError>;

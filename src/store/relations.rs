@@ -8,7 +8,7 @@ use super::StoreError;
 use crate::domain::UserId;
 
 /// A pair to be looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Pair {
     /// Whose inbox.
     pub follower: UserId,

@@ -1,7 +1,7 @@
 //! A reader has come: deliveries include them again, authors that were only pulled are pushed again, and the inbox is
 //! filled from the outboxes if it holds less than it may.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::{
     clock::SharedClock,
@@ -121,9 +121,9 @@ impl Waker {
     }
 }
 
-/// Who came, and how deep they were at most.
-fn visits(received: &[Received]) -> HashMap<UserId, Option<i64>> {
-    let mut visits: HashMap<UserId, Option<i64>> = HashMap::new();
+/// Who came, in order, and how deep they were at most.
+fn visits(received: &[Received]) -> BTreeMap<UserId, Option<i64>> {
+    let mut visits: BTreeMap<UserId, Option<i64>> = BTreeMap::new();
     for message in received {
         if let Some(Message::ReaderSeen { reader, reached }) = message.message {
             let deepest = visits.entry(reader).or_default();

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tidefeed::domain::{Direction, Position, cursor};
 
 use super::history::{Relation, Seen, User};
+use crate::binary::process::http_client;
 
 /// Longer than the nodes' own limit for a request: mostly it is the node that gives up.
 const LIMIT: Duration = Duration::from_secs(8);
@@ -63,7 +64,7 @@ pub struct Api {
 
 impl Api {
     pub fn new(addresses: Vec<String>) -> Result<Self> {
-        let http = reqwest::Client::builder().timeout(LIMIT).build()?;
+        let http = http_client(LIMIT)?;
         Ok(Self { http, addresses: addresses.into_iter().map(Mutex::new).collect(), accounts: Vec::new() })
     }
 

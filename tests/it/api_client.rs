@@ -15,7 +15,10 @@ use tidefeed::{
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::harness::TestHouse;
+use crate::{
+    binary::process::{LIMIT, http_client},
+    harness::TestHouse,
+};
 
 /// Longer than any story takes.
 const TOKEN_TTL: Duration = Duration::from_hours(365 * 24);
@@ -48,7 +51,7 @@ impl ApiServer {
             let listening = ended.run_until_cancelled(hub.run(announcements));
             let _ = tokio::join!(serving, listening);
         });
-        Ok(Self { house, address, http: reqwest::Client::new(), stop })
+        Ok(Self { house, address, http: http_client(LIMIT)?, stop })
     }
 
     /// The answer's whole body, whatever it says.
@@ -105,5 +108,6 @@ pub fn settings() -> ApiSettings {
         sessions: SessionSettings::default(),
         passwords: PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() },
         open_registration: true,
+        outside: None,
     }
 }

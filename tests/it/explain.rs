@@ -8,7 +8,7 @@ use tidefeed::{
 };
 
 use crate::{
-    conformance::{World, rows::entry, user},
+    conformance::{World, content_id, rows::entry, user},
     servers::{Backend, FreshDatabase, Kind, Server, on_each_backend},
 };
 
@@ -33,6 +33,10 @@ async fn fill(world: &World) -> Result<()> {
     let states: Vec<String> = (2..=40).chain(10_001..=15_000).map(|reader| format!("({reader}, 1, 1)")).collect();
     world.insert("inbox_states", "user_id, floor_time, floor_content", &states).await?;
     world.set_floor(user(1), Floor::At(contents[0].position())).await?;
+    let likes = (10_001..=15_000).map(|fan| format!("(7, 1, {fan}, {})", 1_000 + fan / 3));
+    let kept = (1..=5_000).map(|content| format!("({content}, 2, 1, {})", 1_000 + content / 3));
+    let reactions: Vec<String> = likes.chain(kept).collect();
+    world.insert("reactions", "content_id, kind, user_id, created_at", &reactions).await?;
     let in_flight: Vec<Entry> = (1..=20).map(|id| entry(ROWS + id, user(STAR), 500_000 + id)).collect();
     world.put_contents(&in_flight).await?;
     world.deliver(&in_flight).await?;
@@ -82,6 +86,23 @@ fn requests() -> Result<Vec<PageRequest>> {
         .collect()
 }
 
+/// Lists of users and of favourites are ranges of the index that orders them.
+async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    for request in requests()? {
+        for (statement, index) in [
+            (HotStatement::Followers(user(STAR), request), "followers_by_time"),
+            (HotStatement::Following(user(1), request), "following_by_time"),
+            (HotStatement::Likers(content_id(7), request), "reactions_of_content"),
+            (HotStatement::Favourites(user(1), request), "reactions_of_user"),
+        ] {
+            let list = plan(world, backend, statement).await?;
+            nothing_sorted(&list)?;
+            ensure!(list.iter().any(|line| line.contains(index)), "{index} is not used: {list:#?}");
+        }
+    }
+    Ok(())
+}
+
 on_each_backend! {
     async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
@@ -122,6 +143,7 @@ on_each_backend! {
             Backend::Sqlite => drop(line(&fan_out, &["covering index fans (author_id=? and follower_id>? and follower_id<?)"])?),
             Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " fans ", "using index"])?),
         }
+        lists_are_ranges(&world, backend).await?;
         let readers = plan(&world, backend, HotStatement::PushedReaders(user(STAR), range)).await?;
         nothing_sorted(&readers)?;
         match backend {

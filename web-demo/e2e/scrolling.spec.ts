@@ -69,7 +69,7 @@ test("a reader far down who follows someone on another device is offered the cha
 
 test("a page that comes in after the timeline was read anew leaves no gap", async ({ page }) => {
   // Tall enough that the second page is asked for without scrolling: a reader at the top has the timeline read anew at once.
-  await page.setViewportSize({ width: 1280, height: 1400 });
+  await page.setViewportSize({ width: 1280, height: 2400 });
   const reader = await register("reader", "Rita Reader");
   const writer = await register("writer", "Walt Writer");
   const other = await register("other", "Olga Other");

@@ -1,5 +1,6 @@
 // The frame around every page of a signed-in user: navigation, the page of the route, the side column.
 import type { Connection } from "./api/connection";
+import { ThreadPage } from "./content/ThreadPage";
 import { FindUser } from "./people/FindUser";
 import { ProfilePage } from "./people/ProfilePage";
 import { ViewerCard } from "./people/ViewerCard";
@@ -28,6 +29,7 @@ export function SignedInPage({ session, connection }: SignedInPageProps) {
       <main id="main" tabIndex={-1} className="column">
         {route.page === "timeline" && <TimelinePage timeline={timeline} connection={connection} />}
         {route.page === "profile" && <ProfilePage key={route.handle} handle={route.handle} />}
+        {route.page === "thread" && <ThreadPage key={route.id} id={route.id} />}
         {route.page === "unknown" && (
           <EmptyState title="There is no such page" heading="h1" testId="unknown-page">
             <title>No such page · Tidefeed</title>

@@ -1,7 +1,7 @@
 // Routes live in the hash, so that the server has to know one page only.
 import { useEffect, useSyncExternalStore } from "react";
 
-export type Route = { page: "timeline" } | { page: "profile"; handle: string } | { page: "unknown" };
+export type Route = { page: "timeline" } | { page: "profile"; handle: string } | { page: "thread"; id: string } | { page: "unknown" };
 
 export const timelinePath = "#/";
 
@@ -9,8 +9,14 @@ export function profilePath(handle: string): string {
   return `#/u/${encodeURIComponent(handle)}`;
 }
 
+export function threadPath(id: string): string {
+  return `#/p/${encodeURIComponent(id)}`;
+}
+
 function parseRoute(hash: string): Route {
   if (hash === "" || hash === "#" || hash === "#/") return { page: "timeline" };
+  const id = /^#\/p\/([A-Za-z0-9_-]+)$/.exec(hash)?.[1];
+  if (id !== undefined) return { page: "thread", id };
   const handle = /^#\/u\/([^/]+)\/?$/.exec(hash)?.[1];
   if (handle === undefined) return { page: "unknown" };
   try {

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod digest;
+pub mod issuer;
 mod liveness;
 mod network;
 mod passwords;

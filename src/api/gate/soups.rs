@@ -61,7 +61,12 @@ fn token() -> impl Strategy<Value = &'static str> {
     ])
 }
 
+/// Documents of each kind.
+const CASES: u32 = 3_000;
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
     #[test]
     fn no_text_makes_the_gate_panic(query in any::<String>(), name in any::<Option<String>>()) {
         let _ = pass(&query, name.as_deref(), value!({}));

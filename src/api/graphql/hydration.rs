@@ -12,15 +12,17 @@ use super::{
     errors::Failure,
     eyes::Eyes,
     feed_share::{Part, Parts},
-    loaders::{AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, Source, StandingOf, Tracked},
+    loaders::{
+        AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source, StandingOf, Tracked,
+    },
     services::Services,
     wants::{ContentWants, UserWants},
 };
 use crate::{
     api::auth::Viewer,
     domain::{
-        Content, ContentId, Counters, Entry, Profile, UserId, attributes::Attributes, exclusion::Standing,
-        profile::ProfileCounts,
+        Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions, attributes::Attributes,
+        exclusion::Standing, profile::ProfileCounts,
     },
 };
 
@@ -78,12 +80,37 @@ impl Hydration {
         Ok(viewer)
     }
 
-    /// Loads what `wants` says of contents and their authors, all kinds at once. What cannot be loaded is left to the field
+    /// Loads what `wants` says of contents and their authors, all kinds at once, then of what they refer to. What cannot be loaded is left to the field
     /// that shows it: it tries again, and fails alone.
     pub async fn prime_contents(&self, contents: &[ContentId], authors: &[UserId], wants: ContentWants) {
+        self.prime_each(contents, authors, wants).await;
+        let (mut subjects, mut linked) = (Vec::new(), Vec::new());
+        if wants.reposted || wants.linked {
+            for content in self.contents(contents, ContentWants::default()).await.into_iter().flatten().flatten() {
+                subjects.push(content.subject());
+                linked.extend(content.reference.content());
+            }
+        }
+        if wants.linked && !linked.is_empty() {
+            let others = self.contents(&linked, ContentWants::default()).await;
+            let authors: Vec<UserId> = others.into_iter().flatten().flatten().map(|content| content.author).collect();
+            subjects.extend_from_slice(&linked);
+            self.prime_each(&linked, &authors, wants).await;
+        }
+        if wants.reposted && self.viewer_id().is_some() {
+            let _unread = self.loader.load_many(subjects.into_iter().map(RepostedOf)).await;
+        }
+    }
+
+    async fn prime_each(&self, contents: &[ContentId], authors: &[UserId], wants: ContentWants) {
         let counters = async {
             if wants.counters {
                 let _unread = self.loader.load_many(contents.iter().copied().map(CountersOf)).await;
+            }
+        };
+        let reactions = async {
+            if wants.reactions && self.viewer_id().is_some() {
+                let _unread = self.loader.load_many(contents.iter().copied().map(ReactionsTo)).await;
             }
         };
         let authors = async {
@@ -91,7 +118,7 @@ impl Hydration {
                 self.prime_users(authors, wants).await;
             }
         };
-        let _unread = join!(self.loader.load_many(contents.iter().copied()), counters, authors);
+        let _unread = join!(self.loader.load_many(contents.iter().copied()), counters, reactions, authors);
     }
 
     /// As [`Hydration::prime_contents`], for users.
@@ -120,9 +147,36 @@ impl Hydration {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
     }
 
+    /// The contents in this order, in one batch, with what `wants` says of them; null in the place of what does not exist or was removed.
+    pub async fn contents(&self, ids: &[ContentId], wants: ContentWants) -> Result<Vec<Option<Arc<Content>>>, Failure> {
+        let found = self.loader.load_many(ids.iter().copied()).await.map_err(Failure::Logged)?;
+        let contents: Vec<_> = ids.iter().map(|id| found.get(id).cloned().flatten()).collect();
+        if wants != ContentWants::default() {
+            let authors: Vec<UserId> = contents.iter().flatten().map(|content| content.author).collect();
+            Box::pin(self.prime_contents(ids, &authors, wants)).await;
+        }
+        Ok(contents)
+    }
+
+    /// Whether the viewer has reposted the content; `None` when nobody is signed in.
+    pub async fn viewer_reposted(&self, original: ContentId) -> Result<Option<bool>, Failure> {
+        if self.viewer_id().is_none() {
+            return Ok(None);
+        }
+        self.loader.load_one(RepostedOf(original)).await.map_err(Failure::Logged)
+    }
+
     /// The content's counters.
     pub async fn counters(&self, id: ContentId) -> Result<Option<Counters>, Failure> {
         Ok(self.loader.load_one(CountersOf(id)).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The viewer's reactions to the content; `None` when nobody is signed in.
+    pub async fn viewer_reactions(&self, id: ContentId) -> Result<Option<ViewerReactions>, Failure> {
+        if self.viewer_id().is_none() {
+            return Ok(None);
+        }
+        self.loader.load_one(ReactionsTo(id)).await.map_err(Failure::Logged)
     }
 
     /// The user's profile.

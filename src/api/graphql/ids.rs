@@ -103,6 +103,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
         #[test]
         fn an_id_names_what_it_was_made_of(number in 1..=i64::MAX) {
             if let (Ok(user), Ok(content)) = (UserId::try_new(number), ContentId::try_new(number)) {

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Content, ContentId, Counters, Profile, UserId, attributes::Attributes, exclusion::Standing,
+        Content, ContentId, Counters, Profile, UserId, ViewerReactions, attributes::Attributes, exclusion::Standing,
         profile::ProfileCounts,
     },
     store::StoreError,
@@ -35,6 +35,10 @@ pub struct Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountersOf(pub ContentId);
 
+/// Key of the viewer's repost of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RepostedOf(pub ContentId);
+
 /// Key of a user's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountsOf(pub UserId);
@@ -50,6 +54,10 @@ pub struct StandingOf(pub UserId);
 /// Key of whether the viewer follows a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FollowOf(pub UserId);
+
+/// Key of the viewer's reactions to a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReactionsTo(pub ContentId);
 
 impl Source {
     /// A failed batch is logged here, once for all of its keys.
@@ -77,6 +85,18 @@ impl Loader<CountersOf> for Source {
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.contents.counters(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counters)| (CountersOf(id), Some(counters)))))
+    }
+}
+
+impl Loader<RepostedOf> for Source {
+    type Value = bool;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[RepostedOf]) -> Result<HashMap<RepostedOf, bool>, ApiError> {
+        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
+        let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.contents.reposted_among(viewer.id, &ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(original, _)| (RepostedOf(original), true))))
     }
 }
 
@@ -121,6 +141,18 @@ impl Loader<FollowOf> for Source {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = self.logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|id| (FollowOf(id), true))))
+    }
+}
+
+impl Loader<ReactionsTo> for Source {
+    type Value = ViewerReactions;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[ReactionsTo]) -> Result<HashMap<ReactionsTo, ViewerReactions>, ApiError> {
+        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
+        let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
+        let found = self.logged(self.services.reactions.of_user(viewer.id, &ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, reactions)| (ReactionsTo(id), reactions))))
     }
 }
 

@@ -8,12 +8,16 @@ use super::{
     errors::{ApiError, Failure},
     hydration::Hydration,
     ids::{self, InvalidId, NodeId},
-    objects::{Content, ContentKind, Node, Shown, TimelineConnection, User},
+    objects::{Content, ContentKind, NewContentCount, Node, Shown, TimelineConnection, User},
     scalars::AnyInt,
     scope::{Answer, answer, hydration, request_id},
     wants::{ContentWants, UserWants},
 };
-use crate::domain::{ContentId, Handle, Kinds, PageRequest, ResumePoint, UserId, limits::MAX_NODES, page::InvalidPage};
+use crate::domain::{
+    ContentId, Handle, Kinds, PageRequest, PageSize, ResumePoint, UserId, cursor,
+    limits::{DEFAULT_COUNT, MAX_NODES},
+    page::InvalidPage,
+};
 
 /// What of a timeline is wanted.
 #[derive(InputObject)]
@@ -42,7 +46,12 @@ impl Query {
     /// with an UNAUTHENTICATED error.
     ///
     /// Left out, as if it had not been published: what those have published whom the viewer has muted or blocked, who hide from the viewer or
-    /// have blocked them, and the kinds that `filter` does not name.
+    /// have blocked them, reposts of that by others, and the kinds that `filter` does not name.
+    ///
+    /// Reposts are folded within a page. A page is made of the shortest stretch of the timeline, from its cursor on, that has as many different
+    /// subjects as entries are asked for, a repost's subject being its original and anything else's itself. The newest entry of each subject stands;
+    /// older ones of the stretch are left out. The next page begins where the stretch ends: an older entry of the same subject may come up there. A page
+    /// has fewer entries only if the timeline ends, or if 400 entries have fewer subjects; `pageInfo` tells which.
     async fn timeline(
         &self,
         ctx: &Context<'_>,
@@ -64,9 +73,28 @@ impl Query {
             let page = hydration.services().timelines.page(viewer.id, &request).await?;
             let selected = ctx.look_ahead();
             let can_resume = selected.field("resumeToken").exists() && request.kinds == Kinds::ALL;
-            let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
+            let token = can_resume.then(|| ResumePoint::of_page(&request, &page.unfolded()).encode());
             let shown = Shown::load(&hydration, &page, ContentWants::of_connection(&selected)).await?;
             Ok(Some(TimelineConnection::from(shown).with_token(token)))
+        })
+        .await
+    }
+
+    /// How many entries of the viewer's timeline are newer than a cursor. Exact, up to `max`. Null for anonymous viewers, with an
+    /// UNAUTHENTICATED error.
+    async fn new_content_count(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "A timeline's cursor; its own entry is not counted.")] after: String,
+        #[graphql(desc = "Count up to this many, 1 to 999; 99 if it is not given.")] max: Option<AnyInt>,
+    ) -> Answer<NewContentCount> {
+        answer(ctx, async {
+            let hydration = hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let after = cursor::decode(&after).map_err(InvalidPage::After)?;
+            let max = PageSize::to_count(max.map_or(i64::from(DEFAULT_COUNT), |max| max.0))?;
+            let counted = hydration.services().timelines.count_newer(viewer.id, after, max).await?;
+            Ok(Some(NewContentCount::from(counted)))
         })
         .await
     }

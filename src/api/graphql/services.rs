@@ -12,8 +12,8 @@ use crate::{
     follow::{Boundaries, Following},
     live::LiveFeed,
     publish::Publisher,
-    read::TimelineReader,
-    store::{Accounts, Contents, Exclusions, Follows, Profiles},
+    read::{ReadMarker, TimelineReader},
+    store::{Accounts, Contents, Exclusions, FollowLists, Follows, Profiles, Reactions},
 };
 
 /// Everything behind the schema.
@@ -26,6 +26,8 @@ pub struct Services {
     pub profiles: Arc<dyn Profiles>,
     /// Reads timelines.
     pub timelines: Arc<TimelineReader>,
+    /// Moves read markers.
+    pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
     pub publisher: Arc<Publisher>,
     /// Follows and unfollows.
@@ -40,6 +42,10 @@ pub struct Services {
     pub contents: Arc<dyn Contents>,
     /// Whom the viewer follows.
     pub follows: Arc<dyn Follows>,
+    /// Followers and the followed, as lists.
+    pub follow_lists: Arc<dyn FollowLists>,
+    /// Likes and favourites.
+    pub reactions: Arc<dyn Reactions>,
     /// Whom the viewer keeps out, and from whom they hide.
     pub exclusions: Arc<dyn Exclusions>,
     /// Decides whether a token has ended since it was checked.

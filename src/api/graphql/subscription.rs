@@ -27,7 +27,7 @@ pub struct SubscriptionRoot;
 /// A request's entry points for watching.
 #[Subscription(name = "Subscription")]
 impl SubscriptionRoot {
-    /// What changes in the viewer's timeline. With `after`: first what has changed since then (what is gone, then what has
+    /// What changes in the viewer's timeline, entry by entry: nothing is folded, so a repost comes though an older entry of the same subject is shown. With `after`: first what has changed since then (what is gone, then what has
     /// come, oldest first), then what happens, nothing twice; or `refetch`, if that is too much. Without: what happens from
     /// the moment on at which the subscription has begun. Ends with an UNAUTHENTICATED error when the token does.
     async fn new_feed(
@@ -98,6 +98,7 @@ impl Watch {
                 Told::Change(Change::Removed(content)) => NewFeedPayload::removed(content),
                 Told::Change(Change::AuthorRemoved(author)) => NewFeedPayload::author_removed(author),
                 Told::Change(Change::Refetch(reason)) => NewFeedPayload::read_again(reason),
+                Told::ReadUpTo(marker) => NewFeedPayload::read_up_to(marker),
                 Told::Relation { author, following } => self.relation(author, following).await,
             };
             let token = if self.wants_token { self.feed.point().map(|point| point.encode()) } else { None };

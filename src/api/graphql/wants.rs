@@ -18,11 +18,18 @@ pub struct UserWants {
 
 /// What is selected of a content besides what it holds itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each thing that a selection may name")]
 pub struct ContentWants {
     /// Its counters.
     pub counters: bool,
+    /// The viewer's own reactions.
+    pub reactions: bool,
     /// Its author, and what of them.
     pub author: Option<UserWants>,
+    /// Whether the viewer has reposted it.
+    pub reposted: bool,
+    /// What it answers or repeats; of that the same is wanted as of the content.
+    pub linked: bool,
 }
 
 impl UserWants {
@@ -34,6 +41,12 @@ impl UserWants {
             following: any(&["viewerIsFollowing"]),
             standing: any(&["viewerHasMuted", "viewerHasBlocked", "viewerIsHiding"]),
         }
+    }
+
+    /// What the selection of a connection asks of its users; `None` if it shows none.
+    pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
+        let shown = [connection.field("edges").field("node"), connection.field("nodes")];
+        shown.iter().filter(|user| user.exists()).map(Self::of).reduce(Self::and)
     }
 
     /// What either asks for.
@@ -50,8 +63,21 @@ impl UserWants {
 impl ContentWants {
     /// What the selection of a content's fields asks for.
     pub fn of(content: &Lookahead<'_>) -> Self {
+        let linked = [content.field("repostOf"), content.field("inReplyTo")];
+        let wants =
+            linked.iter().filter(|other| other.exists()).map(|other| Self { linked: true, ..Self::of_one(other) });
+        wants.fold(Self::of_one(content), Self::and)
+    }
+
+    fn of_one(content: &Lookahead<'_>) -> Self {
         let author = content.field("author");
-        Self { counters: content.field("counters").exists(), author: author.exists().then(|| UserWants::of(&author)) }
+        Self {
+            counters: content.field("counters").exists(),
+            reactions: ["viewerHasLiked", "viewerHasFavourited"].iter().any(|name| content.field(name).exists()),
+            author: author.exists().then(|| UserWants::of(&author)),
+            reposted: content.field("viewerHasReposted").exists(),
+            linked: false,
+        }
     }
 
     /// What the selection of a connection asks of its contents; `None` if it shows none.
@@ -67,6 +93,12 @@ impl ContentWants {
             (Some(a), Some(b)) => Some(a.and(b)),
             (a, b) => a.or(b),
         };
-        Self { counters: self.counters || other.counters, author }
+        Self {
+            counters: self.counters || other.counters,
+            reactions: self.reactions || other.reactions,
+            author,
+            reposted: self.reposted || other.reposted,
+            linked: self.linked || other.linked,
+        }
     }
 }

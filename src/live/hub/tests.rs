@@ -106,6 +106,19 @@ async fn when_nobody_knows_who_sees_it_those_who_watch_have_missed_something() {
 }
 
 #[tokio::test]
+async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
+    let (hub, _) = hub();
+    let (mut phone, mut desk, mut other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
+    let marker = Position::bound(5, 50);
+    hub.pass_on(&Announcement::ReadMarkerMoved { reader: user(1), marker }).await;
+    hub.pass_on(&Announcement::FollowsChanged { reader: user(2), author: None, change: None }).await;
+    for own in [&mut phone, &mut desk] {
+        assert!(matches!(own.next().await, Some(Heard::ReadUpTo(moved)) if moved == marker));
+    }
+    assert!(matches!(other.next().await, Some(Heard::Look(Cause::Relation { .. }))));
+}
+
+#[tokio::test]
 async fn watching_anew_forgets_those_watched_before() {
     let (hub, _) = hub();
     let mut subscriber = hub.register(user(1));

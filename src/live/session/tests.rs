@@ -236,7 +236,7 @@ impl World {
             }
             Told::Change(Change::AuthorRemoved(author)) => self.client.holds.retain(|_, it| it.author != author),
             Told::Change(Change::Refetch(_)) => self.client.must_reread = true,
-            Told::Relation { .. } => {}
+            Told::Relation { .. } | Told::ReadUpTo(_) => {}
         }
         self.client.point = self.session.point();
     }

@@ -97,7 +97,7 @@ impl Drop for NotifyUnlessSent<'_> {
 const fn subject(announcement: &Announcement) -> Option<UserId> {
     match announcement {
         Announcement::Published { entry } | Announcement::Removed { entry } => Some(entry.author),
-        Announcement::FollowsChanged { reader, .. } => Some(*reader),
+        Announcement::FollowsChanged { reader, .. } | Announcement::ReadMarkerMoved { reader, .. } => Some(*reader),
         Announcement::SessionEnded { user, .. } => Some(*user),
         Announcement::Gap => None,
     }

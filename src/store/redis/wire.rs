@@ -68,6 +68,11 @@ mod tests {
             Announcement::FollowsChanged { reader, author: Some(author), change: Some(RelationChange::Followed) };
         let follows = said(encode(&followed).unwrap());
         assert_eq!(follows, r#"{"v":1,"type":"followsChanged","reader":7,"author":8,"change":"followed"}"#);
+        let marker = entry().position();
+        let moved = said(encode(&Announcement::ReadMarkerMoved { reader: entry().author, marker }).unwrap());
+        let form = r#"{"v":1,"type":"readMarkerMoved","reader":7,"marker":{"publish_time":1700000000000,"content_id":9223372036854775807}}"#;
+        assert_eq!(moved, form);
+        assert_eq!(decode(form.as_bytes()), Some(Announcement::ReadMarkerMoved { reader: entry().author, marker }));
         assert_eq!(said(encode(&Announcement::Gap).unwrap()), r#"{"v":1,"type":"gap"}"#);
     }
 

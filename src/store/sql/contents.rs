@@ -1,16 +1,19 @@
-//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `contents_outbox`.
+//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `contents_outbox`, replies and reposts in
+//! `contents_references`.
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
 use super::{
     SqlStore,
+    contents_outbox::Listed,
+    contents_references::{self as references, Referred},
     exclusions::not_blocked,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
 };
 use crate::{
-    domain::{Content, ContentId, ContentKind, Counters, PageRequest, UserId, rate},
+    domain::{Content, ContentId, ContentKind, Counters, PageRequest, Reference, UserId, rate},
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
@@ -19,7 +22,8 @@ use crate::{
 
 /// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done by then.
 const FIRST_LOOK_MS: i64 = 10_000;
-const CONTENT: &str = "SELECT id, author_id, kind, text, media, publish_time FROM contents";
+/// As [`content`] takes them.
+pub(super) const COLUMNS: &str = "id, author_id, kind, text, media, publish_time, reply_to, repost_of";
 
 #[async_trait]
 impl Contents for SqlStore {
@@ -31,11 +35,21 @@ impl Contents for SqlStore {
             if !add_to_count(&tx, new.author, 1).await? {
                 return tx.roll_back(Published::UnknownAuthor).await;
             }
-            if !insert_content(&tx, new, media).await? {
+            let repost_author = match references::find(&tx, new).await? {
+                Referred::Nothing => None,
+                Referred::To(author) => new.draft.reference.repost_of().map(|_| author),
+                Referred::Reposted(earlier) => return tx.roll_back(Published::Duplicate(Some(earlier))).await,
+                Referred::Missing => {
+                    let earlier = with_key(&tx, new).await?;
+                    return tx.roll_back(earlier.unwrap_or(Published::UnknownReference)).await;
+                }
+            };
+            if !insert_content(&tx, new, media, repost_author).await? {
                 let earlier = what_is_there(&tx, new).await?;
                 return tx.roll_back(earlier).await;
             }
             insert_companions(&tx, new).await?;
+            references::count(&tx, new.draft.reference, 1).await?;
             tx.commit(Published::Created { stamps }).await
         })
         .await
@@ -48,7 +62,7 @@ impl Contents for SqlStore {
             let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
             let found = tx
                 .query_one(
-                    "SELECT publish_time, id, author_id, removed_at FROM contents WHERE id = ?",
+                    "SELECT publish_time, id, author_id, removed_at, reply_to, repost_of FROM contents WHERE id = ?",
                     [content.get().into()],
                 )
                 .await?;
@@ -59,6 +73,7 @@ impl Contents for SqlStore {
                 return tx.roll_back(outcome).await;
             }
             add_to_count(&tx, author, -1).await?;
+            references::count(&tx, reference(&row, 4)?, -1).await?;
             tx.commit(Removed::Gone { entry: row.entry(0)?, stamps }).await
         })
         .await
@@ -69,7 +84,8 @@ impl Contents for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
             let unblocked = not_blocked(viewer, "contents.author_id");
-            let sql = format!("{CONTENT} WHERE id IN {list} AND removed_at IS NULL{}", unblocked.text);
+            let sql =
+                format!("SELECT {COLUMNS} FROM contents WHERE id IN {list} AND removed_at IS NULL{}", unblocked.text);
             for row in self.read(&sql, values.into_iter().chain(unblocked.values)).await? {
                 contents.push(content(&row)?);
             }
@@ -98,7 +114,32 @@ impl Contents for SqlStore {
         author: UserId,
         request: &PageRequest,
     ) -> Result<OutboxPage, StoreError> {
-        self.outbox_page(viewer, author, request).await
+        self.listed_page(viewer, Listed::By(author), request).await
+    }
+
+    async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        self.originals_of(ids).await
+    }
+
+    async fn reposted_among(
+        &self,
+        author: UserId,
+        originals: &[ContentId],
+    ) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        self.reposts_of(author, originals).await
+    }
+
+    async fn replies(
+        &self,
+        viewer: Option<UserId>,
+        content: ContentId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
+        self.listed_page(viewer, Listed::RepliesTo(content), request).await
+    }
+
+    async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
+        self.upward_from(content, limit).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
@@ -135,16 +176,26 @@ async fn add_to_count(tx: &Tx, author: UserId, more: i64) -> Result<bool, StoreE
     Ok(tx.execute(sql, [more.into(), author.get().into()]).await? == 1)
 }
 
-async fn insert_content(tx: &Tx, new: &NewContent, media: &str) -> Result<bool, StoreError> {
-    let sql = "INSERT INTO contents (id, author_id, kind, text, media, publish_time, idempotency_key) VALUES (?, ?, ?, ?, ?, ?, ?)";
-    let values: [Value; 7] = [
+async fn insert_content(
+    tx: &Tx,
+    new: &NewContent,
+    media: &str,
+    repost_author: Option<UserId>,
+) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO contents (id, author_id, kind, text, media, publish_time, idempotency_key, reply_to, repost_of, repost_author_id) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let reference = new.draft.reference;
+    let values: [Value; 10] = [
         new.id.get().into(),
         new.author.get().into(),
-        ContentKind::Post.code().into(),
+        reference.kind().code().into(),
         new.draft.text.as_str().into(),
         media.into(),
         new.publish_time.into(),
         new.draft.idempotency_key.clone().into(),
+        reference.reply_to().map(ContentId::get).into(),
+        reference.repost_of().map(ContentId::get).into(),
+        repost_author.map(UserId::get).into(),
     ];
     tx.insert(sql, values).await
 }
@@ -162,12 +213,8 @@ async fn insert_companions(tx: &Tx, new: &NewContent) -> Result<(), StoreError> 
 
 /// Which of the new content's unique values is there already. A used key wins: the caller must not draw another id for it.
 async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreError> {
-    if let Some(key) = &new.draft.idempotency_key {
-        let sql = "SELECT id, author_id, kind, text, media, publish_time, removed_at FROM contents WHERE author_id = ? AND idempotency_key = ?";
-        if let Some(row) = tx.query_one(sql, [new.author.get().into(), key.as_str().into()]).await? {
-            let removed = row.get::<Option<i64>>(6)?.is_some();
-            return Ok(Published::Duplicate(if removed { None } else { Some(content(&row)?) }));
-        }
+    if let Some(earlier) = with_key(tx, new).await? {
+        return Ok(earlier);
     }
     match tx.query_one("SELECT 1 FROM contents WHERE id = ?", [new.id.get().into()]).await? {
         Some(_) => Ok(Published::IdTaken),
@@ -175,8 +222,26 @@ async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreErro
     }
 }
 
-/// A row of [`CONTENT`].
-fn content(row: &Row) -> Result<Content, StoreError> {
+/// What was published under the new content's key.
+async fn with_key(tx: &Tx, new: &NewContent) -> Result<Option<Published>, StoreError> {
+    let Some(key) = &new.draft.idempotency_key else { return Ok(None) };
+    let sql = format!("SELECT {COLUMNS}, removed_at FROM contents WHERE author_id = ? AND idempotency_key = ?");
+    let Some(row) = tx.query_one(&sql, [new.author.get().into(), key.as_str().into()]).await? else { return Ok(None) };
+    let removed = row.get::<Option<i64>>(8)?.is_some();
+    Ok(Some(Published::Duplicate(if removed { None } else { Some(content(&row)?) })))
+}
+
+/// The columns `reply_to` and `repost_of`, from `place`.
+fn reference(row: &Row, place: usize) -> Result<Reference, StoreError> {
+    Ok(match (row.get::<Option<i64>>(place)?, row.get::<Option<i64>>(place + 1)?) {
+        (_, Some(_)) => Reference::RepostOf(row.content(place + 1)?),
+        (Some(_), None) => Reference::ReplyTo(row.content(place)?),
+        (None, None) => Reference::Nothing,
+    })
+}
+
+/// A row of [`COLUMNS`].
+pub(super) fn content(row: &Row) -> Result<Content, StoreError> {
     let id = row.content(0)?;
     let code: i32 = row.get(2)?;
     let kind =
@@ -184,5 +249,6 @@ fn content(row: &Row) -> Result<Content, StoreError> {
     // The parser's own words would repeat the text.
     let media = serde_json::from_str(&row.get::<String>(4)?)
         .map_err(|_| StoreError::Unreadable(format!("media of content {id}")))?;
-    Ok(Content { id, author: row.user(1)?, kind, text: row.get(3)?, media, publish_time: row.get(5)? })
+    let (author, reference) = (row.user(1)?, reference(row, 6)?);
+    Ok(Content { id, author, kind, reference, text: row.get(3)?, media, publish_time: row.get(5)? })
 }

@@ -1,4 +1,4 @@
-//! Outboxes in SQL: a page of one author's entries, and the newest entries of many authors.
+//! Outboxes in SQL: a page of one author's entries, or of the replies to a content, and the newest entries of many authors.
 
 use sea_orm::Value;
 
@@ -9,7 +9,7 @@ use super::{
     rows::{Row, id_list, of_kinds},
 };
 use crate::{
-    domain::{Direction, Entry, PageRequest, Run, UserId},
+    domain::{ContentId, Direction, Entry, PageRequest, Run, UserId},
     store::{
         StoreError,
         contents::{OutboxHead, OutboxPage},
@@ -23,12 +23,31 @@ const AUTHORS_PER_STATEMENT: usize = 128;
 /// A member of a union and its values.
 type Part = (String, Vec<Value>);
 
+/// What is listed by position, each by an index of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Listed {
+    /// An author's contents.
+    By(UserId),
+    /// The replies to a content.
+    RepliesTo(ContentId),
+}
+
+impl Listed {
+    /// The column that the index begins with, and its value.
+    const fn key(self) -> (&'static str, i64) {
+        match self {
+            Self::By(author) => ("author_id", author.get()),
+            Self::RepliesTo(content) => ("reply_to", content.get()),
+        }
+    }
+}
+
 impl SqlStore {
-    /// See [`crate::store::Contents::outbox`].
-    pub(super) async fn outbox_page(
+    /// See [`crate::store::Contents::outbox`] and [`crate::store::Contents::replies`].
+    pub(super) async fn listed_page(
         &self,
         viewer: Option<UserId>,
-        author: UserId,
+        listed: Listed,
         request: &PageRequest,
     ) -> Result<OutboxPage, StoreError> {
         let (direction, back, need) = (request.direction, request.direction.reversed(), request.need());
@@ -37,9 +56,9 @@ impl SqlStore {
             bounds.extend(unblocked.values);
             (format!("{position}{}{}", of_kinds(request.kinds, "kind"), unblocked.text), bounds)
         };
-        let (mut sql, mut values) = part(0, author, window(POSITION.beyond(direction, request.bound)), direction, need);
+        let (mut sql, mut values) = part(0, listed, window(POSITION.beyond(direction, request.bound)), direction, need);
         if request.bound.is_some() {
-            let behind = part(1, author, window(POSITION.from(back, request.bound)), back, 1);
+            let behind = part(1, listed, window(POSITION.from(back, request.bound)), back, 1);
             sql = format!("{sql} UNION ALL {}", behind.0);
             values.extend(behind.1);
         }
@@ -72,16 +91,17 @@ impl SqlStore {
     }
 }
 
-/// `(side, publish_time, id, author_id)` of at most `limit` of the author's entries in a window.
-fn part(side: u8, author: UserId, window: Part, direction: Direction, limit: usize) -> Part {
+/// `(side, publish_time, id, author_id)` of at most `limit` of the list's entries in a window.
+fn part(side: u8, listed: Listed, window: Part, direction: Direction, limit: usize) -> Part {
     let (condition, bounds) = window;
+    let (column, key) = listed.key();
     let sql = format!(
         "SELECT * FROM (SELECT {side} AS side, publish_time, id, author_id FROM contents \
-         WHERE author_id = ? AND removed_at IS NULL{condition}{order} LIMIT ?) AS side_{side}",
+         WHERE {column} = ? AND removed_at IS NULL{condition}{order} LIMIT ?) AS side_{side}",
         order = POSITION.order(direction)
     );
-    let author = std::iter::once(Value::from(author.get()));
-    (sql, author.chain(bounds).chain([rows(limit)]).collect())
+    let key = std::iter::once(Value::from(key));
+    (sql, key.chain(bounds).chain([rows(limit)]).collect())
 }
 
 /// `(stamp, publish_time, id, author_id)`: each author's stamp with neither time nor id, and one entry more than `limit` without a stamp.
@@ -138,10 +158,14 @@ mod tests {
         let author = UserId::try_new(1).unwrap();
         let bound = Some(Position::bound(7, 8));
         for direction in [Direction::Older, Direction::Newer] {
-            let page = part(0, author, POSITION.beyond(direction, bound), direction, 21);
-            let plan = plan(&store, page).await;
-            assert!(plan.contains("USING COVERING INDEX outbox (author_id=?"), "{plan}");
-            assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+            let page = part(0, Listed::By(author), POSITION.beyond(direction, bound), direction, 21);
+            let outbox = plan(&store, page).await;
+            assert!(outbox.contains("USING COVERING INDEX outbox (author_id=?"), "{outbox}");
+            let content = Listed::RepliesTo(ContentId::try_new(1).unwrap());
+            let page = part(0, content, POSITION.beyond(direction, bound), direction, 21);
+            let replies = plan(&store, page).await;
+            assert!(replies.contains("USING INDEX replies (reply_to=?"), "{replies}");
+            assert!(!outbox.contains("TEMP B-TREE") && !replies.contains("TEMP B-TREE"), "{outbox} {replies}");
         }
         let plan = plan(&store, heads_statement(&[author, author], 5)).await;
         assert_eq!(plan.matches("USING COVERING INDEX outbox (author_id=?").count(), 2, "{plan}");

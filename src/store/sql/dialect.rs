@@ -47,6 +47,14 @@ impl Dialect {
         }
     }
 
+    /// As [`Self::force_index`], on every engine; no `PRIMARY`. For lists whose order is the index's: SQLite may take a key and sort.
+    pub(super) fn in_order_of(self, name: &str) -> String {
+        match self {
+            Self::Sqlite => format!(" INDEXED BY {name}"),
+            Self::Mysql => self.force_index(name),
+        }
+    }
+
     /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the transaction began.
     pub(super) const fn for_update(self) -> &'static str {
         match self {

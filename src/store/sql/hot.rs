@@ -1,8 +1,8 @@
 //! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a server that is slow.
 
-use super::{SqlStore, deliveries, follows, timelines};
+use super::{SqlStore, deliveries, follow_lists, follows, reactions, timelines};
 use crate::{
-    domain::{Entry, PageRequest, UserId, subtask::Range},
+    domain::{ContentId, Entry, PageRequest, UserId, subtask::Range},
     store::timelines::Depth,
 };
 
@@ -17,6 +17,14 @@ pub enum HotStatement {
     FanOut(Entry, Range),
     /// The deliveries that are due at a time (ms), so many at most.
     Due(i64, u64),
+    /// A page of an author's followers.
+    Followers(UserId, PageRequest),
+    /// A page of those whom a user follows.
+    Following(UserId, PageRequest),
+    /// A page of those who like a content.
+    Likers(ContentId, PageRequest),
+    /// A page of a user's favourites.
+    Favourites(UserId, PageRequest),
     /// The readers of a subtask whom the delivery policy looks at.
     PushedReaders(UserId, Range),
     /// The authors whom a reader pulls.
@@ -32,6 +40,10 @@ impl SqlStore {
             HotStatement::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             HotStatement::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             HotStatement::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
+            HotStatement::Followers(author, request) => follow_lists::followers(dialect, author).page(&request),
+            HotStatement::Following(follower, request) => follow_lists::following(dialect, follower).page(&request),
+            HotStatement::Likers(content, request) => reactions::likers(dialect, content).page(&request),
+            HotStatement::Favourites(user, request) => reactions::favourites(dialect, user).page(&request),
             HotStatement::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
             HotStatement::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
         };

@@ -41,6 +41,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261121_000002_exclusions",
         "m20261121_000003_policy",
         "m20261121_000004_accounts",
+        "m20261121_000005_social",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();

@@ -83,6 +83,8 @@ impl Person {
         );
         let published = server.data(&tokens.access, &publish, json!({})).await?;
         let edge = &published["publishContent"]["timelineEdge"];
+        let read = "mutation($c: String!) { markTimelineRead(input: { upTo: $c }) { readMarker } }";
+        server.data(&tokens.access, read, json!({ "c": edge["cursor"] })).await?;
         let sessions = server.data(&tokens.access, "{ viewer { sessions { id } } }", json!({})).await?;
         let things = json!({
             "user": tokens.id, "handle": handle, "content": edge["node"]["id"], "cursor": edge["cursor"],
@@ -94,7 +96,7 @@ impl Person {
 
     /// Everything of theirs that nobody else may change.
     async fn state(&self, server: &ApiServer, row: &str) -> Result<Value> {
-        let query = "{ viewer { handle name bio attributes { key } followingCount contentCount sessions { id } \
+        let query = "{ viewer { handle name bio timelineReadMarker attributes { key } followingCount contentCount sessions { id } \
                      mutedUsers { nodes { id } } blockedUsers { nodes { id } } hiddenFollowers { nodes { id } } } \
                      timeline { edges { cursor node { id text } } } }";
         let mut state = server.data(&self.tokens.access, query, json!({})).await?;

@@ -2,6 +2,8 @@
 
 mod authorisation;
 mod client;
+mod issuer;
+mod key_endpoint;
 mod profile;
 mod sessions;
 mod sign_in;

@@ -112,6 +112,13 @@ pub async fn send_signal(name: &str, pid: u32) -> Result<()> {
     Ok(())
 }
 
+/// A client with a time limit for each request.
+pub fn http_client(limit: Duration) -> Result<reqwest::Client> {
+    // reqwest has no cryptography of its own choice; somebody else of this process may have chosen already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Ok(reqwest::Client::builder().timeout(limit).build()?)
+}
+
 /// What listens where a node said that it does.
 pub struct Peer {
     address: String,
@@ -121,7 +128,7 @@ pub struct Peer {
 impl Peer {
     /// What listens at this address.
     pub fn at(address: &str) -> Result<Self> {
-        Ok(Self { address: address.to_owned(), http: reqwest::Client::builder().timeout(LIMIT).build()? })
+        Ok(Self { address: address.to_owned(), http: http_client(LIMIT)? })
     }
 
     /// The whole answer to a GraphQL document.

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, ensure};
 use sea_orm::DatabaseConnection;
 use tidefeed::{
     clock::{Clock as _, SystemClock},
-    domain::{UserId, profile::Registration},
+    domain::{UserId, limits::MAX_WAIT_MS, profile::Registration},
     store::{
         Seeding as _,
         seeding::{SeedAuthor, SeedFollow},
@@ -134,9 +134,12 @@ async fn a_delivery_that_keeps_failing_is_shown_by_the_worker_until_it_is_over()
     let content =
         "INSERT INTO contents (id, author_id, kind, text, media, publish_time) VALUES (11, 5, 1, 'x', '[]', 1000)";
     execute(&database, content).await?;
-    let delivery = "INSERT INTO deliveries (content_id, author_id, publish_time, attempts, last_error, look_at) \
-                    VALUES (11, 5, 1000, 9, 'the disk is full', 9000000000000000)";
-    execute(&database, delivery).await?;
+    let later = SystemClock.now_ms() + MAX_WAIT_MS / 2;
+    let delivery = format!(
+        "INSERT INTO deliveries (content_id, author_id, publish_time, attempts, last_error, look_at) \
+         VALUES (11, 5, 1000, 9, 'the disk is full', {later})"
+    );
+    execute(&database, &delivery).await?;
     until("one fails", async || Ok(worker.metric(FAILING).await? == Some(1.0))).await?;
     ensure!(worker.metric(UNFINISHED).await? == Some(1.0));
     execute(&database, "UPDATE deliveries SET attempts = 4").await?;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 use tidefeed::{
-    domain::{ContentId, Entry, UserId},
+    domain::{ContentId, Entry, Position, UserId},
     draw::Draw,
     store::{
         Announcements,
@@ -82,6 +82,7 @@ async fn every_listener_on_every_node_hears_everything(place: Place) -> Result<(
     let entry = Entry { publish_time: 5, content: ContentId::try_new(i64::MAX)?, author: reader };
     let mut said =
         vec![Announcement::Removed { entry }, Announcement::FollowsChanged { reader, author: None, change: None }];
+    said.push(Announcement::ReadMarkerMoved { reader, marker: Position::bound(5, i64::MAX) });
     // Authors of every channel, hence of every node of a cluster.
     said.extend((1..=32).map(|author| published(author, author)));
     for announcement in &said {

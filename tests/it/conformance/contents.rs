@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use tidefeed::domain::{Content, ContentKind, Counters, Entry, Media, MediaKind, PageRequest, PageSize};
+use tidefeed::domain::{Content, ContentKind, Counters, Entry, Media, MediaKind, PageRequest, PageSize, Reference};
 use tidefeed::store::contents::{NewContent, Published, Removed, Restamped};
 use tidefeed::store::{Accounts as _, Contents as _};
 
@@ -56,6 +56,7 @@ on_each_backend! {
             id: new.id,
             author: new.author,
             kind: ContentKind::Post,
+            reference: Reference::Nothing,
             text: new.draft.text,
             media: new.draft.media,
             publish_time: NOW,

@@ -9,6 +9,7 @@ mod attempts;
 mod contents;
 mod deliveries;
 mod exclusions;
+mod follow_lists;
 mod follows;
 mod inboxes;
 mod outbox_cache;
@@ -17,6 +18,9 @@ mod outboxes;
 mod places;
 mod profiles;
 mod queue;
+mod reactions;
+mod read_markers;
+mod references;
 mod relations;
 pub mod rows;
 mod sessions;
@@ -26,7 +30,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TryGetable};
-use tidefeed::domain::{ContentId, UserId, content::Draft, profile::Registration};
+use tidefeed::domain::{ContentId, Reference, UserId, content::Draft, profile::Registration};
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
 use tidefeed::store::contents::{NewContent, Published, Restamped};
 use tidefeed::store::sql::{SqlOptions, SqlStore};
@@ -135,7 +139,12 @@ pub fn stamp(id: i64) -> i64 {
 
 /// A content to be published, without a key.
 pub fn content(id: i64, author: i64, publish_time: i64) -> NewContent {
-    let draft = Draft { text: format!("content {id}"), media: Vec::new(), idempotency_key: None };
+    let draft = Draft {
+        text: format!("content {id}"),
+        media: Vec::new(),
+        idempotency_key: None,
+        reference: Reference::Nothing,
+    };
     NewContent { id: content_id(id), author: user(author), draft, publish_time, stamp: stamp(id) }
 }
 

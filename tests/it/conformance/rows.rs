@@ -20,7 +20,7 @@ impl World {
         if self.rows.get_database_backend() == DbBackend::Sqlite {
             return self.run("ANALYZE").await.map(|_| ());
         }
-        let tables = "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads";
+        let tables = "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions";
         self.answer(&format!("ANALYZE TABLE {tables}")).await.map(|_| ())
     }
 
@@ -70,6 +70,11 @@ impl World {
 
     pub async fn set_kind(&self, content: ContentId, kind: ContentKind) -> Result<()> {
         self.run(&format!("UPDATE contents SET kind = {} WHERE id = {content}", kind.code())).await.map(drop)
+    }
+
+    /// Makes a content a repost of one of this author.
+    pub async fn set_original_author(&self, content: ContentId, author: UserId) -> Result<()> {
+        self.run(&format!("UPDATE contents SET repost_author_id = {author} WHERE id = {content}")).await.map(drop)
     }
 
     pub async fn exclude(&self, reader: UserId, author: UserId, cause: Cause) -> Result<()> {

@@ -22,7 +22,7 @@ use tidefeed::{
     follow::{Boundaries, Following},
     live::{Hub, LiveFeed, LiveSettings},
     publish::Publisher,
-    read::TimelineReader,
+    read::{ReadMarker, TimelineReader},
     store::{
         Announcements as _,
         memory::{MemoryAnnouncements, MemoryQueue},
@@ -87,7 +87,13 @@ impl Api {
             accounts_service: Arc::new(accounts),
             sessions,
             profiles: store.clone(),
-            timelines: Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, queue.clone())),
+            timelines: Arc::new(TimelineReader::new(
+                store.clone(),
+                contents.clone(),
+                None,
+                queue.clone(),
+                clock.clone(),
+            )),
             publisher: Arc::new(Publisher::new(
                 contents.clone(),
                 queue.clone(),
@@ -95,6 +101,7 @@ impl Api {
                 clock.clone(),
                 draw.clone(),
             )),
+            read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone())),
             boundaries: Arc::new(Boundaries::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
             exclusions: store.clone(),
@@ -102,6 +109,8 @@ impl Api {
             accounts: store.clone(),
             contents: contents.clone(),
             follows: store.clone(),
+            follow_lists: store.clone(),
+            reactions: store.clone(),
             clock,
             tasks,
         };
@@ -156,6 +165,30 @@ impl Api {
             "mutation($text: String!) { publishContent(input: {text: $text}) { timelineEdge { node { id } } } }";
         let published = self.data(Some(author), query, json!({ "text": text })).await;
         published["publishContent"]["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Publishes a reply, a millisecond later; its id.
+    pub async fn reply(&self, author: &Person, to: &str, text: &str) -> String {
+        self.clock.advance(1);
+        let query = "mutation($to: ID!, $text: String!) { publishContent(input: {text: $text, replyTo: $to}) { timelineEdge { node { id } } } }";
+        let published = self.data(Some(author), query, json!({ "to": to, "text": text })).await;
+        published["publishContent"]["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Reposts a content, a millisecond later; the payload.
+    pub async fn repost(&self, author: &Person, content: &str) -> Value {
+        self.clock.advance(1);
+        let query = "mutation($id: ID!) { repostContent(input: {contentId: $id, clientMutationId: \"c\"}) {
+            timelineEdge { cursor node { id kind repostOf { id } author { handle } } }
+            content { id counters { reposts } viewerHasReposted } userErrors { code field } clientMutationId } }";
+        self.data(Some(author), query, json!({ "id": content })).await["repostContent"].take()
+    }
+
+    /// Blocks a user.
+    pub async fn block(&self, user: &Person, other: &Person) {
+        let query = "mutation($id: ID!) { blockUser(input: {userId: $id}) { userErrors { code } } }";
+        let blocked = self.data(Some(user), query, json!({ "id": other.id })).await;
+        assert_eq!(blocked["blockUser"]["userErrors"], json!([]));
     }
 
     /// Deletes a content; the payload.

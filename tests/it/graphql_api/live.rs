@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::api::{Api, faults};
 
-const WATCH: &str = "subscription { newFeed { refetch removedContentId
+const WATCH: &str = "subscription { newFeed { refetch removedContentId readMarker
     timelineEdge { cursor node { id text author { handle viewerIsFollowing } counters { likes } } } } }";
 
 async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Option<Value> {
@@ -45,13 +45,13 @@ async fn a_feed_tells_of_new_contents_of_removals_and_of_changed_follows() {
     let timeline = api.data(Some(&ann), "{ timeline { edges { cursor } } }", json!({})).await;
     assert_eq!(timeline["timeline"]["edges"][0]["cursor"], payload["timelineEdge"]["cursor"]);
     api.delete(&bob, &post).await;
-    let removed = json!({"refetch": false, "removedContentId": post, "timelineEdge": null});
+    let removed = json!({"refetch": false, "removedContentId": post, "readMarker": null, "timelineEdge": null});
     assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], removed);
     let cid = api.person("cid").await;
     api.follow(&ann, &cid).await;
-    let refetch = json!({"refetch": true, "removedContentId": null, "timelineEdge": null});
+    let refetch = json!({"refetch": true, "removedContentId": null, "readMarker": null, "timelineEdge": null});
     assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "nobody knows what this client holds");
-    let relation = json!({"refetch": false, "removedContentId": null, "timelineEdge": null});
+    let relation = json!({"refetch": false, "removedContentId": null, "readMarker": null, "timelineEdge": null});
     assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], relation);
     api.publish(&cid, "watched from now on").await;
     assert_eq!(
@@ -78,7 +78,7 @@ async fn a_feed_is_silent_about_whoever_is_kept_out_and_asks_for_a_refetch_at_ea
     api.follow(&ann, &bob).await;
     let mut feed = api.watch(Some(&ann), WATCH);
     begun(&api, &mut feed).await;
-    let refetch = json!({"refetch": true, "removedContentId": null, "timelineEdge": null});
+    let refetch = json!({"refetch": true, "removedContentId": null, "readMarker": null, "timelineEdge": null});
     for (who, whom, verb, undo) in
         [(&ann, &bob, "muteUser", "unmuteUser"), (&bob, &ann, "hideFromFollower", "unhideFromFollower")]
     {
@@ -129,4 +129,29 @@ async fn a_feed_ends_with_its_token() {
     assert_eq!(faults(&last), [("UNAUTHENTICATED".to_owned(), json!(["newFeed"]))]);
     assert_eq!(next(&mut feed).await, None);
     assert_eq!(api.hub.subscribers(), 0, "nothing is left behind");
+}
+
+#[tokio::test]
+async fn what_a_reply_answers_is_shown_to_each_watcher_as_a_block_allows() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let (cat, dan) = (api.person("cat").await, api.person("dan").await);
+    let post = api.publish(&dan, "post").await;
+    for reader in [&ann, &bob] {
+        api.follow(reader, &cat).await;
+    }
+    api.block(&bob, &dan).await;
+    let watch = "subscription { newFeed { timelineEdge { node { text inReplyTo { text } } } } }";
+    let mut feeds = [api.watch(Some(&ann), watch), api.watch(Some(&bob), watch)];
+    for feed in &mut feeds {
+        begun(&api, feed).await;
+    }
+    api.reply(&cat, &post, "reply").await;
+    let mut shown = Vec::new();
+    for feed in &mut feeds {
+        shown.push(next(feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"].take());
+    }
+    let expected =
+        [json!({"text": "reply", "inReplyTo": {"text": "post"}}), json!({"text": "reply", "inReplyTo": null})];
+    assert_eq!(shown, expected);
 }

@@ -49,6 +49,31 @@ impl Contents for Moody {
         self.store.outbox(viewer, author, request).await
     }
 
+    async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        self.store.originals(ids).await
+    }
+
+    async fn reposted_among(
+        &self,
+        author: UserId,
+        originals: &[ContentId],
+    ) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        self.store.reposted_among(author, originals).await
+    }
+
+    async fn replies(
+        &self,
+        viewer: Option<UserId>,
+        content: ContentId,
+        request: &PageRequest,
+    ) -> Result<OutboxPage, StoreError> {
+        self.store.replies(viewer, content, request).await
+    }
+
+    async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
+        self.store.ancestors(content, limit).await
+    }
+
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
         self.store.outbox_heads(authors, limit).await
     }

@@ -33,6 +33,7 @@ function createCache() {
     typePolicies: {
       Query: { fields: { timeline: endlessConnection() } },
       User: { fields: { contents: endlessConnection() } },
+      Content: { fields: { replies: endlessConnection() } },
     },
   });
 }

@@ -2,14 +2,26 @@
 import { graphql } from "../gql";
 
 graphql(`
-  fragment Post on Content {
+  fragment Card on Content {
     id
+    kind
     text
     publishTime
     viewerIsAuthor
+    viewerHasReposted
+    viewerHasLiked
+    viewerHasFavourited
     media { kind url width height alt }
     author { id handle name avatarUrl }
     counters { comments likes reposts favourites }
+    inReplyTo { id author { id handle } }
+  }
+`);
+
+graphql(`
+  fragment Post on Content {
+    ...Card
+    repostOf { ...Card }
   }
 `);
 
@@ -61,6 +73,7 @@ export const NewFeedDocument = graphql(`
       removedContentId
       removedAuthorId
       relationChange { viewerIsFollowing user { id viewerIsFollowing } }
+      readMarker
       refetch
       resumeToken
     }
@@ -118,6 +131,39 @@ export const PublishDocument = graphql(`
   }
 `);
 
+export const ThreadDocument = graphql(`
+  query Thread($id: ID!, $after: String) {
+    content(id: $id) {
+      ...Post
+      ancestors { ...Card }
+      replies(first: 20, after: $after) {
+        edges { cursor node { ...Post } }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+`);
+
+export const RepostDocument = graphql(`
+  mutation Repost($input: RepostContentInput!) {
+    repostContent(input: $input) {
+      timelineEdge { cursor node { ...Post } }
+      content { ...Card }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const UnrepostDocument = graphql(`
+  mutation Unrepost($input: UnrepostContentInput!) {
+    unrepostContent(input: $input) {
+      deletedContentId
+      content { ...Card }
+      userErrors { message code field }
+    }
+  }
+`);
+
 export const DeleteDocument = graphql(`
   mutation Delete($input: DeleteContentInput!) {
     deleteContent(input: $input) {
@@ -144,5 +190,62 @@ export const UnfollowDocument = graphql(`
       viewer { id followingCount }
       userErrors { message code field }
     }
+  }
+`);
+
+graphql(`
+  fragment Reacted on Content {
+    id
+    viewerHasLiked
+    viewerHasFavourited
+    counters { comments likes reposts favourites }
+  }
+`);
+
+export const LikeDocument = graphql(`
+  mutation Like($input: LikeContentInput!) {
+    likeContent(input: $input) {
+      content { ...Reacted }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const UnlikeDocument = graphql(`
+  mutation Unlike($input: UnlikeContentInput!) {
+    unlikeContent(input: $input) {
+      content { ...Reacted }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const FavouriteDocument = graphql(`
+  mutation Favourite($input: FavouriteContentInput!) {
+    favouriteContent(input: $input) {
+      content { ...Reacted }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const UnfavouriteDocument = graphql(`
+  mutation Unfavourite($input: UnfavouriteContentInput!) {
+    unfavouriteContent(input: $input) {
+      content { ...Reacted }
+      userErrors { message code field }
+    }
+  }
+`);
+
+export const ReadMarkerDocument = graphql(`
+  query ReadMarker {
+    viewer { id timelineReadMarker }
+  }
+`);
+
+export const MarkTimelineReadDocument = graphql(`
+  mutation MarkTimelineRead($input: MarkTimelineReadInput!) {
+    markTimelineRead(input: $input) { readMarker }
   }
 `);

@@ -5,16 +5,26 @@ import { TimelineDocument } from "./documents";
 
 export type TimelineEdge = NonNullable<TimelineQuery["timeline"]>["edges"][number];
 
+/** What an entry shows: of a repost the original. */
+function subject(node: NonNullable<TimelineEdge["node"]>): string {
+  return node.repostOf?.id ?? node.id;
+}
+
 /**
- * `edges` with `edge` at its place by publish time, newest first; unchanged if it is there already. Entries of the same
- * millisecond are put before those that are already shown: their exact order is the server's, and the next read has it.
+ * `edges` with `edge` at its place by publish time, newest first; unchanged if it is there already. Of entries with the same
+ * subject the newest stands, as on the server's pages. Entries of the same millisecond are put before those that are already
+ * shown: their exact order is the server's, and the next read has it.
  */
 export function insertEdge(edges: readonly TimelineEdge[], edge: TimelineEdge): TimelineEdge[] {
   const { node } = edge;
   if (node === null || edges.some((other) => other.node?.id === node.id)) return [...edges];
   const time = Date.parse(node.publishTime);
-  const index = edges.findIndex((other) => other.node !== null && Date.parse(other.node.publishTime) <= time);
-  return index === -1 ? [...edges, edge] : edges.toSpliced(index, 0, edge);
+  const isOlder = ({ node: other }: TimelineEdge) => other !== null && Date.parse(other.publishTime) <= time;
+  const isSame = ({ node: other }: TimelineEdge) => other !== null && subject(other) === subject(node);
+  if (edges.some((other) => isSame(other) && !isOlder(other))) return [...edges];
+  const others = edges.filter((other) => !isSame(other));
+  const index = others.findIndex(isOlder);
+  return index === -1 ? [...others, edge] : others.toSpliced(index, 0, edge);
 }
 
 /** Inserts edges into the cached timeline. What is older than the loaded part is left to the pages to come. */

@@ -1,6 +1,6 @@
-import type { PostFragment } from "../gql/graphql";
+import type { CardFragment } from "../gql/graphql";
 
-type Media = PostFragment["media"][number];
+type Media = CardFragment["media"][number];
 
 function MediaItem({ media }: { media: Media }) {
   // Known sizes keep the page from jumping when the picture comes in.

@@ -1,4 +1,4 @@
-import type { PostFragment } from "../gql/graphql";
+import type { CardFragment } from "../gql/graphql";
 
 const compact = new Intl.NumberFormat("en", { notation: "compact" });
 
@@ -6,14 +6,12 @@ function count(value: number, one: string, many: string): string | null {
   return value === 0 ? null : `${compact.format(value)} ${value === 1 ? one : many}`;
 }
 
-/** What others did with a post; nothing where all counts are zero or not available. */
-export function PostCounters({ counters }: { counters: PostFragment["counters"] }) {
+/** How often others answered a post or passed it on; nothing where all counts are zero or not available. */
+export function PostCounters({ counters }: { counters: CardFragment["counters"] }) {
   if (counters === null) return null;
   const counts = [
-    count(counters.likes, "like", "likes"),
     count(counters.comments, "comment", "comments"),
     count(counters.reposts, "repost", "reposts"),
-    count(counters.favourites, "favourite", "favourites"),
   ].filter((text) => text !== null);
   return counts.length === 0 ? null : <span className="muted">{counts.join(" · ")}</span>;
 }

@@ -1,5 +1,5 @@
 // Posts newest first, endless: the next page is read before the reader gets to the end.
-import type { KeyboardEvent } from "react";
+import { Fragment, type KeyboardEvent } from "react";
 import type { PostFragment } from "../gql/graphql";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/PostSkeletons";
@@ -11,24 +11,33 @@ interface PostListProps {
   label: string;
   posts: readonly PostFragment[];
   nextPage: NextPage;
+  /** What is said where the list ends. */
+  end?: string;
+  /** The first post that the reader had seen before; a line is drawn above it, unless it is the first of all. */
+  readFrom?: string | undefined;
 }
 
 /** PageDown and PageUp go from post to post, as in every ARIA feed. */
 function moveBetweenPosts(event: KeyboardEvent<HTMLElement>) {
   if (event.key !== "PageDown" && event.key !== "PageUp") return;
   const post = event.target instanceof Element ? event.target.closest("article") : null;
-  const next = event.key === "PageDown" ? post?.nextElementSibling : post?.previousElementSibling;
+  const sibling = (element: Element | null | undefined) => event.key === "PageDown" ? element?.nextElementSibling : element?.previousElementSibling;
+  let next = sibling(post);
+  if (next?.matches(".read-up-to") === true) next = sibling(next);
   if (!(next instanceof HTMLElement)) return;
   event.preventDefault();
   next.focus();
 }
 
-export function PostList({ label, posts, nextPage }: PostListProps) {
+export function PostList({ label, posts, nextPage, readFrom, end = "You have reached the beginning." }: PostListProps) {
   return (
     <>
       <div role="feed" className="feed" aria-label={label} aria-busy={nextPage.loading} onKeyDown={moveBetweenPosts} data-testid="feed">
         {posts.map((post, index) => (
-          <PostCard key={post.id} post={post} position={index + 1} total={nextPage.exists ? -1 : posts.length} />
+          <Fragment key={post.id}>
+            {index > 0 && post.id === readFrom && <p className="read-up-to" role="separator" data-testid="read-up-to">You have read from here on</p>}
+            <PostCard post={post} position={index + 1} total={nextPage.exists ? -1 : posts.length} />
+          </Fragment>
         ))}
       </div>
       {nextPage.exists && nextPage.error === null && (
@@ -39,7 +48,7 @@ export function PostList({ label, posts, nextPage }: PostListProps) {
       {nextPage.error !== null && (
         <ErrorNotice title="The next posts did not load" error={nextPage.error} onRetry={() => { void nextPage.load(); }} />
       )}
-      {!nextPage.exists && posts.length > 0 && <p className="end muted" data-testid="feed-end">You have reached the beginning.</p>}
+      {!nextPage.exists && posts.length > 0 && <p className="end muted" data-testid="feed-end">{end}</p>}
     </>
   );
 }

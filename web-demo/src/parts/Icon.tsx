@@ -1,4 +1,4 @@
-// The page's few pictograms, drawn with the current text colour. Always beside a text, so hidden from screen readers.
+// The page's few pictograms, drawn with the current text colour. Always beside a text or in a labelled button, so hidden from screen readers.
 const PATHS = {
   tide: "M3 8c3-2.7 6-2.7 9 0s6 2.7 9 0M3 13c3-2.7 6-2.7 9 0s6 2.7 9 0M3 18c3-2.7 6-2.7 9 0s6 2.7 9 0",
   person: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM4.5 20c1-3.7 4-5.5 7.5-5.5s6.5 1.8 7.5 5.5",
@@ -6,6 +6,10 @@ const PATHS = {
   leave: "M14 4H6v16h8M10 12h11M17.5 8.5 21 12l-3.5 3.5",
   picture: "M4 5h16v14H4zM4 16l5-5 4 4 2.5-2.5L20 17M15.5 9.5h.01",
   bin: "M4 7h16M9.5 7V4.5h5V7M6.5 7l1 13h9l1-13M10.5 11v5.5M13.5 11v5.5",
+  reply: "M10 8V4.5L3.5 11l6.5 6.5V14c5 0 8.3 1.6 10.5 5-.8-6-4.3-10.4-10.5-11Z",
+  repost: "M7 20 3.5 16.5 7 13M3.5 16.5H17a2 2 0 0 0 2-2V12M17 4l3.5 3.5L17 11M20.5 7.5H7a2 2 0 0 0-2 2V12",
+  heart: "M12 20C5 15 3 11.5 3 8.7A4.7 4.7 0 0 1 12 6.9a4.7 4.7 0 0 1 9 1.8C21 11.5 19 15 12 20Z",
+  star: "m12 3.5 2.6 5.4 5.9.8-4.3 4.1 1 5.9-5.2-2.8-5.2 2.8 1-5.9L3.5 9.7l5.9-.8L12 3.5Z",
   arrowUp: "M12 19V5M6 11l6-6 6 6",
 } as const;
 

@@ -37,7 +37,7 @@ export function TimelinePage({ timeline, connection }: TimelinePageProps) {
       {posts === null && error !== undefined && <ErrorNotice title="Your timeline did not load" error={error} onRetry={timeline.retry} />}
       {posts === null && error === undefined && <PostSkeletons count={6} label="Loading your timeline" />}
       {posts?.length === 0 && !nextPage.exists && <EmptyTimeline />}
-      {posts !== null && <PostList label="Your timeline" posts={posts} nextPage={nextPage} />}
+      {posts !== null && <PostList label="Your timeline" posts={posts} nextPage={nextPage} readFrom={timeline.readFrom} />}
     </>
   );
 }

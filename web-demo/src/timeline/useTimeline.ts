@@ -9,6 +9,7 @@ import {
 import { readPage } from "../api/endlessConnection";
 import { type NextPage, useNextPage } from "../content/useNextPage";
 import type { NewFeedSubscription, PostFragment } from "../gql/graphql";
+import { useReadMarker } from "./useReadMarker";
 
 // A reader who is this near to the top does not lose their place when the first page is read again.
 const NEAR_TOP_PX = 300;
@@ -23,6 +24,8 @@ export interface Timeline {
   waiting: number;
   /** What is shown may differ from the server's timeline in more than the waiting posts. */
   outdated: boolean;
+  /** The newest post that the reader had seen before. */
+  readFrom: string | undefined;
   showNew: () => void;
   retry: () => void;
 }
@@ -33,6 +36,7 @@ export function useTimeline(connection: Connection): Timeline {
   const [arrivals, setArrivals] = useState<readonly TimelineEdge[]>([]);
   const [outdated, setOutdated] = useState(false);
   const shown = data?.timeline;
+  const marker = useReadMarker(shown?.edges[0]?.cursor ?? null);
   const nextPage = useNextPage(shown?.pageInfo, (after) => readPage(client, TimelineDocument, { after }));
 
   async function refresh() {
@@ -69,6 +73,7 @@ export function useTimeline(connection: Connection): Timeline {
       removeAuthorFromTimeline(client.cache, author);
       setArrivals((known) => known.filter(({ node }) => node?.author?.id !== author));
     }
+    if (newFeed.readMarker !== null) marker.moved(newFeed.readMarker);
     // A new author's entries belong to pages that were read further down, too.
     const outOfDate = newFeed.refetch || newFeed.relationChange?.viewerIsFollowing === true;
     if (outOfDate) catchUp().catch(() => { setOutdated(true); });
@@ -88,7 +93,8 @@ export function useTimeline(connection: Connection): Timeline {
   }
 
   const posts = shown?.edges.flatMap(({ node }) => node ?? []) ?? null;
-  return { posts, error, nextPage, waiting: waiting.length, outdated, showNew, retry: () => { void refresh(); } };
+  const readFrom = shown?.edges.find(({ cursor }) => cursor === marker.readUpTo)?.node?.id;
+  return { posts, error, nextPage, waiting: waiting.length, outdated, readFrom, showNew, retry: () => { void refresh(); } };
 }
 
 /** Subscribes for as long as the page stands: from `token` on, and after a break from where it was. */

@@ -8,6 +8,7 @@ use super::user_error::{UserError, UserErrorCode};
 use crate::{
     api::graphql::{
         errors::Failure,
+        hydration::Hydration,
         ids,
         objects::{self, MediaKind, TimelineEdge},
         scalars::AnyInt,
@@ -39,6 +40,8 @@ struct PublishContentInput {
     text: String,
     /// At most 9.
     media: Option<Vec<MediaInput>>,
+    /// What it answers: it becomes a reply to that or, if that is a repost, to its original.
+    reply_to: Option<ID>,
     /// 1 to 64 characters of your choice, another for each content. Sent again with the same key, a request publishes nothing
     /// new and answers with what was published then: so a request that was cut off can be repeated.
     idempotency_key: Option<String>,
@@ -92,17 +95,18 @@ impl ContentMutation {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
-            let PublishContentInput { text, media, idempotency_key, client_mutation_id } = input;
+            let PublishContentInput { text, media, reply_to, idempotency_key, client_mutation_id } = input;
+            let reply_to = reply_to.map(|id| ids::parse_content(&id)).transpose()?;
             let media = media.into_iter().flatten().map(Media::from).collect();
             let published = match Draft::try_new(&text, media, idempotency_key) {
-                Ok(draft) => published(hydration.services().publisher.publish(viewer.id, draft).await?)?,
+                Ok(draft) => {
+                    let draft = if let Some(content) = reply_to { draft.replying_to(content) } else { draft };
+                    published(hydration.services().publisher.publish(viewer.id, draft).await?, "replyTo")?
+                }
                 Err(fault) => Err(fault.into()),
             };
             let (content, user_errors) = split(published);
-            let timeline_edge = content.map(|content| {
-                let entry = content.entry();
-                TimelineEdge::new(&entry, Some(objects::Content::new(Arc::new(content), hydration)))
-            });
+            let timeline_edge = content.map(|content| own_edge(content, &hydration));
             Ok(Some(PublishContentPayload { timeline_edge, user_errors, client_mutation_id }))
         })
         .await
@@ -127,7 +131,14 @@ impl ContentMutation {
     }
 }
 
-fn published(outcome: PublishOutcome) -> Result<Result<Content, UserError>, Failure> {
+/// The edge of what the viewer has published.
+pub(super) fn own_edge(content: Content, hydration: &Arc<Hydration>) -> TimelineEdge {
+    let entry = content.entry();
+    TimelineEdge::new(&entry, Some(objects::Content::new(Arc::new(content), Arc::clone(hydration))))
+}
+
+/// `reference` is the field of the input that names what the content refers to.
+pub(super) fn published(outcome: PublishOutcome, reference: &str) -> Result<Result<Content, UserError>, Failure> {
     match outcome {
         PublishOutcome::Published(content) | PublishOutcome::Repeated(Some(content)) => Ok(Ok(content)),
         PublishOutcome::Repeated(None) => Ok(Err(UserError::about(
@@ -135,6 +146,7 @@ fn published(outcome: PublishOutcome) -> Result<Result<Content, UserError>, Fail
             UserErrorCode::Conflict,
             "what was published with this idempotency key has been deleted: use another key to publish again",
         ))),
+        PublishOutcome::UnknownReference => Ok(Err(no_such_content(reference))),
         PublishOutcome::UnknownAuthor => Err(Failure::SignInEnded),
     }
 }
@@ -142,16 +154,19 @@ fn published(outcome: PublishOutcome) -> Result<Result<Content, UserError>, Fail
 fn removed(outcome: RemoveOutcome) -> Result<(), UserError> {
     match outcome {
         RemoveOutcome::Removed => Ok(()),
-        RemoveOutcome::Unknown => {
-            Err(UserError::about(&["contentId"], UserErrorCode::NotFound, "there is no such content, or none any more"))
-        }
+        RemoveOutcome::Unknown => Err(no_such_content("contentId")),
         RemoveOutcome::NotTheAuthor => {
             Err(UserError::about(&["contentId"], UserErrorCode::NotAllowed, "only its author can delete a content"))
         }
     }
 }
 
-fn split<T>(result: Result<T, UserError>) -> (Option<T>, Vec<UserError>) {
+/// Neither does it tell whether there is one behind a block.
+fn no_such_content(field: &str) -> UserError {
+    UserError::about(&[field], UserErrorCode::NotFound, "there is no such content, or none any more")
+}
+
+pub(super) fn split<T>(result: Result<T, UserError>) -> (Option<T>, Vec<UserError>) {
     match result {
         Ok(value) => (Some(value), Vec::new()),
         Err(refusal) => (None, vec![refusal]),

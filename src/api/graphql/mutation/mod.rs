@@ -7,8 +7,11 @@ mod boundary;
 mod content;
 mod follow;
 mod profile;
+mod reaction;
+mod repost;
 mod session;
 mod signed_in;
+mod timeline;
 mod user_error;
 
 use async_graphql::MergedObject;
@@ -20,6 +23,9 @@ pub struct Mutation(
     session::SessionMutation,
     profile::ProfileMutation,
     content::ContentMutation,
+    repost::RepostMutation,
     follow::FollowMutation,
     boundary::BoundaryMutation,
+    reaction::ReactionMutation,
+    timeline::TimelineMutation,
 );

@@ -1,6 +1,6 @@
-//! Pages as Relay's connections: a timeline's and an author's.
+//! Pages as Relay's connections: a timeline's, an author's and a thread's.
 //!
-//! Both list contents newest first, so the "next" page is older. An entry whose content is gone since the page was read
+//! The first two list contents newest first, so the "next" page is older; replies come oldest first. An entry whose content is gone since the page was read
 //! keeps its edge, with a null node.
 
 use std::sync::Arc;
@@ -10,19 +10,21 @@ use async_graphql::SimpleObject;
 use super::Content;
 use crate::{
     api::graphql::{errors::Failure, hydration::Hydration, wants::ContentWants},
-    domain::{ContentId, Entry, Page, UserId, cursor},
+    domain::{ContentId, Entry, UserId, cursor, folding::Folded},
 };
 
 /// Where a page stands in the whole.
 #[derive(SimpleObject)]
 pub(super) struct PageInfo {
-    /// Whether older entries follow the last one; in a list of users, whether more follow. Exact.
+    /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact.
     pub has_next_page: bool,
-    /// Whether newer entries precede the first one. Exact; false in a list of users, which is read forward only.
+    /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in the lists of whom the viewer keeps out, which are
+    /// read forward only.
     pub has_previous_page: bool,
     /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
     pub start_cursor: Option<String>,
-    /// The last entry's cursor: pass it as `after` to read on. Null on an empty page.
+    /// Pass it as `after` to read on. The last entry's cursor, unless older entries of what the page shows were left out behind it: then that of
+    /// the last of those. Null on an empty page.
     pub end_cursor: Option<String>,
 }
 
@@ -35,7 +37,7 @@ pub struct TimelineConnection {
     nodes: Vec<Option<Content>>,
     /// Whether and how to read on.
     page_info: PageInfo,
-    /// What a client holds that was answered this page: pass it as `after` to `newFeed`, which goes on from here. Speaks of the
+    /// What a client holds that was answered this page, with what was folded in it: pass it as `after` to `newFeed`, which goes on from here. Speaks of the
     /// newest 64 entries; null for a filtered page, for the stream is not.
     resume_token: Option<String>,
 }
@@ -86,7 +88,7 @@ pub struct Shown {
 
 impl Shown {
     /// Loads what `wants` says in one batch for each kind, however long the page; nothing if it is `None`.
-    pub async fn load(hydration: &Arc<Hydration>, page: &Page, wants: Option<ContentWants>) -> Result<Self, Failure> {
+    pub async fn load(hydration: &Arc<Hydration>, page: &Folded, wants: Option<ContentWants>) -> Result<Self, Failure> {
         if let Some(wants) = wants {
             let contents: Vec<ContentId> = page.entries.iter().map(|entry| entry.content).collect();
             let authors: Vec<UserId> = page.entries.iter().map(|entry| entry.author).collect();
@@ -102,9 +104,21 @@ impl Shown {
             has_next_page: page.has_older,
             has_previous_page: page.has_newer,
             start_cursor: rows.first().map(|row| row.0.clone()),
-            end_cursor: rows.last().map(|row| row.0.clone()),
+            end_cursor: page.end().map(cursor::encode),
         };
         Ok(Self { rows, page_info })
+    }
+
+    /// The same, oldest first: what was the next page is the previous one.
+    pub fn reversed(self) -> Self {
+        let PageInfo { has_next_page, has_previous_page, start_cursor, end_cursor } = self.page_info;
+        let page_info = PageInfo {
+            has_next_page: has_previous_page,
+            has_previous_page: has_next_page,
+            start_cursor: end_cursor,
+            end_cursor: start_cursor,
+        };
+        Self { rows: self.rows.into_iter().rev().collect(), page_info }
     }
 
     fn nodes(&self) -> Vec<Option<Content>> {
@@ -124,6 +138,34 @@ impl From<Shown> for TimelineConnection {
         let nodes = shown.nodes();
         let edges = shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor, node }).collect();
         Self { edges, nodes, page_info: shown.page_info, resume_token: None }
+    }
+}
+
+/// A page of the replies to a content, oldest first.
+#[derive(SimpleObject)]
+pub struct ReplyConnection {
+    /// The replies with their cursors.
+    edges: Vec<ReplyEdge>,
+    /// The replies, as in `edges.node`.
+    nodes: Vec<Option<Content>>,
+    /// Whether and how to read on.
+    page_info: PageInfo,
+}
+
+/// A reply in a thread.
+#[derive(SimpleObject)]
+struct ReplyEdge {
+    /// Opaque, the same for ever, and good as `after` even when the reply is gone.
+    cursor: String,
+    /// The reply. Null if it was deleted while the page was read.
+    node: Option<Content>,
+}
+
+impl From<Shown> for ReplyConnection {
+    fn from(shown: Shown) -> Self {
+        let nodes = shown.nodes();
+        let edges = shown.rows.into_iter().map(|(cursor, node)| ReplyEdge { cursor, node }).collect();
+        Self { edges, nodes, page_info: shown.page_info }
     }
 }
 

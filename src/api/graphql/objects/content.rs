@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
 
-use super::User;
+use super::{ReplyConnection, Shown, User, UserConnection, Window};
 use crate::{
     api::graphql::{
         hydration::Hydration,
         ids,
-        scalars::{Timestamp, count},
+        outbox::replies_page,
+        scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
+        wants::{ContentWants, UserWants},
     },
-    domain,
+    domain::{self, ContentId, PageRequest, cursor::List, limits::MAX_ANCESTORS},
 };
 
 /// What a content is to its readers.
@@ -77,6 +79,16 @@ impl Content {
     pub const fn new(content: Arc<domain::Content>, hydration: Arc<Hydration>) -> Self {
         Self { content, hydration }
     }
+
+    async fn other(&self, ctx: &Context<'_>, id: Option<ContentId>) -> Answer<Self> {
+        answer(ctx, async {
+            let Some(id) = id else { return Ok(None) };
+            // Whether a block stands before it depends on who looks, be it loaded already or not.
+            let _looked = self.hydration.viewer_id();
+            Ok(self.hydration.content(id).await?.map(|content| Self::new(content, Arc::clone(&self.hydration))))
+        })
+        .await
+    }
 }
 
 /// Something that an author has published.
@@ -119,6 +131,87 @@ impl Content {
     /// How often others have answered it. Null if that cannot be read now.
     async fn counters(&self, ctx: &Context<'_>) -> Answer<ContentCounters> {
         answer(ctx, async { Ok(self.hydration.counters(self.content.id).await?.map(ContentCounters::from)) }).await
+    }
+
+    /// What a reply answers. Null if it is no reply, or if that is gone or a block stands before it.
+    async fn in_reply_to(&self, ctx: &Context<'_>) -> Answer<Self> {
+        self.other(ctx, self.content.reference.reply_to()).await
+    }
+
+    /// What it answers, what that answers, and so on: at most 50, the beginning of the thread first. Empty if it is no reply; null in the place of what is
+    /// gone or a block stands before.
+    async fn ancestors(&self, ctx: &Context<'_>) -> Answer<Vec<Option<Self>>> {
+        answer(ctx, async {
+            if self.content.reference.reply_to().is_none() {
+                return Ok(Some(Vec::new()));
+            }
+            let _looked = self.hydration.viewer_id();
+            let ids = self.hydration.services().contents.ancestors(self.content.id, MAX_ANCESTORS).await?;
+            let contents = self.hydration.contents(&ids, ContentWants::of(&ctx.look_ahead())).await?;
+            let shown = |content: Arc<domain::Content>| Self::new(content, Arc::clone(&self.hydration));
+            Ok(Some(contents.into_iter().map(|content| content.map(shown)).collect()))
+        })
+        .await
+    }
+
+    /// The replies to it, oldest first, and none of their own replies. Left out: what is deleted, and replies by those between whom and the viewer a block
+    /// stands. A repost has none: who answers it answers its original.
+    async fn replies(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only what follows the reply with this cursor.")] after: Option<String>,
+    ) -> Answer<ReplyConnection> {
+        answer(ctx, async {
+            let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
+            let (contents, viewer) = (&*self.hydration.services().contents, self.hydration.viewer_id());
+            let page = replies_page(contents, viewer, self.content.id, request).await?;
+            let wants = ContentWants::of_connection(&ctx.look_ahead());
+            Ok(Some(Shown::load(&self.hydration, &page.into(), wants).await?.reversed().into()))
+        })
+        .await
+    }
+
+    /// Whether the viewer likes it. Null for anonymous viewers, or if that cannot be read now.
+    async fn viewer_has_liked(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.liked)) }).await
+    }
+
+    /// Whether it is among the viewer's favourites. Null for anonymous viewers, or if that cannot be read now.
+    async fn viewer_has_favourited(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.favourited)) })
+            .await
+    }
+
+    /// Who likes it, the newest like first.
+    async fn likers(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+    ) -> Answer<UserConnection> {
+        answer(ctx, async {
+            let request = Window { first, after, last, before }.request(List::Likers)?;
+            let listing = self.hydration.services().reactions.likers(self.content.id, &request).await?;
+            let wants = UserWants::of_connection(&ctx.look_ahead());
+            UserConnection::load(&self.hydration, List::Likers, &listing, wants).await.map(Some)
+        })
+        .await
+    }
+
+    /// What a repost shows again; never a repost. Null if it is none, or if that is gone or a block stands before it.
+    async fn repost_of(&self, ctx: &Context<'_>) -> Answer<Self> {
+        self.other(ctx, self.content.reference.repost_of()).await
+    }
+
+    /// Whether the viewer has reposted it; of a repost, whether its original. Null for anonymous viewers.
+    async fn viewer_has_reposted(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, self.hydration.viewer_reposted(self.content.subject())).await
     }
 
     /// Whether the viewer has published it, and so may delete it. False for anonymous viewers.

@@ -14,7 +14,7 @@ use crate::{
         feed_share::{FeedShare, RenderKey},
         ids,
     },
-    domain::{ContentId, UserId, view::Reason},
+    domain::{ContentId, Position, UserId, cursor, view::Reason},
     telemetry::metrics::LIVE_RENDERINGS,
 };
 
@@ -49,7 +49,7 @@ pub struct RelationChange {
 }
 
 /// A change of the viewer's timeline. Exactly one of `timelineEdge`, `removedContentId`, `removedAuthorId`,
-/// `relationChange` and `refetch` is set.
+/// `relationChange`, `readMarker` and `refetch` is set.
 #[derive(SimpleObject, Default)]
 pub struct NewFeedPayload {
     /// An entry that has come to the viewer's timeline. Its place is by its cursor, which may be below entries that the client
@@ -62,6 +62,8 @@ pub struct NewFeedPayload {
     /// Whom the viewer follows has changed. What that adds to the timeline follows as edges, as far as the client's entries
     /// reach; what it takes away as `removedAuthorId`.
     relation_change: Option<RelationChange>,
+    /// The cursor up to which the viewer has read, moved by one of their devices: this one or another.
+    read_marker: Option<String>,
     /// Read the timeline again, and subscribe anew with its `resumeToken`.
     refetch: bool,
     /// Why, if `refetch` is true.
@@ -90,6 +92,11 @@ impl NewFeedPayload {
     /// The viewer's own follows.
     pub fn relation(user: Option<User>, viewer_is_following: bool) -> Self {
         Self { relation_change: Some(RelationChange { user, viewer_is_following }), ..Self::default() }
+    }
+
+    /// The viewer's marker stands here.
+    pub fn read_up_to(marker: Position) -> Self {
+        Self { read_marker: Some(cursor::encode(marker)), ..Self::default() }
     }
 
     /// The client must read again.

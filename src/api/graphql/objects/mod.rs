@@ -4,16 +4,20 @@
 
 mod connection;
 mod content;
+mod counted;
 mod excluded;
 mod feed;
+mod lists;
 mod node;
 mod session;
 mod user;
 
-pub use connection::{ContentConnection, Shown, TimelineConnection, TimelineEdge};
+pub use connection::{ContentConnection, ReplyConnection, Shown, TimelineConnection, TimelineEdge};
 pub use content::{Content, ContentKind, MediaKind};
+pub use counted::NewContentCount;
 pub use excluded::ExcludedUserConnection;
 pub use feed::{FeedEdge, NewFeedPayload};
+pub use lists::{FavouriteConnection, UserConnection, Window};
 pub use node::Node;
 pub use session::{ProfileAttribute, Session};
 pub use user::User;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object};
 
-use super::{ContentConnection, ExcludedUserConnection, ProfileAttribute, Session, Shown};
+use super::{
+    ContentConnection, ExcludedUserConnection, FavouriteConnection, ProfileAttribute, Session, Shown, UserConnection,
+    Window,
+};
 use crate::{
     api::graphql::{
         hydration::Hydration,
@@ -14,7 +17,12 @@ use crate::{
         scope::{Answer, answer},
         wants::{ContentWants, UserWants},
     },
-    domain::{PageRequest, Profile, exclusion::Standing, profile::ProfileCounts},
+    domain::{
+        PageRequest, Profile,
+        cursor::{self, List},
+        exclusion::Standing,
+        profile::ProfileCounts,
+    },
     store::exclusions::Decided,
 };
 
@@ -139,6 +147,18 @@ impl User {
         self.hydration.viewer_id() == Some(self.profile.id)
     }
 
+    /// Up to where they have read their timeline, on whatever device: good as `after` of `newContentCount`. Null for everybody but the
+    /// viewer, and before `markTimelineRead` was called.
+    async fn timeline_read_marker(&self, ctx: &Context<'_>) -> Answer<String> {
+        answer(ctx, async {
+            if self.hydration.viewer_id() != Some(self.profile.id) {
+                return Ok(None);
+            }
+            Ok(self.hydration.services().read_marker.of(self.profile.id).await?.map(cursor::encode))
+        })
+        .await
+    }
+
     /// Whether the viewer has muted them. Null for anonymous viewers and for the viewer themselves.
     async fn viewer_has_muted(&self, ctx: &Context<'_>) -> Answer<bool> {
         self.standing(ctx, |standing| standing.has_muted).await
@@ -208,7 +228,73 @@ impl User {
             )
             .await?;
             let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, wants).await?)))
+            Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page.into(), wants).await?)))
+        })
+        .await
+    }
+
+    /// Who follows them, the newest follower first; they themselves are not among them.
+    async fn followers(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+    ) -> Answer<UserConnection> {
+        answer(ctx, async {
+            let request = Window { first, after, last, before }.request(List::Followers)?;
+            let listing = self.hydration.services().follow_lists.followers(self.profile.id, &request).await?;
+            let wants = UserWants::of_connection(&ctx.look_ahead());
+            UserConnection::load(&self.hydration, List::Followers, &listing, wants).await.map(Some)
+        })
+        .await
+    }
+
+    /// Whom they follow, whom they followed last first; they themselves are not among them.
+    async fn following(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+    ) -> Answer<UserConnection> {
+        answer(ctx, async {
+            let request = Window { first, after, last, before }.request(List::Following)?;
+            let listing = self.hydration.services().follow_lists.following(self.profile.id, &request).await?;
+            let wants = UserWants::of_connection(&ctx.look_ahead());
+            UserConnection::load(&self.hydration, List::Following, &listing, wants).await.map(Some)
+        })
+        .await
+    }
+
+    /// What they have kept, what was kept last first, without deleted contents. Theirs alone to see: null unless they are the viewer.
+    async fn favourites(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+    ) -> Answer<FavouriteConnection> {
+        answer(ctx, async {
+            let request = Window { first, after, last, before }.request(List::Favourites)?;
+            if self.hydration.viewer_id() != Some(self.profile.id) {
+                return Ok(None);
+            }
+            let listing = self.hydration.services().reactions.favourites(self.profile.id, &request).await?;
+            let wants = ContentWants::of_connection(&ctx.look_ahead());
+            FavouriteConnection::load(&self.hydration, &listing, wants).await.map(Some)
         })
         .await
     }

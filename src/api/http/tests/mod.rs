@@ -9,6 +9,7 @@ mod plain;
 pub mod schema;
 mod socket;
 mod socket_ends;
+mod soups;
 mod stream;
 
 use async_graphql::Request;

@@ -7,6 +7,8 @@ mod message;
 mod operation;
 mod origin;
 mod socket;
+#[cfg(test)]
+mod soups;
 mod writer;
 
 use std::{pin::pin, sync::Arc};

@@ -28,9 +28,10 @@ impl Timelines for SqlStore {
     async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError> {
         let statement = Timeline { dialect: self.dialect, reader }.statement(request, depth);
         let answer = Answer::of(&self.read(&statement.text, statement.values).await?)?;
+        let Answer { floor, excludes, .. } = answer;
         let ahead = answer.runs(Side::ahead(request), depth);
         let behind = Side::behind(request).map(|side| answer.runs(side, depth)).unwrap_or_default();
-        Ok(Snapshot { floor: answer.floor, uncovered: answer.uncovered, ahead, behind })
+        Ok(Snapshot { floor, excludes, uncovered: answer.uncovered, ahead, behind })
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
@@ -38,7 +39,7 @@ impl Timelines for SqlStore {
             return Ok(Vec::new());
         }
         let (list, ids) = id_list(contents);
-        let shown = Timeline { dialect: self.dialect, reader }.shown("f.author_id");
+        let shown = Timeline { dialect: self.dialect, reader }.shown_content("c");
         let sql = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
              JOIN follows f{} ON f.follower_id = ? AND f.author_id = c.author_id \
@@ -57,9 +58,10 @@ impl Timelines for SqlStore {
             let sql = format!(
                 "SELECT f.follower_id FROM contents c \
                  JOIN follows f{} ON f.follower_id IN {list} AND f.author_id = c.author_id \
-                 WHERE c.id = ? AND c.removed_at IS NULL{}",
+                 WHERE c.id = ? AND c.removed_at IS NULL{}{}",
                 self.dialect.force_index("PRIMARY"),
                 statement::shown_to(self.dialect, "f.follower_id", "f.author_id"),
+                statement::repost_shown_to(self.dialect, "f.follower_id", "c"),
             );
             let values = ids.into_iter().chain([Value::from(content.get())]);
             for row in self.read(&sql, values).await? {
@@ -72,7 +74,7 @@ impl Timelines for SqlStore {
     async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError> {
         let columns = Columns { time: "c.publish_time", id: "c.id" };
         let (window, bound) = columns.beyond(request.direction, request.bound);
-        let shown = Timeline { dialect: self.dialect, reader }.shown("f.author_id");
+        let shown = Timeline { dialect: self.dialect, reader }.shown_content("c");
         let sql = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
              JOIN follows f ON f.follower_id = ? AND f.author_id = c.author_id \
@@ -97,12 +99,13 @@ pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, l
 /// The whole statement of a page, and the branch that reads its inbox.
 pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, depth: Depth) -> (Part, Part) {
     let timeline = Timeline { dialect, reader };
-    (timeline.statement(request, depth), timeline.inbox(Side::ahead(request)))
+    (timeline.statement(request, depth), timeline.inbox(Side::ahead(request).shown_to(timeline)))
 }
 
 /// What the statement said, taken apart.
 struct Answer {
     floor: Floor,
+    excludes: bool,
     uncovered: Vec<UncoveredAuthor>,
     /// With the tag of their source.
     entries: Vec<(i64, Entry)>,
@@ -110,10 +113,14 @@ struct Answer {
 
 impl Answer {
     fn of(rows: &[Row]) -> Result<Self, StoreError> {
-        let mut answer = Self { floor: Floor::Off, uncovered: Vec::new(), entries: Vec::with_capacity(rows.len()) };
+        let entries = Vec::with_capacity(rows.len());
+        let mut answer = Self { floor: Floor::Off, excludes: false, uncovered: Vec::new(), entries };
         for row in rows {
             match row.get(0)? {
-                STATE => answer.floor = floor(row)?,
+                STATE => {
+                    answer.floor = floor(row)?;
+                    answer.excludes = row.get::<i64>(3)? != 0;
+                }
                 EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, stamp: row.get(1)? }),
                 tag => answer.entries.push((tag, row.entry(1)?)),
             }

@@ -12,7 +12,7 @@ use crate::{
     store::timelines::Depth,
 };
 
-/// Rows of the state: floor time, floor content, 0.
+/// Rows of the state: floor time, floor content, 1 if anybody is kept out.
 pub(super) const STATE: i64 = 0;
 /// Rows of uncovered edges: outbox stamp, 0, author.
 pub(super) const EDGE: i64 = 1;
@@ -42,20 +42,27 @@ pub(super) struct Side {
     pub(super) tag: i64,
     /// What else is passed over.
     pub(super) kinds: Kinds,
+    /// Reposts of whom this timeline keeps out are passed over, too.
+    pub(super) timeline: Option<Timeline>,
 }
 
 impl Side {
     /// The page's side.
     pub(super) fn ahead(request: &PageRequest) -> Self {
         let PageRequest { direction, bound, kinds, .. } = *request;
-        Self { direction, bound, inclusive: false, limit: request.need(), tag: 0, kinds }
+        Self { direction, bound, inclusive: false, limit: request.need(), tag: 0, kinds, timeline: None }
     }
 
     /// The other side, where one entry is enough; none without a bound.
     pub(super) fn behind(request: &PageRequest) -> Option<Self> {
         let direction = request.direction.reversed();
         let PageRequest { bound, kinds, .. } = *request;
-        bound.map(|_| Self { direction, bound, inclusive: true, limit: 1, tag: BEHIND, kinds })
+        bound.map(|_| Self { direction, bound, inclusive: true, limit: 1, tag: BEHIND, kinds, timeline: None })
+    }
+
+    /// The same, of what `timeline` shows.
+    pub(super) fn shown_to(self, timeline: Timeline) -> Self {
+        Self { timeline: Some(timeline), ..self }
     }
 
     /// The condition, ` AND ..`, for positions of this side.
@@ -67,9 +74,11 @@ impl Side {
         })
     }
 
-    /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the kinds that are asked for.
+    /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the kinds that are asked for, no reposts of whom the timeline keeps out.
     pub(super) fn of_contents(&self, alias: &str) -> Part {
-        Part::new(format!("{alias}.removed_at IS NULL{}", of_kinds(self.kinds, &format!("{alias}.kind"))), [])
+        let text = format!("{alias}.removed_at IS NULL{}", of_kinds(self.kinds, &format!("{alias}.kind")));
+        let reposts = self.timeline.map(|timeline| timeline.shown_repost(alias));
+        Part::new(text, []).then(reposts.unwrap_or_default())
     }
 
     /// The order of this side, and the limit.
@@ -96,13 +105,16 @@ impl Timeline {
     pub(super) fn statement(self, request: &PageRequest, depth: Depth) -> Part {
         let reader = self.reader.get();
         let text = format!(
-            "SELECT {STATE} AS tag, floor_time AS t, floor_content AS c, 0 AS a FROM inbox_states WHERE user_id = ?"
+            "SELECT {STATE} AS tag, floor_time AS t, floor_content AS c, \
+             COALESCE((SELECT 1 FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT 1), 0) AS a FROM inbox_states WHERE user_id = ?",
+            by_key = self.by_key(),
         );
-        let mut whole = Part::new(text, [reader]);
+        let mut whole = Part::new(text, [reader, reader]);
         if depth == Depth::Inbox {
             whole = whole.add(" UNION ALL ", []).then(self.uncovered_edges());
         }
         for side in [Some(Side::ahead(request)), Side::behind(request)].into_iter().flatten() {
+            let side = side.shown_to(self);
             for (tag, branch) in self.sources(side, depth) {
                 let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.tag + tag);
                 whole = whole.add(&open, []).then(branch.into_table("x"));
@@ -114,7 +126,7 @@ impl Timeline {
     /// The covered authors' newest `limit` entries below `floor`, whatever the reader's state says.
     pub(super) fn covered_below(self, floor: Position, limit: usize) -> Part {
         let (direction, bound, kinds) = (Direction::Older, Some(floor), Kinds::ALL);
-        let side = Side { direction, bound, inclusive: false, limit, tag: 0, kinds };
+        let side = Side { direction, bound, inclusive: false, limit, tag: 0, kinds, timeline: None };
         let text = format!(
             "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode = {push}",
             uncovered = self.dialect.force_index("uncovered"),
@@ -141,6 +153,16 @@ impl Timeline {
     /// make a table of all the reader's exclusions: one probe of the key for each row.
     pub(super) fn shown(self, author: &str) -> Part {
         Part::new(shown_to(self.dialect, "?", author), [self.reader.get()])
+    }
+
+    /// As [`Self::shown`], for the original of a repost; whatever is none passes.
+    fn shown_repost(self, contents: &str) -> Part {
+        Part::new(repost_shown_to(self.dialect, "?", contents), [self.reader.get()])
+    }
+
+    /// Both, for a content of the table `contents`.
+    pub(super) fn shown_content(self, contents: &str) -> Part {
+        self.shown(&format!("{contents}.author_id")).then(self.shown_repost(contents))
     }
 
     fn uncovered_edges(self) -> Part {
@@ -244,4 +266,11 @@ pub(super) fn shown_to(dialect: Dialect, reader: &str, author: &str) -> String {
     format!(
         " AND (SELECT x.cause FROM exclusions x{by_key} WHERE x.reader_id = {reader} AND x.author_id = {author} LIMIT 1) IS NULL"
     )
+}
+
+/// ` AND ..`: as [`shown_to`], for the original of a repost of the table `contents`; whatever is none passes.
+pub(super) fn repost_shown_to(dialect: Dialect, reader: &str, contents: &str) -> String {
+    let original = format!("{contents}.repost_author_id");
+    let shown = shown_to(dialect, reader, &original);
+    format!(" AND ({original} IS NULL OR {})", shown.trim_start_matches(" AND "))
 }

@@ -1,0 +1,48 @@
+//! What readers do with contents and with each other: likes and favourites, lists of followers, read markers.
+
+use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+
+use crate::table::{Index, Table, big, index, small};
+
+/// Reactions, read markers, and the follow edges by time.
+#[derive(Debug, DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        for table in TABLES {
+            table.create(manager).await?;
+        }
+        for index in FOLLOWS_BY_TIME {
+            index.create(manager, "follows").await?;
+        }
+        Ok(())
+    }
+}
+
+const TABLES: [Table; 2] = [REACTIONS, READ_MARKERS];
+
+/// Whether a viewer has reacted is a look-up by key; who has, and what somebody has reacted to, are ranges of the two indexes.
+const REACTIONS: Table = Table {
+    name: "reactions",
+    columns: &[big("content_id"), small("kind"), big("user_id"), big("created_at")],
+    key: "content_id, kind, user_id",
+    indexes: &[
+        index("reactions_of_content", "content_id, kind, created_at, user_id"),
+        index("reactions_of_user", "user_id, kind, created_at, content_id"),
+    ],
+};
+
+const READ_MARKERS: Table = Table {
+    name: "read_markers",
+    columns: &[big("user_id"), big("publish_time"), big("content_id")],
+    key: "user_id",
+    indexes: &[],
+};
+
+/// A user's own edge is one row of each.
+const FOLLOWS_BY_TIME: [Index; 2] = [
+    index("followers_by_time", "author_id, followed_at, follower_id"),
+    index("following_by_time", "follower_id, followed_at, author_id"),
+];

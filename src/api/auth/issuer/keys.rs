@@ -1,0 +1,172 @@
+//! An outside issuer's public keys (JWK set, RFC 7517): kept, and asked for again when they are old or a token names one that is not among them.
+//!
+//! Apart, because anybody can send a token that names a key: how often that makes this node ask is decided here, and nowhere else.
+//! It refuses to know tokens, and how the set is fetched.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use jsonwebtoken::{
+    Algorithm, DecodingKey,
+    jwk::{Jwk, JwkSet, PublicKeyUse},
+};
+use tokio::sync::Mutex;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::SharedClock;
+
+/// Keys of one set at most; a set with more is not taken.
+const MAX_KEYS: usize = 100;
+/// So many times `max_age` old keys are used when the issuer cannot be asked. After that nobody's token is taken.
+const STALE_AGES: i64 = 24;
+
+/// The issuer cannot be asked, or what it answers is no key set. For the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoKeys(pub String);
+
+/// Where the keys come from.
+#[async_trait]
+pub trait KeySource: Send + Sync {
+    /// The issuer's key set as JSON. Bounded in time and size.
+    async fn fetch(&self) -> Result<Vec<u8>, NoKeys>;
+}
+
+/// How long keys are kept, and how often they are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeySettings {
+    /// Older keys are asked for again, before or beside their use.
+    pub max_age: Duration,
+    /// Between two askings, whatever tokens name and whether or not it worked.
+    pub wait: Duration,
+}
+
+struct Key {
+    kid: Option<String>,
+    /// The one that it is for, if it says so.
+    algorithm: Option<Algorithm>,
+    decoding: DecodingKey,
+}
+
+struct Known {
+    keys: Vec<Key>,
+    fetched_ms: i64,
+}
+
+impl Known {
+    /// The key that `kid` names. Without a name, the only one there is.
+    fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Option<DecodingKey> {
+        let key = match (kid, self.keys.as_slice()) {
+            (Some(kid), keys) => keys.iter().find(|key| key.kid.as_deref() == Some(kid))?,
+            (None, [only]) => only,
+            (None, _) => return None,
+        };
+        let fits = key.decoding.family() == algorithm.family() && key.algorithm.is_none_or(|its| its == algorithm);
+        fits.then(|| key.decoding.clone())
+    }
+}
+
+/// The keys as this node knows them.
+pub struct Keys {
+    source: Arc<dyn KeySource>,
+    settings: KeySettings,
+    known: RwLock<Option<Arc<Known>>>,
+    /// When they were asked for last, ms UTC. Held while they are.
+    asked: Mutex<Option<i64>>,
+    clock: SharedClock,
+    tasks: TaskTracker,
+}
+
+impl Keys {
+    /// Nothing is asked yet. `tasks`: where asking goes on when whoever needed it has left.
+    pub fn new(source: Arc<dyn KeySource>, settings: KeySettings, clock: SharedClock, tasks: TaskTracker) -> Self {
+        Self { source, settings, known: RwLock::default(), asked: Mutex::default(), clock, tasks }
+    }
+
+    /// The key for tokens that name `kid` and are signed by `algorithm`; `None` if the issuer has none. Known keys are given at once
+    /// as long as they are young.
+    pub async fn find(
+        self: &Arc<Self>,
+        kid: Option<&str>,
+        algorithm: Algorithm,
+    ) -> Result<Option<DecodingKey>, NoKeys> {
+        let before = self.known();
+        let found = before.as_ref().and_then(|known| known.find(kid, algorithm));
+        let is_young = before.as_ref().is_some_and(|known| self.is_younger(known.fetched_ms, self.max_age_ms()));
+        if found.is_some() && is_young {
+            return Ok(found);
+        }
+        let (asking, seen) = (Arc::clone(self), before.map(|known| known.fetched_ms));
+        let patient = found.is_none();
+        // A task of its own: a client that leaves cannot use the asking up.
+        let asked = self.tasks.spawn(async move { asking.ask_again(seen, patient).await });
+        asked.await.map_err(|_| NoKeys("asking for the keys was cut off".to_owned()))?;
+        match self.known() {
+            Some(known) if self.is_younger(known.fetched_ms, self.max_age_ms().saturating_mul(STALE_AGES)) => {
+                Ok(known.find(kid, algorithm))
+            }
+            _ => Err(NoKeys("the issuer's keys are not known".to_owned())),
+        }
+    }
+
+    /// Asks, unless somebody has done so since `seen`, or too short a while ago. `patient`: waits for another who asks just now.
+    async fn ask_again(&self, seen: Option<i64>, patient: bool) {
+        let mut asked = if patient {
+            self.asked.lock().await
+        } else {
+            let Ok(asked) = self.asked.try_lock() else { return };
+            asked
+        };
+        let somebody_has = self.known().map(|known| known.fetched_ms) != seen;
+        let wait_ms = i64::try_from(self.settings.wait.as_millis()).unwrap_or(i64::MAX);
+        if somebody_has || asked.is_some_and(|at| self.is_younger(at, wait_ms)) {
+            return;
+        }
+        let now = self.clock.now_ms();
+        *asked = Some(now);
+        match self.source.fetch().await.and_then(|json| parse(&json)) {
+            Ok(keys) => {
+                tracing::info!(keys = keys.len(), "the issuer's keys were fetched");
+                let known = Some(Arc::new(Known { keys, fetched_ms: now }));
+                *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+            }
+            Err(error) => tracing::warn!(%error, "the issuer's keys cannot be fetched"),
+        }
+    }
+
+    fn known(&self) -> Option<Arc<Known>> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn max_age_ms(&self) -> i64 {
+        i64::try_from(self.settings.max_age.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// A clock that was set back makes nothing younger.
+    fn is_younger(&self, at_ms: i64, age_ms: i64) -> bool {
+        (0..age_ms).contains(&(self.clock.now_ms() - at_ms))
+    }
+}
+
+/// The keys of a set that tokens can be checked with; others in it are passed over, as the RFC asks.
+fn parse(json: &[u8]) -> Result<Vec<Key>, NoKeys> {
+    let set: JwkSet = serde_json::from_slice(json).map_err(|error| NoKeys(format!("no key set: {error}")))?;
+    if set.keys.len() > MAX_KEYS {
+        return Err(NoKeys(format!("a set of {} keys, expected at most {MAX_KEYS}", set.keys.len())));
+    }
+    Ok(set.keys.iter().filter_map(usable).collect())
+}
+
+fn usable(jwk: &Jwk) -> Option<Key> {
+    let signs = jwk.common.public_key_use.as_ref().is_none_or(|its| *its == PublicKeyUse::Signature);
+    let decoding = DecodingKey::from_jwk(jwk).ok().filter(|_| signs)?;
+    let algorithm = match &jwk.common.key_algorithm {
+        // A key for something else checks no signature.
+        Some(named) => Some(named.to_string().parse().ok()?),
+        None => None,
+    };
+    Some(Key { kid: jwk.common.key_id.clone(), algorithm, decoding })
+}

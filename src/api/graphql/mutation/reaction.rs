@@ -1,0 +1,144 @@
+//! Likes and favourites. All of them are idempotent.
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use super::user_error::{UserError, UserErrorCode};
+use crate::{
+    api::graphql::{
+        errors::Failure,
+        ids,
+        objects::Content,
+        scope::{Answer, answer, fresh_hydration},
+        wants::ContentWants,
+    },
+    domain::Reaction,
+    store::reactions::Reacted,
+};
+
+/// An input and a payload of the form that all four have.
+macro_rules! forms {
+    ($input:ident, $about_input:literal, $payload:ident, $about_payload:literal) => {
+        #[doc = $about_input]
+        #[derive(InputObject)]
+        struct $input {
+            /// The content's id; begins with C_.
+            content_id: ID,
+            /// Comes back in the payload.
+            client_mutation_id: Option<String>,
+        }
+
+        #[doc = $about_payload]
+        #[derive(SimpleObject)]
+        struct $payload {
+            /// The content, with counters as they are now. Null if refused.
+            content: Option<Content>,
+            /// Why it was refused; empty if it was not.
+            user_errors: Vec<UserError>,
+            /// As in the input.
+            client_mutation_id: Option<String>,
+        }
+    };
+}
+
+forms!(LikeContentInput, "What to like.", LikeContentPayload, "What is liked now; or why not.");
+forms!(UnlikeContentInput, "What to like no more.", UnlikeContentPayload, "What is liked no more; or why not.");
+forms!(FavouriteContentInput, "What to keep.", FavouriteContentPayload, "What is a favourite now; or why not.");
+forms!(
+    UnfavouriteContentInput,
+    "What to keep no more.",
+    UnfavouriteContentPayload,
+    "What is no favourite any more; or why not."
+);
+
+/// The part of the root about reactions.
+#[derive(Default)]
+pub struct ReactionMutation;
+
+#[Object]
+impl ReactionMutation {
+    /// Likes a content. Nothing changes if the viewer likes it already.
+    async fn like_content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to like.")] input: LikeContentInput,
+    ) -> Answer<LikeContentPayload> {
+        answer(ctx, async {
+            let LikeContentInput { content_id, client_mutation_id } = input;
+            let (content, user_errors) = change(ctx, &content_id, Reaction::Like, true).await?;
+            Ok(Some(LikeContentPayload { content, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+
+    /// Takes a like back. Nothing changes if the viewer does not like it.
+    async fn unlike_content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to like no more.")] input: UnlikeContentInput,
+    ) -> Answer<UnlikeContentPayload> {
+        answer(ctx, async {
+            let UnlikeContentInput { content_id, client_mutation_id } = input;
+            let (content, user_errors) = change(ctx, &content_id, Reaction::Like, false).await?;
+            Ok(Some(UnlikeContentPayload { content, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+
+    /// Adds a content to the viewer's favourites. Nothing changes if it is among them.
+    async fn favourite_content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to keep.")] input: FavouriteContentInput,
+    ) -> Answer<FavouriteContentPayload> {
+        answer(ctx, async {
+            let FavouriteContentInput { content_id, client_mutation_id } = input;
+            let (content, user_errors) = change(ctx, &content_id, Reaction::Favourite, true).await?;
+            Ok(Some(FavouriteContentPayload { content, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+
+    /// Takes a content out of the viewer's favourites. Nothing changes if it is not among them.
+    async fn unfavourite_content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to keep no more.")] input: UnfavouriteContentInput,
+    ) -> Answer<UnfavouriteContentPayload> {
+        answer(ctx, async {
+            let UnfavouriteContentInput { content_id, client_mutation_id } = input;
+            let (content, user_errors) = change(ctx, &content_id, Reaction::Favourite, false).await?;
+            Ok(Some(UnfavouriteContentPayload { content, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+}
+
+/// Reacts, or takes the reaction back; the content as it is after that.
+async fn change(
+    ctx: &Context<'_>,
+    content_id: &ID,
+    reaction: Reaction,
+    wanted: bool,
+) -> Result<(Option<Content>, Vec<UserError>), Failure> {
+    let hydration = fresh_hydration(ctx)?;
+    let (viewer, id) = (hydration.viewer()?.id, ids::parse_content(content_id)?);
+    let services = hydration.services();
+    // Not told from a content that is gone: a block stands between its author and the viewer.
+    let is_shown = hydration.content(id).await?.is_some();
+    let outcome = if !is_shown {
+        Reacted::UnknownContent
+    } else if wanted {
+        services.reactions.react(viewer, id, reaction, services.clock.now_ms()).await?
+    } else {
+        services.reactions.take_back(viewer, id, reaction).await?
+    };
+    if outcome != Reacted::UnknownContent {
+        let wants = ContentWants { author: None, ..ContentWants::of(&ctx.look_ahead().field("content")) };
+        hydration.prime_contents(&[id], &[], wants).await;
+        if let Some(content) = hydration.content(id).await? {
+            return Ok((Some(Content::new(content, hydration)), Vec::new()));
+        }
+    }
+    let gone = UserError::about(&["contentId"], UserErrorCode::NotFound, "there is no such content, or none any more");
+    Ok((None, vec![gone]))
+}

@@ -1,0 +1,122 @@
+//! Reposting, and taking it back. Both are idempotent.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use super::{
+    content::{own_edge, published, split},
+    user_error::UserError,
+};
+use crate::{
+    api::graphql::{
+        errors::Failure,
+        hydration::Hydration,
+        ids,
+        objects::{Content, TimelineEdge},
+        scope::{Answer, answer, fresh_hydration},
+    },
+    domain::{self, ContentId, content::Draft},
+};
+
+/// What is to be reposted.
+#[derive(InputObject)]
+struct RepostContentInput {
+    /// The content's id. Of a repost, its original is reposted.
+    content_id: ID,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// What has been reposted; or why nothing was.
+#[derive(SimpleObject)]
+struct RepostContentPayload {
+    /// The repost, as it stands in the viewer's own timeline. Null if refused.
+    timeline_edge: Option<TimelineEdge>,
+    /// The original, with counters as they are now. Null if refused.
+    content: Option<Content>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// What is to be reposted no longer.
+#[derive(InputObject)]
+struct UnrepostContentInput {
+    /// The id of the original or of any repost of it.
+    content_id: ID,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// What is reposted no longer.
+#[derive(SimpleObject)]
+struct UnrepostContentPayload {
+    /// The id of the repost that is gone from every timeline. Null if there was none.
+    deleted_content_id: Option<ID>,
+    /// The original, with counters as they are now. Null if it is gone or a block stands before it.
+    content: Option<Content>,
+    /// Empty: there is nothing to refuse.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// The part of the root about reposts.
+#[derive(Default)]
+pub struct RepostMutation;
+
+#[Object]
+impl RepostMutation {
+    /// Reposts a content: the next read of every follower shows it. A viewer has one repost of a content: reposted again, that one is the answer.
+    async fn repost_content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to repost.")] input: RepostContentInput,
+    ) -> Answer<RepostContentPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let RepostContentInput { content_id, client_mutation_id } = input;
+            let draft = Draft::repost(ids::parse_content(&content_id)?);
+            let outcome = hydration.services().publisher.publish(viewer.id, draft).await?;
+            let (repost, user_errors) = split(published(outcome, "contentId")?);
+            let content = match repost.as_ref().map(domain::Content::subject) {
+                Some(original) => shown(&hydration, original).await?,
+                None => None,
+            };
+            let timeline_edge = repost.map(|repost| own_edge(repost, &hydration));
+            Ok(Some(RepostContentPayload { timeline_edge, content, user_errors, client_mutation_id }))
+        })
+        .await
+    }
+
+    /// Takes the viewer's repost of a content back: no read shows it any more. Nothing changes if there is none.
+    async fn unrepost_content(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "What to repost no longer.")] input: UnrepostContentInput,
+    ) -> Answer<UnrepostContentPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let UnrepostContentInput { content_id, client_mutation_id } = input;
+            let content = ids::parse_content(&content_id)?;
+            let (original, repost) = hydration.services().publisher.take_back(viewer.id, content).await?;
+            let content = shown(&hydration, original).await?;
+            let deleted_content_id = repost.map(ids::of_content);
+            Ok(Some(UnrepostContentPayload {
+                deleted_content_id,
+                content,
+                user_errors: Vec::new(),
+                client_mutation_id,
+            }))
+        })
+        .await
+    }
+}
+
+async fn shown(hydration: &Arc<Hydration>, id: ContentId) -> Result<Option<Content>, Failure> {
+    Ok(hydration.content(id).await?.map(|content| Content::new(content, Arc::clone(hydration))))
+}

@@ -1,0 +1,50 @@
+//! What readers say about their own timeline.
+
+use async_graphql::{Context, InputObject, Object, SimpleObject};
+
+use crate::{
+    api::graphql::scope::{Answer, answer, fresh_hydration},
+    domain::{cursor, page::InvalidPage},
+};
+
+/// Up to where the viewer has read.
+#[derive(InputObject)]
+struct MarkTimelineReadInput {
+    /// The cursor of the newest entry that they have seen.
+    up_to: String,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// Where the viewer's marker stands.
+#[derive(SimpleObject)]
+struct MarkTimelineReadPayload {
+    /// As passed, or newer if another device has read further.
+    read_marker: Option<String>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// The part of the root about the viewer's timeline.
+#[derive(Default)]
+pub struct TimelineMutation;
+
+#[Object]
+impl TimelineMutation {
+    /// Moves the viewer's read marker forwards, never back; their other devices hear of it through `newFeed`.
+    async fn mark_timeline_read(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Up to where.")] input: MarkTimelineReadInput,
+    ) -> Answer<MarkTimelineReadPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let reader = hydration.viewer()?.id;
+            let MarkTimelineReadInput { up_to, client_mutation_id } = input;
+            let position = cursor::decode(&up_to).map_err(InvalidPage::UpTo)?;
+            let marker = hydration.services().read_marker.advance(reader, position).await?;
+            Ok(Some(MarkTimelineReadPayload { read_marker: Some(cursor::encode(marker)), client_mutation_id }))
+        })
+        .await
+    }
+}

@@ -1,0 +1,20 @@
+//! Numbers of entries that are counted and not shown.
+
+use async_graphql::SimpleObject;
+
+use crate::read::Count;
+
+/// How many entries are new.
+#[derive(SimpleObject)]
+pub struct NewContentCount {
+    /// Exact, unless there are more than were to be counted.
+    count: i32,
+    /// Whether there are more than `count`.
+    is_capped: bool,
+}
+
+impl From<Count> for NewContentCount {
+    fn from(counted: Count) -> Self {
+        Self { count: i32::try_from(counted.count).unwrap_or(i32::MAX), is_capped: counted.capped }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a bearer token means: one of this service's own, signed, in time and of a session that lives; or one of the outside issuer.
+//!
+//! Apart from the router, because which of the two a token is, is decided here and nowhere else.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::api::{
+    auth::{
+        Liveness, Tokens, Viewer,
+        issuer::{Issuer, IssuerError, is_outside},
+    },
+    http::{self, Authenticate, AuthenticateError},
+};
+
+/// What somebody is told whose session was ended.
+const SESSION_ENDED: &str = "The session has ended. Sign in again.";
+
+impl http::Viewer for Viewer {
+    fn number(&self) -> u64 {
+        self.id.get().unsigned_abs()
+    }
+
+    fn good_until_ms(&self) -> Option<i64> {
+        Some(self.good_until_ms)
+    }
+}
+
+/// Everybody whose tokens are taken.
+pub struct Bearer {
+    pub tokens: Arc<Tokens>,
+    pub liveness: Arc<Liveness>,
+    pub issuer: Option<Issuer>,
+}
+
+#[async_trait]
+impl Authenticate<Viewer> for Bearer {
+    async fn authenticate(&self, token: &str) -> Result<Option<Viewer>, AuthenticateError> {
+        if let Some(issuer) = self.issuer.as_ref().filter(|_| is_outside(token)) {
+            return issuer.verify(token).await.map(Some).map_err(|error| refusal(&error));
+        }
+        let viewer = self.tokens.verify(token).map_err(|error| AuthenticateError::Invalid(error.to_string()))?;
+        let Some(session) = viewer.session else { return Ok(Some(viewer)) };
+        match self.liveness.is_alive(session).await {
+            Ok(true) => Ok(Some(viewer)),
+            Ok(false) => Err(AuthenticateError::Invalid(SESSION_ENDED.to_owned())),
+            Err(error) => Err(AuthenticateError::Unavailable(error.with_causes())),
+        }
+    }
+
+    async fn until_revoked(&self, viewer: &Viewer) {
+        match viewer.session {
+            Some(session) => self.liveness.clone().until_ended(session).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn refusal(error: &IssuerError) -> AuthenticateError {
+    match error {
+        IssuerError::Token(_) | IssuerError::Stranger => AuthenticateError::Invalid(error.to_string()),
+        IssuerError::Keys(_) | IssuerError::User(_) => AuthenticateError::Unavailable(error.to_string()),
+    }
+}

@@ -1,0 +1,29 @@
+//! What readers do with a content besides answering it.
+
+/// A reaction; each at most once for a user and a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reaction {
+    /// Tells the author.
+    Like,
+    /// Kept in the user's own list.
+    Favourite,
+}
+
+impl Reaction {
+    /// The number that databases keep.
+    pub const fn code(self) -> i32 {
+        match self {
+            Self::Like => 1,
+            Self::Favourite => 2,
+        }
+    }
+}
+
+/// Which reactions to a content are the viewer's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ViewerReactions {
+    /// They like it.
+    pub liked: bool,
+    /// It is among their favourites.
+    pub favourited: bool,
+}

@@ -1,0 +1,46 @@
+//! Reactions: who likes what, and what they keep among their favourites.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::domain::{ContentId, Entry, Listing, PageRequest, Reaction, UserId, ViewerReactions};
+
+/// How a reaction ends, or its taking back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reacted {
+    /// It is so from now on, and counted.
+    Done,
+    /// It was so already; nothing changed.
+    Already,
+    /// There is no such content, or none any more.
+    UnknownContent,
+}
+
+/// Reactions.
+#[async_trait]
+pub trait Reactions: Send + Sync {
+    /// One transaction: the reaction and the content's counter. Idempotent.
+    async fn react(
+        &self,
+        user: UserId,
+        content: ContentId,
+        reaction: Reaction,
+        now_ms: i64,
+    ) -> Result<Reacted, StoreError>;
+
+    /// One transaction: takes the reaction back and lowers the counter, never below zero. Idempotent.
+    async fn take_back(&self, user: UserId, content: ContentId, reaction: Reaction) -> Result<Reacted, StoreError>;
+
+    /// The user's own reactions to those of `contents` that they have reacted to, in any order. One statement.
+    async fn of_user(
+        &self,
+        user: UserId,
+        contents: &[ContentId],
+    ) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError>;
+
+    /// Who likes the content, newest like first. One statement.
+    async fn likers(&self, content: ContentId, request: &PageRequest) -> Result<Listing<UserId>, StoreError>;
+
+    /// The user's favourites without removed contents, newest favourite first. One statement.
+    async fn favourites(&self, user: UserId, request: &PageRequest) -> Result<Listing<Entry>, StoreError>;
+}

@@ -1,0 +1,106 @@
+//! What contents are to each other, in SQL: what a new reply or repost refers to, how it is counted, and who has answered or repeated what.
+
+use sea_orm::Value;
+
+use super::{
+    SqlStore,
+    contents::{COLUMNS, content},
+    exclusions::not_blocked,
+    rows::{MAX_LIST, id_list},
+    transaction::Tx,
+};
+use crate::{
+    domain::{Content, ContentId, Reference, UserId},
+    store::{StoreError, contents::NewContent},
+};
+
+/// What a new content's reference leads to.
+#[derive(Debug)]
+pub(super) enum Referred {
+    /// It has none.
+    Nothing,
+    /// A content of this author.
+    To(UserId),
+    /// The author has reposted it before.
+    Reposted(Content),
+    /// Nothing that is there for the author.
+    Missing,
+}
+
+/// Looks the reference up. The author's outbox is locked: nobody else makes or takes back a repost of theirs meanwhile.
+pub(super) async fn find(tx: &Tx, new: &NewContent) -> Result<Referred, StoreError> {
+    let Some(other) = new.draft.reference.content() else { return Ok(Referred::Nothing) };
+    let unblocked = not_blocked(Some(new.author), "c.author_id");
+    let sql = format!(
+        "SELECT c.author_id FROM contents c WHERE c.id = ? AND c.removed_at IS NULL AND c.repost_of IS NULL{}",
+        unblocked.text
+    );
+    let other = Value::from(other.get());
+    let Some(row) = tx.query_one(&sql, std::iter::once(other.clone()).chain(unblocked.values)).await? else {
+        return Ok(Referred::Missing);
+    };
+    if new.draft.reference.repost_of().is_some() {
+        let sql =
+            format!("SELECT {COLUMNS} FROM contents WHERE repost_of = ? AND author_id = ? AND removed_at IS NULL");
+        if let Some(row) = tx.query_one(&sql, [other, new.author.get().into()]).await? {
+            return Ok(Referred::Reposted(content(&row)?));
+        }
+    }
+    Ok(Referred::To(row.user(0)?))
+}
+
+/// Counts a reply or a repost, or no longer, at what it refers to.
+pub(super) async fn count(tx: &Tx, reference: Reference, more: i64) -> Result<(), StoreError> {
+    let (column, other) = match reference {
+        Reference::Nothing => return Ok(()),
+        Reference::ReplyTo(other) => ("comments", other),
+        Reference::RepostOf(other) => ("reposts", other),
+    };
+    let sql = format!("UPDATE counters SET {column} = {column} + ? WHERE content_id = ?");
+    tx.execute(&sql, [more.into(), other.get().into()]).await.map(|_| ())
+}
+
+impl SqlStore {
+    /// See [`crate::store::Contents::originals`].
+    pub(super) async fn originals_of(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        let mut originals = Vec::new();
+        for ids in ids.chunks(MAX_LIST) {
+            let (list, values) = id_list(ids);
+            let sql = format!("SELECT id, repost_of FROM contents WHERE id IN {list} AND repost_of IS NOT NULL");
+            for row in self.read(&sql, values).await? {
+                originals.push((row.content(0)?, row.content(1)?));
+            }
+        }
+        Ok(originals)
+    }
+
+    /// See [`crate::store::Contents::reposted_among`].
+    pub(super) async fn reposts_of(
+        &self,
+        author: UserId,
+        originals: &[ContentId],
+    ) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        let mut reposts = Vec::new();
+        for originals in originals.chunks(MAX_LIST) {
+            let (list, values) = id_list(originals);
+            let sql = format!(
+                "SELECT repost_of, id FROM contents{} WHERE repost_of IN {list} AND author_id = ? AND removed_at IS NULL",
+                self.dialect.force_index("reposts")
+            );
+            for row in self.read(&sql, values.into_iter().chain([author.get().into()])).await? {
+                reposts.push((row.content(0)?, row.content(1)?));
+            }
+        }
+        Ok(reposts)
+    }
+
+    /// See [`crate::store::Contents::ancestors`].
+    pub(super) async fn upward_from(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
+        let sql = "WITH RECURSIVE upward (id, above, level) AS (\
+                   SELECT id, reply_to, 0 FROM contents WHERE id = ? \
+                   UNION ALL SELECT c.id, c.reply_to, u.level + 1 FROM upward u JOIN contents c ON c.id = u.above WHERE u.level < ?) \
+                   SELECT id FROM upward WHERE level > 0 ORDER BY level DESC";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read(sql, [content.get().into(), limit.into()]).await?.iter().map(|row| row.content(0)).collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! Reactions in SQL. The content's counters are always the first write: whoever reacts to one content waits there, and nobody can lock another out.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use sea_orm::Value;
+
+use super::{
+    SqlStore,
+    dialect::Dialect,
+    keyset::Columns,
+    listing::List,
+    part::Part,
+    rows::{MAX_LIST, Row, id_list},
+    transaction::Tx,
+};
+use crate::{
+    domain::{ContentId, Entry, Listing, PageRequest, Reaction, UserId, ViewerReactions},
+    store::{Reactions, StoreError, reactions::Reacted},
+};
+
+#[async_trait]
+impl Reactions for SqlStore {
+    async fn react(
+        &self,
+        user: UserId,
+        content: ContentId,
+        reaction: Reaction,
+        now_ms: i64,
+    ) -> Result<Reacted, StoreError> {
+        self.transaction(move |tx| async move {
+            add_to_counter(&tx, content, reaction, 1).await?;
+            if !is_there(&tx, content).await? {
+                return tx.roll_back(Reacted::UnknownContent).await;
+            }
+            let sql = "INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES (?, ?, ?, ?)";
+            let [content, kind, user] = key(content, reaction, user);
+            if !tx.insert(sql, [content, kind, user, now_ms.into()]).await? {
+                return tx.roll_back(Reacted::Already).await;
+            }
+            tx.commit(Reacted::Done).await
+        })
+        .await
+    }
+
+    async fn take_back(&self, user: UserId, content: ContentId, reaction: Reaction) -> Result<Reacted, StoreError> {
+        self.transaction(move |tx| async move {
+            add_to_counter(&tx, content, reaction, -1).await?;
+            if !is_there(&tx, content).await? {
+                return tx.roll_back(Reacted::UnknownContent).await;
+            }
+            let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
+            if tx.execute(sql, key(content, reaction, user)).await? == 0 {
+                return tx.roll_back(Reacted::Already).await;
+            }
+            tx.commit(Reacted::Done).await
+        })
+        .await
+    }
+
+    async fn of_user(
+        &self,
+        user: UserId,
+        contents: &[ContentId],
+    ) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError> {
+        let (like, favourite) = (Reaction::Like.code(), Reaction::Favourite.code());
+        let mut found: HashMap<ContentId, ViewerReactions> = HashMap::new();
+        for contents in contents.chunks(MAX_LIST) {
+            let (list, ids) = id_list(contents);
+            let sql = format!(
+                "SELECT content_id, kind FROM reactions{by_key} \
+                 WHERE content_id IN {list} AND kind IN ({like}, {favourite}) AND user_id = ?",
+                by_key = self.dialect.force_index("PRIMARY"),
+            );
+            for row in self.read(&sql, ids.into_iter().chain([Value::from(user.get())])).await? {
+                let (own, kind) = (found.entry(row.content(0)?).or_default(), row.get::<i32>(1)?);
+                own.liked |= kind == like;
+                own.favourited |= kind == favourite;
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    async fn likers(&self, content: ContentId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        self.listing(&likers(self.dialect, content), request, |row| row.user(2)).await
+    }
+
+    async fn favourites(&self, user: UserId, request: &PageRequest) -> Result<Listing<Entry>, StoreError> {
+        self.listing(&favourites(self.dialect, user), request, favourite).await
+    }
+}
+
+fn key(content: ContentId, reaction: Reaction, user: UserId) -> [Value; 3] {
+    [content.get().into(), reaction.code().into(), user.get().into()]
+}
+
+/// Locks the content's counters, too. Never below zero, whatever was counted before reactions were kept.
+async fn add_to_counter(tx: &Tx, content: ContentId, reaction: Reaction, more: i64) -> Result<(), StoreError> {
+    let column = match reaction {
+        Reaction::Like => "likes",
+        Reaction::Favourite => "favourites",
+    };
+    let greatest = tx.dialect().greatest();
+    let sql = format!("UPDATE counters SET {column} = {greatest}({column} + ?, 0) WHERE content_id = ?");
+    tx.execute(&sql, [more.into(), content.get().into()]).await.map(|_| ())
+}
+
+async fn is_there(tx: &Tx, content: ContentId) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM contents WHERE id = ? AND removed_at IS NULL";
+    Ok(tx.query_one(sql, [content.get().into()]).await?.is_some())
+}
+
+fn favourite(row: &Row) -> Result<Entry, StoreError> {
+    Ok(Entry { publish_time: row.get(3)?, content: row.content(2)?, author: row.user(4)? })
+}
+
+/// Who likes the content.
+pub(super) fn likers(dialect: Dialect, content: ContentId) -> List {
+    let (index, like) = (dialect.in_order_of("reactions_of_content"), Reaction::Like.code());
+    let text = format!("SELECT created_at, user_id FROM reactions{index} WHERE content_id = ? AND kind = {like}");
+    List { rows: Part::new(text, [content.get()]), columns: Columns { time: "created_at", id: "user_id" } }
+}
+
+/// The user's favourites; a removed content is passed over, so that pages are full and it is back if it is ever restored.
+pub(super) fn favourites(dialect: Dialect, user: UserId) -> List {
+    let (index, then) = (dialect.in_order_of("reactions_of_user"), dialect.join_in_order());
+    let favourite = Reaction::Favourite.code();
+    let text = format!(
+        "SELECT r.created_at, r.content_id, c.publish_time, c.author_id FROM reactions r{index} \
+         {then} contents c ON c.id = r.content_id WHERE r.user_id = ? AND r.kind = {favourite} AND c.removed_at IS NULL"
+    );
+    List { rows: Part::new(text, [user.get()]), columns: Columns { time: "r.created_at", id: "r.content_id" } }
+}

@@ -1,0 +1,124 @@
+//! [`Reactions`]: likes and favourites, their counters and their lists.
+
+use anyhow::Result;
+use tidefeed::domain::{Counters, Direction, PageRequest, PageSize, Reaction, ViewerReactions};
+use tidefeed::store::reactions::Reacted;
+use tidefeed::store::{Contents as _, Reactions as _};
+
+use super::{NOW, World, at_once, content_id, user};
+use crate::servers::on_each_backend;
+
+impl World {
+    async fn reactions_of(&self, content: i64) -> Result<(i64, i64)> {
+        let Counters { likes, favourites, .. } = self.store.counters(&[content_id(content)]).await?[0].1;
+        Ok((likes, favourites))
+    }
+}
+
+on_each_backend! {
+    async fn a_reaction_is_made_and_taken_back_once(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(3).await?;
+        world.publish(5, 1, NOW).await?;
+        let (store, content) = (&world.store, content_id(5));
+        for (reaction, counted) in [(Reaction::Like, (1, 0)), (Reaction::Favourite, (1, 1))] {
+            assert_eq!(store.react(user(2), content, reaction, NOW).await?, Reacted::Done);
+            assert_eq!(store.react(user(2), content, reaction, NOW + 1).await?, Reacted::Already);
+            assert_eq!(world.reactions_of(5).await?, counted);
+        }
+        let both = ViewerReactions { liked: true, favourited: true };
+        assert_eq!(store.of_user(user(2), &[5, 6].map(content_id)).await?, [(content, both)]);
+        assert!(store.of_user(user(3), &[content]).await?.is_empty());
+        assert!(store.of_user(user(2), &[]).await?.is_empty());
+        assert_eq!(store.take_back(user(2), content, Reaction::Like).await?, Reacted::Done);
+        assert_eq!(store.take_back(user(2), content, Reaction::Like).await?, Reacted::Already);
+        assert_eq!(store.take_back(user(3), content, Reaction::Favourite).await?, Reacted::Already);
+        assert_eq!(world.reactions_of(5).await?, (0, 1));
+        let kept = ViewerReactions { liked: false, favourited: true };
+        assert_eq!(store.of_user(user(2), &[content]).await?, [(content, kept)]);
+        Ok(())
+    }
+
+    async fn a_counter_never_falls_below_zero(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        world.publish(5, 1, NOW).await?;
+        world.store.react(user(2), content_id(5), Reaction::Like, NOW).await?;
+        world.run("UPDATE counters SET likes = 0").await?;
+        assert_eq!(world.store.take_back(user(2), content_id(5), Reaction::Like).await?, Reacted::Done);
+        assert_eq!(world.reactions_of(5).await?, (0, 0));
+        Ok(())
+    }
+
+    async fn a_removed_or_unknown_content_takes_no_reaction_and_shows_none(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        world.publish(5, 1, NOW).await?;
+        world.publish(6, 1, NOW).await?;
+        let store = &world.store;
+        for content in [5, 6] {
+            store.react(user(2), content_id(content), Reaction::Favourite, NOW).await?;
+        }
+        store.remove(user(1), content_id(5), 77, NOW).await?;
+        for content in [5, 99].map(content_id) {
+            assert_eq!(store.react(user(1), content, Reaction::Like, NOW).await?, Reacted::UnknownContent);
+            assert_eq!(store.take_back(user(2), content, Reaction::Favourite).await?, Reacted::UnknownContent);
+        }
+        assert_eq!(world.number("SELECT COUNT(*) FROM reactions WHERE kind = 1").await?, 0);
+        let page = store.favourites(user(2), &PageRequest::newest(PageSize::try_new(1)?)).await?;
+        assert_eq!(page.rows.iter().map(|row| row.item.content).collect::<Vec<_>>(), [content_id(6)]);
+        assert!(!page.has_older, "a removed favourite is not announced as a further page");
+        Ok(())
+    }
+
+    async fn fifty_users_who_react_twice_at_once_are_counted_exactly(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(50).await?;
+        world.publish(5, 1, NOW).await?;
+        let (store, content) = (&world.store, content_id(5));
+        let users = || (1..=50).chain(1..=50).map(user);
+        let outcomes = at_once(users().map(|user| store.react(user, content, Reaction::Like, NOW))).await?;
+        assert_eq!(outcomes.iter().filter(|outcome| **outcome == Reacted::Done).count(), 50);
+        assert_eq!(world.reactions_of(5).await?, (50, 0));
+        let outcomes = at_once(users().take(80).map(|user| store.take_back(user, content, Reaction::Like))).await?;
+        assert_eq!(outcomes.iter().filter(|outcome| **outcome == Reacted::Done).count(), 50);
+        assert_eq!((world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((0, 0), 0));
+        let mixed = at_once((1..=50).map(|id| async move {
+            store.react(user(id), content, Reaction::Like, NOW).await?;
+            if id % 2 == 0 { store.take_back(user(id), content, Reaction::Like).await } else { Ok(Reacted::Done) }
+        })).await?;
+        assert!(mixed.iter().all(|outcome| *outcome == Reacted::Done));
+        assert_eq!((world.reactions_of(5).await?, world.number("SELECT COUNT(*) FROM reactions").await?), ((25, 0), 25));
+        Ok(())
+    }
+
+    async fn likers_and_favourites_are_paged_by_time_and_id_without_gap_or_repetition(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(9).await?;
+        let store = &world.store;
+        for id in 1..=9 {
+            world.publish(id, 1, NOW).await?;
+        }
+        for id in 1..=9 {
+            // Three of each moment.
+            store.react(user(id), content_id(5), Reaction::Like, NOW + id / 3).await?;
+            store.react(user(2), content_id(id), Reaction::Favourite, NOW + id / 3).await?;
+        }
+        store.react(user(2), content_id(7), Reaction::Like, NOW).await?;
+        let size = PageSize::try_new(4)?;
+        let (mut likers, mut kept, mut request) = (Vec::new(), Vec::new(), PageRequest::newest(size));
+        loop {
+            let page = store.likers(content_id(5), &request).await?;
+            let favourites = store.favourites(user(2), &request).await?;
+            assert_eq!((page.has_older, page.has_newer), (favourites.has_older, favourites.has_newer));
+            assert_eq!(page.has_newer, request.bound.is_some());
+            kept.extend(favourites.rows.iter().map(|row| row.item.content.get()));
+            likers.extend(page.rows.iter().map(|row| row.item.get()));
+            if !page.has_older {
+                break;
+            }
+            request.bound = page.rows.last().map(|row| row.place(row.item));
+        }
+        let newest_first: Vec<i64> = (1..=9).rev().collect();
+        assert_eq!((likers, kept), (newest_first.clone(), newest_first));
+        let back = PageRequest { direction: Direction::Newer, ..request };
+        let newer = store.likers(content_id(5), &back).await?;
+        assert_eq!(newer.rows.iter().map(|row| row.item.get()).collect::<Vec<_>>(), [6, 5, 4, 3]);
+        Ok(())
+    }
+}

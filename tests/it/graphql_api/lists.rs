@@ -1,0 +1,78 @@
+//! Followers, the followed, those who like, favourites: as connections.
+
+use serde_json::{Value, json};
+
+use super::api::{Api, Person, faults};
+
+/// Handles of the nodes, the end flags, and the cursors at both ends.
+async fn page(api: &Api, viewer: &Person, list: &str, arguments: &str) -> (Vec<String>, [bool; 2], [Value; 2]) {
+    let query = format!(
+        "query($id: ID!) {{ node(id: $id) {{ ... on User {{ {list}({arguments}) {{ edges {{ cursor since node {{ handle followerCount }} }}
+            pageInfo {{ hasPreviousPage hasNextPage startCursor endCursor }} }} }} }} }}"
+    );
+    let mut answer = api.data(Some(viewer), &query, json!({ "id": viewer.id })).await;
+    let list = answer["node"][list].take();
+    let edges = list["edges"].as_array().unwrap();
+    let handles = edges.iter().map(|edge| edge["node"]["handle"].as_str().unwrap().to_owned()).collect();
+    let info = &list["pageInfo"];
+    let ends = [info["startCursor"].clone(), info["endCursor"].clone()];
+    (handles, ["hasPreviousPage", "hasNextPage"].map(|flag| info[flag].as_bool().unwrap()), ends)
+}
+
+#[tokio::test]
+async fn followers_and_the_followed_are_read_from_both_ends_with_exact_flags() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    for handle in ["bob", "cid", "dan", "eve"] {
+        let other = api.person(handle).await;
+        api.clock.advance(1);
+        api.follow(&other, &ann).await;
+        api.follow(&ann, &other).await;
+    }
+    for list in ["followers", "following"] {
+        let (first, flags, [_, end]) = page(&api, &ann, list, "first: 2").await;
+        assert_eq!((first, flags), (vec!["eve".to_owned(), "dan".to_owned()], [false, true]), "{list}");
+        let (second, flags, [start, _]) = page(&api, &ann, list, &format!("first: 2, after: {end}")).await;
+        assert_eq!((second, flags), (vec!["cid".to_owned(), "bob".to_owned()], [true, false]), "{list}");
+        let (back, flags, _) = page(&api, &ann, list, &format!("last: 1, before: {start}")).await;
+        assert_eq!((back, flags), (vec!["dan".to_owned()], [true, true]), "{list}");
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_of_one_list_is_refused_by_the_others() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    api.follow(&bob, &ann).await;
+    let (_, _, [cursor, _]) = page(&api, &ann, "followers", "first: 1").await;
+    for field in ["following", "contents", "favourites"] {
+        let query = format!("{{ viewer {{ {field}(after: {cursor}) {{ nodes {{ id }} }} }} }}");
+        let refused = api.ask(Some(&ann), &query, json!({})).await;
+        assert_eq!(faults(&refused), [("BAD_USER_INPUT".to_owned(), json!(["viewer", field]))]);
+    }
+}
+
+#[tokio::test]
+async fn favourites_are_ones_own_to_see_and_likers_everybodys() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let (kept, gone) = (api.publish(&bob, "kept").await, api.publish(&bob, "gone").await);
+    for content in [&kept, &gone] {
+        api.clock.advance(1);
+        for verb in ["favouriteContent", "likeContent"] {
+            let query =
+                format!("mutation($id: ID!) {{ {verb}(input: {{contentId: $id}}) {{ userErrors {{ code }} }} }}");
+            api.data(Some(&ann), &query, json!({ "id": content })).await;
+        }
+    }
+    api.delete(&bob, &gone).await;
+    let query =
+        "{ user(handle: \"ann\") { favourites { nodes { text viewerHasFavourited likers { nodes { handle } } } } } }";
+    let own = api.data(Some(&ann), query, json!({})).await;
+    let node = json!({"text": "kept", "viewerHasFavourited": true, "likers": {"nodes": [{"handle": "ann"}]}});
+    assert_eq!(own["user"]["favourites"], json!({ "nodes": [node] }));
+    for viewer in [Some(&bob), None] {
+        assert_eq!(api.data(viewer, query, json!({})).await["user"]["favourites"], json!(null));
+    }
+}

@@ -1,0 +1,70 @@
+//! Likes and favourites.
+
+use serde_json::{Value, json};
+
+use super::api::{Api, Person, faults};
+
+async fn change(api: &Api, viewer: Option<&Person>, verb: &str, content: &str) -> Value {
+    let query = format!(
+        "mutation($id: ID!) {{ {verb}(input: {{contentId: $id, clientMutationId: \"c\"}}) {{ content {{ id
+            counters {{ likes favourites }} viewerHasLiked viewerHasFavourited }}
+            userErrors {{ code field }} clientMutationId }} }}"
+    );
+    api.ask(viewer, &query, json!({ "id": content })).await
+}
+
+#[tokio::test]
+async fn the_payload_shows_what_a_reaction_has_changed() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let post = api.publish(&bob, "news").await;
+    for (verb, likes, favourites) in [
+        ("likeContent", 1, 0),
+        ("likeContent", 1, 0),
+        ("favouriteContent", 1, 1),
+        ("unlikeContent", 0, 1),
+        ("unlikeContent", 0, 1),
+        ("unfavouriteContent", 0, 0),
+    ] {
+        let content = json!({"id": post, "counters": {"likes": likes, "favourites": favourites},
+            "viewerHasLiked": likes == 1, "viewerHasFavourited": favourites == 1});
+        let payload = json!({"content": content, "userErrors": [], "clientMutationId": "c"});
+        assert_eq!(change(&api, Some(&ann), verb, &post).await["data"][verb], payload, "{verb}");
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_content_takes_no_reaction_and_neither_does_anything_of_the_anonymous() {
+    let api = Api::new().await;
+    let ann = api.person("ann").await;
+    let post = api.publish(&ann, "gone soon").await;
+    let own = "query($id: ID!) { content(id: $id) { viewerHasLiked viewerHasFavourited } }";
+    let anonymous = api.data(None, own, json!({ "id": post })).await;
+    assert_eq!(anonymous["content"], json!({"viewerHasLiked": null, "viewerHasFavourited": null}));
+    for verb in ["likeContent", "unlikeContent", "favouriteContent", "unfavouriteContent"] {
+        let refused = change(&api, None, verb, &post).await;
+        assert_eq!(faults(&refused), [("UNAUTHENTICATED".to_owned(), json!([verb]))]);
+    }
+    api.delete(&ann, &post).await;
+    for verb in ["likeContent", "unlikeContent"] {
+        let payload = change(&api, Some(&ann), verb, &post).await["data"][verb].take();
+        assert_eq!(payload["userErrors"], json!([{"code": "NOT_FOUND", "field": ["input", "contentId"]}]));
+        assert_eq!(payload["content"], json!(null));
+    }
+    let other = change(&api, Some(&ann), "likeContent", &ann.id).await;
+    assert_eq!(faults(&other), [("BAD_USER_INPUT".to_owned(), json!(["likeContent"]))]);
+}
+
+#[tokio::test]
+async fn whom_a_block_keeps_out_reacts_to_nothing() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let post = api.publish(&bob, "news").await;
+    let block = "mutation($id: ID!) { blockUser(input: {userId: $id}) { userErrors { code } } }";
+    api.data(Some(&bob), block, json!({ "id": ann.id })).await;
+    let payload = change(&api, Some(&ann), "likeContent", &post).await["data"]["likeContent"].take();
+    assert_eq!(payload["userErrors"], json!([{"code": "NOT_FOUND", "field": ["input", "contentId"]}]));
+    let likes = "query($id: ID!) { content(id: $id) { counters { likes } likers { nodes { handle } } } }";
+    let content = api.data(Some(&bob), likes, json!({ "id": post })).await;
+    assert_eq!(content["content"], json!({"counters": {"likes": 0}, "likers": {"nodes": []}}));
+}

@@ -1,0 +1,82 @@
+//! How much is new, and up to where it has been read.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+
+use super::api::{Api, Person, faults};
+
+async fn cursors(api: &Api, reader: &Person) -> Vec<Value> {
+    let page = api.data(Some(reader), "{ timeline(first: 100) { edges { cursor } } }", json!({})).await;
+    page["timeline"]["edges"].as_array().unwrap().iter().map(|edge| edge["cursor"].clone()).collect()
+}
+
+async fn mark(api: &Api, reader: &Person, cursor: &Value) -> Value {
+    let query = "mutation($c: String!) { markTimelineRead(input: {upTo: $c}) { readMarker } }";
+    api.data(Some(reader), query, json!({ "c": cursor })).await["markTimelineRead"]["readMarker"].take()
+}
+
+#[tokio::test]
+async fn new_entries_are_counted_exactly_up_to_a_maximum() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    for number in 0..130 {
+        api.publish(&bob, &number.to_string()).await;
+    }
+    let newest = cursors(&api, &ann).await;
+    let query = "query($c: String!, $max: Int) { newContentCount(after: $c, max: $max) { count isCapped } }";
+    let count = async |cursor: &Value, max: Value| {
+        let before = api.store.statements();
+        let counted = api.data(Some(&ann), query, json!({"c": cursor, "max": max})).await["newContentCount"].take();
+        assert_eq!(api.store.statements() - before, 1, "a count is one statement");
+        (counted["count"].as_i64().unwrap(), counted["isCapped"].as_bool().unwrap())
+    };
+    assert_eq!(count(&newest[0], json!(null)).await, (0, false));
+    assert_eq!(count(&newest[5], json!(5)).await, (5, false));
+    assert_eq!(count(&newest[6], json!(5)).await, (5, true));
+    assert_eq!(count(&newest[99], json!(null)).await, (99, false));
+    // Time 1 and content 1: older than everything.
+    let oldest = json!("AQAAAAAAAAABAAAAAAAAAAE");
+    assert_eq!(count(&oldest, json!(null)).await, (99, true));
+    assert_eq!(count(&oldest, json!(999)).await, (130, false));
+    for (cursor, max) in [("nonsense", 5), ("AgAAAAAAAAABAAAAAAAAAAE", 5), ("AQAAAAAAAAABAAAAAAAAAAE", 1000)] {
+        let refused = api.ask(Some(&ann), query, json!({"c": cursor, "max": max})).await;
+        assert_eq!(faults(&refused), [("BAD_USER_INPUT".to_owned(), json!(["newContentCount"]))], "{cursor}");
+    }
+    let refused = api.ask(None, query, json!({"c": oldest})).await;
+    assert_eq!(faults(&refused), [("UNAUTHENTICATED".to_owned(), json!(["newContentCount"]))]);
+}
+
+#[tokio::test]
+async fn a_read_marker_moves_forwards_on_all_devices_and_is_nobody_elses_to_see() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let me = "{ viewer { timelineReadMarker } user(handle: \"ann\") { timelineReadMarker } }";
+    let shown = |viewer: Value, user: Value| json!({"viewer": {"timelineReadMarker": viewer}, "user": {"timelineReadMarker": user}});
+    assert_eq!(api.data(Some(&ann), me, json!({})).await, shown(json!(null), json!(null)));
+    api.publish(&ann, "one").await;
+    api.publish(&ann, "two").await;
+    let newest = cursors(&api, &ann).await;
+    let mut other_device = api.watch(Some(&ann), "subscription { newFeed { readMarker refetch } }");
+    tokio::select! {
+        event = other_device.next() => panic!("nothing has happened yet: {event:?}"),
+        () = async { while api.hub.watching() == 0 { tokio::task::yield_now().await } } => {}
+    }
+    assert_eq!(mark(&api, &ann, &newest[0]).await, newest[0]);
+    let heard = async {
+        loop {
+            // What was published may have been on its way when the subscription began.
+            let event = other_device.next().await.unwrap()["data"]["newFeed"].take();
+            assert_eq!(event["refetch"], json!(false));
+            if event["readMarker"] != json!(null) {
+                return event["readMarker"].clone();
+            }
+        }
+    };
+    assert_eq!(tokio::time::timeout(Duration::from_secs(10), heard).await.unwrap(), newest[0]);
+    assert_eq!(mark(&api, &ann, &newest[1]).await, newest[0], "never back");
+    assert_eq!(api.data(Some(&ann), me, json!({})).await, shown(newest[0].clone(), newest[0].clone()));
+    assert_eq!(api.data(Some(&bob), me, json!({})).await, shown(json!(null), json!(null)));
+}

@@ -1,0 +1,71 @@
+//! Many worlds: two at a time, each on a thread of its own, and what all of them came to.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+};
+
+use crate::{
+    runner::{self, Outcome, Sums},
+    world::Way,
+};
+
+/// Worlds at a time.
+const THREADS: usize = 2;
+/// Worlds between two lines of progress.
+const PROGRESS_EVERY: u64 = 2_000;
+
+/// How many worlds, and which.
+#[derive(Debug, Clone, Copy)]
+pub struct Campaign {
+    /// The first seed; the others follow it.
+    pub seed: u64,
+    /// Client operations of each world's story.
+    pub story: usize,
+    /// Client operations of all worlds together, at least.
+    pub operations: u64,
+    /// Whether progress is told.
+    pub told: bool,
+}
+
+struct Tally {
+    sums: Sums,
+    failed: Vec<Outcome>,
+}
+
+impl Campaign {
+    /// Runs worlds until there were enough operations; all that failed, at most a few.
+    pub fn run(self) -> (Sums, Vec<Outcome>) {
+        let tally = Mutex::new(Tally { sums: Sums::default(), failed: Vec::new() });
+        let (next, enough) = (AtomicU64::new(self.seed), AtomicBool::new(false));
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    while !enough.load(Relaxed) {
+                        let outcome = runner::run(next.fetch_add(1, Relaxed), self.story, Way::default());
+                        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+                        let done = self.add(&mut tally, outcome);
+                        enough.store(done, Relaxed);
+                    }
+                });
+            }
+        });
+        let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (tally.sums, tally.failed)
+    }
+
+    fn add(&self, tally: &mut Tally, outcome: Outcome) -> bool {
+        tally.sums.add(&outcome.sums);
+        if self.told && tally.sums.seeds.is_multiple_of(PROGRESS_EVERY) {
+            println!("{}", tally.sums);
+        }
+        if outcome.failure.is_some() {
+            println!("{}", runner::report(&outcome, self.story));
+            tally.failed.push(outcome);
+        }
+        tally.sums.operations >= self.operations || tally.failed.len() > 5
+    }
+}

@@ -1,0 +1,220 @@
+//! What clients do, and what they may expect of the answer.
+
+use std::sync::Arc;
+
+use tidefeed::{
+    app::House,
+    domain::{ContentId, Direction, Entry, Kinds, Page, PageRequest, UserId, content::Draft, reference::Reference},
+    follow::{BoundaryOutcome, FollowOutcome, UnfollowOutcome},
+    publish::{PublishError, PublishOutcome, RemoveOutcome},
+};
+
+use crate::{
+    oracle::{self, Fact, Version},
+    world::{Counts, Shared},
+};
+
+/// Pages of a walk at most.
+const LONGEST_WALK: usize = 40;
+
+/// A way to keep somebody out of a timeline.
+#[derive(Debug, Clone, Copy)]
+pub enum KeepOut {
+    Mutes,
+    HidesFrom,
+    Blocks,
+}
+
+/// Somebody's device, talking to one node.
+pub struct Client {
+    pub shared: Arc<Shared>,
+    pub house: Arc<House>,
+}
+
+/// A reader's timeline, remembered while this lives.
+struct Watch<'a> {
+    shared: &'a Shared,
+    number: u64,
+}
+
+impl<'a> Watch<'a> {
+    fn of(shared: &'a Shared, reader: UserId) -> Self {
+        Self { shared, number: shared.truth.base().checks.watch(reader) }
+    }
+
+    fn versions(&self, anew: bool) -> Vec<Version> {
+        self.shared.truth.base().checks.versions(self.number, anew)
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.shared.truth.base().checks.unwatch(self.number);
+    }
+}
+
+impl Client {
+    fn fail(&self, what: &'static str, detail: impl FnOnce() -> String) {
+        self.shared.truth.base().checks.fail(what, detail);
+    }
+
+    pub async fn publish(self, author: UserId, key: Option<String>) {
+        Counts::count(&self.shared.counts.publishes, 1);
+        self.shared.fate.note(|| format!("{author} publishes, key {key:?}"));
+        let draft =
+            Draft { text: String::new(), media: Vec::new(), idempotency_key: key, reference: Reference::Nothing };
+        match self.house.publisher.publish(author, draft).await {
+            Ok(PublishOutcome::Published(content)) => {
+                self.shared.fate.note(|| format!("{author} has published {}", content.id));
+                if self.shared.truth.base().checks.oracle.content(content.entry()).is_none() {
+                    self.fail("what was acknowledged is not there", || format!("{content:?}"));
+                }
+            }
+            Ok(PublishOutcome::Repeated(_)) => {}
+            Ok(PublishOutcome::UnknownAuthor | PublishOutcome::UnknownReference) => {
+                self.fail("an author is unknown", || author.to_string());
+            }
+            Err(PublishError::Store(error)) => self.shared.excuse("a publish failed", &error),
+            Err(PublishError::NoFreeId) => self.fail("there was no free id", || author.to_string()),
+        }
+    }
+
+    pub async fn remove(self, entry: Entry) {
+        Counts::count(&self.shared.counts.removals, 1);
+        self.shared.fate.note(|| format!("{} removes {}", entry.author, entry.content));
+        match self.house.publisher.remove(entry.author, entry.content).await {
+            Ok(RemoveOutcome::Removed | RemoveOutcome::Unknown) => {
+                if self.shared.truth.base().checks.oracle.content(entry) == Some(true) {
+                    self.fail("what was removed is there", || format!("{entry:?}"));
+                }
+            }
+            Ok(RemoveOutcome::NotTheAuthor) => self.fail("an author may not remove", || format!("{entry:?}")),
+            Err(error) => self.shared.excuse("a removal failed", &error),
+        }
+    }
+
+    pub async fn follow(self, reader: UserId, author: UserId) {
+        Counts::count(&self.shared.counts.follows, 1);
+        self.shared.fate.note(|| format!("{reader} follows {author}"));
+        let began = self.shared.truth.base().checks.oracle.instant();
+        match self.house.following.follow(reader, author).await {
+            Ok(FollowOutcome::Following) => self.expect(began, Fact::Follows(reader, author), true),
+            Ok(FollowOutcome::Blocked) => {}
+            Ok(outcome) => self.fail("a follow was refused", || format!("{outcome:?}")),
+            Err(error) => self.shared.excuse("a follow failed", &error),
+        }
+    }
+
+    pub async fn unfollow(self, reader: UserId, author: UserId) {
+        Counts::count(&self.shared.counts.unfollows, 1);
+        self.shared.fate.note(|| format!("{reader} unfollows {author}"));
+        let began = self.shared.truth.base().checks.oracle.instant();
+        match self.house.following.unfollow(reader, author).await {
+            Ok(UnfollowOutcome::NotFollowing) => self.expect(began, Fact::Follows(reader, author), false),
+            Ok(UnfollowOutcome::Oneself) => {}
+            Err(error) => self.shared.excuse("an unfollow failed", &error),
+        }
+    }
+
+    /// Mutes, hides from or blocks, or lifts it.
+    pub async fn keep_out(self, who: UserId, whom: UserId, how: KeepOut, there: bool) {
+        Counts::count(&self.shared.counts.boundaries, 1);
+        self.shared.fate.note(|| format!("{who} {how:?} {whom}: {there}"));
+        let began = self.shared.truth.base().checks.oracle.instant();
+        let boundaries = &self.house.boundaries;
+        let outcome = match (how, there) {
+            (KeepOut::Mutes, true) => boundaries.mute(who, whom).await,
+            (KeepOut::Mutes, false) => boundaries.unmute(who, whom).await,
+            (KeepOut::HidesFrom, true) => boundaries.hide(who, whom).await,
+            (KeepOut::HidesFrom, false) => boundaries.unhide(who, whom).await,
+            (KeepOut::Blocks, true) => boundaries.block(who, whom).await,
+            (KeepOut::Blocks, false) => boundaries.unblock(who, whom).await,
+        };
+        let fact = match how {
+            KeepOut::Mutes => Fact::Excluded(who, whom, 1),
+            KeepOut::HidesFrom => Fact::Excluded(whom, who, 2),
+            KeepOut::Blocks => Fact::Excluded(who, whom, 3),
+        };
+        match outcome {
+            Ok(BoundaryOutcome::Done) => self.expect(began, fact, there),
+            Ok(BoundaryOutcome::Oneself) => {}
+            Ok(outcome) => self.fail("nobody could be kept out", || format!("{outcome:?}")),
+            Err(error) => self.shared.excuse("nobody was kept out", &error),
+        }
+    }
+
+    fn expect(&self, began: usize, fact: Fact, there: bool) {
+        if !self.shared.truth.base().checks.oracle.was_since(began, fact, there) {
+            self.fail("what was acknowledged did not happen", || format!("{fact:?} should be {there}"));
+        }
+    }
+
+    /// One page, judged.
+    pub async fn page(&self, reader: UserId, request: PageRequest) -> Option<Page> {
+        let watch = Watch::of(&self.shared, reader);
+        self.judged(&watch, reader, request).await
+    }
+
+    async fn judged(&self, watch: &Watch<'_>, reader: UserId, request: PageRequest) -> Option<Page> {
+        Counts::count(&self.shared.counts.pages, 1);
+        self.shared.fate.note(|| format!("{reader} reads {request:?}"));
+        let page = match self.house.reader.page(reader, &request).await {
+            Ok(page) => page.unfolded(),
+            Err(error) => {
+                self.shared.excuse("a read failed", &error);
+                return None;
+            }
+        };
+        let versions = watch.versions(true);
+        self.shared.fate.note(|| format!("{reader} is shown {}", words(&page)));
+        Counts::count(&self.shared.counts.checked, 1);
+        Counts::count(&self.shared.counts.entries, page.entries.len() as u64);
+        if let Some(what) = oracle::fault(&page, &versions, &request) {
+            let due = |version: &Version| words(&oracle::due(version, &request));
+            let all: Vec<String> = versions.iter().map(due).collect();
+            self.fail(what, || format!("{reader} asks for {request:?}\n  is shown {}\n  due: {all:#?}", words(&page)));
+        }
+        Some(page)
+    }
+
+    /// Page after page, from one end of the timeline to the other. What was there all the while must have been shown, and nothing twice.
+    pub async fn walk(self, reader: UserId, from: PageRequest) {
+        let (whole, watch) = (Watch::of(&self.shared, reader), Watch::of(&self.shared, reader));
+        let mut request = PageRequest { bound: None, ..from };
+        let mut shown: Vec<ContentId> = Vec::new();
+        for _ in 0..LONGEST_WALK {
+            watch.versions(true);
+            let Some(page) = self.judged(&watch, reader, request).await else { return };
+            shown.extend(page.entries.iter().map(|entry| entry.content));
+            let (last, more) = match request.direction {
+                Direction::Older => (page.entries.last(), page.has_older),
+                Direction::Newer => (page.entries.first(), page.has_newer),
+            };
+            match last {
+                Some(last) if more => request.bound = Some(last.position()),
+                _ => return self.judge_walk(reader, &whole.versions(false), &shown, request.kinds),
+            }
+            self.shared.fate.switch().await;
+        }
+    }
+
+    fn judge_walk(&self, reader: UserId, versions: &[Version], shown: &[ContentId], kinds: Kinds) {
+        let mut sorted = shown.to_vec();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            self.fail("a walk shows something twice", || format!("{reader}: {shown:?}"));
+        }
+        let Some((first, rest)) = versions.split_first() else { return };
+        let asked = first.iter().filter(|(_, kind)| kinds.contains(*kind));
+        let mut throughout = asked.filter(|it| rest.iter().all(|version| version.contains(it)));
+        if let Some((entry, _)) = throughout.find(|(entry, _)| !shown.contains(&entry.content)) {
+            self.fail("a walk lacks what was there all the while", || format!("{reader}: {entry:?}, shown {shown:?}"));
+        }
+    }
+}
+
+fn words(page: &Page) -> String {
+    let entries: Vec<String> =
+        page.entries.iter().map(|it| format!("{} of {} at {}", it.content, it.author, it.publish_time)).collect();
+    format!("[{}] older {} newer {}", entries.join(", "), page.has_older, page.has_newer)
+}

@@ -1,0 +1,57 @@
+//! Announcements: heard by every node that listens, unless they are lost, which listeners are told.
+
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tidefeed::store::{Announcements, StoreError, announcements::Announcement};
+use tokio::sync::broadcast::{Receiver, Sender};
+
+use super::{Late, Way};
+use crate::fate::Fate;
+
+/// Announcements that the slowest listener may be behind.
+const BUFFER: usize = 8;
+
+/// See the module.
+pub struct SimAnnouncements {
+    fate: Fate,
+    listeners: Sender<Announcement>,
+    late: Mutex<Late<Announcement>>,
+}
+
+impl SimAnnouncements {
+    pub fn new(fate: Fate) -> Self {
+        Self { fate, listeners: Sender::new(BUFFER), late: Mutex::default() }
+    }
+
+    /// Those that were late and have come by now.
+    pub fn come(&self) {
+        let come = self.late.lock().unwrap_or_else(PoisonError::into_inner).come(self.fate.now());
+        for announcement in come {
+            self.tell(announcement);
+        }
+    }
+
+    fn tell(&self, announcement: Announcement) {
+        // An error means that nobody listens.
+        let _ = self.listeners.send(announcement);
+    }
+}
+
+#[async_trait]
+impl Announcements for SimAnnouncements {
+    async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError> {
+        self.fate.switch().await;
+        match Way::of(&self.fate, self.fate.rates().announcement) {
+            Way::Lost => self.tell(Announcement::Gap),
+            Way::Once => self.tell(announcement.clone()),
+            Way::Twice => (0..2).for_each(|_| self.tell(announcement.clone())),
+            Way::Late(at) => self.late.lock().unwrap_or_else(PoisonError::into_inner).add(at, announcement.clone()),
+        }
+        Ok(())
+    }
+
+    fn listen(&self) -> Receiver<Announcement> {
+        self.listeners.subscribe()
+    }
+}

@@ -1,0 +1,129 @@
+//! What a seed's world is like: its size, its numbers, its weather. Worlds are tiny, so that whatever is rare in a large one is common.
+
+use tidefeed::{
+    app::Settings,
+    domain::{
+        delivery::{DeliveryPolicy, EdgeRule},
+        tier::InboxTiers,
+    },
+    live::LiveSettings,
+};
+
+use crate::{dice::Dice, fate::Rates};
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub users: i64,
+    pub nodes: usize,
+    /// Client operations until the world comes to rest.
+    pub operations: usize,
+    /// Operations and workers' steps under way at most.
+    pub crowd: usize,
+    /// Of the steps begun, how many in a million are workers'.
+    pub work: u32,
+    /// Shares of publish, remove, follow, unfollow, page, walk, and keeping somebody out.
+    pub shares: [u64; 7],
+    /// Largest page.
+    pub page: i64,
+    pub settings: Settings,
+    /// Entries of a cached outbox; 0 for no cache.
+    pub cache: usize,
+    pub one_writer: bool,
+    pub ranges_at_once: usize,
+    /// How far nodes' clocks may be wrong, in ms.
+    pub skew: i64,
+    /// How far time leaps at most, in ms.
+    pub leap: i64,
+    pub rates: Rates,
+}
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+const DAY: i64 = 24 * 60 * MINUTE;
+
+impl Plan {
+    /// Draws a plan; `operations` client operations long.
+    pub fn draw(dice: &mut Dice, operations: usize) -> Self {
+        let small = |dice: &mut Dice, from, to| u32::try_from(dice.within(from, to)).unwrap_or(1);
+        let size = |dice: &mut Dice, from, to| usize::try_from(dice.within(from, to)).unwrap_or(1);
+        let keep = small(dice, 1, 8);
+        let rule = match dice.below(4) {
+            0 => EdgeRule::Threshold { push_threshold: dice.below(5), active_days: small(dice, 0, 2) },
+            1 => EdgeRule::Rates { push_cost: 1, pull_cost: dice.pick(&[1, 10, 1_000]) },
+            _ => EdgeRule::Whim { seed: dice.next() },
+        };
+        let policy = DeliveryPolicy { rule, dormant_days: small(dice, 0, 3) };
+        let tiers = InboxTiers {
+            keep,
+            step: small(dice, 1, 6),
+            deep_keep: keep + small(dice, 0, 8),
+            longest_ms: dice.pick(&[1_000, 10 * MINUTE, DAY]),
+        };
+        Self {
+            users: dice.pick(&[2, 2, 3, 3, 4, 6]),
+            nodes: size(dice, 1, 3),
+            operations,
+            crowd: size(dice, 2, 14),
+            work: dice.pick(&[200_000, 400_000, 600_000, 700_000]),
+            shares: [
+                3 + dice.below(6),
+                dice.below(4),
+                2 + dice.below(5),
+                1 + dice.below(5),
+                2 + dice.below(6),
+                dice.below(2),
+                dice.below(3),
+            ],
+            page: dice.within(1, 4),
+            settings: Settings {
+                policy,
+                subtask_size: small(dice, 1, 3),
+                batch_size: small(dice, 1, 3),
+                lease_ms: dice.pick(&[50, 1_000, 30_000]),
+                failing_after: 3,
+                tiers,
+                live: LiveSettings::default(),
+            },
+            cache: if dice.chance(200_000) { 0 } else { size(dice, 1, 6) },
+            one_writer: dice.chance(200_000),
+            ranges_at_once: size(dice, 1, 3),
+            skew: dice.pick(&[0, 50, 5 * SECOND, 10 * MINUTE, DAY]),
+            leap: dice.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
+            rates: weather(dice),
+        }
+    }
+}
+
+/// Each kind of fault is absent, rare or common.
+fn weather(dice: &mut Dice) -> Rates {
+    let switch = dice.pick(&[100_000, 400_000, 700_000, 950_000]);
+    let by_rank = dice.pick(&[0, 500_000, 900_000, 970_000]);
+    let new_rank = dice.pick(&[0, 20_000, 100_000]);
+    let stall = dice.pick(&[0, 5_000, 50_000, 200_000]);
+    let leap = dice.pick(&[1_000, 4_000, 15_000]);
+    let mut rate = |rare: u32, common: u32| {
+        let drawn = dice.pick(&[0, 0, rare, common]);
+        u32::try_from(dice.below(u64::from(drawn) + 1)).unwrap_or(0)
+    };
+    Rates {
+        stall,
+        crash: rate(200, 3_000),
+        cancel: rate(300, 6_000),
+        statement_lost: rate(1_000, 20_000),
+        answer_lost: rate(2_000, 60_000),
+        contended: rate(2_000, 30_000),
+        message: [rate(20_000, 500_000), rate(20_000, 300_000), rate(20_000, 300_000)],
+        queue_wiped: rate(100, 2_000),
+        queue_away: rate(2_000, 50_000),
+        cache_write: [rate(20_000, 400_000), rate(20_000, 300_000), rate(20_000, 400_000)],
+        cache_away: rate(5_000, 100_000),
+        cache_wiped: rate(300, 6_000),
+        announcement: [rate(20_000, 300_000), rate(20_000, 300_000), rate(20_000, 300_000)],
+        clock_jumps: rate(200, 3_000),
+        leap,
+        switch,
+        by_rank,
+        new_rank,
+    }
+}

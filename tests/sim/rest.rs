@@ -1,0 +1,121 @@
+//! The world comes to rest: nothing goes wrong any more, workers do what is left, and then everything must be exact, to the last row.
+
+use std::sync::Arc;
+
+use tidefeed::{
+    app::House,
+    domain::{Direction, EdgeMode, PageRequest, PageSize},
+};
+
+use crate::{
+    client::Client,
+    oracle,
+    truth::tables::Tables,
+    workload::Worker,
+    world::{Shared, World},
+};
+
+/// Rounds of all workers until nothing may be left.
+const ROUNDS: u32 = 40;
+/// Time that passes after the first round, in ms; after each later one half as much again.
+const FIRST_PAUSE: i64 = 1_000;
+/// Steps of one worker in one round.
+const STEPS: usize = 10_000;
+
+impl World {
+    /// Waits for what is under way, does what is left, and looks at everything.
+    pub fn come_to_rest(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.in_peace(async {});
+        let mut pause = FIRST_PAUSE;
+        for _ in 0..ROUNDS {
+            self.work_off();
+            if is_idle(&shared) || self.has_failed() {
+                break;
+            }
+            shared.fate.pass(pause);
+            pause += pause / 2;
+        }
+        look_at_what_is_left(&shared);
+        // Readers' visits bring inboxes back; each look is at another state of them.
+        self.read_everything(0, Direction::Older);
+        self.work_off();
+        self.read_everything(1, Direction::Newer);
+        look_at_all_rows(&shared);
+    }
+
+    /// Every worker of every node works until there is nothing to do.
+    fn work_off(&mut self) {
+        let houses: Vec<Arc<House>> = self.nodes.iter().map(|node| Arc::clone(&node.house)).collect();
+        let shared = Arc::clone(&self.shared);
+        self.in_peace(async move {
+            for house in &houses {
+                for worker in [Worker::Sweeper, Worker::Dispatcher, Worker::Executor, Worker::Reconciler, Worker::Waker]
+                {
+                    until_idle(&shared, house, worker).await;
+                }
+                let _ = Worker::Trimmer.step(house).await;
+            }
+        });
+    }
+
+    fn read_everything(&mut self, node: usize, direction: Direction) {
+        let house = Arc::clone(&self.nodes[node % self.nodes.len()].house);
+        let shared = Arc::clone(&self.shared);
+        self.in_peace(async move {
+            let client = || Client { shared: shared.clone(), house: house.clone() };
+            let size = |size| PageSize::try_new(size).expect("pages are small");
+            for reader in shared.people.clone() {
+                let small = PageRequest { direction, ..PageRequest::newest(size(shared.plan.page + 2)) };
+                client().walk(reader, small).await;
+                let whole = PageRequest { direction, ..PageRequest::newest(size(100)) };
+                let page = client().page(reader, whole).await;
+                let mut base = shared.truth.base();
+                let due = oracle::due(&base.checks.oracle.timeline(reader), &whole);
+                let wrong = page.as_ref() != Some(&due);
+                base.checks.fail_if(wrong, "a quiet timeline is not the oracle's", || format!("{reader}: {page:?}"));
+            }
+        });
+    }
+}
+
+async fn until_idle(shared: &Shared, house: &House, worker: Worker) {
+    for _ in 0..STEPS {
+        match worker.step(house).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return shared.excuse("a worker failed", &error),
+        }
+    }
+    shared.truth.base().checks.fail("a worker never ends", || format!("{worker:?}"));
+}
+
+fn is_idle(shared: &Shared) -> bool {
+    let idle = |tables: &Tables| {
+        let filling = tables.follows.values().any(|edge| edge.mode == EdgeMode::Fill);
+        tables.deliveries.is_empty() && tables.subtasks.is_empty() && tables.relations.is_empty() && !filling
+    };
+    let idle = idle(&shared.truth.base().tables);
+    idle && shared.queue.is_empty()
+}
+
+fn look_at_what_is_left(shared: &Shared) {
+    let mut base = shared.truth.base();
+    let left = (base.tables.deliveries.len(), base.tables.subtasks.len(), base.tables.relations.len());
+    let filling = base.tables.follows.values().filter(|edge| edge.mode == EdgeMode::Fill).count();
+    base.checks.fail_if(left.0 > 0, "a delivery never finishes", || format!("{left:?} records left"));
+    base.checks.fail_if(left.1 > 0, "a subtask is left behind", || format!("{left:?} records left"));
+    base.checks.fail_if(left.2 > 0, "a pair is never dealt with", || format!("{left:?} records left"));
+    base.checks.fail_if(filling > 0, "an edge is filled for ever", || format!("{filling} edges"));
+}
+
+/// The invariant, row by row.
+fn look_at_all_rows(shared: &Shared) {
+    let mut base = shared.truth.base();
+    if base.checks.rows {
+        let base = &mut *base;
+        for reader in &shared.people {
+            base.checks.look_at_inbox(&base.tables, *reader);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The rules of docs/coverage.md, each broken on purpose in one place of the models: what must then go wrong somewhere shows that the
+//! rule is needed, and that the simulation would notice.
+
+macro_rules! rules {
+    ($($rule:ident $place:literal $words:literal;)+) => {
+        /// A rule that can be broken; named by what happens then.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Rule {
+            $(#[doc = $words] $rule,)+
+        }
+
+        impl Rule {
+            pub const ALL: &[Self] = &[$(Self::$rule,)+];
+
+            /// Where docs/coverage.md has it.
+            pub const fn place(self) -> &'static str {
+                match self { $(Self::$rule => $place,)+ }
+            }
+
+            /// What is done instead of what the rule says.
+            pub const fn words(self) -> &'static str {
+                match self { $(Self::$rule => $words,)+ }
+            }
+        }
+    };
+}
+
+rules! {
+    NoRecord "P1" "a content is published without a delivery record";
+    RecordInASecondTransaction "P1" "the delivery record is committed after the content";
+    RecordOnlyIfPushed "P1" "no record for authors whom everybody seems to pull";
+    KeysMayRepeat "P1" "an idempotency key is not looked up";
+    ChainIsNumbered "D1" "ranges are computed from their number, not from the chain's end";
+    BrokenChainIsExtended "D1" "the chain is read before its record is locked";
+    FillIsSkipped "D2" "deliveries pass over edges that are being filled";
+    OpenFloorIsSkipped "D2" "deliveries pass over readers who trust nothing yet";
+    BelowFloorIsSkipped "D2" "deliveries pass over readers whose floor lies above the content";
+    UnseenAreSkipped "D2" "deliveries pass over readers by the clock";
+    ProgressIsTheLastRow "D2" "progress ends at the last follower served, not at the range's end";
+    ProgressBeforeRows "D2" "progress is committed before the rows";
+    IncompleteChainIsFinished "D3" "a delivery ends although its chain is not complete, which dispatchers are told it is";
+    LastSubtaskFinishes "D3" "the last subtask ends the delivery, whatever the others do";
+    TakenCountsAsDone "D3" "subtasks that were taken count as done";
+    LeasesNeverEnd "D3" "a subtask stays with an executor that died";
+    NobodySweeps "D3" "no record is looked at again";
+    FollowIsTrusted "F1" "a new edge is covered at once";
+    FollowWithoutRecord "F1" "a follow leaves no pending relation";
+    PromotionIsTrusted "Promote" "a promoted edge is covered at once";
+    CoverOfAnyEdge "COVER" "edges that are not being filled are covered, too";
+    CoverWithoutLock "COVER" "the reader's state is not locked";
+    CoverReadsBeforeLocking "COVER" "floor and contents are read before the locks";
+    CutCoverKeepsFloor "COVER" "the floor stays when the author's contents were cut";
+    CoverInsertsOnlyNewest "COVER" "the insert has a limit of its own, beside the floor";
+    AnyRelationIsDone "COVER" "a pending relation is deleted although the pair has changed again";
+    CleanUpOfFollowed "X2" "rows of a followed author are cleared, too";
+    CleanUpLooksBeforeLocking "X2" "the edge is looked at before the reader's state is locked";
+    TrimLowersFloor "TRIM" "the floor becomes the oldest row kept, lower or not";
+    TrimKeepsFloor "TRIM" "rows go and the floor stays";
+    TrimReadsBeforeLocking "TRIM" "rows and floor are read before the lock";
+    TrimWithoutLock "TRIM" "the reader's state is not locked";
+    OffKeepsTheClaim "OFF" "deliveries pass over a reader whose floor still claims";
+    ReturningIsTrusted "ON" "whoever comes back trusts the inbox as it was left";
+    ExtendWithoutLock "EXTEND" "the reader's state is not locked";
+    ExtendReadsBeforeLocking "EXTEND" "floor, edges and contents are read before the lock";
+    ExtendIgnoresOff "EXTEND" "an inbox that is off is extended";
+    CutExtensionReachesTheEnd "EXTEND" "the floor reaches the end although the contents were cut";
+    InFlightIsNotRead "Read F" "what is in flight is not read";
+    InFlightOfAnybody "Read F" "what is in flight is shown whoever its author is";
+    RemovedInFlightIsShown "Read F" "what is in flight is shown although it was removed";
+    InboxBeforeInFlight "Read F" "the inbox is read before what is in flight";
+    FloorIsIgnored "Read U" "the inbox is trusted below its floor";
+    FloorOfAnotherSnapshot "Read U" "the floor is read by a statement of its own";
+    EdgesOfAnotherSnapshot "Read U" "uncovered edges are read by a statement of their own";
+    UncoveredIsIgnored "Read U" "uncovered edges are not pulled";
+    InboxOfAnybody "Read U" "rows are shown whoever is followed now";
+    RemovedInInboxIsShown "Read U" "rows are shown although their content was removed";
+    PulledInALaterSnapshot "Read Q" "pulled authors are read by name, without a look at the edges";
+    ExcludedIsShown "Exclusions" "muted, hidden and blocked authors are shown";
+    FollowLooksPastTheLock "Exclusions" "a follow looks for blocks before it locks the counts";
+    AnyStampIsBelieved "Cache" "a cached outbox is believed whatever its stamp";
+    StampDrawnAfterwards "Cache" "the stamp changes after the outbox";
+    RemovalKeepsTheStamp "Cache" "a removal leaves the stamp as it is";
+    RefillOfTwoSnapshots "Cache" "stamp and entries of a refill are of two snapshots";
+    AnyChangeIsApplied "Cache" "a change is applied to whatever is cached";
+    CutCacheClaimsAll "Cache" "a cached outbox that was cut counts as whole";
+}
+
+impl Rule {
+    /// Whether it takes more worlds to see it broken than a test has time for; the long run has.
+    pub const fn is_rare(self) -> bool {
+        matches!(
+            self,
+            Self::ChainIsNumbered
+                | Self::BrokenChainIsExtended
+                | Self::FillIsSkipped
+                | Self::OpenFloorIsSkipped
+                | Self::BelowFloorIsSkipped
+                | Self::CoverOfAnyEdge
+                | Self::CoverInsertsOnlyNewest
+                | Self::AnyRelationIsDone
+                | Self::CleanUpLooksBeforeLocking
+                | Self::PulledInALaterSnapshot
+                | Self::TrimReadsBeforeLocking
+                | Self::TrimWithoutLock
+                | Self::ExtendIgnoresOff
+                | Self::RefillOfTwoSnapshots
+        )
+    }
+}

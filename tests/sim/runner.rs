@@ -1,0 +1,124 @@
+//! Runs worlds by their seeds: one, many, or until one fails.
+
+use std::{
+    fmt::{self, Write as _},
+    sync::atomic::Ordering::Relaxed,
+};
+
+use crate::{
+    checks::Failure,
+    world::{Counts, Way, World},
+};
+
+/// What a world came to.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub seed: u64,
+    pub sums: Sums,
+    pub failure: Option<Failure>,
+    pub trace: String,
+}
+
+/// What happened, in numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sums {
+    pub seeds: u64,
+    pub operations: u64,
+    pub publishes: u64,
+    pub removals: u64,
+    pub follows: u64,
+    pub unfollows: u64,
+    pub boundaries: u64,
+    pub pages: u64,
+    pub checked: u64,
+    pub entries: u64,
+    pub steps: u64,
+    pub faults: u64,
+    pub unanswered: u64,
+    pub mismatches: u64,
+}
+
+impl Sums {
+    pub fn add(&mut self, more: &Self) {
+        let pairs = [
+            (&mut self.seeds, more.seeds),
+            (&mut self.operations, more.operations),
+            (&mut self.publishes, more.publishes),
+            (&mut self.removals, more.removals),
+            (&mut self.follows, more.follows),
+            (&mut self.unfollows, more.unfollows),
+            (&mut self.boundaries, more.boundaries),
+            (&mut self.pages, more.pages),
+            (&mut self.checked, more.checked),
+            (&mut self.entries, more.entries),
+            (&mut self.steps, more.steps),
+            (&mut self.faults, more.faults),
+            (&mut self.unanswered, more.unanswered),
+            (&mut self.mismatches, more.mismatches),
+        ];
+        for (sum, more) in pairs {
+            *sum += more;
+        }
+    }
+
+    fn of(world: &World) -> Self {
+        let Counts { publishes, removals, follows, unfollows, boundaries, pages, checked, entries, unanswered, steps } =
+            &world.shared.counts;
+        let [publishes, removals, follows, unfollows, boundaries, pages] =
+            [publishes, removals, follows, unfollows, boundaries, pages].map(|counter| counter.load(Relaxed));
+        Self {
+            seeds: 1,
+            operations: publishes + removals + follows + unfollows + boundaries + pages,
+            publishes,
+            removals,
+            follows,
+            unfollows,
+            boundaries,
+            pages,
+            checked: checked.load(Relaxed),
+            entries: entries.load(Relaxed),
+            steps: steps.load(Relaxed),
+            faults: world.shared.fate.faults(),
+            unanswered: unanswered.load(Relaxed),
+            mismatches: 0,
+        }
+    }
+}
+
+impl fmt::Display for Sums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seeds, operations, publishes, removals, follows, unfollows, boundaries, pages, .. } = self;
+        write!(
+            f,
+            "{operations} operations in {seeds} worlds ({publishes} publishes, {removals} removals, {follows} follows, "
+        )?;
+        write!(
+            f,
+            "{unfollows} unfollows, {boundaries} mutes, hides and blocks, {pages} pages), {} steps of workers, {} faults, ",
+            self.steps, self.faults
+        )?;
+        write!(f, "{} operations without an answer, {} pages checked ", self.unanswered, self.checked)?;
+        write!(f, "({} entries), {} mismatches", self.entries, self.mismatches)
+    }
+}
+
+/// One world, from its seed to its rest.
+pub fn run(seed: u64, operations: usize, way: Way) -> Outcome {
+    let mut world = World::found(seed, operations, way);
+    world.tell();
+    if !world.has_failed() {
+        world.come_to_rest();
+    }
+    let failure = world.shared.truth.base().checks.failure.clone();
+    let sums = Sums { mismatches: u64::from(failure.is_some()), ..Sums::of(&world) };
+    Outcome { seed, sums, failure, trace: world.shared.fate.trace() }
+}
+
+/// The failure in words, with the way to see it again.
+pub fn report(outcome: &Outcome, operations: usize) -> String {
+    let mut text = String::new();
+    if let Some(Failure { what, detail }) = &outcome.failure {
+        let _ = writeln!(text, "seed {} ({operations} operations): {what}\n{detail}", outcome.seed);
+    }
+    text
+}

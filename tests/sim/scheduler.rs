@@ -1,0 +1,145 @@
+//! Tasks on one thread: which one goes on is drawn. Each has a rank, drawn too, and now and then anew: where ranks count, some task may stand
+//! for long between two statements while others do all of their work. A task that is dropped is a caller that went away or a node that died.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use crate::fate::Fate;
+
+/// Steps that a stalled task stands still at most.
+const LONGEST_STALL: u64 = 400;
+/// Ranks that there are.
+const RANKS: u64 = 1_000;
+
+/// Where a task runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Dies with this node.
+    Node(usize),
+    /// On no node: the network, the server.
+    Outside,
+}
+
+/// Whether a task has been woken.
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+struct Task {
+    number: u64,
+    place: Place,
+    work: Work,
+    woken: Arc<Woken>,
+    waker: Waker,
+    still_until: u64,
+    rank: u64,
+}
+
+/// All tasks.
+pub struct Scheduler {
+    fate: Fate,
+    tasks: Vec<Task>,
+    step: u64,
+    next: u64,
+}
+
+impl Scheduler {
+    pub const fn new(fate: Fate) -> Self {
+        Self { fate, tasks: Vec::new(), step: 0, next: 1 }
+    }
+
+    /// Starts an operation.
+    pub fn start(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) {
+        let work: Work = Box::pin(work);
+        let woken = Arc::new(Woken(AtomicBool::new(true)));
+        let waker = Waker::from(Arc::clone(&woken));
+        let number = self.next;
+        let rank = self.fate.below(RANKS);
+        self.next += 1;
+        self.tasks.push(Task { number, place, work, woken, waker, still_until: 0, rank });
+    }
+
+    /// Operations that have not ended.
+    pub fn active(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Lets one task go on; `false` if none can.
+    pub fn step(&mut self) -> bool {
+        self.step += 1;
+        let step = self.step;
+        let ready = |task: &Task| task.woken.0.load(Relaxed) && task.still_until <= step;
+        let Some(index) = self.choose(ready) else { return self.wait_for_the_stalled() };
+        self.poll(index);
+        true
+    }
+
+    fn choose(&self, ready: impl Fn(&Task) -> bool) -> Option<usize> {
+        let able = || self.tasks.iter().enumerate().filter(|(_, task)| ready(task));
+        if self.fate.chance(self.fate.rates().by_rank) {
+            return able().max_by_key(|(_, task)| (task.rank, task.number)).map(|(index, _)| index);
+        }
+        let count = able().count();
+        if count == 0 { None } else { able().nth(self.fate.index(count)).map(|(index, _)| index) }
+    }
+
+    /// Nobody can go on but those who stand still: time jumps to the first of them.
+    fn wait_for_the_stalled(&mut self) -> bool {
+        let stalled = self.tasks.iter().filter(|task| task.woken.0.load(Relaxed)).map(|task| task.still_until).min();
+        self.step = stalled.unwrap_or(self.step).max(self.step);
+        stalled.is_some()
+    }
+
+    fn poll(&mut self, index: usize) {
+        let task = &mut self.tasks[index];
+        task.woken.0.store(false, Relaxed);
+        self.fate.set_task(task.number);
+        match task.work.as_mut().poll(&mut Context::from_waker(&task.waker)) {
+            Poll::Ready(()) => drop(self.tasks.swap_remove(index)),
+            Poll::Pending if self.fate.strikes(self.fate.rates().stall) => {
+                task.still_until = self.step + self.fate.below(LONGEST_STALL);
+            }
+            Poll::Pending if self.fate.chance(self.fate.rates().new_rank) => task.rank = self.fate.below(RANKS),
+            Poll::Pending => {}
+        }
+        self.fate.set_task(0);
+    }
+
+    /// Drops one operation at random: its caller went away.
+    pub fn cancel_one(&mut self) {
+        if !self.tasks.is_empty() {
+            let index = self.fate.index(self.tasks.len());
+            self.fate.note(|| format!("the caller of #{} goes away", self.tasks[index].number));
+            drop(self.tasks.swap_remove(index));
+        }
+    }
+
+    /// Drops everything that runs on the node.
+    pub fn crash(&mut self, node: usize) {
+        self.tasks.retain(|task| task.place != Place::Node(node));
+    }
+
+    /// Nobody stands still any more.
+    pub fn resume_all(&mut self) {
+        for task in &mut self.tasks {
+            task.still_until = 0;
+        }
+    }
+}

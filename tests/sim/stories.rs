@@ -1,0 +1,100 @@
+//! The tests: fresh worlds, kept ones, broken ones, and the long run.
+
+use tidefeed::draw::Draw;
+
+use crate::{campaign::Campaign, mutations, rules::Rule, runner, world::Way};
+
+/// Worlds that once showed something, one a line: seed, operations of its story.
+const KEPT: &str = include_str!("seeds.txt");
+/// Client operations of a fresh world's story.
+const STORY: usize = 200;
+/// Client operations of all fresh worlds.
+const FRESH: u64 = 40_000;
+
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.replace('_', "").parse().expect("a whole number"))
+}
+
+fn campaign(operations: u64, told: bool) {
+    // Far from the seeds that people type, and far from each other.
+    let fresh = Draw::from_system().u64() >> 1;
+    let campaign = Campaign { seed: from_environment("SEED").unwrap_or(fresh), story: STORY, operations, told };
+    println!("seeds from {} on, {STORY} operations each", campaign.seed);
+    let (sums, failed) = campaign.run();
+    println!("{sums}");
+    assert!(failed.is_empty(), "worlds went wrong: {:?}", failed.iter().map(|it| it.seed).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_page_is_the_oracles_whatever_goes_wrong() {
+    campaign(FRESH, false);
+}
+
+#[test]
+#[ignore = "the long run: `make sim`"]
+fn every_page_is_the_oracles_for_very_long() {
+    campaign(from_environment("OPERATIONS").unwrap_or(10_000_000), true);
+}
+
+#[test]
+fn what_once_went_wrong_stays_right() {
+    for line in KEPT.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_whitespace().map(|word| word.parse::<u64>().unwrap());
+        let (seed, operations) = (words.next().unwrap(), usize::try_from(words.next().unwrap()).unwrap());
+        let outcome = runner::run(seed, operations, Way::default());
+        assert!(outcome.failure.is_none(), "{}", runner::report(&outcome, operations));
+    }
+}
+
+#[test]
+fn a_seed_tells_the_same_story_twice() {
+    let told = |seed| runner::run(seed, 60, Way { traced: true, ..Way::default() }).trace;
+    for seed in 0..10 {
+        let (once, twice) = (told(seed), told(seed));
+        assert!(once.lines().count() > 100, "a story without a plot");
+        assert!(once == twice, "seed {seed}");
+    }
+}
+
+#[test]
+#[ignore = "one world, with its whole story: SEED, OPERATIONS, RULE"]
+fn one_world_tells_its_whole_story() {
+    let operations = usize::try_from(from_environment("OPERATIONS").unwrap_or(200)).unwrap();
+    let name = std::env::var("RULE").unwrap_or_default();
+    let broken = Rule::ALL.iter().copied().find(|rule| format!("{rule:?}") == name);
+    let way = Way { broken, as_clients_see: from_environment("CLIENTS").is_some(), traced: true };
+    let outcome = runner::run(from_environment("SEED").unwrap_or(0), operations, way);
+    println!("{}\n{}{}", outcome.trace, runner::report(&outcome, operations), outcome.sums);
+}
+
+#[test]
+#[ignore = "the whole table: `make sim`"]
+fn the_table_of_broken_rules() {
+    let most = from_environment("WORLDS").unwrap_or(20_000);
+    println!(
+        "| broken rule | of | what is done instead | judged by | worlds | what was wrong |\n|---|---|---|---|---|---|"
+    );
+    let (only, rows) = (std::env::var("RULE").unwrap_or_default(), from_environment("ROWS").is_some());
+    let mut unseen = Vec::new();
+    for rule in Rule::ALL.iter().filter(|rule| format!("{rule:?}").contains(&only)) {
+        for as_clients_see in [true, false].into_iter().filter(|clients| !(rows && *clients)) {
+            let found = mutations::hunt(*rule, as_clients_see, 0, most);
+            println!("{found}");
+            if found.after.is_none() && !as_clients_see {
+                unseen.push(rule);
+            }
+        }
+    }
+    assert!(unseen.is_empty(), "nothing was wrong in {most} worlds: {unseen:?}");
+}
+
+/// Worlds in which a broken rule must be seen.
+const BOUND: u64 = 400;
+
+#[test]
+fn every_broken_rule_is_seen_to_be_wrong() {
+    let unseen: Vec<Rule> = Rule::ALL.iter().copied().filter(|rule| !rule.is_rare()).collect();
+    let unseen: Vec<Rule> =
+        unseen.into_iter().filter(|rule| mutations::hunt(*rule, false, 0, BOUND).after.is_none()).collect();
+    assert!(unseen.is_empty(), "nothing was wrong in {BOUND} worlds: {unseen:?}");
+}

@@ -1,0 +1,147 @@
+//! Ports that no timeline depends on: nobody asks for them here, and whoever does is refused.
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{
+        ContentId, Entry, Handle, Listing, PageRequest, Position, Reaction, SessionId, UserId, ViewerReactions,
+        attempts::Admission,
+        attributes::Attributes,
+        session::{Presented, Session},
+    },
+    store::{
+        Attempts, FollowLists, Identities, Profiles, Reactions, ReadMarkers, Sessions, StoreError,
+        accounts::NewAccount,
+        attempts::Subjects,
+        identities::{Adopted, Identity},
+        profiles::{ProfileEdit, Renamed},
+        reactions::Reacted,
+        sessions::Rotation,
+    },
+};
+
+use super::transaction::Truth;
+
+fn refused<T>() -> Result<T, StoreError> {
+    Err(StoreError::Refused("the simulation has no such thing".into()))
+}
+
+#[async_trait]
+impl Attempts for Truth {
+    async fn admit(&self, _: &Subjects, _: i64) -> Result<Admission, StoreError> {
+        refused()
+    }
+
+    async fn succeeded(&self, _: &Subjects, _: i64) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn forget(&self, _: i64, _: i64, _: u64) -> Result<u64, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Sessions for Truth {
+    async fn begin(&self, _: &Session, _: u32) -> Result<Option<Vec<SessionId>>, StoreError> {
+        refused()
+    }
+
+    async fn find(&self, _: SessionId) -> Result<Option<Session>, StoreError> {
+        refused()
+    }
+
+    async fn living(&self, _: &[SessionId], _: i64) -> Result<Vec<SessionId>, StoreError> {
+        refused()
+    }
+
+    async fn rotate(&self, _: &Rotation) -> Result<(Presented, Option<UserId>), StoreError> {
+        refused()
+    }
+
+    async fn end(&self, _: UserId, _: SessionId) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn end_all(&self, _: UserId, _: Option<SessionId>) -> Result<Vec<SessionId>, StoreError> {
+        refused()
+    }
+
+    async fn of_user(&self, _: UserId, _: i64) -> Result<Vec<Session>, StoreError> {
+        refused()
+    }
+
+    async fn forget(&self, _: i64, _: u64) -> Result<u64, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Profiles for Truth {
+    async fn edit(&self, _: UserId, _: &ProfileEdit) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn rename(&self, _: UserId, _: &Handle) -> Result<Renamed, StoreError> {
+        refused()
+    }
+
+    async fn attributes(&self, _: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Identities for Truth {
+    async fn user_of(&self, _: &str) -> Result<Option<UserId>, StoreError> {
+        refused()
+    }
+
+    async fn adopt(&self, _: &NewAccount, _: &Identity) -> Result<Adopted, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl FollowLists for Truth {
+    async fn followers(&self, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        refused()
+    }
+
+    async fn following(&self, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Reactions for Truth {
+    async fn react(&self, _: UserId, _: ContentId, _: Reaction, _: i64) -> Result<Reacted, StoreError> {
+        refused()
+    }
+
+    async fn take_back(&self, _: UserId, _: ContentId, _: Reaction) -> Result<Reacted, StoreError> {
+        refused()
+    }
+
+    async fn of_user(&self, _: UserId, _: &[ContentId]) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError> {
+        refused()
+    }
+
+    async fn likers(&self, _: ContentId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        refused()
+    }
+
+    async fn favourites(&self, _: UserId, _: &PageRequest) -> Result<Listing<Entry>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl ReadMarkers for Truth {
+    async fn advance(&self, _: UserId, _: Position) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn marker(&self, _: UserId) -> Result<Option<Position>, StoreError> {
+        refused()
+    }
+}

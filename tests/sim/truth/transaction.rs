@@ -1,0 +1,326 @@
+//! Transactions of a READ COMMITTED database, statement by statement: each statement is one snapshot of what is committed and of the
+//! transaction's own writes; rows that are written or selected for update stay locked until the end, and others wait for them. A cycle
+//! of waits is broken by refusing whoever would close it. A transaction that is dropped is undone.
+
+use std::{
+    collections::BTreeMap,
+    future::poll_fn,
+    sync::{Arc, Mutex, MutexGuard},
+    task::{Poll, Waker},
+};
+
+use tidefeed::store::StoreError;
+
+use super::tables::{Change, Row, Tables};
+use crate::{checks::Checks, fate::Fate, rules::Rule};
+
+/// Attempts of a contended transaction.
+pub const ATTEMPTS: u32 = 6;
+
+/// How the model behaves; drawn for each seed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Engine {
+    /// Transactions that write take turns, as on SQLite.
+    pub one_writer: bool,
+    /// Ranges that one transaction adds to a chain at most.
+    pub ranges_at_once: usize,
+    /// The rule that is broken in this run.
+    pub broken: Option<Rule>,
+}
+
+/// The database: everything that is committed, and who holds what.
+#[derive(Clone)]
+pub struct Truth {
+    pub fate: Fate,
+    pub engine: Engine,
+    base: Arc<Mutex<Base>>,
+}
+
+/// See [`Truth`].
+#[derive(Default)]
+pub struct Base {
+    pub tables: Tables,
+    pub checks: Checks,
+    locks: BTreeMap<Row, u64>,
+    waiting: BTreeMap<u64, (Row, Waker)>,
+    last: u64,
+}
+
+/// An open transaction.
+pub struct Tx {
+    truth: Truth,
+    number: u64,
+    changes: Vec<Change>,
+}
+
+impl Truth {
+    pub fn new(fate: Fate, engine: Engine, checks: Checks) -> Self {
+        let base = Base { checks, ..Base::default() };
+        Self { fate, engine, base: Arc::new(Mutex::new(base)) }
+    }
+
+    pub fn base(&self) -> MutexGuard<'_, Base> {
+        self.base.try_lock().expect("nobody else looks at the tables: a world has one thread")
+    }
+
+    /// Whether this rule is broken in this run.
+    pub fn breaks(&self, rule: Rule) -> bool {
+        self.engine.broken == Some(rule)
+    }
+
+    /// One statement outside any transaction.
+    pub async fn read<T>(&self, statement: impl FnOnce(&Tables) -> T) -> Result<T, StoreError> {
+        self.fate.statement().await?;
+        let answer = statement(&self.base().tables);
+        self.fate.switch().await;
+        Ok(answer)
+    }
+
+    pub async fn begin(&self) -> Result<Tx, StoreError> {
+        self.fate.statement().await?;
+        let number = {
+            let mut base = self.base();
+            base.last += 1;
+            base.last
+        };
+        let tx = Tx { truth: self.clone(), number, changes: Vec::new() };
+        if self.engine.one_writer {
+            tx.wait_for(Row::Everything).await?;
+        }
+        Ok(tx)
+    }
+}
+
+/// Runs a transaction, and again while it is contended.
+macro_rules! transaction {
+    ($truth:expr, $tx:ident => $work:expr) => {{
+        let mut attempt = 1;
+        loop {
+            let outcome = match $truth.begin().await {
+                Ok($tx) => $work.await,
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Err(tidefeed::store::StoreError::Contended(_)) if attempt < $crate::truth::transaction::ATTEMPTS => {
+                    attempt += 1;
+                    $truth.fate.switch().await;
+                }
+                outcome => break outcome,
+            }
+        }
+    }};
+}
+pub(crate) use transaction;
+
+impl Base {
+    /// Takes the lock, or learns who has it.
+    fn take(&mut self, row: Row, number: u64) -> Result<(), u64> {
+        match self.locks.get(&row) {
+            Some(holder) if *holder != number => Err(*holder),
+            _ => {
+                self.locks.insert(row, number);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether waiting for `holder` would be waiting for oneself.
+    fn closes_a_cycle(&self, mut holder: u64, number: u64) -> bool {
+        while let Some((row, _)) = self.waiting.get(&holder) {
+            match self.locks.get(row) {
+                Some(next) if *next == number => return true,
+                Some(next) if *next != holder => holder = *next,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn release(&mut self, number: u64) {
+        self.waiting.remove(&number);
+        let waiting = &self.waiting;
+        self.locks.retain(|row, holder| {
+            if *holder == number {
+                waiting.values().filter(|(waits, _)| waits == row).for_each(|(_, waker)| waker.wake_by_ref());
+            }
+            *holder != number
+        });
+    }
+
+    fn free(&mut self, row: Row, number: u64) {
+        if self.locks.get(&row) == Some(&number) {
+            self.locks.remove(&row);
+            self.waiting.values().filter(|(waits, _)| *waits == row).for_each(|(_, waker)| waker.wake_by_ref());
+        }
+    }
+
+    /// What the transaction sees.
+    fn see<T>(&mut self, changes: &mut [Change], look: impl FnOnce(&mut Self) -> T) -> T {
+        for change in &mut *changes {
+            self.tables.make(change);
+        }
+        let seen = look(self);
+        changes.iter().rev().for_each(|change| self.tables.unmake(change));
+        seen
+    }
+}
+
+impl Tx {
+    /// A statement that reads.
+    pub async fn read<T>(&mut self, statement: impl FnOnce(&Tables) -> T) -> Result<T, StoreError> {
+        self.truth.fate.statement().await?;
+        Ok(self.look(statement))
+    }
+
+    /// What this transaction sees now; no statement of its own.
+    pub fn look<T>(&mut self, look: impl FnOnce(&Tables) -> T) -> T {
+        self.truth.base().see(&mut self.changes, |base| look(&base.tables))
+    }
+
+    /// `SELECT .. FOR UPDATE` of one row: waits for it, then reads what is there. A row that is not there is not locked.
+    pub async fn lock(&mut self, row: Row) -> Result<bool, StoreError> {
+        self.truth.fate.statement().await?;
+        self.lock_within(row).await
+    }
+
+    async fn lock_within(&mut self, row: Row) -> Result<bool, StoreError> {
+        let mine = self.truth.base().locks.get(&row) == Some(&self.number);
+        self.wait_for(row).await?;
+        let there = self.look(|tables| tables.has(row));
+        if !there && !mine {
+            self.truth.base().free(row, self.number);
+        }
+        Ok(there)
+    }
+
+    /// `SELECT .. FOR UPDATE SKIP LOCKED`: those of the rows that nobody else holds, locked.
+    pub async fn lock_free_ones<K: Copy>(
+        &mut self,
+        select: impl FnOnce(&Tables) -> Vec<K>,
+        row: impl Fn(K) -> Row,
+        limit: u64,
+    ) -> Result<Vec<K>, StoreError> {
+        self.truth.fate.statement().await?;
+        let selected = self.look(select);
+        let mut base = self.truth.base();
+        let free = selected.into_iter().filter(|key| base.take(row(*key), self.number).is_ok());
+        Ok(free.take(usize::try_from(limit).unwrap_or(usize::MAX)).collect())
+    }
+
+    /// A statement that updates or deletes: what it finds is looked for again after each wait. Returns the rows written.
+    pub async fn write(&mut self, find: impl Fn(&Tables) -> Vec<Change>) -> Result<u64, StoreError> {
+        self.truth.fate.statement().await?;
+        loop {
+            let changes = self.look(&find);
+            let blocked = {
+                let mut base = self.truth.base();
+                changes.iter().map(Change::row).find(|row| base.take(*row, self.number).is_err())
+            };
+            match blocked {
+                Some(row) => self.wait_for(row).await?,
+                None => return Ok(self.make(changes)),
+            }
+        }
+    }
+
+    /// `INSERT` of one row; `false` if its key is there, in which case nothing is inserted.
+    pub async fn insert(&mut self, change: Change) -> Result<bool, StoreError> {
+        self.truth.fate.statement().await?;
+        let row = change.row();
+        let mine = self.truth.base().locks.get(&row) == Some(&self.number);
+        self.wait_for(row).await?;
+        if self.look(|tables| tables.has(row)) {
+            if !mine {
+                self.truth.base().free(row, self.number);
+            }
+            return Ok(false);
+        }
+        self.make(vec![change]);
+        Ok(true)
+    }
+
+    /// `INSERT IGNORE .. SELECT`: what is selected is of the snapshot that the statement began with, however long it waits for keys.
+    pub async fn insert_selected(&mut self, select: impl FnOnce(&Tables) -> Vec<Change>) -> Result<u64, StoreError> {
+        self.truth.fate.statement().await?;
+        let selected = self.look(select);
+        let mut inserted = 0;
+        for change in selected {
+            let row = change.row();
+            let mine = self.truth.base().locks.get(&row) == Some(&self.number);
+            self.wait_for(row).await?;
+            if !self.look(|tables| tables.has(row)) {
+                inserted += self.make(vec![change]);
+            } else if !mine {
+                self.truth.base().free(row, self.number);
+            }
+        }
+        Ok(inserted)
+    }
+
+    fn make(&mut self, changes: Vec<Change>) -> u64 {
+        let count = changes.len() as u64;
+        self.changes.extend(changes);
+        count
+    }
+
+    async fn wait_for(&self, row: Row) -> Result<(), StoreError> {
+        poll_fn(|context| {
+            let mut base = self.truth.base();
+            base.waiting.remove(&self.number);
+            match base.take(row, self.number) {
+                Ok(()) => Poll::Ready(Ok(())),
+                Err(holder) if base.closes_a_cycle(holder, self.number) => {
+                    self.truth.fate.note(|| format!("    a deadlock at {row:?}"));
+                    Poll::Ready(Err(StoreError::Contended("a simulated deadlock".into())))
+                }
+                Err(_) => {
+                    base.waiting.insert(self.number, (row, context.waker().clone()));
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Makes all of it so, then gives `value`; whoever asked may never learn.
+    pub async fn commit<T>(mut self, value: T) -> Result<T, StoreError> {
+        self.truth.fate.statement().await?;
+        let changes = std::mem::take(&mut self.changes);
+        self.truth.base().make_so(changes, &self.truth.fate);
+        let truth = self.truth.clone();
+        drop(self);
+        truth.fate.switch().await;
+        if truth.fate.strikes(truth.fate.rates().answer_lost) {
+            truth.fate.note(|| "    the commit's answer is lost".to_owned());
+            return Err(StoreError::Unavailable("the simulated answer was lost".into()));
+        }
+        Ok(value)
+    }
+
+    /// Undoes all of it, then gives `value`.
+    pub async fn roll_back<T>(self, value: T) -> Result<T, StoreError> {
+        let fate = self.truth.fate.clone();
+        drop(self);
+        fate.switch().await;
+        Ok(value)
+    }
+}
+
+impl Base {
+    fn make_so(&mut self, mut changes: Vec<Change>, fate: &Fate) {
+        for change in &mut changes {
+            self.tables.make(change);
+        }
+        for change in &changes {
+            fate.note(|| format!("    {}", super::words::of(change)));
+        }
+        let Self { tables, checks, .. } = self;
+        checks.committed(tables, &changes);
+    }
+}
+
+impl Drop for Tx {
+    fn drop(&mut self) {
+        self.truth.base().release(self.number);
+    }
+}

@@ -1,0 +1,211 @@
+//! A world's story: clients and workers at once, each step drawn, and faults from outside between any two of them.
+
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use tidefeed::{
+    app::House,
+    domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSize, Position},
+    store::StoreError,
+};
+
+use crate::{
+    client::{Client, KeepOut},
+    dice::Dice,
+    scheduler::Place,
+    world::{Counts, Shared, World},
+};
+
+/// Steps of the scheduler for each operation at most; a story that takes more stands still.
+const PATIENCE: usize = 2_000;
+
+/// Subtasks of a shift at most.
+const SHIFT: usize = 20;
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The workers of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worker {
+    Dispatcher,
+    Executor,
+    Reconciler,
+    Waker,
+    Sweeper,
+    Trimmer,
+    /// Dispatcher, executor and reconciler, until none of them has anything to do.
+    Shift,
+}
+
+impl Worker {
+    /// Which one of them does something is drawn from these.
+    pub const DRAWN: [Self; 9] = [
+        Self::Dispatcher,
+        Self::Executor,
+        Self::Reconciler,
+        Self::Waker,
+        Self::Waker,
+        Self::Sweeper,
+        Self::Trimmer,
+        Self::Shift,
+        Self::Shift,
+    ];
+
+    /// One step of the worker; whether there was anything to do.
+    pub async fn step(self, house: &House) -> Result<bool, StoreError> {
+        let now = Duration::ZERO;
+        Ok(match self {
+            Self::Dispatcher => house.dispatcher.run_once("dispatcher", now).await? > 0,
+            Self::Executor => house.executor.run_once("executor", now).await? > 0,
+            Self::Reconciler => house.reconciler.run_once("reconciler", now).await? > 0,
+            Self::Waker => house.waker.run_once("waker", now).await? > 0,
+            Self::Sweeper => !house.sweeper.run_once().await?.is_nothing(),
+            Self::Trimmer => house.trimmer.run_once().await?.0 > 0,
+            Self::Shift => {
+                let delivered = house.dispatcher.run_once("dispatcher", now).await?;
+                let mut pushed = 0;
+                while pushed < SHIFT && house.executor.run_once("executor", now).await? > 0 {
+                    pushed += 1;
+                }
+                delivered + pushed + house.reconciler.run_once("reconciler", now).await? > 0
+            }
+        })
+    }
+}
+
+async fn work(shared: Arc<Shared>, house: Arc<House>, worker: Worker) {
+    Counts::count(&shared.counts.steps, 1);
+    shared.fate.note(|| format!("{worker:?} begins"));
+    match worker.step(&house).await {
+        Ok(_) => shared.fate.note(|| format!("{worker:?} ends")),
+        Err(error) => shared.excuse("a worker failed", &error),
+    }
+}
+
+impl World {
+    /// Tells the story to its last operation; whatever is under way then stays so.
+    pub fn tell(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let mut begun = 0;
+        let mut patience = PATIENCE * shared.plan.operations;
+        while begun < shared.plan.operations && patience > 0 && !self.has_failed() {
+            patience -= 1;
+            if self.scheduler.active() < shared.plan.crowd && shared.fate.chance(150_000) {
+                begun += usize::from(self.begin());
+            } else {
+                self.scheduler.step();
+            }
+            self.trouble();
+        }
+        if patience == 0 {
+            shared.truth.base().checks.fail("a story stands still", String::new);
+        }
+    }
+
+    /// Begins an operation or a worker's step; whether it was an operation.
+    fn begin(&mut self) -> bool {
+        let node = self.shared.fate.index(self.nodes.len());
+        let house = Arc::clone(&self.nodes[node].house);
+        let shared = Arc::clone(&self.shared);
+        if self.shared.fate.chance(shared.plan.work) {
+            let worker = shared.fate.pick(&Worker::DRAWN);
+            self.scheduler.start(Place::Node(node), work(shared, house, worker));
+            return false;
+        }
+        let Some(operation) = operation(Client { shared, house }) else { return false };
+        self.scheduler.start(Place::Node(node), operation);
+        true
+    }
+
+    /// Time passes, and something may go wrong.
+    fn trouble(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let (fate, rates) = (&shared.fate, shared.fate.rates());
+        if fate.chance(300_000) {
+            let passed = fate.within(1, 20);
+            fate.pass(passed);
+        }
+        shared.announcements.come();
+        if fate.strikes(rates.leap) {
+            let leap = fate.within(1, shared.plan.leap);
+            fate.note(|| format!("{leap} ms pass"));
+            fate.pass(leap);
+        }
+        if fate.strikes(rates.crash) {
+            let node = fate.index(self.nodes.len());
+            self.crash(node);
+        }
+        if fate.strikes(rates.cancel) {
+            self.scheduler.cancel_one();
+        }
+        if fate.strikes(rates.clock_jumps) {
+            let node = fate.index(self.nodes.len());
+            self.set_clock(node);
+        }
+        if fate.strikes(rates.queue_wiped) {
+            let (dump, empty) = (fate.chance(400_000), fate.chance(500_000));
+            if dump { shared.queue.dump() } else { shared.queue.restart(empty) }
+        }
+        if let Some(cache) = &shared.cache
+            && fate.strikes(rates.cache_wiped)
+        {
+            let (dump, empty) = (fate.chance(400_000), fate.chance(500_000));
+            if dump { cache.dump() } else { cache.restart(empty) }
+        }
+    }
+}
+
+/// Draws what somebody does; `None` if there is nothing to do it with.
+fn operation(client: Client) -> Option<Work> {
+    let shared = Arc::clone(&client.shared);
+    let mut dice = shared.fate.dice();
+    let (somebody, other) = (dice.pick(&shared.people), dice.pick(&shared.people));
+    let size = PageSize::try_new(dice.within(1, shared.plan.page)).ok()?;
+    let kinds = if dice.chance(800_000) { Kinds::ALL } else { Kinds::try_new([dice.pick(&ContentKind::ALL)]).ok()? };
+    let newest = PageRequest::newest(size).of(kinds);
+    let direction = if dice.chance(750_000) { Direction::Older } else { Direction::Newer };
+    let all: u64 = shared.plan.shares.iter().sum();
+    let mut drawn = dice.below(all);
+    let kind = shared.plan.shares.iter().position(|share| {
+        let here = drawn < *share;
+        drawn = drawn.saturating_sub(*share);
+        here
+    })?;
+    Some(match kind {
+        0 => {
+            let key = dice.chance(200_000).then(|| format!("key{}", dice.below(4)));
+            Box::pin(client.publish(somebody, key))
+        }
+        1 => {
+            let entry = any_content(&shared, &mut dice)?;
+            Box::pin(client.remove(entry))
+        }
+        2 => Box::pin(client.follow(somebody, other)),
+        3 => Box::pin(client.unfollow(somebody, other)),
+        4 => {
+            let request = PageRequest { direction, bound: bound(&shared, &mut dice), ..newest };
+            Box::pin(async move { drop(client.page(somebody, request).await) })
+        }
+        5 => Box::pin(client.walk(somebody, PageRequest { direction, ..newest })),
+        _ => {
+            let how = dice.pick(&[KeepOut::Mutes, KeepOut::HidesFrom, KeepOut::Blocks]);
+            Box::pin(client.keep_out(somebody, other, how, dice.chance(500_000)))
+        }
+    })
+}
+
+fn any_content(shared: &Shared, dice: &mut Dice) -> Option<Entry> {
+    let base = shared.truth.base();
+    let mut contents = base.checks.oracle.contents();
+    let nth = dice.index(contents.len());
+    contents.nth(nth).map(|(entry, _)| entry)
+}
+
+/// Where a page begins: at either end, at a content, or beside one.
+fn bound(shared: &Shared, dice: &mut Dice) -> Option<Position> {
+    if dice.chance(400_000) {
+        return None;
+    }
+    let at = any_content(shared, dice)?.position();
+    let beside = Position::bound(at.publish_time(), at.content_number() + 1);
+    Some(if dice.chance(850_000) { at } else { beside })
+}

@@ -1,0 +1,191 @@
+//! A world: nodes with the real use cases over the models, its people, and what they have in common.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use tidefeed::{
+    app::{House, Ports},
+    clock::SharedClock,
+    domain::{UserId, profile::Registration},
+    draw::Draw,
+    store::{Accounts, OutboxCache, Queue, StoreError, accounts::NewAccount},
+};
+
+use crate::{
+    checks::Checks,
+    dice::Dice,
+    fate::{Fate, SkewedClock},
+    nudges::{SimAnnouncements, SimCache, SimQueue},
+    plan::Plan,
+    rules::Rule,
+    scheduler::{Place, Scheduler},
+    truth::{Engine, Truth},
+};
+
+/// Steps of what is done in peace at most.
+const PATIENCE: usize = 100_000;
+
+/// How a world is run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Way {
+    /// The rule that is broken.
+    pub broken: Option<Rule>,
+    /// Only what clients see counts as a failure.
+    pub as_clients_see: bool,
+    /// Whether what happens is written down.
+    pub traced: bool,
+}
+
+/// What happened, in numbers.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub publishes: AtomicU64,
+    pub removals: AtomicU64,
+    pub follows: AtomicU64,
+    pub unfollows: AtomicU64,
+    /// Mutes, hides and blocks, and what lifts them.
+    pub boundaries: AtomicU64,
+    pub pages: AtomicU64,
+    /// Pages that were judged.
+    pub checked: AtomicU64,
+    pub entries: AtomicU64,
+    /// Operations that a fault kept from an answer.
+    pub unanswered: AtomicU64,
+    /// Workers' steps.
+    pub steps: AtomicU64,
+}
+
+impl Counts {
+    pub fn count(counter: &AtomicU64, more: u64) {
+        counter.fetch_add(more, Relaxed);
+    }
+}
+
+/// What all of a world shares.
+pub struct Shared {
+    pub plan: Plan,
+    pub fate: Fate,
+    pub truth: Truth,
+    pub queue: Arc<SimQueue>,
+    pub cache: Option<Arc<SimCache>>,
+    pub announcements: Arc<SimAnnouncements>,
+    pub people: Vec<UserId>,
+    pub counts: Counts,
+}
+
+impl Shared {
+    /// A failure of the store is what faults are for; any other is one of the house.
+    pub fn excuse(&self, what: &'static str, error: &StoreError) {
+        Counts::count(&self.counts.unanswered, 1);
+        if !error.is_transient() {
+            self.truth.base().checks.fail(what, || error.with_causes());
+        }
+    }
+}
+
+/// A node: the house, and its clock.
+pub struct Node {
+    pub house: Arc<House>,
+    clock: Arc<SkewedClock>,
+}
+
+pub struct World {
+    pub shared: Arc<Shared>,
+    pub scheduler: Scheduler,
+    pub nodes: Vec<Node>,
+}
+
+impl World {
+    pub fn found(seed: u64, operations: usize, way: Way) -> Self {
+        let mut dice = Dice::of(seed);
+        let plan = Plan::draw(&mut dice, operations);
+        let fate = Fate::new(dice.next(), plan.rates.clone(), way.traced);
+        let Plan { one_writer, ranges_at_once, .. } = plan;
+        let engine = Engine { one_writer, ranges_at_once, broken: way.broken };
+        let truth = Truth::new(fate.clone(), engine, Checks::new(!way.as_clients_see));
+        let shared = Arc::new(Shared {
+            people: (1..=plan.users).filter_map(|id| UserId::try_new(id * 10).ok()).collect(),
+            queue: Arc::new(SimQueue::new(fate.clone())),
+            cache: (plan.cache > 0).then(|| Arc::new(SimCache::new(truth.clone(), plan.cache))),
+            announcements: Arc::new(SimAnnouncements::new(fate.clone())),
+            counts: Counts::default(),
+            plan,
+            fate: fate.clone(),
+            truth,
+        });
+        let nodes = (0..shared.plan.nodes).map(|_| Node::start(&shared)).collect();
+        let mut world = Self { shared, scheduler: Scheduler::new(fate), nodes };
+        world.settle_people();
+        world
+    }
+
+    fn settle_people(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.in_peace(async move {
+            for user in &shared.people {
+                let name = format!("user{user}");
+                let registration = Registration::try_new(&name, &name, "", None).expect("a plain name will do");
+                let account = NewAccount {
+                    id: *user,
+                    registration,
+                    password_hash: None,
+                    inc: i64::MAX,
+                    now_ms: shared.fate.now(),
+                };
+                shared.truth.register(account).await.expect("nothing goes wrong yet");
+            }
+        });
+    }
+
+    /// Runs this to its end with everything that is under way, while nothing goes wrong.
+    pub fn in_peace(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.shared.fate.calm(true);
+        self.scheduler.resume_all();
+        self.scheduler.start(Place::Outside, work);
+        for _ in 0..PATIENCE {
+            if self.scheduler.active() == 0 || self.has_failed() || !self.scheduler.step() {
+                break;
+            }
+            self.shared.announcements.come();
+        }
+        let endless = self.scheduler.active() > 0;
+        self.shared.truth.base().checks.fail_if(endless, "some work never ends", String::new);
+        self.shared.fate.calm(false);
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.shared.truth.base().checks.failure.is_some()
+    }
+
+    /// The node dies with all that runs on it, and another takes its place.
+    pub fn crash(&mut self, node: usize) {
+        self.shared.fate.note(|| format!("node {node} dies"));
+        self.scheduler.crash(node);
+        self.nodes[node] = Node::start(&self.shared);
+    }
+
+    /// The node's clock is wrong in another way from now on.
+    pub fn set_clock(&self, node: usize) {
+        self.nodes[node].clock.set_skew(skew(&self.shared));
+    }
+}
+
+fn skew(shared: &Shared) -> i64 {
+    shared.fate.within(-shared.plan.skew, shared.plan.skew)
+}
+
+impl Node {
+    fn start(shared: &Arc<Shared>) -> Self {
+        let clock = Arc::new(SkewedClock::new(&shared.fate, skew(shared)));
+        let cache = shared.cache.clone().map(|cache| cache as Arc<dyn OutboxCache>);
+        let queue: Arc<dyn Queue> = shared.queue.clone();
+        let truth = Arc::new(shared.truth.clone());
+        let ports = Ports::with_truth(truth, queue, cache, shared.announcements.clone());
+        let draw = Draw::from_seed(shared.fate.next());
+        let shared_clock: SharedClock = clock.clone();
+        let house = House::build(&ports, shared.plan.settings, &shared_clock, &draw);
+        Self { house: Arc::new(house), clock }
+    }
+}

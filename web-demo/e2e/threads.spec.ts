@@ -1,0 +1,64 @@
+// Reposts fold in the timeline; replies stand in a thread. Pictures in test-results/screens/.
+import { expect, test } from "@playwright/test";
+import { deleteContent, follow, publish, register } from "./api";
+import { openAs, postWith } from "./page";
+
+test("a repost takes its original's place, and gives it back", async ({ page }) => {
+  const vera = await register("vera", "Vera Shore");
+  const finn = await register("finn", "Finn Harbour");
+  await follow(vera, finn);
+  const original = await publish(finn, "The ferry is late again");
+  await publish(finn, "And the light is worth it");
+  await openAs(page, vera);
+  await postWith(page, "The ferry is late again").getByTestId("repost").click();
+  await expect(page.getByTestId("post-text")).toHaveText(["The ferry is late again", "And the light is worth it"]);
+  await expect(page.getByTestId("repost-line")).toHaveText("You reposted");
+  await expect(page.getByTestId("post").first()).toContainText("1 repost");
+  await page.reload();
+  await expect(page.getByTestId("post-text")).toHaveText(["The ferry is late again", "And the light is worth it"]);
+  await page.getByTestId("repost").first().click();
+  await expect(page.getByTestId("post-text")).toHaveText(["And the light is worth it", "The ferry is late again"]);
+  await expect(page.getByTestId("repost-line")).toHaveCount(0);
+  await page.getByTestId("repost").last().click();
+  await expect(page.getByTestId("repost-line")).toBeVisible();
+  await deleteContent(finn, original);
+  await page.reload();
+  await expect(page.getByTestId("original-gone")).toBeVisible();
+  await expect(page.getByTestId("post")).toHaveCount(2);
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  for (const [breadth, viewport] of Object.entries({ wide: { width: 1360, height: 900 }, narrow: { width: 390, height: 844 } })) {
+    test.describe(`${scheme}, ${breadth}`, () => {
+      test.use({ colorScheme: scheme, viewport });
+
+      test("a thread grows below its post", async ({ page }) => {
+        const vera = await register("vera", "Vera Shore");
+        const finn = await register("finn", "Finn Harbour");
+        await follow(vera, finn);
+        await publish(finn, "Who has seen the wreck at low tide?");
+        await openAs(page, vera);
+        await postWith(page, "Who has seen the wreck at low tide?").getByTestId("reply").click();
+        await expect(page.getByTestId("thread-post")).toContainText("Who has seen the wreck");
+        for (const text of ["We counted the ribs", "All still there"]) {
+          await page.getByTestId("reply-text").fill(text);
+          await page.getByTestId("reply-send").click();
+          await expect(postWith(page, text)).toBeVisible();
+          await expect(page.getByTestId("reply-text")).toHaveValue("");
+        }
+        await expect(page.getByTestId("feed").getByTestId("post-text")).toHaveText(["We counted the ribs", "All still there"]);
+        await expect(page.getByTestId("thread-post")).toContainText("2 comments");
+        await page.screenshot({ path: `test-results/screens/thread-${scheme}-${breadth}.png`, animations: "disabled" });
+        await postWith(page, "We counted the ribs").getByTestId("post-time").click();
+        await expect(page.getByTestId("thread")).toContainText("Who has seen the wreck");
+        await expect(page.getByTestId("thread-post")).toContainText("In reply to");
+        await page.getByTestId("thread-post").getByTestId("repost").click();
+        await page.getByTestId("nav-timeline").click();
+        await expect(page.getByTestId("repost-line")).toHaveText("You reposted");
+        const cutOff = await page.locator(".feed, body").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth).length);
+        expect(cutOff, "boxes whose content is cut off at the side").toBe(0);
+        await page.screenshot({ path: `test-results/screens/reposts-${scheme}-${breadth}.png`, animations: "disabled" });
+      });
+    });
+  }
+}
