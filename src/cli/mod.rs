@@ -18,6 +18,10 @@ use crate::{
     config::{Config, ConfigError, Environment, Sources},
 };
 
+/// Bytes of stack for each worker thread: resolvers nest as deep as a document may, and frames are large where nothing is optimised. Only
+/// what is touched is ever taken from the machine.
+const WORKER_STACK: usize = 16 << 20;
+
 /// The configuration or the arguments are at fault; clap uses the same.
 const USAGE: u8 = 2;
 /// What a shell says of a command that Ctrl-C has ended.
@@ -102,7 +106,8 @@ fn begin(arguments: Arguments) -> anyhow::Result<Outcome> {
         Command::Config(arguments) => configuration::run(&arguments, &sources),
         command => {
             let config = Config::load(&sources)?;
-            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+            let runtime =
+                tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(WORKER_STACK).build()?;
             runtime.block_on(with_stores(command, &config))
         }
     }

@@ -92,11 +92,7 @@ export const ProfileDocument = graphql(`
   }
 `);
 
-export const FindUserDocument = graphql(`
-  query FindUser($handle: String!) {
-    user(handle: $handle) { ...Profile }
-  }
-`);
+export const FindUserDocument = graphql(`query FindUser($handle: String!) { user(handle: $handle) { ...Profile } }`);
 
 export const RegisterDocument = graphql(`
   mutation Register($input: RegisterUserInput!) {
