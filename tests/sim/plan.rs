@@ -101,6 +101,7 @@ fn weather(dice: &mut Dice) -> Rates {
     let by_rank = dice.pick(&[0, 500_000, 900_000, 970_000]);
     let new_rank = dice.pick(&[0, 20_000, 100_000]);
     let stall = dice.pick(&[0, 5_000, 50_000, 200_000]);
+    let held = dice.pick(&[0, 10_000, 50_000, 100_000]);
     let leap = dice.pick(&[1_000, 4_000, 15_000]);
     let mut rate = |rare: u32, common: u32| {
         let drawn = dice.pick(&[0, 0, rare, common]);
@@ -108,6 +109,7 @@ fn weather(dice: &mut Dice) -> Rates {
     };
     Rates {
         stall,
+        held,
         crash: rate(200, 3_000),
         cancel: rate(300, 6_000),
         statement_lost: rate(1_000, 20_000),

@@ -113,7 +113,7 @@ impl Scheduler {
         self.fate.set_task(task.number);
         match task.work.as_mut().poll(&mut Context::from_waker(&task.waker)) {
             Poll::Ready(()) => drop(self.tasks.swap_remove(index)),
-            Poll::Pending if self.fate.strikes(self.fate.rates().stall) => {
+            Poll::Pending if self.fate.take_held() || self.fate.strikes(self.fate.rates().stall) => {
                 task.still_until = self.step + self.fate.below(LONGEST_STALL);
             }
             Poll::Pending if self.fate.chance(self.fate.rates().new_rank) => task.rank = self.fate.below(RANKS),
