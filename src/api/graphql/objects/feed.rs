@@ -120,8 +120,8 @@ pub struct FeedEdge {
     pub content: ContentId,
     /// Shared with whom.
     pub share: Arc<FeedShare>,
-    /// What this subscriber asks.
-    pub shape: Arc<str>,
+    /// What this subscriber asks; nothing is shared if that is not known.
+    pub shape: Option<Arc<str>>,
     /// Whether the viewer was looked at.
     pub eyes: Eyes,
 }
@@ -136,7 +136,11 @@ impl OutputType for FeedEdge {
     }
 
     async fn resolve(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> ServerResult<Value> {
-        let (content, shape) = (self.content, Arc::clone(&self.shape));
+        let Some(shape) = self.shape.clone() else {
+            metrics::counter!(LIVE_RENDERINGS, "way" => "for_one").increment(1);
+            return self.edge.resolve(ctx, field).await;
+        };
+        let content = self.content;
         let rendered = self.share.rendered(RenderKey { content, shape, field: (field.pos.line, field.pos.column) });
         let mut own = None;
         let shared = rendered.get_or_init(async || {
