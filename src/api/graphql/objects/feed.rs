@@ -52,8 +52,8 @@ pub struct RelationChange {
 /// `relationChange`, `readMarker` and `refetch` is set.
 #[derive(SimpleObject, Default)]
 pub struct NewFeedPayload {
-    /// An entry that has come to the viewer's timeline. Its place is by its cursor, which may be below entries that the client
-    /// shows already.
+    /// An entry that has come to the viewer's timeline. Its place is before the first entry whose `publishTime` is not later: nearly always
+    /// the front, but it may be below entries that the client shows already.
     timeline_edge: Option<FeedEdge>,
     /// The id of a content that has left it.
     removed_content_id: Option<ID>,
