@@ -193,11 +193,14 @@ mod tests {
     fn terms_are_the_same_for_ever() {
         let numbers = |text| terms_of(text).into_iter().map(i64::from).collect::<Vec<_>>();
         let known = [numbers("Tide"), numbers("潮汐"), numbers("don’t 🎉")];
-        assert_eq!(known, [
-            vec![-8_746_855_614_877_718_580],
-            vec![-5_642_392_086_777_132_242, 298_813_631_119_561_574, 6_201_116_800_683_915_532],
-            vec![-7_987_685_300_074_332_986, -767_741_233_162_242_246],
-        ]);
+        assert_eq!(
+            known,
+            [
+                vec![-8_746_855_614_877_718_580],
+                vec![-5_642_392_086_777_132_242, 298_813_631_119_561_574, 6_201_116_800_683_915_532],
+                vec![-7_987_685_300_074_332_986, -767_741_233_162_242_246],
+            ]
+        );
         assert_eq!(FORM, 1, "another form of terms has other numbers: replace these");
     }
 

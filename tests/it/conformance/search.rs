@@ -274,7 +274,12 @@ on_each_backend! {
         world.say(saying(many + 1, 1, "new 潮汐")).await?;
         // Nodes that index at once go on where the others, or the dead, have ended.
         let other = world.store.clone();
-        while !at_once([&world.store, &other].map(|node| node.index_next())).await?.iter().all(|step| step.is_done) {}
+        loop {
+            let steps = at_once([world.store.index_next(), other.index_next()]).await?;
+            if steps.iter().all(|step| step.is_done) {
+                break;
+            }
+        }
         assert_eq!(world.found(None, &words("潮汐")?).await?, [many + 1, 300, 100]);
         assert_eq!(world.number("SELECT COUNT(DISTINCT content_id) FROM search_terms").await?, many, "all but the removed one");
         assert_eq!(world.store.index_next().await?.contents, 0);
