@@ -7,6 +7,7 @@ import { ViewerCard } from "./people/ViewerCard";
 import { EmptyState } from "./parts/EmptyState";
 import { Navigation } from "./parts/Navigation";
 import { timelinePath, useRoute } from "./routing";
+import { SearchPage } from "./search/SearchPage";
 import type { Session } from "./session";
 import { TimelinePage } from "./timeline/TimelinePage";
 import { useTimeline } from "./timeline/useTimeline";
@@ -30,6 +31,7 @@ export function SignedInPage({ session, connection }: SignedInPageProps) {
         {route.page === "timeline" && <TimelinePage timeline={timeline} connection={connection} />}
         {route.page === "profile" && <ProfilePage key={route.handle} handle={route.handle} />}
         {route.page === "thread" && <ThreadPage key={route.id} id={route.id} />}
+        {route.page === "search" && <SearchPage key={route.text} text={route.text} />}
         {route.page === "unknown" && (
           <EmptyState title="There is no such page" heading="h1" testId="unknown-page">
             <title>No such page · Tidefeed</title>

@@ -1,7 +1,7 @@
 // Routes live in the hash, so that the server has to know one page only.
 import { useEffect, useSyncExternalStore } from "react";
 
-export type Route = { page: "timeline" } | { page: "profile"; handle: string } | { page: "thread"; id: string } | { page: "unknown" };
+export type Route = { page: "timeline" } | { page: "profile"; handle: string } | { page: "thread"; id: string } | { page: "search"; text: string } | { page: "unknown" };
 
 export const timelinePath = "#/";
 
@@ -13,14 +13,18 @@ export function threadPath(id: string): string {
   return `#/p/${encodeURIComponent(id)}`;
 }
 
+export function searchPath(text: string): string {
+  return `#/s/${encodeURIComponent(text)}`;
+}
+
 function parseRoute(hash: string): Route {
   if (hash === "" || hash === "#" || hash === "#/") return { page: "timeline" };
   const id = /^#\/p\/([A-Za-z0-9_-]+)$/.exec(hash)?.[1];
   if (id !== undefined) return { page: "thread", id };
-  const handle = /^#\/u\/([^/]+)\/?$/.exec(hash)?.[1];
-  if (handle === undefined) return { page: "unknown" };
+  const [, page, name] = /^#\/([us])\/([^/]+)\/?$/.exec(hash) ?? [];
+  if (name === undefined) return { page: "unknown" };
   try {
-    return { page: "profile", handle: decodeURIComponent(handle) };
+    return page === "u" ? { page: "profile", handle: decodeURIComponent(name) } : { page: "search", text: decodeURIComponent(name) };
   } catch {
     return { page: "unknown" };
   }

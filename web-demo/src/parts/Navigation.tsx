@@ -1,6 +1,7 @@
-// The brand and the ways through the app.
+// The brand, the search and the ways through the app.
 import { signOut } from "../api/tokens";
 import { profilePath, type Route, timelinePath } from "../routing";
+import { SearchForm } from "../search/SearchForm";
 import { Brand } from "./Brand";
 import { Icon } from "./Icon";
 
@@ -16,6 +17,7 @@ export function Navigation({ handle, route, waiting }: NavigationProps) {
   return (
     <header className="bar">
       <a className="bar-brand" href={timelinePath} aria-label="Tidefeed, your timeline"><Brand /></a>
+      <SearchForm route={route} />
       <nav className="bar-links" aria-label="Main">
         <a href={timelinePath} aria-current={route.page === "timeline" ? "page" : undefined} data-testid="nav-timeline">
           <Icon name="tide" /><span>Timeline</span>
