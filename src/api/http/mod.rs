@@ -107,8 +107,8 @@ struct Core<E, V: Viewer> {
 }
 
 /// `listener`, with answers that leave at once. A small one would otherwise wait some 40 ms for the acknowledgement of
-/// the one before it (Nagle's algorithm): serve the router through this.
-pub fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
+/// the one before it (Nagle's algorithm).
+fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection will answer with delay");

@@ -6,7 +6,6 @@
 mod wire;
 
 use std::{
-    convert::Infallible,
     net::SocketAddr,
     pin::pin,
     sync::{
@@ -93,8 +92,8 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     while let Some((stream, peer)) = stop.run_until_cancelled(listener.accept()).await {
         match doors.enter(peer) {
             Some(room) => {
-                let router = if room.is_spare { &routes.full } else { &routes.all }.clone();
-                open.spawn(talk((stream, peer), room, router, Arc::clone(&limits), stop.clone()));
+                let router = if room.is_spare { &routes.full } else { &routes.all };
+                open.spawn(talk((stream, peer), room, router.clone(), Arc::clone(&limits), stop.clone()));
             }
             None => drop(stream),
         }
@@ -164,8 +163,7 @@ async fn talk(
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
         request.extensions_mut().insert(received.clone());
-        let answer = router.clone().oneshot(request);
-        async move { answer.await.map_err(|never: Infallible| never) }
+        router.clone().oneshot(request)
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.idle_time).keep_alive(!is_spare);

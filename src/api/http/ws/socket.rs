@@ -114,14 +114,15 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
                 }
                 Some(()) = OptionFuture::from(over) => Err(Ending::Close(Closing::SignInEnded)),
                 _ = pings.tick() => self.ping(heard),
-                _ = looks.tick() => match unfinished.is_stuck() {
-                    true => Err(Ending::Close(Closing::Unfinished { seconds: limits.message_time.as_secs() })),
-                    false => Ok(()),
+                _ = looks.tick() => if unfinished.is_stuck() {
+                    Err(Ending::Close(Closing::Unfinished { seconds: limits.message_time.as_secs() }))
+                } else {
+                    Ok(())
                 },
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
                 frame = frames.next() => {
                     heard = Instant::now();
-                    unfinished.heard(&frame);
+                    unfinished.heard(frame.as_ref());
                     self.hear(frame).await
                 }
             };

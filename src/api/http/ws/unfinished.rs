@@ -27,7 +27,7 @@ impl Unfinished {
     }
 
     /// A whole message, or a control frame, which may come between the parts of one.
-    pub(super) fn heard<E>(&mut self, frame: &Option<Result<Message, E>>) {
+    pub(super) fn heard<E>(&mut self, frame: Option<&Result<Message, E>>) {
         let come = self.received.as_ref().map_or(0, Received::bytes);
         match frame {
             Some(Ok(Message::Ping(bytes) | Message::Pong(bytes))) => {
