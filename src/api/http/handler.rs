@@ -138,7 +138,7 @@ async fn run<E: Executor, V: Viewer>(
 /// Whether who asks may be nobody, although they have sent a token.
 fn is_tokenless<E, V: Viewer>(core: &Core<E, V>, params: &Params) -> bool {
     let opened = core.engine.documents.open(&params.source);
-    opened.is_ok_and(|it| needs_no_token(it.document.parsed(), params.operation_name.as_deref(), core.tokenless))
+    opened.is_ok_and(|it| needs_no_token(it.known.document.parsed(), params.operation_name.as_deref(), core.tokenless))
 }
 
 /// GET changes nothing, whoever made the link; and what goes on needs a way to go on.
