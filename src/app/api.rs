@@ -14,7 +14,7 @@ use crate::{
             issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
         },
         gate::Shape,
-        graphql::{Services, attach, build_schema, schema_sdl},
+        graphql::{Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
         http::{self, Client, HttpSettings, Scope, Transport},
     },
     clock::SharedClock,
@@ -94,6 +94,7 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
             let Client { address, agent } = scope.client.clone();
             attach(request, scope.viewer, scope.request_id.as_str()).data(Caller { address, agent })
         }),
+        tokenless: &WITHOUT_TOKEN,
         settings: settings.http.clone(),
         clock: runtime.clock,
         draw: runtime.draw,

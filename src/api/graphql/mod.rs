@@ -25,7 +25,7 @@ use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
 
 use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 
-pub use self::{scope::attach, services::Services};
+pub use self::{mutation::WITHOUT_TOKEN, scope::attach, services::Services};
 
 /// The schema with what is behind it; cheap to clone. Requests must have passed [`attach`].
 pub type TidefeedSchema = Schema<Query, Mutation, SubscriptionRoot>;

@@ -74,7 +74,8 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         Ok(Ready { operation_type: admitted.operation_type, request, opened, charge })
     }
 
-    fn charge(&self, scope: &Scope<V>, cost: u64) -> Result<Option<Charge>, Refused> {
+    /// Takes `cost` points from whoever asks.
+    pub(super) fn charge(&self, scope: &Scope<V>, cost: u64) -> Result<Option<Charge>, Refused> {
         let Some(budget) = &self.budget else { return Ok(None) };
         let charge = budget.charge(scope.payer(), cost);
         let Some(wait) = charge.retry_after else { return Ok(Some(charge)) };

@@ -99,6 +99,20 @@ async fn only_json_may_be_posted() {
 }
 
 #[tokio::test]
+async fn an_encoded_body_is_415_and_the_encoding_is_named() {
+    for (encoding, status) in [("gzip", 415), ("br", 415), ("identity", 200), ("Identity", 200)] {
+        let answer =
+            send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &[("content-encoding", encoding)])).await;
+        assert_eq!(answer.status.as_u16(), status, "{encoding}");
+        assert!(
+            status == 200 || answer.message().contains(&format!("Content-Encoding: {encoding}")),
+            "{}",
+            answer.body
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_subscription_is_told_to_use_a_stream() {
     let answer = ask("subscription { count(to: 1) }").await;
     assert_eq!((answer.status, answer.extension("code")), (StatusCode::BAD_REQUEST, "BAD_USER_INPUT"));
