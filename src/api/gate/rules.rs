@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use apollo_compiler::{
-    Schema,
+    Name, Schema,
     diagnostic::Diagnostic,
     parser::Parser,
     schema::ExtendedType,
@@ -21,6 +21,9 @@ const TOLD: usize = 20;
 
 /// How like a known name an unknown one has to be for a suggestion, 0 to 1.
 const LIKENESS: f64 = 0.8;
+
+/// What the executor's description of a schema has, and the library's does not.
+const MORE_DESCRIPTION: &str = "extend type __Type { isOneOf: Boolean }";
 
 /// One thing that is wrong with a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +43,7 @@ pub struct Rules {
 impl Rules {
     /// Reads a schema in the schema definition language; fails with what is wrong with it.
     pub fn of_sdl(sdl: &str) -> Result<Self, String> {
+        let sdl = format!("{sdl}\n{MORE_DESCRIPTION}\n");
         let schema = Schema::parse_and_validate(sdl, "schema.graphql").map_err(|invalid| invalid.errors.to_string())?;
         Ok(Self { schema })
     }
@@ -48,7 +52,7 @@ impl Rules {
     pub fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
         let parsed = Parser::new().parse_ast(query, "document").map_err(|invalid| {
             let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
-            syntax(fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
+            syntax(&fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
         })?;
         let faults: Vec<Fault> = match parsed.to_executable_validate(&self.schema) {
             Ok(document) => positions::faults(&document, &self.schema),
@@ -79,7 +83,7 @@ impl Rules {
                 ExtendedType::Interface(interface) => &interface.fields,
                 _ => return None,
             };
-            (second, fields.keys().map(|name| name.as_str()).collect())
+            (second, fields.keys().map(Name::as_str).collect())
         } else if message.contains("is not supported by") {
             let (of, field) = second.split_once('.')?;
             let arguments = &self.schema.type_field(of, field).ok()?.arguments;
@@ -118,7 +122,7 @@ fn fault(diagnostic: &Diagnostic<'_, DiagnosticData>, message: String) -> Fault 
     Fault { message, at: place.map(|place| Pos { line: place.line, column: place.column }) }
 }
 
-fn syntax(fault: Fault) -> Refusal {
+fn syntax(fault: &Fault) -> Refusal {
     let words = fault.message.trim_start_matches("syntax error: ");
     let message = match fault.at {
         Some(Pos { line, column }) => format!("Syntax error at line {line}, column {column}: {words}."),

@@ -86,7 +86,7 @@ fn the_rules_that_the_executor_lacks_hold() {
 
 #[test]
 fn every_fault_is_told_with_its_place_and_with_the_name_that_was_meant() {
-    let refusal = gate(true).open("{ plan\n  viewer { nam } }").unwrap_err();
+    let refusal = gate(true).open("{ plan\n  viewer { id nam } }").unwrap_err();
     let errors = refusal.into_errors();
     let told: Vec<_> = errors.iter().map(|it| (it.message.as_str(), it.locations[0].line)).collect();
     let expected = [
