@@ -18,6 +18,8 @@ use crate::domain::limits::{DEFAULT_PAGE, MAX_PAGE};
 const OPERATION: u64 = 1;
 /// What each field of the mutation costs beside its objects: it writes.
 const MUTATION: u64 = 10;
+/// What looking through the store costs beside what is found.
+const SEARCH: u64 = 20;
 /// How long a list is taken to be of which nothing says how long it is, not even the schema's [`super::Shape::weighed`].
 const UNSIZED_LIST: u64 = 10;
 /// What the description of the schema costs: it is the same each time, and no store is asked.
@@ -125,7 +127,8 @@ impl<'a> Walk<'a> {
         let shape = self.shape;
         let Some(known) = shape.field(parent, name) else { return Points::default() };
         let writes = if parent == shape.root(OperationType::Mutation) { MUTATION } else { 0 };
-        let mut total = Points { fixed: writes.saturating_add(known.surcharge), per_entry: 0 };
+        let looks = if name == "search" && parent == shape.root(OperationType::Query) { SEARCH } else { 0 };
+        let mut total = Points { fixed: writes.saturating_add(looks).saturating_add(known.surcharge), per_entry: 0 };
         if shape.is_composite(&known.leads_to) || !field.selection_set.node.items.is_empty() {
             total.add(self.objects(field, known));
         }
