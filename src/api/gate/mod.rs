@@ -119,7 +119,7 @@ impl Gate {
         if let Some(merged) = merged {
             replace(&mut document.operations, name, merged);
         }
-        Ok(Admitted { operation_type, operation_name, document, cost })
+        Ok(Admitted { document, operation_type, operation_name, cost })
     }
 }
 

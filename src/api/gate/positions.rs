@@ -93,7 +93,9 @@ impl<'a> Walk<'a> {
             }
             Value::List(items) => {
                 let item_type = if expected.is_list() { expected.item_type() } else { expected };
-                items.iter().for_each(|item| self.value(item, item_type, false));
+                for item in items {
+                    self.value(item, item_type, false);
+                }
             }
             Value::Object(fields) => {
                 let schema = self.schema;

@@ -105,6 +105,7 @@ impl Shape {
 
     /// With what the printed schema does not say. `lists`: type (or `*` for all), field, and how many entries it has at most.
     /// `mutations`: what fields of the mutation cost beside their objects and the writing.
+    #[must_use]
     pub fn weighed(mut self, lists: &[(&str, &str, usize)], mutations: &[(&str, u64)]) -> Self {
         for (of, kind) in &mut self.types {
             let Kind::Fields(fields) = kind else { continue };

@@ -191,7 +191,8 @@ fn fields_of_one_response_key_are_one_field_with_all_that_was_selected() {
 
 #[test]
 fn mutations_cost_the_same_in_fragments_as_without_and_once_for_each_that_runs() {
-    let puts: String = (0..20).map(|n| format!("a{n}: put(input: {{text: \"x\"}}) {{ id }} ")).collect();
+    let puts: String =
+        (0..20).map(|n| format!("a{n}: put(input: {{text: \"x\"}}) {{ id }}")).collect::<Vec<_>>().join(" ");
     assert_eq!(price(&format!("mutation {{ {puts} }}")), 1 + 20 * 11);
     assert_eq!(price(&format!("mutation {{ ...f }} fragment f on M {{ {puts} }}")), 1 + 20 * 11);
     assert_eq!(price("mutation { put(input: {text: \"x\"}) { id } put(input: {text: \"x\"}) { name } }"), 1 + 11);
