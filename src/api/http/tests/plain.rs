@@ -279,6 +279,39 @@ async fn pages_of_allowed_origins_may_read_answers_and_no_others() {
 }
 
 #[tokio::test]
+async fn a_mutation_that_is_asked_for_twice_under_one_key_runs_once_and_answers_both() {
+    for query in [
+        "mutation { add(by: 2) { total } add(by: 2) { added } }",
+        "mutation { add(by: 2) { total } ...f } fragment f on Mutation { add(by: 2) { added } }",
+        "mutation { ...f ... on Mutation { add(by: 2) { total } } ...f } fragment f on Mutation { add(by: 2) { added } }",
+        "mutation { add(by: 2) { total } ... @include(if: true) { add(by: 2) { added } } }",
+        "mutation { ...f ... @skip(if: true) { ...g } } fragment f on Mutation { add(by: 2) { total } ...g } \
+         fragment g on Mutation { add(by: 2) { added } }",
+    ] {
+        let answer = ask(query).await;
+        assert_eq!(answer.body["data"], json!({"add": {"total": 2, "added": 2}}), "{query}: {}", answer.body);
+    }
+    let body = json!({
+        "query": "mutation A($b: Boolean = true) { add(by: 2) { total } ... @include(if: $b) { ...f } } \
+                  mutation B { add(by: 2) { total } } fragment f on Mutation { add(by: 2) { added } }",
+        "operationName": "A",
+    });
+    let answer = send(HttpSettings::default(), post(body.to_string(), &[])).await;
+    assert_eq!(answer.body["data"], json!({"add": {"total": 2, "added": 2}}), "{}", answer.body);
+    let two = ask("mutation { add(by: 2) { total } b: add(by: 2) { total } }").await;
+    assert_eq!(two.body["data"], json!({"add": {"total": 2}, "b": {"total": 4}}), "two keys are two");
+}
+
+#[tokio::test]
+async fn a_variable_that_does_not_fit_its_place_is_refused_whatever_it_is() {
+    for variables in [json!({}), json!({"t": null}), json!({"t": "x"})] {
+        let body = json!({"query": "query($t: String) { echo(text: $t) }", "variables": variables}).to_string();
+        let answer = send(HttpSettings::default(), post(body, &[])).await;
+        assert_eq!(answer.extension("code"), "GRAPHQL_VALIDATION_FAILED", "{}", answer.body);
+    }
+}
+
+#[tokio::test]
 async fn a_schema_that_is_not_described_is_not_given_away_either() {
     let gate = crate::api::gate::GateLimits { introspection: false, ..Default::default() };
     let settings = HttpSettings { gate, ..HttpSettings::default() };
