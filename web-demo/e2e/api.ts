@@ -87,6 +87,22 @@ export async function follow(follower: Person, author: Person) {
   );
 }
 
+export async function like(person: Person, contentId: string) {
+  await send(
+    "mutation($input: LikeContentInput!) { likeContent(input: $input) { content { id } userErrors { message } } }",
+    { input: { contentId } },
+    person.token,
+  );
+}
+
+export async function favourite(person: Person, contentId: string) {
+  await send(
+    "mutation($input: FavouriteContentInput!) { favouriteContent(input: $input) { content { id } userErrors { message } } }",
+    { input: { contentId } },
+    person.token,
+  );
+}
+
 /** Ends all sessions of `person` on the server, as another device would. */
 export async function endSessions(person: Person) {
   await send("mutation { signOutEverywhere { endedSessions } }", {}, person.token);

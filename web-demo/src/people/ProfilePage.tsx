@@ -8,6 +8,7 @@ import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/PostSkeletons";
 import { timelinePath } from "../routing";
+import { NoSuchUser } from "./NoSuchUser";
 import { ProfileHeader } from "./ProfileHeader";
 
 export function ProfilePage({ handle }: { handle: string }) {
@@ -21,14 +22,7 @@ export function ProfilePage({ handle }: { handle: string }) {
   if (user == null && error !== undefined) {
     return <ErrorNotice title="The profile did not load" error={error} onRetry={() => { void refetch(); }} />;
   }
-  if (user == null) {
-    return (
-      <EmptyState title={`No one is called @${handle}`} heading="h1" testId="no-such-user">
-        <title>No such user · Tidefeed</title>
-        <p>Check the spelling and look again with the box on this page, or <a href={timelinePath}>go back to your timeline</a>.</p>
-      </EmptyState>
-    );
-  }
+  if (user == null) return <NoSuchUser handle={handle} />;
   const posts = (contents?.edges ?? []).flatMap(({ node }) => node ?? []);
   return (
     <>
