@@ -23,11 +23,11 @@ pub async fn user(house: &TestHouse, handle: &str) -> Result<UserId> {
     Ok(profile.with_context(|| format!("{handle} is not there"))?.id)
 }
 
-/// Walks through the whole timeline of a reader; every page is the oracle's. Returns how many entries there are.
+/// Walks through the whole timeline of a reader; every page, before it is folded, is the oracle's. Returns how many entries there are.
 pub async fn pages_equal_the_oracle(house: &TestHouse, reader: UserId) -> Result<usize> {
     let (mut request, mut seen) = (PageRequest::newest(PageSize::try_new(50)?), 0);
     loop {
-        let page = house.reader.page(reader, &request).await?;
+        let page = house.reader.look(reader, &request).await?;
         let mut expected = house.ports.timelines.oracle(reader, &request).await?;
         expected.truncate(50);
         ensure!(page.entries == expected, "after {:?}: {:?}, not {expected:?}", request.bound, page.entries);
