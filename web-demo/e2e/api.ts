@@ -103,6 +103,14 @@ export async function favourite(person: Person, contentId: string) {
   );
 }
 
+export async function block(blocker: Person, other: Person) {
+  await send(
+    "mutation($input: BoundaryInput!) { blockUser(input: $input) { user { id } userErrors { message } } }",
+    { input: { userId: other.id } },
+    blocker.token,
+  );
+}
+
 /** Ends all sessions of `person` on the server, as another device would. */
 export async function endSessions(person: Person) {
   await send("mutation { signOutEverywhere { endedSessions } }", {}, person.token);

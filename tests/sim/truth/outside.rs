@@ -103,11 +103,11 @@ impl Identities for Truth {
 
 #[async_trait]
 impl FollowLists for Truth {
-    async fn followers(&self, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn followers(&self, _: Option<UserId>, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
         refused()
     }
 
-    async fn following(&self, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn following(&self, _: Option<UserId>, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
         refused()
     }
 }
@@ -126,7 +126,7 @@ impl Reactions for Truth {
         refused()
     }
 
-    async fn likers(&self, _: ContentId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn likers(&self, _: Option<UserId>, _: ContentId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
         refused()
     }
 

@@ -1,4 +1,4 @@
-// Every operation that the page sends, but for the lists in listDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
+// Every operation that the page sends, but for the lists in listDocuments.ts and what profiles let one change in profileDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
 import { graphql } from "../gql";
 
 graphql(`
@@ -81,6 +81,7 @@ export const ProfileDocument = graphql(`
   query ProfilePage($handle: String!, $after: String) {
     user(handle: $handle) {
       ...Profile
+      ...Standing
       contents(first: 20, after: $after) {
         edges { cursor node { ...Post } }
         pageInfo { hasNextPage endCursor }

@@ -30,10 +30,11 @@ export function ProfilePage({ handle }: { handle: string }) {
       <ProfileHeader user={user} />
       {contents == null && <ErrorNotice title="The posts did not load" error={error} onRetry={() => { void refetch(); }} />}
       {contents != null && posts.length === 0 && !nextPage.exists && (
-        <EmptyState title="Nothing published yet" testId="empty-profile">
-          {user.isViewer
-            ? <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>
-            : <p>Follow {user.name}, and the first post will come to your timeline by itself.</p>}
+        <EmptyState title={user.viewerHasBlocked === true ? "Nothing to see here" : "Nothing published yet"} testId="empty-profile">
+          {user.isViewer && <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>}
+          {!user.isViewer && user.viewerHasBlocked !== true && (
+            <p>Follow {user.name}, and the first post will come to your timeline by itself.</p>
+          )}
         </EmptyState>
       )}
       <PostList label={`Posts of ${user.name}`} posts={posts} nextPage={nextPage} />
