@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{SqlStore, transaction::Tx};
+use super::{SqlStore, search_terms, transaction::Tx};
 use crate::{
-    domain::{ContentId, Counters, EdgeMode, UserId},
+    domain::{ContentId, Counters, EdgeMode, UserId, terms::terms_of},
     store::{
         Seeding, StoreError,
         accounts::PasswordHash,
@@ -97,7 +97,20 @@ async fn insert_contents(tx: &Tx, authors: &[SeedAuthor], tally: &Tally) -> Resu
         let numbers = [content.id.get(), counters.comments, counters.likes, counters.reposts, counters.favourites];
         numbers.map(Value::from)
     });
-    insert(tx, "counters (content_id, comments, likes, reposts, favourites)", "", counters.collect()).await
+    insert(tx, "counters (content_id, comments, likes, reposts, favourites)", "", counters.collect()).await?;
+    insert(tx, search_terms::COLUMNS, "", term_rows(all().map(|(_, content)| content))).await
+}
+
+/// In the order of the key, backwards, as [`insert`] begins at the end.
+fn term_rows<'a>(contents: impl Iterator<Item = &'a SeedContent>) -> Vec<[Value; 3]> {
+    let mut rows: Vec<[i64; 3]> = contents
+        .flat_map(|content| {
+            let at = [content.publish_time, content.id.get()];
+            terms_of(&content.draft.text).into_iter().map(move |term| [term.into(), at[0], at[1]])
+        })
+        .collect();
+    rows.sort_unstable_by(|a, b| b.cmp(a));
+    rows.into_iter().map(|row| row.map(Value::from)).collect()
 }
 
 async fn insert_reactions(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError> {
@@ -244,8 +257,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = migrated(&folder).await;
         let before = store.statements();
-        store.add_authors(&(1..=1024).map(author).collect::<Vec<_>>()).await.unwrap();
-        // 1024 users in five tables, 1024 contents in two, and 341 likes, which are 256 + 64 + 16 + 4 + 1.
+        let mut authors: Vec<SeedAuthor> = (1..=1024).map(author).collect();
+        authors.iter_mut().flat_map(|author| &mut author.contents).for_each(|content| content.draft.text.clear());
+        store.add_authors(&authors).await.unwrap();
+        // 1024 users in five tables, 1024 contents without words in two, and 341 likes, which are 256 + 64 + 16 + 4 + 1.
         assert_eq!(store.statements() - before, 5 * 2 + 2 * 2 + 5);
     }
 
