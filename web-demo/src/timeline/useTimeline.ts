@@ -50,6 +50,8 @@ export function useTimeline(connection: Connection): Timeline {
     setMissed(NOTHING_MISSED);
     try {
       await refreshTimeline(client);
+      // What was counted meanwhile was counted from the old top.
+      setMissed(NOTHING_MISSED);
       setOutdated(false);
     } catch {
       setOutdated(true);
@@ -65,6 +67,11 @@ export function useTimeline(connection: Connection): Timeline {
     }
     setOutdated(true);
     const newer = await client.query({ query: NewCountDocument, variables: { after: top }, fetchPolicy: "no-cache" });
+    if (topCursor(client.cache) !== top) {
+      // The timeline was read anew meanwhile, and shows what was counted.
+      setOutdated(false);
+      return;
+    }
     setArrivals([]);
     setMissed(newer.data?.newContentCount ?? NOTHING_MISSED);
   }
@@ -90,7 +97,10 @@ export function useTimeline(connection: Connection): Timeline {
   useNewFeed(connection, shown?.resumeToken ?? null, take);
 
   const shownIds = new Set(shown?.edges.map(({ node }) => node?.id));
-  const waiting = arrivals.filter(({ node }) => !shownIds.has(node?.id));
+  // What is told late, and older than all that is loaded, comes with the pages to come.
+  const end = shown?.pageInfo.hasNextPage === true ? shown.edges.at(-1)?.node?.publishTime : undefined;
+  const isBelow = (time: string) => end !== undefined && Date.parse(time) < Date.parse(end);
+  const waiting = arrivals.filter(({ node }) => node !== null && !shownIds.has(node.id) && !isBelow(node.publishTime));
 
   function showNew() {
     if (outdated) void refresh();
