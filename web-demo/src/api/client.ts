@@ -32,8 +32,12 @@ function createCache() {
   return new InMemoryCache({
     typePolicies: {
       Query: { fields: { timeline: endlessConnection(), search: endlessConnection(["text"]) } },
-      User: { fields: { contents: endlessConnection() } },
-      Content: { fields: { replies: endlessConnection() } },
+      User: {
+        fields: {
+          contents: endlessConnection(), followers: endlessConnection(), following: endlessConnection(), favourites: endlessConnection(),
+        },
+      },
+      Content: { fields: { replies: endlessConnection(), likers: endlessConnection() } },
     },
   });
 }
