@@ -109,8 +109,8 @@ impl Plan {
     /// One author whose followers come and go in crowds while deliveries to them are cut into ranges by several dispatchers at once.
     fn of_many_ranges(mut self, dice: &mut Dice) -> Self {
         self.users = 6;
-        self.star = (dice.index(6), 900_000);
-        self.shares = [6, 0, 3, 1, 3, 0, 0, 4];
+        self.star = (2 + dice.index(2), 900_000);
+        self.shares = [6, 0, 2, 1, 3, 0, 0, 4];
         self.work = 600_000;
         self.crowd = self.crowd.max(8);
         self.settings.policy.rule = EdgeRule::Threshold { push_threshold: 100, active_days: 0 };
@@ -118,6 +118,7 @@ impl Plan {
         (self.ranges_at_once, self.one_writer) = (2, false);
         self.rates.held = dice.pick(&[100_000, 300_000]);
         self.rates.message = [50_000, 500_000, 100_000];
+        self.rates.answer_lost = dice.pick(&[0, 200_000]);
         self
     }
 

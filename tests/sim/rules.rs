@@ -31,8 +31,8 @@ rules! {
     RecordOnlyIfPushed "P1" "no record for authors whom everybody seems to pull";
     KeysMayRepeat "P1" "an idempotency key is not looked up";
     RepostsMayRepeat "P1" "nobody looks for an earlier repost of the same";
-    ChainIsNumbered "D1" "ranges are computed from their number, not from the chain's end";
-    BrokenChainIsExtended "D1" "the chain is read before its record is locked";
+    ChainIsNumbered "D1" "ranges are counted from the first follower, not from the chain's end";
+    BrokenChainIsExtended "D1" "the chain is read before its record is locked, and a range that is there is passed over";
     FillIsSkipped "D2" "deliveries pass over edges that are being filled";
     OpenFloorIsSkipped "D2" "deliveries pass over readers who trust nothing yet";
     BelowFloorIsSkipped "D2" "deliveries pass over readers whose floor lies above the content";

@@ -63,8 +63,10 @@ impl Contents for Truth {
         author: UserId,
         request: &PageRequest,
     ) -> Result<OutboxPage, StoreError> {
-        let listed = |tables: &Tables| tables.outbox(author).filter(|_| is_open(tables, viewer, author)).collect();
-        self.read(|tables| page(tables, request, listed(tables))).await
+        let listed = |tables: &Tables| -> Vec<Entry> {
+            tables.outbox(author).filter(|_| is_open(tables, viewer, author)).collect()
+        };
+        self.read(|tables| page(tables, request, &listed(tables))).await
     }
 
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
@@ -86,7 +88,7 @@ impl Contents for Truth {
         content: ContentId,
         request: &PageRequest,
     ) -> Result<OutboxPage, StoreError> {
-        self.read(|tables| page(tables, request, references::replies(tables, viewer, content))).await
+        self.read(|tables| page(tables, request, &references::replies(tables, viewer, content))).await
     }
 
     async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
@@ -110,7 +112,7 @@ pub fn is_open(tables: &Tables, viewer: Option<UserId>, author: UserId) -> bool 
 }
 
 /// The page of a list, whose entries come in any order.
-fn page(tables: &Tables, request: &PageRequest, listed: Vec<Entry>) -> OutboxPage {
+fn page(tables: &Tables, request: &PageRequest, listed: &[Entry]) -> OutboxPage {
     let rows = |side: Side| {
         let of_kinds = listed.iter().copied().filter(|it| tables.is_of(it.content, side.kinds));
         Run::from_limited_query(side.direction, side.first(of_kinds.collect()), side.limit)

@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// Sequences of calls.
-const SEQUENCES: u64 = 200;
+const SEQUENCES: u64 = 150;
 /// Calls of a sequence.
 const CALLS: usize = 60;
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbBackend, Statement};
-use tidefeed::domain::{Floor, UserId};
+use tidefeed::domain::{ContentId, Floor, UserId};
 
 use crate::truth::tables::Tables;
 
@@ -75,7 +75,7 @@ fn of_contents(tables: &Tables) -> impl Iterator<Item = Row> + '_ {
         let mut values =
             vec![Some(id.get()), Some(it.author.get()), Some(it.kind.code().into()), Some(it.publish_time)];
         values.push(Some(i64::from(it.removed)));
-        values.extend([reply_to.map(|it| it.get()), repost_of.map(|it| it.get()), it.repost_author.map(UserId::get)]);
+        values.extend([reply_to.map(ContentId::get), repost_of.map(ContentId::get), it.repost_author.map(UserId::get)]);
         ("contents", values)
     });
     let counters = tables.counters.iter();
