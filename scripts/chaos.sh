@@ -12,8 +12,10 @@ scripts/fetch-mysql.sh || arguments+=(--skip mysql::)
 log=$(mktemp "${TMPDIR:-/tmp}/tidefeed-chaos.XXXXXX")
 trap 'rm -f "$log"' EXIT
 
+step "Building the nodes (cargo, profile long; the first time takes some minutes)"
+cargo test --profile long --test chaos --no-run
 status=0
-OPERATIONS=${OPERATIONS:-100000} cargo test --test chaos -- combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
+OPERATIONS=${OPERATIONS:-100000} cargo test --profile long --test chaos -- combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
 
 step "Calls of the API, pages and entries checked, faults, failed reads, changes without an answer, wrong pages, longest way to rest"
 printf '| servers | calls | pages | entries | faults | failed reads | unanswered changes | mismatches | rest, ms | seconds | seed |\n'

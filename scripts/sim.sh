@@ -6,9 +6,9 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
-step "Building the simulation (cargo, profile sim; the first time takes some minutes)"
-cargo test --profile sim --test sim --no-run
+step "Building the simulation (cargo, profile long; the first time takes some minutes)"
+cargo test --profile long --test sim --no-run
 step "Running worlds, two at a time"
-cargo test --profile sim --test sim -- --ignored --nocapture every_page_is_the_oracles_for_very_long
+cargo test --profile long --test sim -- --ignored --nocapture every_page_is_the_oracles_for_very_long
 step "Breaking the rules"
-cargo test --profile sim --test sim -- --ignored --nocapture the_table_of_broken_rules
+cargo test --profile long --test sim -- --ignored --nocapture the_table_of_broken_rules

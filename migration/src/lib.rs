@@ -8,6 +8,7 @@ mod m20261121_000002_exclusions;
 mod m20261121_000003_policy;
 mod m20261121_000004_accounts;
 mod m20261121_000005_social;
+mod m20261121_000006_search;
 mod table;
 
 pub use sea_orm_migration::prelude::MigratorTrait;
@@ -26,6 +27,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261121_000003_policy::Migration),
             Box::new(m20261121_000004_accounts::Migration),
             Box::new(m20261121_000005_social::Migration),
+            Box::new(m20261121_000006_search::Migration),
         ]
     }
 }

@@ -34,6 +34,16 @@ pub struct Adapters {
     pub ports: Ports,
 }
 
+impl Adapters {
+    /// Refuses tables that are missing or old.
+    pub async fn expect_current_tables(&self) -> Result<(), AppError> {
+        match self.store.pending_migrations().await.map_err(AppError::Store)?.len() {
+            0 => Ok(()),
+            pending => Err(AppError::NotMigrated(pending)),
+        }
+    }
+}
+
 /// Opens the SQL store as configured; touches no table.
 pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
     let options = SqlOptions {

@@ -127,6 +127,7 @@ fn services(
         sessions,
         profiles: ports.profiles.clone(),
         timelines: house.reader.clone(),
+        searcher: house.searcher.clone(),
         read_marker: house.read_marker.clone(),
         publisher: house.publisher.clone(),
         following: house.following.clone(),

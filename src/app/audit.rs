@@ -15,7 +15,7 @@ use crate::{
     draw::Draw,
     lifecycle::Lifecycle,
     read::TimelineReader,
-    store::{Audits, StoreError},
+    store::{Audits, StoreError, sql::SqlStore},
     upkeep::{AuditOptions, AuditedStores, Auditor, PageSource},
 };
 
@@ -48,22 +48,21 @@ pub fn auditor(ports: &Ports, audits: Arc<dyn Audits>, reader: Arc<TimelineReade
     Auditor::new(stores, Arc::new(Served(reader)), options)
 }
 
-/// An auditor over the configured servers, for a process that is no node. Changes no table; refuses tables that are not up to date.
+/// An auditor over the configured servers, for a process that is no node, and the store that it reads. Changes no table; refuses tables that
+/// are not up to date.
 pub async fn open_auditor(
     config: &Config,
     options: AuditOptions,
     lifecycle: &Lifecycle,
     draw: &Draw,
-) -> Result<Auditor, AppError> {
-    let Adapters { store, ports, .. } = adapters::open(config, lifecycle, draw).await?;
-    let pending = store.pending_migrations().await.map_err(AppError::Store)?;
-    if !pending.is_empty() {
-        return Err(AppError::NotMigrated(pending.len()));
-    }
+) -> Result<(Auditor, SqlStore), AppError> {
+    let adapters = adapters::open(config, lifecycle, draw).await?;
+    adapters.expect_current_tables().await?;
+    let Adapters { store, ports, .. } = adapters;
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
     let (cache, queue, clock) = (ports.outbox_cache.clone(), ports.queue.clone(), Arc::new(SystemClock));
     let reader = TimelineReader::new(timelines, contents, cache, queue, clock);
-    Ok(auditor(&ports, Arc::new(store), Arc::new(reader), options))
+    Ok((auditor(&ports, Arc::new(store.clone()), Arc::new(reader), options), store))
 }
 
 /// What a node's own audits do.

@@ -10,12 +10,12 @@ use crate::{
     follow::{Boundaries, Following, RelationReconciler},
     live::{Hub, LiveFeed, LiveSettings},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
-    read::{ReadMarker, TimelineReader},
+    read::{ReadMarker, Searcher, TimelineReader},
     store::{
         Accounts, Announcements, Attempts, Contents, Deliveries, Exclusions, FollowLists, Follows, Identities, Inboxes,
-        OutboxCache, Profiles, Queue, Reactions, ReadMarkers, Relations, Sessions, Timelines,
+        OutboxCache, Profiles, Queue, Reactions, ReadMarkers, Relations, SearchTerms, Sessions, Timelines,
     },
-    upkeep::{Pruner, Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
+    upkeep::{Indexer, Pruner, Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
 
 /// The adapters of every port.
@@ -41,6 +41,8 @@ pub struct Ports {
     pub reactions: Arc<dyn Reactions>,
     /// Up to where readers have read.
     pub read_markers: Arc<dyn ReadMarkers>,
+    /// By what contents are found.
+    pub search_terms: Arc<dyn SearchTerms>,
     /// Mutes, hides and blocks.
     pub exclusions: Arc<dyn Exclusions>,
     /// Timeline reads.
@@ -79,6 +81,7 @@ impl Ports {
             + FollowLists
             + Reactions
             + ReadMarkers
+            + SearchTerms
             + Timelines
             + Deliveries
             + Inboxes
@@ -96,6 +99,7 @@ impl Ports {
             follow_lists: truth.clone(),
             reactions: truth.clone(),
             read_markers: truth.clone(),
+            search_terms: truth.clone(),
             exclusions: truth.clone(),
             timelines: truth.clone(),
             deliveries: truth.clone(),
@@ -134,6 +138,8 @@ const DISPATCH_BATCH: usize = 16;
 pub struct House {
     /// Reads timelines.
     pub reader: Arc<TimelineReader>,
+    /// Finds contents.
+    pub searcher: Arc<Searcher>,
     /// Moves read markers.
     pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
@@ -160,6 +166,8 @@ pub struct House {
     pub trimmer: Arc<Trimmer>,
     /// Sessions that are over.
     pub pruner: Arc<Pruner>,
+    /// Contents from before the search's index.
+    pub indexer: Arc<Indexer>,
 }
 
 impl House {
@@ -174,6 +182,7 @@ impl House {
                 ports.queue.clone(),
                 clock.clone(),
             )),
+            searcher: Arc::new(Searcher::new(ports.search_terms.clone())),
             read_marker: Arc::new(ReadMarker::new(ports.read_markers.clone(), ports.announcements.clone())),
             publisher: Arc::new(publisher(ports, clock, draw)),
             following: Arc::new(Following::new(
@@ -210,6 +219,7 @@ impl House {
             sweeper: Arc::new(sweeper(ports, settings, clock, draw)),
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
             pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
+            indexer: Arc::new(Indexer::new(ports.search_terms.clone())),
         }
     }
 }

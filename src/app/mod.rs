@@ -104,10 +104,7 @@ impl App {
         if config.store.migrate_at_start {
             adapters.store.migrate().await.map_err(AppError::Store)?;
         }
-        let pending = adapters.store.pending_migrations().await.map_err(AppError::Store)?;
-        if !pending.is_empty() {
-            return Err(AppError::NotMigrated(pending.len()));
-        }
+        adapters.expect_current_tables().await?;
         let secret = signing_secret(config, |bytes| draw.fill(bytes))?;
         let house = House::build(&adapters.ports, settings::house(config), &clock, &draw);
         Ok(Self {

@@ -14,13 +14,15 @@ use crate::{
     lifecycle::Lifecycle,
     publish::{Dispatcher, SubtaskExecutor},
     store::StoreError,
-    upkeep::{Auditor, Pruner, Sweeper, Trimmer, Waker},
+    upkeep::{Auditor, Indexer, Pruner, Sweeper, Trimmer, Waker},
 };
 
 /// How long a worker waits for a message before it looks whether the process is leaving.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often what is over is looked for, when there was none.
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
+/// How long the indexer leaves the store to others between two steps.
+const INDEX_PAUSE: Duration = Duration::from_millis(20);
 /// How long a worker rests after a store failed it.
 const REST: Duration = Duration::from_millis(500);
 
@@ -76,6 +78,7 @@ pub fn spawn(house: &House, config: &Config, lifecycle: &Lifecycle, draw: &Draw)
     sweep(lifecycle, Arc::clone(&house.sweeper), config.upkeep.sweep_ms);
     trim(lifecycle, Arc::clone(&house.trimmer), config.upkeep.trim_ms);
     prune(lifecycle, Arc::clone(&house.pruner));
+    index(lifecycle, Arc::clone(&house.indexer));
 }
 
 fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {
@@ -136,6 +139,18 @@ fn prune(lifecycle: &Lifecycle, pruner: Arc<Pruner>) {
                 pause(&draining, PRUNE_EVERY).await;
             }
         }
+    });
+}
+
+/// Indexes until all is done, publishers having their turn between two steps; then there is nothing left to do.
+fn index(lifecycle: &Lifecycle, indexer: Arc<Indexer>) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("indexer", draining.clone());
+    lifecycle.spawn("indexer", async move {
+        while !draining.is_cancelled() && health.of(indexer.run_once().await).await != Some(true) {
+            pause(&draining, INDEX_PAUSE).await;
+        }
+        draining.cancelled().await;
     });
 }
 

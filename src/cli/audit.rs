@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Outcome, print};
 use crate::{
-    app::{open_auditor, open_store},
+    app::open_auditor,
     config::Config,
     domain::{Handle, PageSize, UserId},
     draw::Draw,
@@ -55,8 +55,8 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<O
         repair: !arguments.no_repair,
         step: config.inbox.extend_step,
     };
-    let named = named(&arguments.readers, config).await?;
-    let auditor = open_auditor(config, options, &lifecycle, &Draw::from_system()).await?;
+    let (auditor, store) = open_auditor(config, options, &lifecycle, &Draw::from_system()).await?;
+    let named = named(&arguments.readers, &store).await?;
     let (tally, interrupted) = if arguments.readers.is_empty() {
         everybody(&auditor, arguments.limit, &lifecycle).await?
     } else {
@@ -74,15 +74,11 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<O
     })
 }
 
-async fn named(handles: &[String], config: &Config) -> anyhow::Result<Vec<UserId>> {
+async fn named(handles: &[String], accounts: &impl Accounts) -> anyhow::Result<Vec<UserId>> {
     let mut readers = Vec::new();
-    if handles.is_empty() {
-        return Ok(readers);
-    }
-    let store = open_store(config).await?;
     for text in handles {
         let handle = Handle::try_new(text.trim_start_matches('@')).with_context(|| format!("--reader {text}"))?;
-        match store.by_handle(&handle).await.context("the reader cannot be looked up")? {
+        match accounts.by_handle(&handle).await.context("the reader cannot be looked up")? {
             Some(profile) => readers.push(profile.id),
             None => bail!("--reader {text}: there is no user with this handle"),
         }

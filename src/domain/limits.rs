@@ -78,3 +78,21 @@ pub const MAX_INTERVAL_MS: i64 = 365 * 24 * 60 * 60 * 1_000;
 /// Milliseconds within which notes of a reader are one visit. A reader whose pages are pulled is noted more often than one whose are not; the
 /// policy must not see the difference, or it would go back and forth.
 pub const VISIT_MS: i64 = 10 * 60 * 1_000;
+/// Terms of one content: twice its characters, and what characters that stand for several bring along.
+pub const MAX_TERMS: usize = 14_000;
+/// Characters that one can look for: more than a title, less than a content.
+pub const MAX_SEARCH_CHARS: usize = 100;
+/// Terms of a phrase that are looked up; the rest is found out by reading.
+pub const MAX_QUERY_TERMS: usize = 24;
+/// Terms that are looked up for each content along the rarest one.
+pub const MAX_PROBES: usize = 7;
+/// Contents that one look of a search reads along its rarest term.
+pub const SEARCH_BLOCK: usize = 500;
+/// Contents that a look reads the text of, once the first one has not filled the page.
+pub const MAX_CANDIDATES: usize = MAX_PAGE as usize + 1;
+/// Looks that one page of a search takes at most.
+pub const MAX_LOOKS: usize = 8;
+/// Contents that are indexed in one transaction.
+pub const MAX_INDEXED_CONTENTS: usize = 100;
+/// Terms that are indexed in one transaction, unless its first content has more.
+pub const MAX_INDEXED_TERMS: usize = 4_000;

@@ -28,8 +28,10 @@ pub mod rate;
 pub mod reaction;
 pub mod reference;
 pub mod resume;
+pub mod search;
 pub mod session;
 pub mod subtask;
+pub mod terms;
 pub mod tier;
 pub mod view;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod folding;
 mod marker;
 mod outboxes;
+mod search;
 mod visits;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::{
 };
 
 pub use marker::ReadMarker;
+pub use search::Searcher;
 pub use visits::Visits;
 
 /// A number of entries.

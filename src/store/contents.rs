@@ -90,12 +90,12 @@ pub struct OutboxHead {
 /// Contents and outboxes.
 #[async_trait]
 pub trait Contents: Send + Sync {
-    /// PROTOCOL P1, one transaction: the content, its counters, its delivery record (always, whatever the edge modes), the
+    /// PROTOCOL P1, one transaction: the content, its counters, its search terms, its delivery record (always, whatever the edge modes), the
     /// author's stamp, publish interval and content count; a reply and a repost are counted at what they refer to. Nothing is proportional to followers.
     /// An author has one repost of a content at most, however many are published at once.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
-    /// One transaction: marks the content removed if `author` published it, lowers the counts, and makes `stamp` (as [`NewContent::stamp`]) the
+    /// One transaction: marks the content removed if `author` published it, deletes its search terms, lowers the counts, and makes `stamp` (as [`NewContent::stamp`]) the
     /// outbox's.
     async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError>;
 

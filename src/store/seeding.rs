@@ -58,7 +58,7 @@ pub struct SeedFollow {
 #[async_trait]
 pub trait Seeding: Send + Sync {
     /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode `Push`, their contents with
-    /// counters and outbox stamps, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
+    /// counters, search terms and outbox stamps, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
     /// or a handle that is taken is [`StoreError::Refused`], and nothing is written.
     async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError>;
 

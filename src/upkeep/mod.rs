@@ -2,12 +2,14 @@
 //! change what a page says.
 
 mod auditor;
+mod indexer;
 mod pruner;
 mod sweeper;
 mod trimmer;
 mod waker;
 
 pub use auditor::{Audit, AuditOptions, AuditedStores, Auditor, Finding, PageSource};
+pub use indexer::Indexer;
 pub use pruner::Pruner;
 pub use sweeper::{Sweeper, Swept, SweptStores};
 pub use trimmer::Trimmer;

@@ -59,6 +59,29 @@ test("graphql-ws is told the price", async () => {
   assert.equal(extensions.cost.requested, 2);
   await it.dispose();
 });
+test("of documents with one name and one layout each is answered as it asks", async () => {
+  const layouts = ["id text: kind", "id text", "kind  text", "id: text text: id", "text"];
+  const expected = [["id", "text"], ["id", "text"], ["kind", "text"], ["id", "text"], ["text"]];
+  const heard = layouts.map(() => []);
+  const it = client(ann.token);
+  const leave = layouts.map((fields, index) => {
+    const query = `subscription Live { newFeed { timelineEdge { node { ${fields} } } } }`;
+    return it.subscribe({ query, operationName: "Live" }, {
+      next: ({ data }) => heard[index].push(data.newFeed.timelineEdge.node), error: assert.fail, complete: () => {},
+    });
+  });
+  await until("all have heard", async () => {
+    await server.publish(bob, "the words");
+    return heard.every((nodes) => nodes.length > 0);
+  });
+  const nodes = heard.map((of) => of.at(-1));
+  assert.deepEqual(nodes.map((node) => Object.keys(node)), expected);
+  const isId = /^C_/;
+  const answers = nodes.map((node) => Object.values(node).map((value) => (isId.test(value) ? "an id" : value)));
+  assert.deepEqual(answers, [["an id", "POST"], ["an id", "the words"], ["POST", "the words"], ["the words", "an id"], ["the words"]]);
+  leave.forEach((end) => { end(); });
+  await it.dispose();
+});
 test("graphql-ws hears each event once and in order, and nothing after it has left", async () => {
   const it = client(ann.token);
   const { texts, leave } = await watch(it, "ordered?");

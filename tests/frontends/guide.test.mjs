@@ -10,7 +10,7 @@ import { start, until } from "../clients/server.mjs";
 import { fileOf, moduleOf, namesOf, textOf } from "./guide.mjs";
 import { publish } from "./world.mjs";
 
-const USED = ["sign-in.sh", "live.mjs", "frames.jsonl", "stream.sh", "apollo.mjs", "urql.mjs", "relay.jsx"];
+const USED = ["sign-in.sh", "search.sh", "live.mjs", "frames.jsonl", "stream.sh", "apollo.mjs", "urql.mjs", "relay.jsx"];
 
 test("every example of the guide is run", () => {
   assert.deepEqual(namesOf().toSorted(), USED.toSorted());
@@ -25,6 +25,16 @@ test("curl registers, publishes, reads and refreshes", async () => {
   assert.deepEqual(read.timeline.edges.map(({ node }) => node.text), ["Low tide at six."]);
   assert.deepEqual(refreshed.refreshToken.userErrors, []);
   assert.ok(refreshed.refreshToken.token.length > 20);
+});
+
+test("curl finds Chinese text", async () => {
+  const server = await start();
+  const author = await server.register("author");
+  for (const text of ["今天看潮汐", "今天看海"]) await publish(server, author, text);
+  const env = { ...process.env, SERVER: server.address };
+  const { data } = JSON.parse(execFileSync("bash", ["-eu", fileURLToPath(fileOf("search.sh"))], { env, encoding: "utf8" }));
+  assert.deepEqual(data.search.nodes.map(({ text, author: { handle } }) => [text, handle]), [["今天看潮汐", "author"]]);
+  assert.equal(data.search.pageInfo.hasNextPage, false);
 });
 
 test("a WebSocket's frames, typed by hand, bring what is published", async () => {

@@ -56,13 +56,22 @@ test("relay-compiler takes the schema and the page's documents", () => {
   assert.equal(status, 0, stdout + stderr);
 });
 
-test("a react-relay page reads on through a hundred contents while others publish, shows what is new and what it publishes itself, once each", async () => {
+test("a react-relay page reads on through a hundred contents while others publish, shows what is new, what it publishes itself and what it missed, once each", async () => {
   const origin = await host(await bundle());
   const world = await settle({ "server.allowed_origins": `["${origin}"]` });
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
   after(() => browser.close());
   const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
+  await page.addInitScript(() => {
+    window.sockets = [];
+    window.WebSocket = class extends WebSocket {
+      constructor(...given) {
+        super(...given);
+        window.sockets.push(this);
+      }
+    };
+  });
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
   await page.goto(`${origin}/?${new URLSearchParams({ server: world.server.address, token: world.reader.token })}`);
@@ -93,5 +102,10 @@ test("a react-relay page reads on through a hundred contents while others publis
   await page.getByRole("button", { name: "Publish" }).click();
   await until("one's own is shown", async () => (await texts())[0] === "of my own");
   assert.equal((await texts()).length, shown.length + 1);
+  await page.evaluate(() => { window.sockets.forEach((socket) => { socket.close(4499, "cut"); }); });
+  await publish(world.server, world.authors[0], "while away");
+  await until("what was missed is shown", async () => (await texts())[0] === "while away");
+  assert.equal(await page.evaluate(() => window.sockets.length), 2);
+  assert.equal(new Set(await texts()).size, (await texts()).length, "an entry is shown twice");
   assert.deepEqual(faults, []);
 });

@@ -3,8 +3,13 @@
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
-    domain::{Direction, Entry, Floor, PageRequest, PageSize, Position, subtask::Range},
-    store::{Contents as _, Timelines as _, sql::HotStatement, timelines::Depth},
+    domain::{
+        Direction, Entry, Floor, PageRequest, PageSize, Position,
+        search::{Look, Source, Span},
+        subtask::Range,
+        terms::terms_of,
+    },
+    store::{Contents as _, SearchTerms as _, Timelines as _, sql::HotStatement, timelines::Depth},
 };
 
 use crate::{
@@ -44,6 +49,11 @@ async fn fill(world: &World) -> Result<()> {
     let others = (2..=40).flat_map(|reader| (101..201).map(move |author| format!("({reader}, {author}, 1)")));
     let exclusions: Vec<String> = hidden.chain(others).collect();
     world.insert("exclusions", "reader_id, author_id, cause", &exclusions).await?;
+    let said = (1..=ROWS).flat_map(|id| {
+        let words = ["common", if id % 2 == 0 { "even" } else { "odd" }];
+        words.map(|word| format!("({}, {}, {id})", i64::from(terms_of(word)[0]), 1_000 + id / 2))
+    });
+    world.insert("search_terms", "term, publish_time, content_id", &said.collect::<Vec<_>>()).await?;
     world.analyze().await
 }
 
@@ -103,6 +113,43 @@ async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
+/// Of a word or an author, from the newest or from a bound on, with an end or without.
+fn spans() -> [Span; 3] {
+    let below = Some(Position::bound(1_000 + ROWS / 4, ROWS / 2));
+    [Span { from: None, below: None }, Span { from: None, below }, Span { from: Some(2_000), below }]
+}
+
+/// A look for what has both words: along one of them, or along an author.
+fn look(along: Option<Source>) -> Look {
+    let [common, even] = ["common", "even"].map(|word| terms_of(word)[0]);
+    Look { along: along.unwrap_or(Source::Term(even)), having: vec![common], author: None }
+}
+
+/// A search reads one range, and looks the rest up by key.
+async fn searches_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    for span in spans() {
+        for along in [None, Some(Source::Author(user(101)))] {
+            let found = plan(world, backend, HotStatement::Candidates(user(1), look(along), span)).await?;
+            match backend {
+                Backend::Sqlite => {
+                    line(&found, &["search p0 using primary key (term=? and publish_time=? and content_id=?)"])?;
+                    line(&found, &["search d using integer primary key (rowid=?)"])?;
+                }
+                Backend::MariaDb | Backend::Mysql => {
+                    line(&found, &[" p0 ", " eq_ref ", " primary "])?;
+                    line(&found, &[" d ", " eq_ref ", " primary "])?;
+                }
+            }
+            let scans = |line: &&String| line.starts_with("scan search_terms") || line.starts_with("scan contents");
+            ensure!(!found.iter().any(|line| scans(&line)), "{found:#?}");
+        }
+        let sources = [Source::Author(user(101)), look(None).along];
+        let counts = plan(world, backend, HotStatement::Counts(sources.to_vec(), span)).await?;
+        nothing_sorted(&counts.into_iter().filter(|line| !line.contains("union result")).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
 on_each_backend! {
     async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
@@ -144,6 +191,7 @@ on_each_backend! {
             Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " fans ", "using index"])?),
         }
         lists_are_ranges(&world, backend).await?;
+        searches_are_ranges(&world, backend).await?;
         let readers = plan(&world, backend, HotStatement::PushedReaders(user(STAR), range)).await?;
         nothing_sorted(&readers)?;
         match backend {
@@ -213,6 +261,12 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
         world.store.outbox(None, user(101), &request).await?;
         let touched = rows_read(&world).await? - before - overhead;
         ensure!(touched < 100, "{touched} rows for the outbox, {request:?}");
+    }
+    for (span, along) in spans().into_iter().flat_map(|span| [(span, None), (span, Some(Source::Author(user(101))))]) {
+        let before = rows_read(&world).await?;
+        world.store.candidates(Some(user(1)), &look(along), span, 21).await?;
+        let touched = rows_read(&world).await? - before - overhead;
+        ensure!(touched < 10 * 500, "{touched} rows for a look along {along:?}, {span:?}");
     }
     world.set_floor(user(2), Floor::Off).await?;
     let before = rows_read(&world).await?;

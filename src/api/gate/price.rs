@@ -20,6 +20,8 @@ use crate::domain::limits::{DEFAULT_PAGE, MAX_PAGE};
 const OPERATION: u64 = 1;
 /// What each root field of a mutation costs beside its objects: it writes.
 const MUTATION: u64 = 10;
+/// What looking through the store costs beside what is found.
+const SEARCH: u64 = 20;
 /// How long a list is taken to be of which nothing says how long it is.
 const UNSIZED_LIST: u64 = 10;
 /// What the description of the schema costs: it is the same each time, and no store is asked.
@@ -134,6 +136,8 @@ impl<'a> Walk<'a> {
         }
         let inside = self.selections(&field.selection_set, &known.leads_to);
         let each = inside.within_page(if known.is_paged { self.page(field) } else { UNSIZED_LIST }).saturating_add(1);
+        let looks = if name == "search" && parent == shape.root(OperationType::Query) { SEARCH } else { 0 };
+        let each = each.saturating_add(looks);
         match (known.is_list, known.is_paged, self.named(field)) {
             (false, ..) => Points { fixed: each, per_entry: 0 },
             (true, true, _) => Points { fixed: each.saturating_mul(self.page(field)), per_entry: 0 },

@@ -277,9 +277,9 @@ fn variables_fit_their_built_in_scalars_and_lists() {
 fn shape() -> Shape {
     Shape::of_sdl(
         "schema { query: Q mutation: M } \
-         type Q { viewer: U people(first: Int, last: Int): C nodes(ids: [ID!]!): [U]! plain: Int } \
+         type Q { viewer: U people(first: Int, last: Int): C search(first: Int): C nodes(ids: [ID!]!): [U]! plain: Int } \
          type M { put(input: In!): U } \
-         type U { name: String! friend: U media: [P!]! people(first: Int): C } type P { url: String! } \
+         type U { name: String! friend: U search: U media: [P!]! people(first: Int): C } type P { url: String! } \
          type C { edges: [E!]! nodes: [U] page: I } type E { cursor: String! node: U } type I { more: Boolean! } \
          enum Colour { RED GREEN } \
          input In { text: String! colour: Colour many: [In!] count: Int = 1 }",
@@ -302,6 +302,8 @@ fn every_object_is_a_point_and_a_list_multiplies_what_is_in_it() {
         ("{ viewer { media { url } } }", value!({}), 1 + 1 + 10),
         ("{ people(first: 7) { edges { cursor node { name } } page { more } } }", value!({}), 1 + 1 + 7 * 2 + 1),
         ("{ people { nodes { name } } }", value!({}), 1 + 1 + 20),
+        ("{ search(first: 3) { nodes { name } } }", value!({}), 1 + 20 + 1 + 3),
+        ("{ people { nodes { search { name } } } }", value!({}), 1 + 1 + 20 * (1 + 1)),
         ("query($n: Int) { people(first: $n) { nodes { name } } }", value!({"n": 5}), 1 + 1 + 5),
         ("query($n: Int = 3) { people(last: $n) { nodes { name } } }", value!({}), 1 + 1 + 3),
         ("{ people(first: 1000000) { nodes { name } } }", value!({}), 1 + 1 + 100),

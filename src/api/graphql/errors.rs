@@ -8,7 +8,7 @@ use async_graphql::{Error, ErrorExtensionValues};
 use super::ids::InvalidId;
 use crate::{
     api::auth::{AccountError, PasswordError, TokenError},
-    domain::{limits::MAX_NODES, page::InvalidPage, resume::InvalidResumePoint},
+    domain::{limits::MAX_NODES, page::InvalidPage, resume::InvalidResumePoint, search::InvalidSearch},
     publish::PublishError,
     store::StoreError,
 };
@@ -53,6 +53,9 @@ pub enum Failure {
     /// Connection arguments that make no page.
     #[error(transparent)]
     Page(#[from] InvalidPage),
+    /// A search for nothing.
+    #[error(transparent)]
+    Search(#[from] InvalidSearch),
     /// An `after` of `newFeed` that says nothing.
     #[error("`after` is {0}.")]
     Resume(#[from] InvalidResumePoint),
@@ -84,7 +87,9 @@ impl Failure {
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Anonymous | Self::SignInEnded => ErrorCode::Unauthenticated,
-            Self::Id(_) | Self::Page(_) | Self::Resume(_) | Self::TooManyIds(_) => ErrorCode::BadUserInput,
+            Self::Id(_) | Self::Page(_) | Self::Search(_) | Self::Resume(_) | Self::TooManyIds(_) => {
+                ErrorCode::BadUserInput
+            }
             Self::Account(error) => match error {
                 AccountError::Password(PasswordError::Busy) => ErrorCode::RateLimited,
                 AccountError::Password(
@@ -128,6 +133,7 @@ impl Failure {
             let message = match &self {
                 Self::Account(error) => sentence(&error.to_string()),
                 Self::Page(error) => sentence(&error.to_string()),
+                Self::Search(error) => sentence(&error.to_string()),
                 other => other.to_string(),
             };
             return ApiError { code, message };

@@ -139,14 +139,15 @@ fn told<T>(read: Result<T, StoreError>, request_id: &str) -> Option<T> {
     read.map_err(|error| Failure::Store(error).told(request_id)).ok()
 }
 
-/// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's text. The
-/// variable of `after` does not count unless it is used elsewhere: it says where a client resumes, not what it is shown.
+/// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's whole text: nothing less tells two
+/// documents apart. The variable of `after` does not count unless it is used elsewhere: it says where a client resumes, not what it is shown.
 pub fn shape(ctx: &Context<'_>, query: &str) -> Arc<str> {
     // As it stands in the document, a variable begins with $ and a text with a quotation mark.
     let after = ctx.item.node.get_argument("after").map(|after| after.node.to_string());
     let resumes_at = after.as_deref().and_then(|after| after.strip_prefix('$'));
     let resumes_at = resumes_at.filter(|name| uses(query, name) <= DEFINED_AND_USED);
-    let mut shape = format!("{query}\n{}", ctx.query_env.operation_name.as_deref().unwrap_or_default());
+    let name = ctx.query_env.operation_name.as_deref().unwrap_or_default();
+    let mut shape = format!("{} {query}\n{name}", query.len());
     for (name, value) in ctx.query_env.variables.iter().filter(|(name, _)| Some(name.as_str()) != resumes_at) {
         shape = format!("{shape}\n{name}={value}");
     }

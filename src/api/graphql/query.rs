@@ -8,8 +8,8 @@ use super::{
     errors::{ApiError, Failure},
     hydration::Hydration,
     ids::{self, InvalidId, NodeId},
-    objects::{Content, ContentKind, NewContentCount, Node, Shown, TimelineConnection, User},
-    scalars::AnyInt,
+    objects::{Content, ContentConnection, ContentKind, NewContentCount, Node, Shown, TimelineConnection, User},
+    scalars::{AnyInt, Timestamp},
     scope::{Answer, answer, hydration, request_id},
     wants::{ContentWants, UserWants},
 };
@@ -17,6 +17,7 @@ use crate::domain::{
     ContentId, Handle, Kinds, PageRequest, PageSize, ResumePoint, UserId, cursor,
     limits::{DEFAULT_COUNT, MAX_NODES},
     page::InvalidPage,
+    search::Search,
 };
 
 /// What of a timeline is wanted.
@@ -95,6 +96,39 @@ impl Query {
             let max = PageSize::to_count(max.map_or(i64::from(DEFAULT_COUNT), |max| max.0))?;
             let counted = hydration.services().timelines.count_newer(viewer.id, after, max).await?;
             Ok(Some(NewContentCount::from(counted)))
+        })
+        .await
+    }
+
+    /// Contents by text, author and time, newest first. All that is given must hold; `text`, `author` or both must be given.
+    ///
+    /// A content is found if it has every word of `text` as a word of its own (letters, digits or a pictograph; case, width and skin tones do not matter), and every
+    /// run of Chinese, Japanese, Korean or Thai as it stands, of one character or more. Words are not found by their beginnings. The whole text of every
+    /// content is searched, however long; reposts have none and are never found. With an author and no text: what the author has published, without reposts.
+    ///
+    /// A content is found from the moment it is published until it is deleted. Left out is what stands in a block with the viewer; without `author` also
+    /// what the viewer's timeline leaves out: whom they have muted, who hide from them. Who asks for an author sees what the author's page shows.
+    ///
+    /// Each page does a bounded amount of work. It may have fewer entries than asked for, even none, and go on: read on with `endCursor` while `hasNextPage`.
+    async fn search(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Words and runs, in any order; at most 100 characters.")] text: Option<String>,
+        #[graphql(desc = "Only what this user has published; begins with U_.")] author: Option<ID>,
+        #[graphql(desc = "Only what was published at this moment or later.")] from: Option<Timestamp>,
+        #[graphql(desc = "Only what was published before this moment; later than `from`.")] to: Option<Timestamp>,
+        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older than the entry with this cursor.")] after: Option<String>,
+    ) -> Answer<ContentConnection> {
+        answer(ctx, async {
+            let hydration = hydration(ctx)?;
+            let author = author.map(|id| ids::parse_user(&id)).transpose()?;
+            let search = Search::try_new(text.as_deref(), author, from.map(|it| it.0), to.map(|it| it.0))?;
+            let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
+            let searcher = &hydration.services().searcher;
+            let found = searcher.page(hydration.viewer_id(), &search, request.bound, request.size).await?;
+            let wants = ContentWants::of_connection(&ctx.look_ahead());
+            Ok(Some(ContentConnection::from(Shown::found(&hydration, &found, wants).await?)))
         })
         .await
     }

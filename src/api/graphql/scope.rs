@@ -22,15 +22,15 @@ pub type Answer<T> = Option<Result<T, ApiError>>;
 struct Scope {
     eyes: Eyes,
     request_id: Arc<str>,
-    /// The text of a document that may hold a subscription; empty otherwise.
-    document: Arc<str>,
+    /// The text of a document that may hold a subscription.
+    document: Option<Arc<str>>,
     hydration: OnceLock<Arc<Hydration>>,
 }
 
 /// `request` with what the resolvers look for. `request_id` goes into log lines.
 #[must_use]
 pub fn attach(request: Request, viewer: Option<Viewer>, request_id: &str) -> Request {
-    let document = if request.query.contains("subscription") { request.query.as_str().into() } else { "".into() };
+    let document = request.query.contains("subscription").then(|| request.query.as_str().into());
     let (eyes, hydration) = (Eyes::of(viewer), OnceLock::new());
     request.data(Scope { eyes, request_id: request_id.into(), document, hydration })
 }
@@ -75,9 +75,9 @@ pub fn request_id<'a>(ctx: &Context<'a>) -> &'a str {
     ctx.data::<Scope>().map_or("", |scope| &scope.request_id)
 }
 
-/// The text of the document, if it holds a subscription.
-pub fn document<'a>(ctx: &Context<'a>) -> &'a str {
-    ctx.data::<Scope>().map_or("", |scope| &scope.document)
+/// The text of the document, if it holds a subscription and the transport gave it.
+pub fn document<'a>(ctx: &Context<'a>) -> Option<&'a str> {
+    ctx.data::<Scope>().ok()?.document.as_deref()
 }
 
 fn scope<'a>(ctx: &Context<'a>) -> Result<&'a Scope, Failure> {

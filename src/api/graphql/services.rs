@@ -12,7 +12,7 @@ use crate::{
     follow::{Boundaries, Following},
     live::LiveFeed,
     publish::Publisher,
-    read::{ReadMarker, TimelineReader},
+    read::{ReadMarker, Searcher, TimelineReader},
     store::{Accounts, Contents, Exclusions, FollowLists, Follows, Profiles, Reactions},
 };
 
@@ -26,6 +26,8 @@ pub struct Services {
     pub profiles: Arc<dyn Profiles>,
     /// Reads timelines.
     pub timelines: Arc<TimelineReader>,
+    /// Finds contents.
+    pub searcher: Arc<Searcher>,
     /// Moves read markers.
     pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.

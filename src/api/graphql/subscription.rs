@@ -57,7 +57,7 @@ async fn begin(ctx: &Context<'_>, after: Option<&str>) -> Result<Watch, Failure>
     let ends_at = Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0));
     let wants = edge.exists().then(|| ContentWants::of(&edge));
     let wants_token = selected.field("resumeToken").exists();
-    let shape = shape(ctx, document(ctx));
+    let shape = document(ctx).map(|query| shape(ctx, query));
     Ok(Watch { feed, hydration, wants, wants_token, shape, ends_at })
 }
 
@@ -67,7 +67,7 @@ struct Watch {
     hydration: Arc<Hydration>,
     wants: Option<ContentWants>,
     wants_token: bool,
-    shape: Arc<str>,
+    shape: Option<Arc<str>>,
     ends_at: Instant,
 }
 
@@ -130,7 +130,7 @@ impl Watch {
         };
         let (edge, eyes) = (TimelineEdge::new(entry, node), hydration.eyes().clone());
         let content = entry.content;
-        Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape: Arc::clone(&self.shape), eyes }))
+        Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape: self.shape.clone(), eyes }))
     }
 
     async fn relation(&self, author: UserId, following: bool) -> NewFeedPayload {

@@ -52,11 +52,11 @@ impl fmt::Debug for DocumentHash {
     }
 }
 
-/// A document that is kept.
+/// A document that is kept, with the text that it was parsed from.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) document: Arc<SafeDocument>,
-    pub(super) bytes: usize,
+    pub(super) text: Arc<str>,
 }
 
 /// Why there is no document.
@@ -108,13 +108,13 @@ pub(super) struct Documents {
 /// A document, and under which hash it is to be kept; none if it is known.
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) document: Arc<SafeDocument>,
-    unkept: Option<(DocumentHash, usize)>,
+    pub(super) known: Known,
+    unkept: Option<DocumentHash>,
 }
 
 impl Opened {
     fn known(known: &Known) -> Self {
-        Self { document: Arc::clone(&known.document), unkept: None }
+        Self { known: known.clone(), unkept: None }
     }
 }
 
@@ -151,7 +151,8 @@ impl Documents {
         if let Some(known) = self.known.get(&hash) {
             return Ok(Opened::known(&known));
         }
-        Ok(Opened { document: Arc::new(self.gate.open(text)?), unkept: Some((hash, text.len())) })
+        let known = Known { document: Arc::new(self.gate.open(text)?), text: text.into() };
+        Ok(Opened { known, unkept: Some(hash) })
     }
 
     const fn nothing(&self) -> NoDocument {
@@ -160,8 +161,8 @@ impl Documents {
 
     /// Remembers a document that validation had nothing against.
     pub(super) fn keep(&self, opened: Opened) {
-        if let Some((hash, bytes)) = opened.unkept {
-            self.known.insert(hash, Known { document: opened.document, bytes });
+        if let Some(hash) = opened.unkept {
+            self.known.insert(hash, opened.known);
         }
     }
 
@@ -179,7 +180,7 @@ struct TextBytes {
 
 impl Weighter<DocumentHash, Known> for TextBytes {
     fn weight(&self, _: &DocumentHash, known: &Known) -> u64 {
-        (known.bytes as u64).max(self.at_least)
+        (known.text.len() as u64).max(self.at_least)
     }
 }
 

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use async_graphql::{Executor, Request, Response, ServerError, parser::types::OperationType};
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{Stream, StreamExt as _, stream};
+use tokio::time::sleep;
 
 use super::{
     documents::{Documents, NoDocument, Opened},
@@ -54,7 +55,7 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
     ) -> Result<Ready, Refused> {
         let opened = self.documents.open(&params.source).map_err(no_document)?;
         let gate = &self.documents.gate;
-        let admitted = gate.admit(&opened.document, params.operation_name.as_deref(), &mut params.variables);
+        let admitted = gate.admit(&opened.known.document, params.operation_name.as_deref(), &mut params.variables);
         let admitted = admitted.map_err(|refusal| no_document(refusal.into()))?;
         let span = tracing::Span::current();
         span.record("operation", tracing::field::display(admitted.operation_type));
@@ -62,7 +63,10 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         permits(admitted.operation_type)?;
         let charge = self.charge(scope, admitted.cost)?;
         let extensions = params.take_extensions();
-        let mut request = Request::new("").variables(params.variables);
+        // Subscribers share what is made for equal documents: so they have to be told apart by their text.
+        let is_shared = admitted.operation_type == OperationType::Subscription;
+        let text = if is_shared { &*opened.known.text } else { "" };
+        let mut request = Request::new(text).variables(params.variables);
         request.operation_name = admitted.operation_name;
         request.extensions = extensions;
         request.set_parsed_query(admitted.document);
@@ -100,21 +104,39 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         Ran::Executed(response)
     }
 
-    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price.
+    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price, which each further one costs again
+    /// before it is made: who cannot pay is told later, and what has gathered too long meanwhile is treated as for all who read slowly.
     pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
         let Ready { request, opened, charge, .. } = ready;
-        let mut first = Some((opened, charge));
-        self.schema.execute_stream(request, None).map(move |mut response| {
-            if let Some((opened, charge)) = first.take() {
-                if let Some(errors) = take_beginning_errors(&mut response) {
-                    return self.refused(errors, charge, &scope);
-                }
-                self.documents.keep(opened);
-                response.extensions.extend(charge.as_ref().map(cost_extension));
+        let (price, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
+        stream::unfold((events, Some((opened, charge)), scope), move |(mut events, mut first, scope)| async move {
+            if first.is_none() {
+                self.pay(&scope, price).await;
             }
-            mask(&mut response.errors, &scope.request_id);
-            Ran::Executed(response)
+            let response = events.next().await?;
+            let ran = self.event(response, first.take(), &scope);
+            Some((ran, (events, None, scope)))
         })
+    }
+
+    fn event(&self, mut response: Response, first: Option<(Opened, Option<Charge>)>, scope: &Scope<V>) -> Ran {
+        if let Some((opened, charge)) = first {
+            if let Some(errors) = take_beginning_errors(&mut response) {
+                return self.refused(errors, charge, scope);
+            }
+            self.documents.keep(opened);
+            response.extensions.extend(charge.as_ref().map(cost_extension));
+        }
+        mask(&mut response.errors, &scope.request_id);
+        Ran::Executed(response)
+    }
+
+    /// Takes `price` as soon as it is there.
+    async fn pay(&self, scope: &Scope<V>, price: Option<u64>) {
+        let (Some(budget), Some(price)) = (&self.budget, price) else { return };
+        while let Some(wait) = budget.charge(scope.payer(), price).retry_after {
+            sleep(wait).await;
+        }
     }
 
     fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, scope: &Scope<V>) -> Ran {

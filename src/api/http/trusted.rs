@@ -108,7 +108,7 @@ impl Trusted {
         for (id, text) in &manifest.0 {
             match gate.open(text).map_err(|refusal| refusal.to_string()).and_then(|it| validate(it, schema)) {
                 Ok(document) => {
-                    let known = Known { document: Arc::new(document), bytes: text.len() };
+                    let known = Known { document: Arc::new(document), text: text.as_str().into() };
                     trusted.by_hash.insert(DocumentHash::of(text), known.clone());
                     trusted.by_id.insert(id.clone(), known);
                 }

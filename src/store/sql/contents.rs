@@ -10,10 +10,13 @@ use super::{
     contents_references::{self as references, Referred},
     exclusions::not_blocked,
     rows::{MAX_LIST, Row, id_list},
+    search_terms,
     transaction::Tx,
 };
 use crate::{
-    domain::{Content, ContentId, ContentKind, Counters, PageRequest, Reference, UserId, rate},
+    domain::{
+        Content, ContentId, ContentKind, Counters, PageRequest, Position, Reference, UserId, rate, terms::terms_of,
+    },
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
@@ -29,7 +32,8 @@ pub(super) const COLUMNS: &str = "id, author_id, kind, text, media, publish_time
 impl Contents for SqlStore {
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError> {
         let media = serde_json::to_string(&new.draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
-        let (new, media) = (&new, media.as_str());
+        let terms = terms_of(&new.draft.text);
+        let (new, media, terms) = (&new, media.as_str(), terms.as_slice());
         self.transaction(move |tx| async move {
             let stamps = restamp(&tx, new.author, new.stamp, Some(new.publish_time)).await?;
             if !add_to_count(&tx, new.author, 1).await? {
@@ -49,6 +53,7 @@ impl Contents for SqlStore {
                 return tx.roll_back(earlier).await;
             }
             insert_companions(&tx, new).await?;
+            search_terms::insert(&tx, Position::of(new.publish_time, new.id), terms).await?;
             references::count(&tx, new.draft.reference, 1).await?;
             tx.commit(Published::Created { stamps }).await
         })
@@ -62,7 +67,7 @@ impl Contents for SqlStore {
             let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
             let found = tx
                 .query_one(
-                    "SELECT publish_time, id, author_id, removed_at, reply_to, repost_of FROM contents WHERE id = ?",
+                    "SELECT publish_time, id, author_id, removed_at, reply_to, repost_of, text FROM contents WHERE id = ?",
                     [content.get().into()],
                 )
                 .await?;
@@ -74,7 +79,9 @@ impl Contents for SqlStore {
             }
             add_to_count(&tx, author, -1).await?;
             references::count(&tx, reference(&row, 4)?, -1).await?;
-            tx.commit(Removed::Gone { entry: row.entry(0)?, stamps }).await
+            let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
+            search_terms::delete(&tx, entry.position(), &terms_of(&text)).await?;
+            tx.commit(Removed::Gone { entry, stamps }).await
         })
         .await
     }

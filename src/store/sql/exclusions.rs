@@ -160,6 +160,15 @@ pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<bool, StoreError> 
     Ok(tx.query_one(&sql, std::iter::once(author).chain(blocked.values)).await?.is_none())
 }
 
+/// ` AND ..`: for no cause does `viewer` not see, in timelines, what the user publishes whose id is in the column `author`. As [`not_blocked`].
+pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Part {
+    let Some(viewer) = viewer else { return Part::default() };
+    let text = format!(
+        " AND (SELECT x.cause FROM exclusions x WHERE x.reader_id = ? AND x.author_id = {author} LIMIT 1) IS NULL"
+    );
+    Part::new(text, [viewer.get()])
+}
+
 /// ` AND ..`: no block stands between `viewer` and the user whose id is in the column `author`. Nothing for the anonymous. A probe
 /// of the key for each row, as in timelines.
 pub(super) fn not_blocked(viewer: Option<UserId>, author: &str) -> Part {

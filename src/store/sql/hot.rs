@@ -1,13 +1,18 @@
 //! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a server that is slow.
 
-use super::{SqlStore, deliveries, follow_lists, follows, reactions, timelines};
+use super::{SqlStore, deliveries, follow_lists, follows, reactions, search, timelines};
 use crate::{
-    domain::{ContentId, Entry, PageRequest, UserId, subtask::Range},
+    domain::{
+        ContentId, Entry, PageRequest, UserId,
+        limits::MAX_CANDIDATES,
+        search::{Look, Source, Span},
+        subtask::Range,
+    },
     store::timelines::Depth,
 };
 
 /// A statement that must be answered by an index, whatever the tables hold.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum HotStatement {
     /// The whole statement of a page.
     Page(UserId, PageRequest, Depth),
@@ -27,6 +32,10 @@ pub enum HotStatement {
     Favourites(UserId, PageRequest),
     /// The readers of a subtask whom the delivery policy looks at.
     PushedReaders(UserId, Range),
+    /// How many contents lie in a span, of each source.
+    Counts(Vec<Source>, Span),
+    /// What a viewer's look finds in a span.
+    Candidates(UserId, Look, Span),
     /// The authors whom a reader pulls.
     PulledAuthors(UserId),
 }
@@ -45,6 +54,10 @@ impl SqlStore {
             HotStatement::Likers(content, request) => reactions::likers(dialect, content).page(&request),
             HotStatement::Favourites(user, request) => reactions::favourites(dialect, user).page(&request),
             HotStatement::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
+            HotStatement::Counts(sources, span) => search::count(&sources, span),
+            HotStatement::Candidates(viewer, look, span) => {
+                search::candidates(dialect, Some(viewer), &look, span, MAX_CANDIDATES)
+            }
             HotStatement::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
         };
         part.spelled_out()

@@ -30,6 +30,8 @@ mod read_markers;
 mod relations;
 mod rows;
 mod schema;
+mod search;
+mod search_terms;
 mod seeding;
 mod sessions;
 mod timelines;

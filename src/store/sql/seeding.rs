@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{SqlStore, transaction::Tx};
+use super::{SqlStore, search_terms, transaction::Tx};
 use crate::{
-    domain::{ContentKind, EdgeMode, UserId},
+    domain::{ContentKind, EdgeMode, UserId, terms::terms_of},
     store::{
         Seeding, StoreError,
         accounts::PasswordHash,
@@ -90,7 +90,20 @@ async fn insert_contents(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreErr
         let numbers = [content.id.get(), counters.comments, counters.likes, counters.reposts, counters.favourites];
         numbers.map(Value::from)
     });
-    insert(tx, "counters (content_id, comments, likes, reposts, favourites)", "", counters.collect()).await
+    insert(tx, "counters (content_id, comments, likes, reposts, favourites)", "", counters.collect()).await?;
+    insert(tx, search_terms::COLUMNS, "", term_rows(all().map(|(_, content)| content))).await
+}
+
+/// In the order of the key, backwards, as [`insert`] begins at the end.
+fn term_rows<'a>(contents: impl Iterator<Item = &'a SeedContent>) -> Vec<[Value; 3]> {
+    let mut rows: Vec<[i64; 3]> = contents
+        .flat_map(|content| {
+            let at = [content.publish_time, content.id.get()];
+            terms_of(&content.draft.text).into_iter().map(move |term| [term.into(), at[0], at[1]])
+        })
+        .collect();
+    rows.sort_unstable_by(|a, b| b.cmp(a));
+    rows.into_iter().map(|row| row.map(Value::from)).collect()
 }
 
 fn content_row(author: UserId, content: &SeedContent) -> Result<[Value; 6], StoreError> {

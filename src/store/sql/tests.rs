@@ -42,6 +42,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261121_000003_policy",
         "m20261121_000004_accounts",
         "m20261121_000005_social",
+        "m20261121_000006_search",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();

@@ -23,6 +23,8 @@ mod read_markers;
 mod references;
 mod relations;
 pub mod rows;
+mod search;
+mod search_model;
 mod sessions;
 mod timelines;
 

@@ -20,7 +20,8 @@ impl World {
         if self.rows.get_database_backend() == DbBackend::Sqlite {
             return self.run("ANALYZE").await.map(|_| ());
         }
-        let tables = "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions";
+        let tables =
+            "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions, search_terms";
         self.answer(&format!("ANALYZE TABLE {tables}")).await.map(|_| ())
     }
 

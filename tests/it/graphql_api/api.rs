@@ -22,7 +22,7 @@ use tidefeed::{
     follow::{Boundaries, Following},
     live::{Hub, LiveFeed, LiveSettings},
     publish::Publisher,
-    read::{ReadMarker, TimelineReader},
+    read::{ReadMarker, Searcher, TimelineReader},
     store::{
         Announcements as _,
         memory::{MemoryAnnouncements, MemoryQueue},
@@ -101,6 +101,7 @@ impl Api {
                 clock.clone(),
                 draw.clone(),
             )),
+            searcher: Arc::new(Searcher::new(store.clone())),
             read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone())),
             boundaries: Arc::new(Boundaries::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),

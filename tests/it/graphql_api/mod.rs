@@ -17,6 +17,7 @@ mod read_marker;
 mod replies;
 mod reposts;
 mod resuming;
+mod search;
 mod statements;
 mod stores;
 mod timeline;

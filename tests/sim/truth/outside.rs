@@ -6,15 +6,17 @@ use tidefeed::{
         ContentId, Entry, Handle, Listing, PageRequest, Position, Reaction, SessionId, UserId, ViewerReactions,
         attempts::Admission,
         attributes::Attributes,
+        search::{Candidates, Look, Source, Span},
         session::{Presented, Session},
     },
     store::{
-        Attempts, FollowLists, Identities, Profiles, Reactions, ReadMarkers, Sessions, StoreError,
+        Attempts, FollowLists, Identities, Profiles, Reactions, ReadMarkers, SearchTerms, Sessions, StoreError,
         accounts::NewAccount,
         attempts::Subjects,
         identities::{Adopted, Identity},
         profiles::{ProfileEdit, Renamed},
         reactions::Reacted,
+        search_terms::Indexed,
         sessions::Rotation,
     },
 };
@@ -142,6 +144,21 @@ impl ReadMarkers for Truth {
     }
 
     async fn marker(&self, _: UserId) -> Result<Option<Position>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl SearchTerms for Truth {
+    async fn count(&self, _: &[Source], _: Span) -> Result<Vec<usize>, StoreError> {
+        refused()
+    }
+
+    async fn candidates(&self, _: Option<UserId>, _: &Look, _: Span, _: usize) -> Result<Candidates, StoreError> {
+        refused()
+    }
+
+    async fn index_next(&self) -> Result<Indexed, StoreError> {
         refused()
     }
 }

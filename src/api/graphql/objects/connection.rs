@@ -1,6 +1,6 @@
-//! Pages as Relay's connections: a timeline's, an author's and a thread's.
+//! Pages as Relay's connections: a timeline's, an author's, a search's and a thread's.
 //!
-//! The first two list contents newest first, so the "next" page is older; replies come oldest first. An entry whose content is gone since the page was read
+//! All but the last list contents newest first, so the "next" page is older; replies come oldest first. An entry whose content is gone since the page was read
 //! keeps its edge, with a null node.
 
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use async_graphql::SimpleObject;
 use super::Content;
 use crate::{
     api::graphql::{errors::Failure, hydration::Hydration, wants::ContentWants},
-    domain::{ContentId, Entry, UserId, cursor, folding::Folded},
+    domain::{ContentId, Entry, UserId, cursor, folding::Folded, search::Found},
 };
 
 /// Where a page stands in the whole.
 #[derive(SimpleObject)]
 pub(super) struct PageInfo {
-    /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact.
+    /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact; of a search whose page is short: whether there may be.
     pub has_next_page: bool,
-    /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in the lists of whom the viewer keeps out, which are
-    /// read forward only.
+    /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in a search and in the lists of whom the viewer keeps
+    /// out, which are read forward only.
     pub has_previous_page: bool,
     /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
     pub start_cursor: Option<String>,
     /// Pass it as `after` to read on. The last entry's cursor, unless older entries of what the page shows were left out behind it: then that of
-    /// the last of those. Null on an empty page.
+    /// the last of those. Of a search's short page: how far it has looked. Null on an empty page that nothing follows.
     pub end_cursor: Option<String>,
 }
 
@@ -60,7 +60,7 @@ pub struct TimelineEdge {
     node: Option<Content>,
 }
 
-/// A page of an author's contents, newest first.
+/// A page of contents, an author's or what a search has found, newest first.
 #[derive(SimpleObject)]
 pub struct ContentConnection {
     /// The contents with their cursors.
@@ -71,7 +71,7 @@ pub struct ContentConnection {
     page_info: PageInfo,
 }
 
-/// A content in an author's list.
+/// A content in such a list.
 #[derive(SimpleObject)]
 struct ContentEdge {
     /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
@@ -89,17 +89,7 @@ pub struct Shown {
 impl Shown {
     /// Loads what `wants` says in one batch for each kind, however long the page; nothing if it is `None`.
     pub async fn load(hydration: &Arc<Hydration>, page: &Folded, wants: Option<ContentWants>) -> Result<Self, Failure> {
-        if let Some(wants) = wants {
-            let contents: Vec<ContentId> = page.entries.iter().map(|entry| entry.content).collect();
-            let authors: Vec<UserId> = page.entries.iter().map(|entry| entry.author).collect();
-            hydration.prime_contents(&contents, &authors, wants).await;
-        }
-        let mut rows = Vec::with_capacity(page.entries.len());
-        for entry in &page.entries {
-            let content = if wants.is_some() { hydration.content(entry.content).await? } else { None };
-            let content = content.map(|content| Content::new(content, Arc::clone(hydration)));
-            rows.push((cursor::encode(entry.position()), content));
-        }
+        let rows = Self::rows(hydration, &page.entries, wants).await?;
         let page_info = PageInfo {
             has_next_page: page.has_older,
             has_previous_page: page.has_newer,
@@ -107,6 +97,37 @@ impl Shown {
             end_cursor: page.end().map(cursor::encode),
         };
         Ok(Self { rows, page_info })
+    }
+
+    /// As [`Self::load`], for what a search has found.
+    pub async fn found(hydration: &Arc<Hydration>, page: &Found, wants: Option<ContentWants>) -> Result<Self, Failure> {
+        let rows = Self::rows(hydration, &page.entries, wants).await?;
+        let page_info = PageInfo {
+            has_next_page: page.has_older,
+            has_previous_page: false,
+            start_cursor: rows.first().map(|row| row.0.clone()),
+            end_cursor: page.end.map(cursor::encode),
+        };
+        Ok(Self { rows, page_info })
+    }
+
+    async fn rows(
+        hydration: &Arc<Hydration>,
+        entries: &[Entry],
+        wants: Option<ContentWants>,
+    ) -> Result<Vec<(String, Option<Content>)>, Failure> {
+        if let Some(wants) = wants {
+            let contents: Vec<ContentId> = entries.iter().map(|entry| entry.content).collect();
+            let authors: Vec<UserId> = entries.iter().map(|entry| entry.author).collect();
+            hydration.prime_contents(&contents, &authors, wants).await;
+        }
+        let mut rows = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let content = if wants.is_some() { hydration.content(entry.content).await? } else { None };
+            let content = content.map(|content| Content::new(content, Arc::clone(hydration)));
+            rows.push((cursor::encode(entry.position()), content));
+        }
+        Ok(rows)
     }
 
     /// The same, oldest first: what was the next page is the previous one.

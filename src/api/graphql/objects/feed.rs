@@ -52,8 +52,8 @@ pub struct RelationChange {
 /// `relationChange`, `readMarker` and `refetch` is set.
 #[derive(SimpleObject, Default)]
 pub struct NewFeedPayload {
-    /// An entry that has come to the viewer's timeline. Its place is by its cursor, which may be below entries that the client
-    /// shows already.
+    /// An entry that has come to the viewer's timeline. Its place is before the first entry whose `publishTime` is not later: nearly always
+    /// the front, but it may be below entries that the client shows already.
     timeline_edge: Option<FeedEdge>,
     /// The id of a content that has left it.
     removed_content_id: Option<ID>,
@@ -120,8 +120,8 @@ pub struct FeedEdge {
     pub content: ContentId,
     /// Shared with whom.
     pub share: Arc<FeedShare>,
-    /// What this subscriber asks.
-    pub shape: Arc<str>,
+    /// What this subscriber asks; nothing is shared if that is not known.
+    pub shape: Option<Arc<str>>,
     /// Whether the viewer was looked at.
     pub eyes: Eyes,
 }
@@ -136,7 +136,11 @@ impl OutputType for FeedEdge {
     }
 
     async fn resolve(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> ServerResult<Value> {
-        let (content, shape) = (self.content, Arc::clone(&self.shape));
+        let Some(shape) = self.shape.clone() else {
+            metrics::counter!(LIVE_RENDERINGS, "way" => "for_one").increment(1);
+            return self.edge.resolve(ctx, field).await;
+        };
+        let content = self.content;
         let rendered = self.share.rendered(RenderKey { content, shape, field: (field.pos.line, field.pos.column) });
         let mut own = None;
         let shared = rendered.get_or_init(async || {

@@ -65,3 +65,16 @@ async fn operations_of_a_socket_pay_as_others_do() {
     assert_eq!(error["payload"][0]["extensions"]["code"], "RATE_LIMITED", "{error}");
     assert!(error["payload"][0]["extensions"]["retryAfter"].as_u64().is_some(), "{error}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn events_are_paid_for_one_by_one_and_wait_for_points() {
+    let router = router(transport(poor(3))).unwrap();
+    let body = json!({ "query": "subscription { count(to: 5) }" }).to_string();
+    let began = tokio::time::Instant::now();
+    let response = router.oneshot(post(body, &[("accept", "text/event-stream")])).await.unwrap();
+    let text = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(text.contains("\"count\":5") && !text.contains("errors"), "{text}");
+    // Three points were there; two more events, and the end, wait for one each.
+    assert_eq!(began.elapsed().as_secs(), 3, "{text}");
+}

@@ -1,0 +1,40 @@
+//! Takes contents into the search's index that were there before it, or were indexed in another form.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::store::{SearchTerms, StoreError};
+
+/// Steps after which is told how far it is.
+const TOLD_EVERY: u64 = 100;
+
+/// Walks through all contents once.
+pub struct Indexer {
+    terms: Arc<dyn SearchTerms>,
+    steps: AtomicU64,
+}
+
+impl Indexer {
+    /// Over the port that keeps the terms.
+    pub fn new(terms: Arc<dyn SearchTerms>) -> Self {
+        Self { terms, steps: AtomicU64::new(0) }
+    }
+
+    /// One step; whether all is done. Goes on where the last step, of whatever node, has ended.
+    pub async fn run_once(&self) -> Result<bool, StoreError> {
+        let step = self.terms.index_next().await?;
+        if step.contents > 0 {
+            let number = self.steps.fetch_add(1, Ordering::Relaxed);
+            if step.is_done || number.is_multiple_of(TOLD_EVERY) {
+                tracing::info!(
+                    through_content = step.through,
+                    is_done = step.is_done,
+                    "older contents are made findable"
+                );
+            }
+        }
+        Ok(step.is_done)
+    }
+}
