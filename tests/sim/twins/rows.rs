@@ -47,9 +47,12 @@ pub async fn of_database(database: &DatabaseConnection) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Takes every row away.
+/// Takes every row away, also of the tables that the model knows nothing of.
 pub async fn clear(database: &DatabaseConnection) -> Result<()> {
-    for table in COMPARED.iter().map(|(table, _)| *table).chain(["users", "credentials"]) {
+    let tables = "SELECT name FROM sqlite_master WHERE type = 'table' \
+                  AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'seaql_migrations'";
+    for row in database.query_all_raw(Statement::from_string(DbBackend::Sqlite, tables)).await? {
+        let table: String = row.try_get_by_index(0)?;
         database.execute_unprepared(&format!("DELETE FROM {table}")).await?;
     }
     Ok(())
