@@ -99,9 +99,10 @@ impl Plan {
             leap: dice.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
             rates: weather(dice),
         };
-        match dice.below(5) {
+        match dice.below(6) {
             0 => any.of_many_ranges(dice),
             1 => any.of_fickle_edges(dice),
+            2 => any.of_lapses(dice),
             _ => any,
         }
     }
@@ -118,7 +119,23 @@ impl Plan {
         (self.ranges_at_once, self.one_writer) = (2, false);
         self.rates.held = dice.pick(&[100_000, 300_000]);
         self.rates.message = [50_000, 500_000, 100_000];
-        self.rates.answer_lost = dice.pick(&[0, 200_000]);
+        self.rates.answer_lost = 300_000;
+        self
+    }
+
+    /// Readers who are off and back again all the time: nodes disagree about the day.
+    fn of_lapses(mut self, dice: &mut Dice) -> Self {
+        self.users = dice.pick(&[2, 3]);
+        self.nodes = 3;
+        self.shares = [6, 1, 2, 1, 6, 0, 0, 0];
+        self.work = 600_000;
+        self.crowd = self.crowd.max(6);
+        self.settings.policy =
+            DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 100, active_days: 0 }, dormant_days: 1 };
+        self.one_writer = false;
+        self.skew = 2 * DAY;
+        self.rates.clock_jumps = 3_000;
+        self.rates.held = dice.pick(&[100_000, 300_000]);
         self
     }
 

@@ -93,18 +93,15 @@ impl Rule {
     pub const fn is_rare(self) -> bool {
         matches!(
             self,
-            Self::ChainIsNumbered
-                | Self::BrokenChainIsExtended
+            Self::BrokenChainIsExtended
                 | Self::FillIsSkipped
                 | Self::OpenFloorIsSkipped
                 | Self::BelowFloorIsSkipped
                 | Self::CoverOfAnyEdge
                 | Self::CoverInsertsOnlyNewest
-                | Self::AnyRelationIsDone
                 | Self::CleanUpLooksBeforeLocking
                 | Self::PulledInALaterSnapshot
                 | Self::TrimReadsBeforeLocking
-                | Self::TrimWithoutLock
                 | Self::ExtendIgnoresOff
                 | Self::RefillOfTwoSnapshots
         )
