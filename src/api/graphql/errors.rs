@@ -125,6 +125,14 @@ impl Failure {
 
     /// What the client reads. Logs what it does not: the failure with its causes, under `request_id`.
     pub fn told(self, request_id: &str) -> ApiError {
+        if self.code() == ErrorCode::InternalServerError && !matches!(self, Self::Logged(_)) {
+            tracing::error!(request_id, error = &self as &dyn std::error::Error, "a request failed");
+        }
+        self.shown()
+    }
+
+    /// As [`Self::told`], without a line in the log.
+    pub fn shown(self) -> ApiError {
         let code = self.code();
         if let Self::Logged(error) = self {
             return error;
@@ -138,7 +146,6 @@ impl Failure {
             };
             return ApiError { code, message };
         }
-        tracing::error!(request_id, error = &self as &dyn std::error::Error, "a request failed");
         let remedy = if self.is_transient() { "Try again in a moment" } else { "If it stays, report the requestId" };
         ApiError { code, message: format!("Something went wrong on our side. {remedy}.") }
     }

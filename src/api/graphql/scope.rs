@@ -60,9 +60,16 @@ fn hydration_with(ctx: &Context<'_>, eyes: Eyes) -> Result<Arc<Hydration>, Failu
     Ok(Arc::new(Hydration::new(Arc::clone(services), eyes, Arc::clone(&scope(ctx)?.request_id))))
 }
 
+/// Of the failures of one operation so many are logged: a document with thousands of fields must not write thousands of lines.
+const LOGGED: usize = 10;
+
 /// Ends a resolver through the one error mapping.
 pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Option<T>, Failure>> + Send) -> Answer<T> {
-    work.await.map_err(|failure| failure.told(request_id(ctx))).transpose()
+    let told = |failure: Failure| match ctx.query_env.errors.lock() {
+        Ok(before) if before.len() >= LOGGED => failure.shown(),
+        _ => failure.told(request_id(ctx)),
+    };
+    work.await.map_err(told).transpose()
 }
 
 /// From where the request comes; unknown if the transport did not say.
