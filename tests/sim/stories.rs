@@ -11,7 +11,7 @@ const STORY: usize = 200;
 /// Client operations of all fresh worlds.
 const FRESH: u64 = 40_000;
 
-fn from_environment(name: &str) -> Option<u64> {
+pub fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.replace('_', "").parse().expect("a whole number"))
 }
 
