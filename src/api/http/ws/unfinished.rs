@@ -29,11 +29,10 @@ impl Unfinished {
     /// A whole message, or a control frame, which may come between the parts of one.
     pub(super) fn heard<E>(&mut self, frame: Option<&Result<Message, E>>) {
         let come = self.received.as_ref().map_or(0, Received::bytes);
-        match frame {
-            Some(Ok(Message::Ping(bytes) | Message::Pong(bytes))) => {
-                self.whole = come.min(self.whole + bytes.len() as u64 + HEAD_BYTES);
-            }
-            _ => (self.whole, self.was_there) = (come, false),
+        if let Some(Ok(Message::Ping(bytes) | Message::Pong(bytes))) = frame {
+            self.whole = come.min(self.whole + bytes.len() as u64 + HEAD_BYTES);
+        } else {
+            (self.whole, self.was_there) = (come, false);
         }
     }
 
