@@ -92,8 +92,8 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     while let Some((stream, peer)) = stop.run_until_cancelled(listener.accept()).await {
         match doors.enter(peer) {
             Some(room) => {
-                let chosen = if room.is_spare { &routes.full } else { &routes.all };
-                open.spawn(talk((stream, peer), room, chosen.clone(), Arc::clone(&limits), stop.clone()));
+                let served = if room.is_spare { &routes.full } else { &routes.all };
+                open.spawn(talk((stream, peer), room, served.clone(), Arc::clone(&limits), stop.clone()));
             }
             None => drop(stream),
         }
