@@ -103,6 +103,7 @@ impl Rule {
                 | Self::PulledInALaterSnapshot
                 | Self::TrimReadsBeforeLocking
                 | Self::ExtendIgnoresOff
+                | Self::ExclusionsAreNotTold
                 | Self::RefillOfTwoSnapshots
         )
     }
