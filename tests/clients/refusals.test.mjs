@@ -174,6 +174,12 @@ test("400: a list of operations", () => only({ method: "POST", headers: JSON_HEA
 test("400: no JSON", () => only({ method: "POST", headers: JSON_HEADERS, body: "{" }, 400));
 test("400: JSON that nests 50,000 deep", () => only({ method: "POST", headers: JSON_HEADERS, body: `{"query":"","variables":${"[".repeat(50_000)}${"]".repeat(50_000)}}` }, 400));
 
+test("404: GraphiQL where it is switched off, and the page says nothing of it", async () => {
+  const { address } = await start({ "graphql.graphiql": false });
+  const statuses = ["graphiql", ""].map(async (path) => (await fetch(`http://${address}/${path}`)).status);
+  assert.deepEqual(await Promise.all(statuses), [404, 200]);
+});
+
 test("every code of docs/errors.md was walked, but for our own faults", () => {
   const codes = [...DOCUMENTED].map(([, code]) => code).filter((code) => code !== "INTERNAL_SERVER_ERROR");
   assert.ok(codes.length >= 10, String(codes));
