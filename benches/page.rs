@@ -13,7 +13,7 @@ use tidefeed::{
     app::{House, Ports, Settings},
     clock::{ManualClock, SharedClock},
     domain::{
-        ContentId, Counters, PageRequest, PageSize, Position, UserId,
+        ContentId, PageRequest, PageSize, Position, UserId,
         content::Draft,
         delivery::{DeliveryPolicy, EdgeRule},
         profile::Registration,
@@ -138,7 +138,7 @@ fn author(id: i64) -> Result<SeedAuthor> {
             id: ContentId::try_new(number * AUTHORS + id)?,
             draft: Draft::try_new("words", Vec::new(), None)?,
             publish_time: NOW - (number * AUTHORS + id) * 60_000,
-            counters: Counters::default(),
+            reactions: Vec::new(),
         })
     };
     Ok(SeedAuthor {

@@ -14,7 +14,7 @@ use crate::{
             issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
         },
         gate::Shape,
-        graphql::{Services, attach, build_schema, schema_sdl},
+        graphql::{LISTS, MUTATIONS, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
         http::{self, Client, HttpSettings, Scope, Transport},
     },
     clock::SharedClock,
@@ -88,12 +88,13 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
     let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
     let transport = Transport {
         schema: build_schema(Arc::new(services(house, ports, (accounts, sessions), &runtime))),
-        shape: Shape::of_sdl(&schema_sdl()).map_err(AppError::Schema)?,
+        shape: Shape::of_sdl(&schema_sdl()).map_err(AppError::Schema)?.weighed(LISTS, MUTATIONS),
         authenticate: Arc::new(Bearer { tokens, liveness, issuer }),
         attach: Arc::new(|request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
             attach(request, scope.viewer, scope.request_id.as_str()).data(Caller { address, agent })
         }),
+        tokenless: &WITHOUT_TOKEN,
         settings: settings.http.clone(),
         clock: runtime.clock,
         draw: runtime.draw,

@@ -7,11 +7,12 @@ mod bearer;
 mod house;
 mod inspection;
 mod jwks;
+mod open_files;
 mod server;
 mod settings;
 mod workers;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
@@ -29,7 +30,7 @@ use crate::{
     api::{
         auth::{PasswordError, WeakSecret},
         gate::UnreadableSchema,
-        http::{ManifestError, surrounded},
+        http::{ManifestError, Routes, surrounded},
     },
     clock::SharedClock,
     config::{Config, SecretError, signing_secret},
@@ -75,9 +76,6 @@ pub enum AppError {
     /// The issuer's keys cannot even be asked for.
     #[error("the issuer (issuer.jwks_url) cannot be used")]
     Issuer(#[source] reqwest::Error),
-    /// The port is taken, or not ours.
-    #[error("cannot serve")]
-    Serve(#[source] io::Error),
 }
 
 /// A node: every adapter open, every use case built, nothing running yet.
@@ -149,9 +147,8 @@ impl App {
         };
         let api = api::router(&self.house, &self.adapters.ports, &self.api, runtime)?;
         let graphiql = self.config.graphql.graphiql;
-        let router = server::whole(api, self.operators(lifecycle, measurements), graphiql);
-        let router = surrounded(router, self.draw.clone());
-        server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)?;
+        let routes = server::whole(api, self.operators(lifecycle, measurements), graphiql);
+        self.listen(listener, routes, lifecycle).await;
         tasks.close();
         tasks.wait().await;
         Ok(())
@@ -163,10 +160,16 @@ impl App {
         listener: TcpListener,
         lifecycle: &Lifecycle,
         measurements: Option<Measurements>,
-    ) -> Result<(), AppError> {
-        let router = server::operators_only(self.operators(lifecycle, measurements));
-        let router = surrounded(router, self.draw.clone());
-        server::serve(listener, router, lifecycle).await.map_err(AppError::Serve)
+    ) {
+        let routes = server::operators_only(self.operators(lifecycle, measurements));
+        self.listen(listener, routes, lifecycle).await;
+    }
+
+    async fn listen(&self, listener: TcpListener, routes: Routes, lifecycle: &Lifecycle) {
+        let around = |router| surrounded(router, self.draw.clone());
+        let routes = Routes { all: around(routes.all), full: around(routes.full) };
+        let limits = settings::connections(&self.config, open_files::at_most());
+        server::serve(listener, routes, limits, lifecycle).await;
     }
 
     /// From now on measurements are folded, too.

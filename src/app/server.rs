@@ -1,6 +1,6 @@
 //! The HTTP server of a node: what operators and load balancers ask, and the API and its pages where there is one.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -16,7 +16,7 @@ use tower_http::compression::CompressionLayer;
 
 use super::adapters::Adapters;
 use crate::{
-    api::http::prompt,
+    api::http::{self, ConnectionLimits, Routes},
     lifecycle::Lifecycle,
     telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
 };
@@ -34,15 +34,17 @@ pub struct Operators {
     pub measurements: Option<Measurements>,
 }
 
-/// All routes of a node that serves: `api` and the operators'.
-pub fn whole(api: Router, operators: Operators, graphiql: bool) -> Router {
+/// All routes of a node that serves: `api` and the operators', which answer even when there is no room.
+pub fn whole(api: Router, operators: Operators, graphiql: bool) -> Routes {
     let api = if graphiql { api } else { api.layer(middleware::from_fn(without_graphiql)) };
-    finished(api.merge(routes(operators)))
+    let operators = routes(operators);
+    Routes { full: finished(operators.clone().fallback(no_room)), all: finished(api.merge(operators)) }
 }
 
 /// All routes of a node that only works: `/healthz`, `/readyz` and `/metrics`.
-pub fn operators_only(operators: Operators) -> Router {
-    finished(routes(operators))
+pub fn operators_only(operators: Operators) -> Routes {
+    let all = finished(routes(operators));
+    Routes { full: all.clone(), all }
 }
 
 fn routes(operators: Operators) -> Router {
@@ -58,9 +60,15 @@ fn finished(router: Router) -> Router {
 }
 
 /// Serves until draining begins and open requests have ended.
-pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle) -> std::io::Result<()> {
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(prompt(listener), service).with_graceful_shutdown(lifecycle.draining().cancelled_owned()).await
+pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimits, lifecycle: &Lifecycle) {
+    tracing::info!(connections = limits.connections, per_address = limits.per_address, "room for clients");
+    http::serve(listener, routes, limits, lifecycle.draining()).await;
+}
+
+/// What those are answered for whom there is no room: operators as ever, everybody else 503.
+async fn no_room() -> Response {
+    let told = "No room for another connection: too many are open, of all clients or of this address.\n";
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], told).into_response()
 }
 
 /// 200 as long as new work is welcome and SQL answers. Redis decides nothing: without it pages only cost more.

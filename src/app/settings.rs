@@ -11,8 +11,8 @@ use crate::{
         },
         gate::GateLimits,
         http::{
-            Bucket, HttpSettings, Manifest, ManifestError, PersistedSettings, RateLimits, RequestLimits, SocketLimits,
-            StreamLimits,
+            Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, PersistedSettings, RateLimits,
+            RequestLimits, SocketLimits, StreamLimits,
         },
     },
     config::{Config, DeliverySettings, PolicyName},
@@ -117,6 +117,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
         },
         socket: SocketLimits {
             sockets: websocket.max_sockets,
+            per_client: websocket.max_sockets_per_client,
             operations: websocket.max_operations,
             message_bytes: server.max_body_bytes,
             init_time: websocket.init_timeout_ms.duration(),
@@ -127,6 +128,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
         },
         stream: StreamLimits {
             streams: config.sse.max_streams,
+            per_client: config.sse.max_streams_per_client,
             operations: config.sse.max_operations,
             keep_alive: config.sse.keep_alive_ms.duration(),
             queued_events: config.sse.buffer,
@@ -141,6 +143,31 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
         trusted_proxies: server.trusted_proxies.clone(),
         allowed_origins: server.allowed_origins.clone(),
     })
+}
+
+/// Files that a node has open beside its connections: standard streams, Redis, the pages' and the log's.
+const OTHER_FILES: usize = 128;
+
+/// The connections' numbers. `files`: how many files the process may have open, if anybody knows.
+pub fn connections(config: &Config, files: Option<usize>) -> ConnectionLimits {
+    let (server, defaults) = (&config.server, ConnectionLimits::default());
+    // SQLite opens three files for each connection.
+    let taken =
+        OTHER_FILES + defaults.spare + 3 * usize::try_from(config.store.max_connections).unwrap_or(usize::MAX / 8);
+    let room = files.map_or(defaults.connections, |files| files.saturating_sub(taken).max(files / 4)).max(1);
+    let connections = if server.max_connections == 0 { room } else { server.max_connections.min(room) };
+    let half = (connections / 2).max(1);
+    ConnectionLimits {
+        connections,
+        per_address: match server.max_connections_per_address {
+            0 => 0,
+            some => some.min(half),
+        },
+        head_time: server.head_timeout_ms.duration(),
+        idle_time: server.idle_timeout_ms.duration(),
+        trusted_proxies: server.trusted_proxies.clone(),
+        ..defaults
+    }
 }
 
 fn gate(config: &Config) -> GateLimits {

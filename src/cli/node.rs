@@ -56,9 +56,7 @@ pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
     app.spawn_workers(&lifecycle);
     let life = lifecycle.clone();
     lifecycle.spawn("operators' routes", async move {
-        if let Err(error) = app.serve_operators(listener, &life, measurements).await {
-            tracing::error!(error = &error as &dyn std::error::Error, "the operators' routes cannot be served");
-        }
+        app.serve_operators(listener, &life, measurements).await;
     });
     tracing::info!(%address, store = %config.store.url, "working");
     end(config, &lifecycle).await

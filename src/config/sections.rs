@@ -66,6 +66,10 @@ fn server(reader: &mut Reader) -> ServerSettings {
         listen: reader.parsed("server.listen", listen).0,
         allowed_origins: origins(reader),
         trusted_proxies: networks(reader, "server.trusted_proxies"),
+        max_connections: reader.whole("server.max_connections", 0..=10_000_000),
+        max_connections_per_address: reader.whole("server.max_connections_per_address", 0..=10_000_000),
+        head_timeout_ms: millis(reader, "server.head_timeout_ms", 100, 10 * MINUTE_MS),
+        idle_timeout_ms: millis(reader, "server.idle_timeout_ms", 100, 60 * MINUTE_MS),
         request_timeout_ms: millis(reader, "server.request_timeout_ms", 100, 10 * MINUTE_MS),
         max_body_bytes: reader.whole("server.max_body_bytes", 1024..=64 * MIB),
         unready_ms: millis(reader, "server.unready_ms", 0, 10 * MINUTE_MS),
@@ -185,6 +189,7 @@ fn graphql(reader: &mut Reader) -> GraphqlSettings {
 fn websocket(reader: &mut Reader) -> WebsocketSettings {
     WebsocketSettings {
         max_sockets: reader.whole("websocket.max_sockets", 1..=10_000_000),
+        max_sockets_per_client: reader.whole("websocket.max_sockets_per_client", 0..=10_000_000),
         init_timeout_ms: millis(reader, "websocket.init_timeout_ms", 100, MINUTE_MS),
         ping_ms: millis(reader, "websocket.ping_ms", 100, 60 * MINUTE_MS),
         max_operations: reader.whole("websocket.max_operations", 1..=10_000),
@@ -218,6 +223,7 @@ fn rate_limit(reader: &mut Reader) -> RateLimitSettings {
 fn sse(reader: &mut Reader) -> SseSettings {
     SseSettings {
         max_streams: reader.whole("sse.max_streams", 1..=10_000_000),
+        max_streams_per_client: reader.whole("sse.max_streams_per_client", 0..=10_000_000),
         keep_alive_ms: millis(reader, "sse.keep_alive_ms", 100, 60 * MINUTE_MS),
         reserved_ms: millis(reader, "sse.reserved_ms", 100, MINUTE_MS),
         max_operations: reader.whole("sse.max_operations", 1..=10_000),

@@ -16,6 +16,10 @@ pub struct ServerSettings {
     pub listen: SocketAddr,
     pub allowed_origins: Vec<String>,
     pub trusted_proxies: Vec<IpNet>,
+    pub max_connections: usize,
+    pub max_connections_per_address: usize,
+    pub head_timeout_ms: Millis,
+    pub idle_timeout_ms: Millis,
     pub request_timeout_ms: Millis,
     pub max_body_bytes: usize,
     pub unready_ms: Millis,
@@ -176,6 +180,7 @@ pub struct RateLimitSettings {
 #[derive(Debug, Clone)]
 pub struct SseSettings {
     pub max_streams: usize,
+    pub max_streams_per_client: usize,
     pub keep_alive_ms: Millis,
     pub reserved_ms: Millis,
     pub max_operations: usize,
@@ -186,6 +191,7 @@ pub struct SseSettings {
 #[derive(Debug, Clone)]
 pub struct WebsocketSettings {
     pub max_sockets: usize,
+    pub max_sockets_per_client: usize,
     pub init_timeout_ms: Millis,
     pub ping_ms: Millis,
     pub max_operations: usize,

@@ -40,6 +40,8 @@ pub const MAX_ATTRIBUTES: usize = 16;
 pub const MAX_ATTRIBUTE_KEY_CHARS: usize = 32;
 /// Characters of an attribute's value: all of a profile's stay below 64 kB.
 pub const MAX_ATTRIBUTE_VALUE_CHARS: usize = 200;
+/// Refusals that a mutation tells at once: the first that it finds.
+pub const MAX_USER_ERRORS: usize = 1;
 /// Sessions of one user; a new one ends the oldest.
 pub const MAX_SESSIONS: u32 = 50;
 /// Characters kept of a client's name for itself.

@@ -38,8 +38,13 @@ pub trait Reactions: Send + Sync {
         contents: &[ContentId],
     ) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError>;
 
-    /// Who likes the content, newest like first. One statement.
-    async fn likers(&self, content: ContentId, request: &PageRequest) -> Result<Listing<UserId>, StoreError>;
+    /// Who likes the content, newest like first, as `viewer` sees it: see [`super::FollowLists`]. One statement.
+    async fn likers(
+        &self,
+        viewer: Option<UserId>,
+        content: ContentId,
+        request: &PageRequest,
+    ) -> Result<Listing<UserId>, StoreError>;
 
     /// The user's favourites without removed contents, newest favourite first. One statement.
     async fn favourites(&self, user: UserId, request: &PageRequest) -> Result<Listing<Entry>, StoreError>;

@@ -6,10 +6,12 @@
 //! author before the author's row exists, which appears together with all of the author's contents. So each step is exact
 //! for itself, also beside a running service, and whoever stops half-way leaves a consistent database.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 
 use super::{StoreError, accounts::PasswordHash};
-use crate::domain::{ContentId, Counters, UserId, content::Draft, profile::Registration};
+use crate::domain::{ContentId, Counters, Reaction, Reference, UserId, content::Draft, profile::Registration};
 
 /// A user who never was here before, with everything they have published.
 #[derive(Debug, Clone)]
@@ -33,12 +35,54 @@ pub struct SeedAuthor {
 pub struct SeedContent {
     /// Unique.
     pub id: ContentId,
-    /// Checked.
+    /// Checked. What it answers or repeats is in the same call and no repost; of an author's reposts of one content there is one.
     pub draft: Draft,
     /// Milliseconds UTC.
     pub publish_time: i64,
-    /// What others are said to have made of it.
-    pub counters: Counters,
+    /// What others have made of it: each reaction of a user once.
+    pub reactions: Vec<SeedReaction>,
+}
+
+/// A like, or a favourite, of a seeded user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeedReaction {
+    /// Whose.
+    pub user: UserId,
+    /// Which.
+    pub reaction: Reaction,
+    /// Milliseconds UTC.
+    pub at: i64,
+}
+
+/// A seeded content answers or repeats one that is not written with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("content {0} is answered or repeated, but not written in the same call")]
+pub struct NotTogether(ContentId);
+
+/// Each content's author, and its counters: as many as there are of what is counted.
+pub fn tally(authors: &[SeedAuthor]) -> Result<HashMap<ContentId, (UserId, Counters)>, NotTogether> {
+    let contents = || authors.iter().flat_map(|author| author.contents.iter().map(move |content| (author.id, content)));
+    let mut tally: HashMap<ContentId, (UserId, Counters)> =
+        contents().map(|(author, content)| (content.id, (author, Counters::default()))).collect();
+    let mut count = |content, add: fn(&mut Counters) -> &mut i64| {
+        let (_, counters) = tally.get_mut(&content).ok_or(NotTogether(content))?;
+        *add(counters) += 1;
+        Ok(())
+    };
+    for (_, content) in contents() {
+        match content.draft.reference {
+            Reference::Nothing => {}
+            Reference::ReplyTo(other) => count(other, |of| &mut of.comments)?,
+            Reference::RepostOf(other) => count(other, |of| &mut of.reposts)?,
+        }
+        for SeedReaction { reaction, .. } in &content.reactions {
+            match reaction {
+                Reaction::Like => count(content.id, |of| &mut of.likes)?,
+                Reaction::Favourite => count(content.id, |of| &mut of.favourites)?,
+            }
+        }
+    }
+    Ok(tally)
 }
 
 /// A follow edge between two seeded users.
@@ -58,8 +102,8 @@ pub struct SeedFollow {
 #[async_trait]
 pub trait Seeding: Send + Sync {
     /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode `Push`, their contents with
-    /// counters, search terms and outbox stamps, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
-    /// or a handle that is taken is [`StoreError::Refused`], and nothing is written.
+    /// reactions, counters, search terms and outbox stamps, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
+    /// or a handle that is taken, or an answer without what it answers ([`NotTogether`]), is [`StoreError::Refused`], and nothing is written.
     async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError>;
 
     /// One transaction: the edges, in mode `Push` (their readers are off, so that this claims nothing), and the counts of both sides. Each

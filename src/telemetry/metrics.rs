@@ -7,6 +7,14 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 pub const HTTP_REQUESTS: &str = "tidefeed_http_requests_total";
 /// Time to answer an HTTP request, by route.
 pub const HTTP_SECONDS: &str = "tidefeed_http_request_seconds";
+/// Connections open.
+pub const CONNECTIONS: &str = "tidefeed_connections";
+/// Connections for which there was no room, by reason: full (the node) or address.
+pub const CONNECTIONS_REFUSED: &str = "tidefeed_connections_refused_total";
+/// WebSockets open.
+pub const SOCKETS: &str = "tidefeed_websockets";
+/// Streams of server-sent events open or reserved.
+pub const STREAMS: &str = "tidefeed_event_streams";
 /// `newFeed` subscriptions open.
 pub const SUBSCRIPTIONS: &str = "tidefeed_subscriptions";
 /// Live events that found a subscriber's buffer full.
@@ -80,6 +88,15 @@ enum Kind {
 const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (HTTP_REQUESTS, Kind::Counter, Unit::Count, "HTTP requests answered, by route and status"),
     (HTTP_SECONDS, Kind::Histogram, Unit::Seconds, "Time to answer an HTTP request, by route"),
+    (CONNECTIONS, Kind::Gauge, Unit::Count, "Connections open"),
+    (
+        CONNECTIONS_REFUSED,
+        Kind::Counter,
+        Unit::Count,
+        "Connections for which there was no room, by reason: full (the node) or address",
+    ),
+    (SOCKETS, Kind::Gauge, Unit::Count, "WebSockets open"),
+    (STREAMS, Kind::Gauge, Unit::Count, "Streams of server-sent events open or reserved"),
     (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),
     (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that found a subscriber's buffer full"),
     (LIVE_CHANGES, Kind::Counter, Unit::Count, "What live subscribers were told, by kind"),

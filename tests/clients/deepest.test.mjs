@@ -8,7 +8,7 @@ import { bearer, start, until } from "./server.mjs";
 
 /** What `graphql.max_depth` is unless configured. */
 const DEPTH = 15;
-const server = await start({ "graphql.max_cost": 100_000 });
+const server = await start({ "graphql.max_cost": 1_000_000, "rate_limit.viewer_points": 10_000_000, "rate_limit.anonymous_points": 10_000_000 });
 const [ann, bob] = await Promise.all(["ann", "bob"].map((handle) => server.register(handle)));
 
 const PUBLISH = "mutation($input: PublishContentInput!) { publishContent(input: $input) { timelineEdge { node { id } } } }";

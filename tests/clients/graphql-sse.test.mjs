@@ -206,6 +206,28 @@ test("404: a stream that was not opened in time is gone", async () => {
   const { token } = await reserve(ann.token);
   await until("it is gone", async () => (await sent(token, undefined, "{ __typename }")).status === 404);
 });
+test("a stream that was cut goes on from its token: what was missed first, in order, and nothing twice", async () => {
+  const carl = await server.register("carl");
+  await server.data("mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }", { id: bob.id }, carl.token);
+  const { timeline } = await server.data("{ timeline(first: 1) { resumeToken } }", {}, carl.token);
+  const query = "subscription($after: String) { newFeed(after: $after) { resumeToken refetch timelineEdge { node { text } } } }";
+  const open = (after) => Stream.post({ query, variables: { after } }, bearer(carl.token));
+  const heard = [];
+  let after = timeline.resumeToken;
+  for (const [missed, live] of [[["a", "b"], "c"], [["d"], "e"]]) {
+    for (const text of missed) await server.publish(bob, text);
+    const stream = await open(after);
+    for (const wanted of [...missed, live]) {
+      if (wanted === live) await server.publish(bob, live);
+      const { data } = await stream.event();
+      assert.equal(data.data.newFeed.refetch, false);
+      heard.push(data.data.newFeed.timelineEdge.node.text);
+      after = data.data.newFeed.resumeToken;
+    }
+    stream.leave();
+  }
+  assert.deepEqual(heard, ["a", "b", "c", "d", "e"]);
+});
 test("409: a stream is opened once", async () => {
   const { token } = await reserve(ann.token);
   const stream = await Stream.open(server.url, { headers: { [TOKEN]: token } });

@@ -81,7 +81,7 @@ refused(tight, "a document of too many operations", TOO, { query: "query A { __t
 refused(tight, "a document of too many fragments", TOO, `{ ...a ...b ...c ...d } ${["a", "b", "c", "d"].map((name) => `fragment ${name} on Query { __typename }`).join(" ")}`);
 refused(tight, "a field of too many directives", TOO, "{ __typename @skip(if: false) @skip(if: false) @skip(if: false) }");
 refused(tight, "variables of too many bytes", TOO, { query: "query($h: String!) { user(handle: $h) { id } }", variables: { h: "x".repeat(301) } });
-refused(tight, "variables that nest too deeply", TOO, { query: "query($h: String) { user(handle: $h) { id } }", variables: { h: [[[["x"]]]] } });
+refused(tight, "variables that nest too deeply", TOO, { query: "query($h: String!) { user(handle: $h) { id } }", variables: { h: [[[["x"]]]] } });
 refused(tight, "an operation of too many points", TOO, "{ user(handle: \"bob\") { contents(first: 100) { a: nodes { author { id } } b: nodes { author { id } } } } }");
 refused(usual, "a document of too many levels", TOO, `{ ...f0 } ${chain(40)} fragment f40 on Query { __typename }`);
 refused(usual, "a description of types within types within types", TOO, "{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }");
@@ -111,7 +111,7 @@ refused(usual, "a variable of another type", BAD, { query: "query($h: String!) {
 refused(usual, "a number beyond 32 bits", BAD, { query: "query($n: Int) { timeline(first: $n) { nodes { id } } }", variables: { n: 2 ** 31 } });
 refused(usual, "a value that the enum does not have", BAD, { query: "query($f: TimelineFilter) { timeline(filter: $f) { nodes { id } } }", variables: { f: { kinds: ["SONG"] } } });
 refused(usual, "an input field that is not there", BAD, { query: "query($f: TimelineFilter) { timeline(filter: $f) { nodes { id } } }", variables: { f: { colour: "red" } } });
-refused(usual, "an input field that is missing", BAD, { query: "query($i: FollowUserInput!) { __typename }", variables: { i: {} } });
+refused(usual, "an input field that is missing", BAD, { query: "mutation($i: FollowUserInput!) { followUser(input: $i) { userErrors { code } } }", variables: { i: {} } });
 refused(usual, "an id of nothing", BAD, "{ node(id: \"X_7\") { id } }", { ran: true });
 refused(usual, "too many ids", BAD, { query: "query($ids: [ID!]!) { nodes(ids: $ids) { id } }", variables: { ids: Array.from({ length: 101 }, () => "U_AAAAAAAAAAE") } }, { ran: true });
 refused(usual, "a cursor of nothing", BAD, "{ user(handle: \"nobody\") { id } node(id: \"\") { id } }", { ran: true });
@@ -173,6 +173,12 @@ test("400: a subscription without a stream", () => only({ method: "POST", header
 test("400: a list of operations", () => only({ method: "POST", headers: JSON_HEADERS, body: "[{\"query\":\"{ __typename }\"}]" }, 400));
 test("400: no JSON", () => only({ method: "POST", headers: JSON_HEADERS, body: "{" }, 400));
 test("400: JSON that nests 50,000 deep", () => only({ method: "POST", headers: JSON_HEADERS, body: `{"query":"","variables":${"[".repeat(50_000)}${"]".repeat(50_000)}}` }, 400));
+
+test("404: GraphiQL where it is switched off, and the page says nothing of it", async () => {
+  const { address } = await start({ "graphql.graphiql": false });
+  const statuses = ["graphiql", ""].map(async (path) => (await fetch(`http://${address}/${path}`)).status);
+  assert.deepEqual(await Promise.all(statuses), [404, 200]);
+});
 
 test("every code of docs/errors.md was walked, but for our own faults", () => {
   const codes = [...DOCUMENTED].map(([, code]) => code).filter((code) => code !== "INTERNAL_SERVER_ERROR");

@@ -56,6 +56,13 @@ class Server {
     return { status: response.status, headers: response.headers, json: await response.json() };
   }
 
+  /** The value of a measurement without labels; undefined if it was never measured. */
+  async metric(name) {
+    const text = await (await fetch(`http://${this.address}/metrics`)).text();
+    const line = text.split("\n").find((it) => it.startsWith(`${name} `));
+    return line === undefined ? undefined : Number(line.split(" ")[1]);
+  }
+
   /** The data of an operation that succeeds. */
   async data(query, variables = {}, token = undefined) {
     const { json } = await this.post({ query, variables }, token === undefined ? {} : bearer(token));

@@ -58,7 +58,9 @@ test("curl hears what is published over server-sent events", async () => {
   const author = await server.register("author");
   const env = { ...process.env, SERVER: server.address, TOKEN: author.token };
   const curl = spawn("bash", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"], detached: true });
-  after(() => { process.kill(-curl.pid); });
+  after(() => {
+    if (curl.exitCode === null) process.kill(-curl.pid);
+  });
   const lines = [];
   createInterface({ input: curl.stdout }).on("line", (line) => lines.push(line));
   await until("it is heard", async () => {

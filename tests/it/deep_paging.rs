@@ -6,8 +6,7 @@ use anyhow::{Result, ensure};
 use tidefeed::{
     app::Settings,
     domain::{
-        ContentId, Counters, Entry, PageRequest, PageSize, UserId, content::Draft, profile::Registration,
-        tier::InboxTiers,
+        ContentId, Entry, PageRequest, PageSize, UserId, content::Draft, profile::Registration, tier::InboxTiers,
     },
     store::{
         Seeding as _,
@@ -34,7 +33,7 @@ fn seeded(id: i64) -> Result<SeedAuthor> {
             id: ContentId::try_new(number)?,
             draft: Draft::try_new("words", Vec::new(), None)?,
             publish_time: BEGINNING - 10 * CONTENTS + number / 3,
-            counters: Counters::default(),
+            reactions: Vec::new(),
         })
     };
     let own = (1..=CONTENTS).filter(|number| id != READER && number % AUTHORS == id - 1);

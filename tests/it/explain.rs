@@ -100,9 +100,9 @@ fn requests() -> Result<Vec<PageRequest>> {
 async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
     for request in requests()? {
         for (statement, index) in [
-            (HotStatement::Followers(user(STAR), request), "followers_by_time"),
-            (HotStatement::Following(user(1), request), "following_by_time"),
-            (HotStatement::Likers(content_id(7), request), "reactions_of_content"),
+            (HotStatement::Followers(user(2), user(STAR), request), "followers_by_time"),
+            (HotStatement::Following(user(2), user(1), request), "following_by_time"),
+            (HotStatement::Likers(user(2), content_id(7), request), "reactions_of_content"),
             (HotStatement::Favourites(user(1), request), "reactions_of_user"),
         ] {
             let list = plan(world, backend, statement).await?;

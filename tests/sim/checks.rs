@@ -99,8 +99,9 @@ impl Checks {
         match change {
             Change::Content(id, Some(it), _) => {
                 let entry = Entry { publish_time: it.publish_time, content: *id, author: it.author };
-                if !self.oracle.keep((entry, it.kind), it.draft.idempotency_key.as_ref(), it.removed) {
-                    self.fail("one idempotency key gave two contents", || format!("{entry:?}"));
+                let (reference, key) = (it.draft.reference, it.draft.idempotency_key.as_ref());
+                if let Some(what) = self.oracle.keep(entry, reference, key, it.removed) {
+                    self.fail(what, || format!("{entry:?}"));
                 }
                 true
             }

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use tidefeed::{
     app::House,
-    domain::{ContentId, Direction, Entry, Kinds, Page, PageRequest, UserId, content::Draft, reference::Reference},
+    domain::{
+        ContentId, Direction, Entry, Kinds, PageRequest, UserId, content::Draft, folding::Folded, reference::Reference,
+    },
     follow::{BoundaryOutcome, FollowOutcome, UnfollowOutcome},
     publish::{PublishError, PublishOutcome, RemoveOutcome},
 };
 
 use crate::{
-    oracle::{self, Fact, Version},
+    due::{due, fault},
+    oracle::{Fact, Item, Version},
     world::{Counts, Shared},
 };
 
@@ -58,11 +61,10 @@ impl Client {
         self.shared.truth.base().checks.fail(what, detail);
     }
 
-    pub async fn publish(self, author: UserId, key: Option<String>) {
+    pub async fn publish(self, author: UserId, key: Option<String>, reference: Reference) {
         Counts::count(&self.shared.counts.publishes, 1);
-        self.shared.fate.note(|| format!("{author} publishes, key {key:?}"));
-        let draft =
-            Draft { text: String::new(), media: Vec::new(), idempotency_key: key, reference: Reference::Nothing };
+        self.shared.fate.note(|| format!("{author} publishes {reference:?}, key {key:?}"));
+        let draft = Draft { text: String::new(), media: Vec::new(), idempotency_key: key, reference };
         match self.house.publisher.publish(author, draft).await {
             Ok(PublishOutcome::Published(content)) => {
                 self.shared.fate.note(|| format!("{author} has published {}", content.id));
@@ -71,6 +73,7 @@ impl Client {
                 }
             }
             Ok(PublishOutcome::Repeated(_)) => {}
+            Ok(PublishOutcome::UnknownReference) if reference != Reference::Nothing => {}
             Ok(PublishOutcome::UnknownAuthor | PublishOutcome::UnknownReference) => {
                 self.fail("an author is unknown", || author.to_string());
             }
@@ -93,7 +96,7 @@ impl Client {
         }
     }
 
-    pub async fn follow(self, reader: UserId, author: UserId) {
+    pub async fn follow(&self, reader: UserId, author: UserId) {
         Counts::count(&self.shared.counts.follows, 1);
         self.shared.fate.note(|| format!("{reader} follows {author}"));
         let began = self.shared.truth.base().checks.oracle.instant();
@@ -105,7 +108,7 @@ impl Client {
         }
     }
 
-    pub async fn unfollow(self, reader: UserId, author: UserId) {
+    pub async fn unfollow(&self, reader: UserId, author: UserId) {
         Counts::count(&self.shared.counts.unfollows, 1);
         self.shared.fate.note(|| format!("{reader} unfollows {author}"));
         let began = self.shared.truth.base().checks.oracle.instant();
@@ -113,6 +116,16 @@ impl Client {
             Ok(UnfollowOutcome::NotFollowing) => self.expect(began, Fact::Follows(reader, author), false),
             Ok(UnfollowOutcome::Oneself) => {}
             Err(error) => self.shared.excuse("an unfollow failed", &error),
+        }
+    }
+
+    /// Many come to an author, or leave.
+    pub async fn crowd(self, readers: Vec<UserId>, author: UserId, come: bool) {
+        for reader in readers {
+            match come {
+                true => self.follow(reader, author).await,
+                false => self.unfollow(reader, author).await,
+            }
         }
     }
 
@@ -150,16 +163,16 @@ impl Client {
     }
 
     /// One page, judged.
-    pub async fn page(&self, reader: UserId, request: PageRequest) -> Option<Page> {
+    pub async fn page(&self, reader: UserId, request: PageRequest) -> Option<Folded> {
         let watch = Watch::of(&self.shared, reader);
         self.judged(&watch, reader, request).await
     }
 
-    async fn judged(&self, watch: &Watch<'_>, reader: UserId, request: PageRequest) -> Option<Page> {
+    async fn judged(&self, watch: &Watch<'_>, reader: UserId, request: PageRequest) -> Option<Folded> {
         Counts::count(&self.shared.counts.pages, 1);
         self.shared.fate.note(|| format!("{reader} reads {request:?}"));
         let page = match self.house.reader.page(reader, &request).await {
-            Ok(page) => page.unfolded(),
+            Ok(page) => page,
             Err(error) => {
                 self.shared.excuse("a read failed", &error);
                 return None;
@@ -168,9 +181,9 @@ impl Client {
         let versions = watch.versions(true);
         self.shared.fate.note(|| format!("{reader} is shown {}", words(&page)));
         Counts::count(&self.shared.counts.checked, 1);
-        Counts::count(&self.shared.counts.entries, page.entries.len() as u64);
-        if let Some(what) = oracle::fault(&page, &versions, &request) {
-            let due = |version: &Version| words(&oracle::due(version, &request));
+        Counts::count(&self.shared.counts.entries, page.stretch.len() as u64);
+        if let Some(what) = fault(&page, &versions, &request) {
+            let due = |version: &Version| words(&due(version, &request));
             let all: Vec<String> = versions.iter().map(due).collect();
             self.fail(what, || format!("{reader} asks for {request:?}\n  is shown {}\n  due: {all:#?}", words(&page)));
         }
@@ -185,10 +198,10 @@ impl Client {
         for _ in 0..LONGEST_WALK {
             watch.versions(true);
             let Some(page) = self.judged(&watch, reader, request).await else { return };
-            shown.extend(page.entries.iter().map(|entry| entry.content));
+            shown.extend(page.stretch.iter().map(|entry| entry.content));
             let (last, more) = match request.direction {
-                Direction::Older => (page.entries.last(), page.has_older),
-                Direction::Newer => (page.entries.first(), page.has_newer),
+                Direction::Older => (page.stretch.last(), page.has_older),
+                Direction::Newer => (page.stretch.first(), page.has_newer),
             };
             match last {
                 Some(last) if more => request.bound = Some(last.position()),
@@ -205,16 +218,20 @@ impl Client {
             self.fail("a walk shows something twice", || format!("{reader}: {shown:?}"));
         }
         let Some((first, rest)) = versions.split_first() else { return };
-        let asked = first.iter().filter(|(_, kind)| kinds.contains(*kind));
+        let asked = first.iter().filter(|it| kinds.contains(it.kind));
         let mut throughout = asked.filter(|it| rest.iter().all(|version| version.contains(it)));
-        if let Some((entry, _)) = throughout.find(|(entry, _)| !shown.contains(&entry.content)) {
+        if let Some(Item { entry, .. }) = throughout.find(|it| !shown.contains(&it.entry.content)) {
             self.fail("a walk lacks what was there all the while", || format!("{reader}: {entry:?}, shown {shown:?}"));
         }
     }
 }
 
-fn words(page: &Page) -> String {
-    let entries: Vec<String> =
-        page.entries.iter().map(|it| format!("{} of {} at {}", it.content, it.author, it.publish_time)).collect();
+fn words(page: &Folded) -> String {
+    let shown = |it: &Entry| if page.entries.contains(it) { "" } else { "folded " };
+    let entries: Vec<String> = page
+        .stretch
+        .iter()
+        .map(|it| format!("{}{} of {} at {}", shown(it), it.content, it.author, it.publish_time))
+        .collect();
     format!("[{}] older {} newer {}", entries.join(", "), page.has_older, page.has_newer)
 }

@@ -32,6 +32,8 @@ pub struct Rates {
     pub new_rank: u32,
     /// A task stands still for long after a switch point.
     pub stall: u32,
+    /// A transaction stands still for long before its commit, of each commit.
+    pub held: u32,
     /// A node dies, of each step.
     pub crash: u32,
     /// A task is dropped, of each step: a caller went away.
@@ -73,6 +75,7 @@ struct Inner {
     calm: AtomicBool,
     faults: AtomicU64,
     task: AtomicU64,
+    held: AtomicBool,
     trace: Option<Mutex<Vec<String>>>,
 }
 
@@ -107,6 +110,7 @@ impl Fate {
             calm: AtomicBool::new(false),
             faults: AtomicU64::new(0),
             task: AtomicU64::new(0),
+            held: AtomicBool::new(false),
             trace: traced.then(Mutex::default),
         }))
     }
@@ -187,9 +191,22 @@ impl Fate {
         self.0.task.store(task, Relaxed);
     }
 
+    /// A transaction is about to be committed: it may have to wait, with all of its locks.
+    pub async fn before_commit(&self) {
+        if self.strikes(self.0.rates.held) {
+            self.0.held.store(true, Relaxed);
+            Switch { fate: Some(self.clone()), always: true }.await;
+        }
+    }
+
+    /// Whether the task that has just paused is to stand still.
+    pub fn take_held(&self) -> bool {
+        self.0.held.swap(false, Relaxed)
+    }
+
     /// Another task may go on here; this one may also never go on.
     pub fn switch(&self) -> Switch {
-        Switch(Some(self.clone()))
+        Switch { fate: Some(self.clone()), always: false }
     }
 
     /// A statement is on its way: a switch point, and what may happen to it.
@@ -226,14 +243,18 @@ impl Fate {
 }
 
 /// See [`Fate::switch`].
-pub struct Switch(Option<Fate>);
+pub struct Switch {
+    fate: Option<Fate>,
+    /// Whether chance is not asked.
+    always: bool,
+}
 
 impl Future for Switch {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match self.0.take() {
-            Some(fate) if fate.chance(fate.0.rates.switch) => {
+        match self.fate.take() {
+            Some(fate) if self.always || fate.chance(fate.0.rates.switch) => {
                 context.waker().wake_by_ref();
                 Poll::Pending
             }

@@ -1,12 +1,21 @@
 //! What every timeline is, by definition and as naively as it can be said: the contents that were not removed, of the authors whom the
-//! reader follows and whom nothing keeps out. Fed by commits alone; it knows no inbox, no floor and no mode.
+//! reader follows and whom nothing keeps out, but for reposts of whom something does. Fed by commits alone; it knows no inbox, no floor and no mode.
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
-use tidefeed::domain::{ContentKind, Direction, Entry, Page, PageRequest, UserId};
+use tidefeed::domain::{ContentId, ContentKind, Entry, Reference, UserId};
 
-/// A timeline at one instant, newest first, with the kinds of its contents.
-pub type Version = Arc<Vec<(Entry, ContentKind)>>;
+/// An entry of a timeline, and what of its content never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Item {
+    pub entry: Entry,
+    pub kind: ContentKind,
+    /// What it shows: of a repost the original.
+    pub subject: ContentId,
+}
+
+/// A timeline at one instant, newest first.
+pub type Version = Arc<Vec<Item>>;
 
 /// What is so or is not so of two people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,23 +36,43 @@ pub struct Oracle {
 
 #[derive(Debug)]
 struct Kept {
-    entry: Entry,
-    kind: ContentKind,
+    item: Item,
+    /// Of what it reposts.
+    original_author: Option<UserId>,
     key: Option<String>,
     removed: bool,
 }
 
 impl Oracle {
-    /// A content was committed, or changed; `false` if its author had used the key before.
-    pub fn keep(&mut self, (entry, kind): (Entry, ContentKind), key: Option<&String>, removed: bool) -> bool {
-        if let Some(known) = self.contents.iter_mut().find(|it| it.entry.content == entry.content) {
+    /// A content was committed, or changed; what is wrong with it, if anything.
+    pub fn keep(
+        &mut self,
+        entry: Entry,
+        reference: Reference,
+        key: Option<&String>,
+        removed: bool,
+    ) -> Option<&'static str> {
+        if let Some(known) = self.contents.iter_mut().find(|it| it.item.entry.content == entry.content) {
             known.removed = removed;
-            return true;
+            return None;
         }
-        let same = |it: &Kept| key.is_some() && it.key.as_ref() == key && it.entry.author == entry.author;
-        let fresh = !self.contents.iter().any(same);
-        self.contents.push(Kept { entry, kind, key: key.cloned(), removed });
-        fresh
+        let original = reference.repost_of();
+        let item = Item { entry, kind: reference.kind(), subject: original.unwrap_or(entry.content) };
+        let original_author = original.and_then(|original| self.author(original));
+        let own = || self.contents.iter().filter(|it| it.item.entry.author == entry.author);
+        let used = own().any(|it| key.is_some() && it.key.as_ref() == key);
+        let reposts = |it: &Kept| it.original_author.is_some() && it.item.subject == item.subject && !it.removed;
+        let reposted = original.is_some() && own().any(reposts);
+        self.contents.push(Kept { item, original_author, key: key.cloned(), removed });
+        match (used, reposted) {
+            (true, _) => Some("one idempotency key gave two contents"),
+            (_, true) => Some("an author has two reposts of one content"),
+            _ => None,
+        }
+    }
+
+    fn author(&self, content: ContentId) -> Option<UserId> {
+        self.contents.iter().find(|it| it.item.entry.content == content).map(|it| it.item.entry.author)
     }
 
     /// A fact was committed; whether that is news.
@@ -72,15 +101,16 @@ impl Oracle {
     /// What the timeline is now.
     pub fn timeline(&self, reader: UserId) -> Version {
         let is_shown = |author| self.follows(reader, author) && !self.excludes(reader, author);
-        let shown = self.contents.iter().filter(|it| !it.removed && is_shown(it.entry.author));
-        let mut entries: Vec<(Entry, ContentKind)> = shown.map(|it| (it.entry, it.kind)).collect();
-        entries.sort_unstable_by_key(|(entry, _)| Reverse(entry.position()));
-        Arc::new(entries)
+        let shown = self.contents.iter().filter(|it| !it.removed && is_shown(it.item.entry.author));
+        let shown = shown.filter(|it| it.original_author.is_none_or(|author| !self.excludes(reader, author)));
+        let mut items: Vec<Item> = shown.map(|it| it.item).collect();
+        items.sort_unstable_by_key(|item| Reverse(item.entry.position()));
+        Arc::new(items)
     }
 
     /// Whether the content was ever committed, and whether it is there.
     pub fn content(&self, entry: Entry) -> Option<bool> {
-        self.contents.iter().find(|it| it.entry == entry).map(|it| !it.removed)
+        self.contents.iter().find(|it| it.item.entry == entry).map(|it| !it.removed)
     }
 
     /// Changes of facts so far.
@@ -96,54 +126,6 @@ impl Oracle {
 
     /// All contents and whether they are there, for whoever draws one.
     pub fn contents(&self) -> impl ExactSizeIterator<Item = (Entry, bool)> + '_ {
-        self.contents.iter().map(|it| (it.entry, !it.removed))
+        self.contents.iter().map(|it| (it.item.entry, !it.removed))
     }
-}
-
-/// The page that is due of a timeline.
-pub fn due(timeline: &[(Entry, ContentKind)], request: &PageRequest) -> Page {
-    let asked = timeline.iter().filter(|(_, kind)| request.kinds.contains(*kind));
-    let timeline: Vec<Entry> = asked.map(|(entry, _)| *entry).collect();
-    let size = request.size.get();
-    let bound = request.bound;
-    match request.direction {
-        Direction::Older => {
-            let first = timeline.iter().position(|it| bound.is_none_or(|bound| it.position() < bound));
-            let older = first.map_or(&[][..], |first| &timeline[first..]);
-            Page {
-                entries: older.iter().take(size).copied().collect(),
-                has_older: older.len() > size,
-                has_newer: bound.is_some() && older.len() < timeline.len(),
-            }
-        }
-        Direction::Newer => {
-            let newer = timeline.iter().filter(|it| bound.is_none_or(|bound| it.position() > bound)).count();
-            Page {
-                entries: timeline[newer.saturating_sub(size)..newer].to_vec(),
-                has_older: bound.is_some() && newer < timeline.len(),
-                has_newer: newer > size,
-            }
-        }
-    }
-}
-
-/// What is wrong with a page that is due at none of these instants, in one word; `None` if nothing is.
-pub fn fault(page: &Page, versions: &[Version], request: &PageRequest) -> Option<&'static str> {
-    let due: Vec<Page> = versions.iter().map(|version| due(version, request)).collect();
-    if due.contains(page) {
-        return None;
-    }
-    let ordered = page.entries.windows(2).all(|pair| pair[0].position() > pair[1].position());
-    let of_kind = |kind: ContentKind| request.kinds.contains(kind);
-    let there = |version: &Version, entry: &Entry| version.iter().any(|(it, kind)| it == entry && of_kind(*kind));
-    let ever = |entry: &Entry| versions.iter().any(|version| there(version, entry));
-    let complete = due.iter().any(|due| due.entries.iter().all(|entry| page.entries.contains(entry)));
-    Some(match () {
-        () if !ordered => "a page is out of order, or shows something twice",
-        () if !page.entries.iter().all(ever) => "a page shows what is not in the timeline",
-        () if due.iter().any(|due| due.entries == page.entries) => "a page is wrong about where the timeline ends",
-        () if page.entries.len() < request.size.get() && !complete => "a page lacks a content and is not full",
-        () if !complete => "a page lacks a content",
-        () => "a page is of no single instant",
-    })
 }

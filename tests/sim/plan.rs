@@ -22,8 +22,12 @@ pub struct Plan {
     pub crowd: usize,
     /// Of the steps begun, how many in a million are workers'.
     pub work: u32,
-    /// Shares of publish, remove, follow, unfollow, page, walk, and keeping somebody out.
-    pub shares: [u64; 7],
+    /// Shares of publish, remove, follow, unfollow, page, walk, keeping somebody out, and many following or unfollowing at once.
+    pub shares: [u64; 8],
+    /// Of the publishes, how many in a million are reposts, and how many replies.
+    pub references: [u32; 2],
+    /// Somebody, and how many in a million publishes, follows and unfollows are of theirs rather than of anybody's.
+    pub star: (usize, u32),
     /// Largest page.
     pub page: i64,
     pub settings: Settings,
@@ -60,7 +64,7 @@ impl Plan {
             deep_keep: keep + small(dice, 0, 8),
             longest_ms: dice.pick(&[1_000, 10 * MINUTE, DAY]),
         };
-        Self {
+        let any = Self {
             users: dice.pick(&[2, 2, 3, 3, 4, 6]),
             nodes: size(dice, 1, 3),
             operations,
@@ -74,7 +78,10 @@ impl Plan {
                 2 + dice.below(6),
                 dice.below(2),
                 dice.below(3),
+                dice.below(3),
             ],
+            references: dice.pick(&[[0, 0], [100_000, 100_000], [600_000, 50_000]]),
+            star: (dice.index(6), dice.pick(&[0, 400_000, 800_000])),
             page: dice.within(1, 4),
             settings: Settings {
                 policy,
@@ -91,7 +98,58 @@ impl Plan {
             skew: dice.pick(&[0, 50, 5 * SECOND, 10 * MINUTE, DAY]),
             leap: dice.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
             rates: weather(dice),
+        };
+        match dice.below(6) {
+            0 => any.of_many_ranges(dice),
+            1 => any.of_fickle_edges(dice),
+            2 => any.of_lapses(dice),
+            _ => any,
         }
+    }
+
+    /// One author whose followers come and go in crowds while deliveries to them are cut into ranges by several dispatchers at once.
+    fn of_many_ranges(mut self, dice: &mut Dice) -> Self {
+        self.users = 6;
+        self.star = (2 + dice.index(2), 900_000);
+        self.shares = [6, 0, 2, 1, 3, 0, 0, 4];
+        self.work = 600_000;
+        self.crowd = self.crowd.max(8);
+        self.settings.policy.rule = EdgeRule::Threshold { push_threshold: 100, active_days: 0 };
+        self.settings.subtask_size = 1;
+        (self.ranges_at_once, self.one_writer) = (2, false);
+        self.rates.held = dice.pick(&[100_000, 300_000]);
+        self.rates.message = [50_000, 500_000, 100_000];
+        self.rates.answer_lost = 300_000;
+        self
+    }
+
+    /// Readers who are off and back again all the time: nodes disagree about the day.
+    fn of_lapses(mut self, dice: &mut Dice) -> Self {
+        self.users = dice.pick(&[2, 3]);
+        self.nodes = 3;
+        self.shares = [6, 1, 2, 1, 6, 0, 0, 0];
+        self.work = 600_000;
+        self.crowd = self.crowd.max(6);
+        self.settings.policy =
+            DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 100, active_days: 0 }, dormant_days: 1 };
+        self.one_writer = false;
+        self.skew = 2 * DAY;
+        self.rates.clock_jumps = 3_000;
+        self.rates.held = dice.pick(&[100_000, 300_000]);
+        self
+    }
+
+    /// One author who publishes while edges to them are filled, pushed along and pulled again.
+    fn of_fickle_edges(mut self, dice: &mut Dice) -> Self {
+        self.users = dice.pick(&[2, 3, 4]);
+        self.star = (dice.index(4), 900_000);
+        self.shares = [8, 1, 3, 3, 4, 0, 0, 1];
+        self.work = 600_000;
+        self.crowd = self.crowd.max(6);
+        self.settings.policy.rule = EdgeRule::Whim { seed: dice.next() };
+        self.one_writer = false;
+        self.rates.held = dice.pick(&[100_000, 300_000]);
+        self
     }
 }
 
@@ -101,6 +159,7 @@ fn weather(dice: &mut Dice) -> Rates {
     let by_rank = dice.pick(&[0, 500_000, 900_000, 970_000]);
     let new_rank = dice.pick(&[0, 20_000, 100_000]);
     let stall = dice.pick(&[0, 5_000, 50_000, 200_000]);
+    let held = dice.pick(&[0, 10_000, 50_000, 100_000]);
     let leap = dice.pick(&[1_000, 4_000, 15_000]);
     let mut rate = |rare: u32, common: u32| {
         let drawn = dice.pick(&[0, 0, rare, common]);
@@ -108,6 +167,7 @@ fn weather(dice: &mut Dice) -> Rates {
     };
     Rates {
         stall,
+        held,
         crash: rate(200, 3_000),
         cancel: rate(300, 6_000),
         statement_lost: rate(1_000, 20_000),

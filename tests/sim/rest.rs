@@ -9,7 +9,7 @@ use tidefeed::{
 
 use crate::{
     client::Client,
-    oracle,
+    due::due,
     truth::tables::Tables,
     workload::Worker,
     world::{Shared, World},
@@ -71,7 +71,7 @@ impl World {
                 let whole = PageRequest { direction, ..PageRequest::newest(size(100)) };
                 let page = client().page(reader, whole).await;
                 let mut base = shared.truth.base();
-                let due = oracle::due(&base.checks.oracle.timeline(reader), &whole);
+                let due = due(&base.checks.oracle.timeline(reader), &whole);
                 let wrong = page.as_ref() != Some(&due);
                 base.checks.fail_if(wrong, "a quiet timeline is not the oracle's", || format!("{reader}: {page:?}"));
             }

@@ -15,6 +15,8 @@ use crate::fate::Fate;
 
 /// Steps that a stalled task stands still at most.
 const LONGEST_STALL: u64 = 400;
+/// Steps that a transaction stands still before its commit at most: others can do all of a publish and its delivery meanwhile.
+const LONGEST_HOLD: u64 = 3_000;
 /// Ranks that there are.
 const RANKS: u64 = 1_000;
 
@@ -113,6 +115,7 @@ impl Scheduler {
         self.fate.set_task(task.number);
         match task.work.as_mut().poll(&mut Context::from_waker(&task.waker)) {
             Poll::Ready(()) => drop(self.tasks.swap_remove(index)),
+            Poll::Pending if self.fate.take_held() => task.still_until = self.step + self.fate.below(LONGEST_HOLD),
             Poll::Pending if self.fate.strikes(self.fate.rates().stall) => {
                 task.still_until = self.step + self.fate.below(LONGEST_STALL);
             }

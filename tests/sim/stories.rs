@@ -11,7 +11,7 @@ const STORY: usize = 200;
 /// Client operations of all fresh worlds.
 const FRESH: u64 = 40_000;
 
-fn from_environment(name: &str) -> Option<u64> {
+pub fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.replace('_', "").parse().expect("a whole number"))
 }
 
@@ -67,6 +67,9 @@ fn one_world_tells_its_whole_story() {
     println!("{}\n{}{}", outcome.trace, runner::report(&outcome, operations), outcome.sums);
 }
 
+/// Worlds in which clients alone may see a broken rule: some are nearly never seen by them.
+const BY_CLIENTS: u64 = 1_000;
+
 #[test]
 #[ignore = "the whole table: `make sim`"]
 fn the_table_of_broken_rules() {
@@ -78,7 +81,8 @@ fn the_table_of_broken_rules() {
     let mut unseen = Vec::new();
     for rule in Rule::ALL.iter().filter(|rule| format!("{rule:?}").contains(&only)) {
         for as_clients_see in [true, false].into_iter().filter(|clients| !(rows && *clients)) {
-            let found = mutations::hunt(*rule, as_clients_see, 0, most);
+            let worlds = if as_clients_see { most.min(BY_CLIENTS) } else { most };
+            let found = mutations::hunt(*rule, as_clients_see, 0, worlds);
             println!("{found}");
             if found.after.is_none() && !as_clients_see {
                 unseen.push(rule);

@@ -4,7 +4,7 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use tidefeed::{
     app::House,
-    domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSize, Position},
+    domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSize, Position, Reference, UserId},
     store::StoreError,
 };
 
@@ -159,6 +159,7 @@ fn operation(client: Client) -> Option<Work> {
     let shared = Arc::clone(&client.shared);
     let mut dice = shared.fate.dice();
     let (somebody, other) = (dice.pick(&shared.people), dice.pick(&shared.people));
+    let author = author(&shared, &mut dice);
     let size = PageSize::try_new(dice.within(1, shared.plan.page)).ok()?;
     let kinds = if dice.chance(800_000) { Kinds::ALL } else { Kinds::try_new([dice.pick(&ContentKind::ALL)]).ok()? };
     let newest = PageRequest::newest(size).of(kinds);
@@ -173,24 +174,47 @@ fn operation(client: Client) -> Option<Work> {
     Some(match kind {
         0 => {
             let key = dice.chance(200_000).then(|| format!("key{}", dice.below(4)));
-            Box::pin(client.publish(somebody, key))
+            let reference = reference(&shared, &mut dice);
+            Box::pin(client.publish(author, key, reference))
         }
         1 => {
             let entry = any_content(&shared, &mut dice)?;
             Box::pin(client.remove(entry))
         }
-        2 => Box::pin(client.follow(somebody, other)),
-        3 => Box::pin(client.unfollow(somebody, other)),
+        2 => Box::pin(async move { client.follow(somebody, author).await }),
+        3 => Box::pin(async move { client.unfollow(somebody, author).await }),
         4 => {
             let request = PageRequest { direction, bound: bound(&shared, &mut dice), ..newest };
             Box::pin(async move { drop(client.page(somebody, request).await) })
         }
         5 => Box::pin(client.walk(somebody, PageRequest { direction, ..newest })),
-        _ => {
+        6 => {
             let how = dice.pick(&[KeepOut::Mutes, KeepOut::HidesFrom, KeepOut::Blocks]);
             Box::pin(client.keep_out(somebody, other, how, dice.chance(500_000)))
         }
+        _ => {
+            let crowd = shared.people.iter().copied().filter(|_| dice.chance(600_000)).collect();
+            Box::pin(client.crowd(crowd, author, dice.chance(500_000)))
+        }
     })
+}
+
+/// Whom the others read: some worlds have a star.
+fn author(shared: &Shared, dice: &mut Dice) -> UserId {
+    let (star, share) = shared.plan.star;
+    let anybody = dice.pick(&shared.people);
+    if dice.chance(share) { shared.people[star % shared.people.len()] } else { anybody }
+}
+
+/// Some answer or repeat others.
+fn reference(shared: &Shared, dice: &mut Dice) -> Reference {
+    let [reposts, replies] = shared.plan.references;
+    let (reposts, replies) = (dice.chance(reposts), dice.chance(replies));
+    match any_content(shared, dice) {
+        Some(other) if reposts => Reference::RepostOf(other.content),
+        Some(other) if replies => Reference::ReplyTo(other.content),
+        _ => Reference::Nothing,
+    }
 }
 
 fn any_content(shared: &Shared, dice: &mut Dice) -> Option<Entry> {

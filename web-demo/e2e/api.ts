@@ -87,6 +87,30 @@ export async function follow(follower: Person, author: Person) {
   );
 }
 
+export async function like(person: Person, contentId: string) {
+  await send(
+    "mutation($input: LikeContentInput!) { likeContent(input: $input) { content { id } userErrors { message } } }",
+    { input: { contentId } },
+    person.token,
+  );
+}
+
+export async function favourite(person: Person, contentId: string) {
+  await send(
+    "mutation($input: FavouriteContentInput!) { favouriteContent(input: $input) { content { id } userErrors { message } } }",
+    { input: { contentId } },
+    person.token,
+  );
+}
+
+export async function block(blocker: Person, other: Person) {
+  await send(
+    "mutation($input: BoundaryInput!) { blockUser(input: $input) { user { id } userErrors { message } } }",
+    { input: { userId: other.id } },
+    blocker.token,
+  );
+}
+
 /** Ends all sessions of `person` on the server, as another device would. */
 export async function endSessions(person: Person) {
   await send("mutation { signOutEverywhere { endedSessions } }", {}, person.token);

@@ -1,14 +1,44 @@
 // Looking around in a seeded world, as whoever opens the page for the first time does.
 import { expect, test } from "@playwright/test";
 import { hasDemo } from "./api";
+import { scrollTo, takePicture } from "./page";
 
-test("the demo account looks around, past the first page", async ({ page }) => {
+test.beforeEach(async ({ page }) => {
   const skipped = await hasDemo() ? null : "the server has no user \"demo\": fill its database with `tidefeed seed`";
   if (skipped !== null) console.warn(`NOT RUN: ${skipped}`);
   test.skip(skipped !== null, skipped ?? "");
   await page.goto("/");
   await page.getByTestId("sign-in-demo").click();
   await expect(page.getByTestId("composer")).toBeVisible();
+});
+
+test("the first page shows what there is: likes, replies and reposts, and a thread is a click away", async ({ page }) => {
+  // As tall as a first page is, for the picture.
+  await page.setViewportSize({ width: 1280, height: 2600 });
+  const posts = page.getByTestId("post");
+  await expect(posts.first()).toBeVisible();
+  await expect(page.getByTestId("in-reply-to").first()).toBeVisible();
+  await expect(page.getByTestId("repost-line").first()).toBeVisible();
+  await expect(page.getByTestId("like-count").first()).toBeVisible();
+  await takePicture(page, "demo-timeline");
+  await page.goto("/#/u/demo");
+  const hello = posts.filter({ hasText: "I am here to look around" });
+  await expect(hello).toContainText("2 comments");
+  await hello.getByTestId("reply").click();
+  await expect(page.getByTestId("feed").getByTestId("post-text").first()).toContainText("Welcome aboard");
+  await takePicture(page, "demo-thread");
+});
+
+test("the demo account's lists go on past their first page", async ({ page }) => {
+  await page.getByTestId("viewer-card").getByRole("link", { name: "Following: 50" }).click();
+  await scrollTo(page, page.getByTestId("people-end"));
+  await expect(page.getByTestId("person")).toHaveCount(50);
+  await page.getByTestId("nav-favourites").click();
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post")).toHaveCount(24);
+});
+
+test("the demo account looks around, past the first page", async ({ page }) => {
   const posts = page.getByTestId("post");
   await expect(posts.first()).toBeVisible();
   const names = () => posts.evaluateAll((cards) => cards.map((card) => card.getAttribute("aria-labelledby")));

@@ -51,3 +51,10 @@ export async function scrollTo(page: Page, target: Locator) {
     await expect(target).toBeVisible({ timeout: 250 });
   }).toPass();
 }
+
+/** A picture to be looked at; nothing on the page may be cut off at its side. */
+export async function takePicture(page: Page, name: string) {
+  const cutOff = await page.locator(".feed, body").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth).length);
+  expect(cutOff, "boxes whose content is cut off at the side").toBe(0);
+  await page.screenshot({ path: `test-results/screens/${name}.png`, animations: "disabled" });
+}

@@ -72,6 +72,28 @@ test("signing out ends the session on the server", async ({ page }) => {
   await expect.poll(() => isTaken(person)).toBe(false);
 });
 
+test("a refusal that comes after signing out does not say that the session has expired", async ({ page }) => {
+  const person = await register("otto", "Otto Out");
+  let refuse = () => {};
+  const signedOut = new Promise<void>((resolve) => { refuse = resolve; });
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postData()?.includes("publishContent") !== true) return route.fallback();
+    await signedOut;
+    const errors = [{ message: "The session has ended. Sign in again.", extensions: { code: "UNAUTHENTICATED" } }];
+    return route.fulfill({ status: 401, json: { errors } });
+  });
+  await openAs(page, person);
+  await page.getByTestId("compose-text").fill("Too late");
+  await page.getByTestId("publish").click();
+  await page.getByTestId("sign-out").click();
+  await expect(page.getByTestId("notice-signed-out")).toBeVisible();
+  const refused = page.waitForResponse((response) => response.status() === 401);
+  refuse();
+  await (await refused).finished();
+  await page.evaluate(() => navigator.locks.request("tidefeed.refresh", () => {}));
+  await expect(page.getByTestId("notice-signed-out")).toBeVisible();
+});
+
 test("a timeline that does not load can be tried again", async ({ page }) => {
   const person = await register("pat", "Pat Person");
   await publish(person, "Worth the wait");

@@ -1,12 +1,16 @@
 // The frame around every page of a signed-in user: navigation, the page of the route, the side column.
 import type { Connection } from "./api/connection";
+import { FavouritesPage } from "./content/FavouritesPage";
+import { LikersPage } from "./content/LikersPage";
 import { ThreadPage } from "./content/ThreadPage";
 import { FindUser } from "./people/FindUser";
+import { FollowsPage } from "./people/FollowsPage";
 import { ProfilePage } from "./people/ProfilePage";
 import { ViewerCard } from "./people/ViewerCard";
 import { EmptyState } from "./parts/EmptyState";
 import { Navigation } from "./parts/Navigation";
 import { timelinePath, useRoute } from "./routing";
+import { SearchPage } from "./search/SearchPage";
 import type { Session } from "./session";
 import { TimelinePage } from "./timeline/TimelinePage";
 import { useTimeline } from "./timeline/useTimeline";
@@ -25,11 +29,17 @@ export function SignedInPage({ session, connection }: SignedInPageProps) {
         event.preventDefault();
         document.getElementById("main")?.focus();
       }}>Skip to the content</a>
-      <Navigation handle={session.handle} route={route} waiting={timeline.waiting} />
+      <Navigation handle={session.handle} route={route} waiting={timeline.waiting} andMore={timeline.andMore} />
       <main id="main" tabIndex={-1} className="column">
         {route.page === "timeline" && <TimelinePage timeline={timeline} connection={connection} />}
         {route.page === "profile" && <ProfilePage key={route.handle} handle={route.handle} />}
+        {(route.page === "followers" || route.page === "following") && (
+          <FollowsPage key={`${route.page} ${route.handle}`} handle={route.handle} side={route.page} />
+        )}
         {route.page === "thread" && <ThreadPage key={route.id} id={route.id} />}
+        {route.page === "search" && <SearchPage key={route.text} text={route.text} />}
+        {route.page === "likers" && <LikersPage key={route.id} id={route.id} />}
+        {route.page === "favourites" && <FavouritesPage />}
         {route.page === "unknown" && (
           <EmptyState title="There is no such page" heading="h1" testId="unknown-page">
             <title>No such page · Tidefeed</title>

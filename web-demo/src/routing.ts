@@ -1,26 +1,53 @@
 // Routes live in the hash, so that the server has to know one page only.
 import { useEffect, useSyncExternalStore } from "react";
 
-export type Route = { page: "timeline" } | { page: "profile"; handle: string } | { page: "thread"; id: string } | { page: "unknown" };
+/** A user's lists of people. */
+export type FollowSide = "followers" | "following";
+
+export type Route =
+  | { page: "timeline" }
+  | { page: "favourites" }
+  | { page: "profile"; handle: string }
+  | { page: FollowSide; handle: string }
+  | { page: "thread"; id: string }
+  | { page: "likers"; id: string }
+  | { page: "search"; text: string }
+  | { page: "unknown" };
 
 export const timelinePath = "#/";
+export const favouritesPath = "#/favourites";
 
 export function profilePath(handle: string): string {
   return `#/u/${encodeURIComponent(handle)}`;
+}
+
+export function followsPath(handle: string, side: FollowSide): string {
+  return `${profilePath(handle)}/${side}`;
 }
 
 export function threadPath(id: string): string {
   return `#/p/${encodeURIComponent(id)}`;
 }
 
+export function likersPath(id: string): string {
+  return `${threadPath(id)}/likes`;
+}
+
+export function searchPath(text: string): string {
+  return `#/s/${encodeURIComponent(text)}`;
+}
+
 function parseRoute(hash: string): Route {
   if (hash === "" || hash === "#" || hash === "#/") return { page: "timeline" };
-  const id = /^#\/p\/([A-Za-z0-9_-]+)$/.exec(hash)?.[1];
-  if (id !== undefined) return { page: "thread", id };
-  const handle = /^#\/u\/([^/]+)\/?$/.exec(hash)?.[1];
-  if (handle === undefined) return { page: "unknown" };
+  if (hash === favouritesPath) return { page: "favourites" };
+  const [, id, likes] = /^#\/p\/([A-Za-z0-9_-]+)(\/likes)?$/.exec(hash) ?? [];
+  if (id !== undefined) return { page: likes === undefined ? "thread" : "likers", id };
   try {
-    return { page: "profile", handle: decodeURIComponent(handle) };
+    const text = /^#\/s\/([^/]+)\/?$/.exec(hash)?.[1];
+    if (text !== undefined) return { page: "search", text: decodeURIComponent(text) };
+    const [, handle, side] = /^#\/u\/([^/]+)(?:\/(followers|following)?)?$/.exec(hash) ?? [];
+    if (handle === undefined) return { page: "unknown" };
+    return { page: side as FollowSide | undefined ?? "profile", handle: decodeURIComponent(handle) };
   } catch {
     return { page: "unknown" };
   }

@@ -61,7 +61,9 @@ export function beginSession(session: Session) {
   change({ session, ended: null });
 }
 
+/** Of several reasons the first stands: answers to what was still under way come later. */
 export function endSession(reason: EndReason) {
+  if (state.session === null) return;
   localStorage.removeItem(KEY);
   change({ session: null, ended: reason });
 }

@@ -6,26 +6,32 @@
 mod cost;
 mod lexer;
 mod limits;
+mod positions;
 mod price;
 mod refusal;
+mod roots;
+mod rules;
 mod shape;
 #[cfg(test)]
 mod soups;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod validity;
 mod variables;
 
 use async_graphql::{
     Name, Positioned, Variables,
     parser::{
         parse_query,
-        types::{DocumentOperations, ExecutableDocument, OperationDefinition, OperationType, Selection},
+        types::{DocumentOperations, ExecutableDocument, OperationDefinition, OperationType, Selection, SelectionSet},
     },
 };
 
 pub use self::{
     limits::GateLimits,
     refusal::{Refusal, RefusalCode},
+    rules::Fault,
     shape::{Shape, UnreadableSchema},
 };
 
@@ -61,7 +67,8 @@ impl Gate {
         Self { limits, shape }
     }
 
-    /// Parses `query` if it is within the limits. Takes time linear in its length, whatever it says.
+    /// Parses `query` if it is within the limits, and validates it. Takes time linear in its length, and to validate it in
+    /// what it is once its fragments are expanded, which the limits bound.
     pub fn open(&self, query: &str) -> Result<SafeDocument, Refusal> {
         if query.len() > self.limits.query_bytes {
             return Err(Refusal::TooLong { found: query.len(), limit: self.limits.query_bytes });
@@ -78,12 +85,12 @@ impl Gate {
         cost::check(&parsed, &self.limits)?;
         for (_, operation) in parsed.operations.iter() {
             check_subscription(operation)?;
-            self.check_types(operation)?;
             let set = &operation.node.selection_set.node;
             if !self.limits.introspection && price::describes_schema(&parsed, set, &self.limits) {
                 return Err(Refusal::NoIntrospection { at: operation.pos });
             }
         }
+        self.shape.check(query, self.limits.introspection)?;
         Ok(SafeDocument { parsed })
     }
 
@@ -99,29 +106,20 @@ impl Gate {
     ) -> Result<Admitted, Refusal> {
         let (name, operation) = document.choose(operation_name.filter(|name| !name.is_empty()))?;
         variables::measure(variables, &self.limits)?;
-        variables::complete(&operation.node, &self.shape, variables)?;
-        let cost = price::price(&document.parsed, &operation.node, variables, &self.shape);
+        let complete = variables::complete(&operation.node, &self.shape, variables);
+        complete.map_err(|refusal| if self.limits.introspection { refusal } else { refusal.without_names() })?;
+        let (operation_type, operation_name) = (operation.node.ty, name.map(ToString::to_string));
+        let merged = roots::merged(&document.parsed, operation, variables);
+        let set = merged.as_ref().unwrap_or(&operation.node.selection_set.node);
+        let cost = price::price(&document.parsed, (operation_type, set), variables, &self.shape);
         if cost > self.limits.cost {
             return Err(Refusal::TooExpensive { found: cost, limit: self.limits.cost });
         }
-        Ok(Admitted {
-            operation_type: operation.node.ty,
-            operation_name: name.map(ToString::to_string),
-            document: document.parsed.clone(),
-            cost,
-        })
-    }
-
-    /// The executor looks at the default of a variable of a list of unknown things, and panics.
-    fn check_types(&self, operation: &Positioned<OperationDefinition>) -> Result<(), Refusal> {
-        let declared = operation.node.variable_definitions.iter().filter(|_| self.shape.is_known());
-        for variable in declared {
-            let name = shape::innermost(&variable.node.var_type.node);
-            if self.shape.kind(name).is_none() {
-                return Err(Refusal::UnknownType { name: name.to_owned(), at: variable.pos });
-            }
+        let mut document = document.parsed.clone();
+        if let Some(merged) = merged {
+            replace(&mut document.operations, name, merged);
         }
-        Ok(())
+        Ok(Admitted { document, operation_type, operation_name, cost })
     }
 }
 
@@ -144,6 +142,18 @@ impl SafeDocument {
                 (_, found) => Err(Refusal::OperationNameNeeded { found }),
             },
         }
+    }
+}
+
+/// Gives the operation of this name, or the only one, other selections.
+fn replace(operations: &mut DocumentOperations, name: Option<&Name>, set: SelectionSet) {
+    let operation = match (operations, name) {
+        (DocumentOperations::Single(operation), _) => Some(operation),
+        (DocumentOperations::Multiple(operations), Some(name)) => operations.get_mut(name),
+        (DocumentOperations::Multiple(_), None) => None,
+    };
+    if let Some(operation) = operation {
+        operation.node.selection_set.node = set;
     }
 }
 

@@ -7,40 +7,35 @@
 use std::collections::HashMap;
 
 use async_graphql::{
-    Name, Positioned, Value, Variables,
-    parser::types::{
-        Directive, ExecutableDocument, Field, OperationDefinition, OperationType, Selection, SelectionSet,
-    },
+    Name, Value, Variables,
+    parser::types::{ExecutableDocument, Field, OperationType, Selection, SelectionSet},
 };
 
-use super::{GateLimits, Shape};
+use super::{GateLimits, Shape, roots::is_skipped, shape::FieldShape};
 use crate::domain::limits::{DEFAULT_PAGE, MAX_PAGE};
 
 /// What every operation costs, whatever it selects.
 const OPERATION: u64 = 1;
-/// What each root field of a mutation costs beside its objects: it writes.
+/// What each field of the mutation costs beside its objects: it writes.
 const MUTATION: u64 = 10;
 /// What looking through the store costs beside what is found.
 const SEARCH: u64 = 20;
-/// How long a list is taken to be of which nothing says how long it is.
+/// How long a list is taken to be of which nothing says how long it is, not even the schema's [`super::Shape::weighed`].
 const UNSIZED_LIST: u64 = 10;
 /// What the description of the schema costs: it is the same each time, and no store is asked.
 const DESCRIPTION: u64 = 50;
 
-/// The price of `operation` with `variables`, saturating. Fields that the schema does not have cost nothing: validation
+/// The price of an operation that selects `set`, with `variables`, saturating. Fields that the schema does not have cost nothing: validation
 /// refuses them. Of a document that has passed the gate: fragments form no cycle.
 pub fn price(
     document: &ExecutableDocument,
-    operation: &OperationDefinition,
+    (operation_type, set): (OperationType, &SelectionSet),
     variables: &Variables,
     shape: &Shape,
 ) -> u64 {
     let mut walk = Walk { document, variables, shape, fragments: HashMap::new() };
-    let root = shape.root(operation.ty);
-    let inside = walk.selections(&operation.selection_set, root);
-    let writes = if operation.ty == OperationType::Mutation { MUTATION } else { 0 };
-    let roots = u64::try_from(operation.selection_set.node.items.len()).unwrap_or(u64::MAX);
-    OPERATION.saturating_add(roots.saturating_mul(writes)).saturating_add(inside.within_page(UNSIZED_LIST))
+    let inside = walk.selections(set, shape.root(operation_type));
+    OPERATION.saturating_add(inside.within_page(UNSIZED_LIST))
 }
 
 /// Whether `operation`, or what it spreads, asks for the description of the schema at its root.
@@ -95,10 +90,10 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn selections(&mut self, set: &'a Positioned<SelectionSet>, parent: &str) -> Points {
+    fn selections(&mut self, set: &'a SelectionSet, parent: &str) -> Points {
         let mut total = Points::default();
-        for selection in &set.node.items {
-            if self.is_skipped(selection.node.directives()) {
+        for selection in &set.items {
+            if is_skipped(selection.node.directives(), self.variables) {
                 continue;
             }
             total.add(match &selection.node {
@@ -106,7 +101,7 @@ impl<'a> Walk<'a> {
                 Selection::FragmentSpread(spread) => self.fragment(&spread.node.fragment_name.node),
                 Selection::InlineFragment(inline) => {
                     let condition = inline.node.type_condition.as_ref().map(|it| it.node.on.node.as_str());
-                    self.selections(&inline.node.selection_set, condition.unwrap_or(parent))
+                    self.selections(&inline.node.selection_set.node, condition.unwrap_or(parent))
                 }
             });
         }
@@ -119,7 +114,7 @@ impl<'a> Walk<'a> {
         }
         let Some(definition) = self.document.fragments.get(name) else { return Points::default() };
         let on = definition.node.type_condition.node.on.node.as_str();
-        let points = self.selections(&definition.node.selection_set, on);
+        let points = self.selections(&definition.node.selection_set.node, on);
         self.fragments.insert(name.as_str(), points);
         points
     }
@@ -131,14 +126,19 @@ impl<'a> Walk<'a> {
         }
         let shape = self.shape;
         let Some(known) = shape.field(parent, name) else { return Points::default() };
-        if !shape.is_composite(&known.leads_to) && field.selection_set.node.items.is_empty() {
-            return Points::default();
-        }
-        let inside = self.selections(&field.selection_set, &known.leads_to);
-        let each = inside.within_page(if known.is_paged { self.page(field) } else { UNSIZED_LIST }).saturating_add(1);
+        let writes = if parent == shape.root(OperationType::Mutation) { MUTATION } else { 0 };
         let looks = if name == "search" && parent == shape.root(OperationType::Query) { SEARCH } else { 0 };
-        let each = each.saturating_add(looks);
-        match (known.is_list, known.is_paged, self.named(field)) {
+        let mut total = Points { fixed: writes.saturating_add(looks).saturating_add(known.surcharge), per_entry: 0 };
+        if shape.is_composite(&known.leads_to) || !field.selection_set.node.items.is_empty() {
+            total.add(self.objects(field, known));
+        }
+        total
+    }
+
+    fn objects(&mut self, field: &'a Field, known: &FieldShape) -> Points {
+        let inside = self.selections(&field.selection_set.node, &known.leads_to);
+        let each = inside.within_page(if known.is_paged { self.page(field) } else { UNSIZED_LIST }).saturating_add(1);
+        match (known.is_list, known.is_paged, self.named(field).or(known.entries)) {
             (false, ..) => Points { fixed: each, per_entry: 0 },
             (true, true, _) => Points { fixed: each.saturating_mul(self.page(field)), per_entry: 0 },
             (true, false, Some(count)) => Points { fixed: each.saturating_mul(count), per_entry: 0 },
@@ -170,20 +170,5 @@ impl<'a> Walk<'a> {
 
     fn variable(&self, name: &Name) -> Result<Value, ()> {
         self.variables.get(name).cloned().ok_or(())
-    }
-
-    /// Whether `@skip` or `@include` take the selection out.
-    fn is_skipped(&self, directives: &[Positioned<Directive>]) -> bool {
-        directives.iter().any(|directive| {
-            let takes_out = match directive.node.name.node.as_str() {
-                "skip" => true,
-                "include" => false,
-                _ => return false,
-            };
-            directive.node.get_argument("if").is_some_and(|value| {
-                let condition = value.node.clone().into_const_with(|name| self.variable(&name));
-                condition == Ok(Value::Boolean(takes_out))
-            })
-        })
     }
 }

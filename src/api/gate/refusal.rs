@@ -4,6 +4,8 @@
 
 use async_graphql::{ErrorExtensionValues, Pos, ServerError, parser};
 
+use super::Fault;
+
 /// The value of `extensions.code` of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalCode {
@@ -225,13 +227,11 @@ pub enum Refusal {
         /// Where the operation begins.
         at: Pos,
     },
-    /// A variable of a type that the schema does not have.
-    #[error("Unknown type \"{name}\". Declare the variable with a type of the schema.")]
-    UnknownType {
-        /// The type's name.
-        name: String,
-        /// Where the variable is declared.
-        at: Pos,
+    /// Rules of the specification are broken.
+    #[error("{}", .faults.first().map_or("The document is not valid.", |fault| fault.message.as_str()))]
+    Invalid {
+        /// What is wrong: at least one thing, and not all of many.
+        faults: Vec<Fault>,
     },
     /// An input object has a field that its type does not have.
     #[error("Variable \"${name}\" got an invalid value: \"{path}\" is no field of type \"{input}\". Leave it out.")]
@@ -256,6 +256,18 @@ pub enum Refusal {
         path: String,
         /// The type expected there.
         expected: String,
+        /// Where the variable is declared.
+        at: Pos,
+    },
+    /// A variable does not fit, told without naming what the client has not named.
+    #[error("Variable \"${name}\" got an invalid value at \"{path}\": {reason}.")]
+    VariableUnfit {
+        /// The variable's name.
+        name: String,
+        /// The variable, and the fields and list indexes below it.
+        path: String,
+        /// What is wrong there.
+        reason: &'static str,
         /// Where the variable is declared.
         at: Pos,
     },
@@ -284,7 +296,7 @@ impl Refusal {
             | Self::SubscriptionRoots { .. }
             | Self::SubscriptionFragment { .. }
             | Self::NoIntrospection { .. }
-            | Self::UnknownType { .. } => RefusalCode::ValidationFailed,
+            | Self::Invalid { .. } => RefusalCode::ValidationFailed,
             Self::TooLong { .. }
             | Self::TooManyTokens { .. }
             | Self::NestedTooDeeply { .. }
@@ -301,10 +313,34 @@ impl Refusal {
             | Self::TooExpensive { .. } => RefusalCode::TooComplex,
             Self::UnknownOperation { .. } | Self::OperationNameNeeded { .. } => RefusalCode::OperationResolution,
             Self::VariableMissing { .. }
+            | Self::VariableUnfit { .. }
             | Self::VariableInvalid { .. }
             | Self::VariableFieldUnknown { .. }
             | Self::VariableFieldMissing { .. } => RefusalCode::BadUserInput,
         }
+    }
+
+    /// The same in words that name nothing of the schema but what the client has named.
+    pub(super) fn without_names(self) -> Self {
+        let (name, path, reason, at) = match self {
+            Self::VariableFieldUnknown { name, path, at, .. } => (name, path, "there is no such field", at),
+            Self::VariableFieldMissing { name, path, at, .. } => {
+                let input = path.rsplit_once('.').map_or(path.as_str(), |(input, _)| input).to_owned();
+                (name, input, "a required field is missing", at)
+            }
+            Self::VariableInvalid { name, path, at, .. } if path.contains('.') => {
+                (name, path, "this kind of value is not taken", at)
+            }
+            told => return told,
+        };
+        Self::VariableUnfit { name, path, reason, at }
+    }
+
+    /// As responses tell it: an error for each fault.
+    pub fn into_errors(self) -> Vec<ServerError> {
+        let Self::Invalid { faults } = self else { return vec![self.into()] };
+        let each = |fault| Self::Invalid { faults: vec![fault] }.into();
+        faults.into_iter().map(each).collect()
     }
 
     /// The places in the query that it speaks of; empty when it speaks of the whole.
@@ -318,12 +354,13 @@ impl Refusal {
             | Self::SubscriptionFragment { at }
             | Self::TooManyDirectives { at, .. }
             | Self::NoIntrospection { at }
-            | Self::UnknownType { at, .. }
             | Self::VariableMissing { at, .. }
             | Self::VariableFieldUnknown { at, .. }
             | Self::VariableFieldMissing { at, .. }
+            | Self::VariableUnfit { at, .. }
             | Self::VariableInvalid { at, .. } => vec![*at],
             Self::Syntax { at, .. } => at.clone(),
+            Self::Invalid { faults } => faults.first().and_then(|fault| fault.at).into_iter().collect(),
             _ => Vec::new(),
         }
     }

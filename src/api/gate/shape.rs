@@ -3,12 +3,14 @@
 //! Apart from the executor's own registry, which is closed to others; read out of the printed schema, once. It refuses to
 //! know what resolvers do.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use async_graphql::parser::{
     parse_schema,
     types::{BaseType, FieldDefinition, InputValueDefinition, Type, TypeDefinition, TypeKind, TypeSystemDefinition},
 };
+
+use super::{Refusal, rules::Rules};
 
 /// The printed schema cannot be read back.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +24,7 @@ pub struct Shape {
     query: String,
     mutation: String,
     subscription: String,
+    rules: Option<Arc<Rules>>,
 }
 
 /// What a type is.
@@ -43,6 +46,10 @@ pub(super) struct FieldShape {
     pub(super) is_list: bool,
     /// Whether `first` or `last` say how long its lists are.
     pub(super) is_paged: bool,
+    /// How long its list is at most, where no argument says.
+    pub(super) entries: Option<u64>,
+    /// Points beside those of its objects.
+    pub(super) surcharge: u64,
 }
 
 /// A field of an input object.
@@ -60,6 +67,7 @@ impl Shape {
             query: "Query".to_owned(),
             mutation: "Mutation".to_owned(),
             subscription: "Subscription".to_owned(),
+            rules: Some(Arc::new(Rules::of_sdl(sdl).map_err(UnreadableSchema)?)),
             ..Self::default()
         };
         for definition in document.definitions {
@@ -95,9 +103,25 @@ impl Shape {
         self.types.insert(definition.name.node.to_string(), kind);
     }
 
-    /// Whether there is a schema at all.
-    pub(super) fn is_known(&self) -> bool {
-        !self.types.is_empty()
+    /// With what the printed schema does not say. `lists`: type (or `*` for all), field, and how many entries it has at most.
+    /// `mutations`: what fields of the mutation cost beside their objects and the writing.
+    #[must_use]
+    pub fn weighed(mut self, lists: &[(&str, &str, usize)], mutations: &[(&str, u64)]) -> Self {
+        for (of, kind) in &mut self.types {
+            let Kind::Fields(fields) = kind else { continue };
+            for (name, field) in fields.iter_mut() {
+                let list = lists.iter().find(|(on, list, _)| (on == of || *on == "*") && list == name);
+                field.entries = list.and_then(|(.., entries)| u64::try_from(*entries).ok());
+                let costly = mutations.iter().find(|(mutation, _)| *of == self.mutation && mutation == name);
+                field.surcharge = costly.map_or(0, |(_, points)| *points);
+            }
+        }
+        self
+    }
+
+    /// Refuses a document that is not valid against the schema, if there is one.
+    pub(super) fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, tells))
     }
 
     pub(super) fn kind(&self, name: &str) -> Option<&Kind> {
@@ -132,6 +156,8 @@ fn fields(definitions: &[async_graphql::Positioned<FieldDefinition>]) -> HashMap
     let shape = |field: &FieldDefinition| FieldShape {
         leads_to: innermost(&field.ty.node).to_owned(),
         is_list: matches!(field.ty.node.base, BaseType::List(_)),
+        entries: None,
+        surcharge: 0,
         is_paged: field.arguments.iter().any(|it| matches!(it.node.name.node.as_str(), "first" | "last")),
     };
     definitions.iter().map(|field| (field.node.name.node.to_string(), shape(&field.node))).collect()
@@ -144,7 +170,7 @@ fn input_field(field: &InputValueDefinition) -> (String, InputShape) {
 }
 
 /// The named type within lists.
-pub(super) fn innermost(expected: &Type) -> &str {
+fn innermost(expected: &Type) -> &str {
     match &expected.base {
         BaseType::Named(name) => name.as_str(),
         BaseType::List(item) => innermost(item),

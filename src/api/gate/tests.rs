@@ -320,7 +320,6 @@ fn every_object_is_a_point_and_a_list_multiplies_what_is_in_it() {
         ("query($b: Boolean!) { viewer @include(if: $b) { name } }", value!({"b": false}), 1),
         ("mutation { put(input: {text: \"x\"}) { name } }", value!({}), 1 + 10 + 1),
         ("{ __schema { types { name } } }", value!({}), 1 + 50),
-        ("{ missing { name } }", value!({}), 1),
     ] {
         assert_eq!(price_of(query, variables), points, "{query}");
     }
@@ -328,15 +327,15 @@ fn every_object_is_a_point_and_a_list_multiplies_what_is_in_it() {
 
 #[test]
 fn a_chain_of_fragments_is_priced_without_being_expanded() {
-    let mut query = "{ ...f0 }".to_owned();
+    let mut query = "{ viewer { ...f0 } }".to_owned();
     for index in 0..24 {
-        write!(query, "fragment f{index} on Q{{...f{0} ...f{0}}}", index + 1).unwrap();
+        write!(query, "fragment f{index} on U{{...f{0} ...f{0}}}", index + 1).unwrap();
     }
-    query.push_str("fragment f24 on Q{viewer{name}}");
+    query.push_str("fragment f24 on U{friend{name}}");
     let limits = GateLimits { cost: u64::MAX, expanded_fields: u64::MAX, ..GateLimits::default() };
     let gate = Gate::new(limits, shape());
     let priced = gate.admit(&gate.open(&query).unwrap(), None, &mut Variables::default()).unwrap();
-    assert_eq!(priced.cost, 1 + (1 << 24));
+    assert_eq!(priced.cost, 1 + 1 + (1 << 24));
 }
 
 #[test]
@@ -371,14 +370,6 @@ fn variables_are_checked_against_the_inputs_of_the_schema() {
         let refusal = admit(input.clone()).unwrap_err();
         assert_eq!(refusal.code(), RefusalCode::BadUserInput, "{input}");
         assert!(refusal.to_string().contains(path), "{input}: {refusal}");
-    }
-}
-
-#[test]
-fn a_variable_of_a_type_that_is_not_there_is_refused_before_the_executor_looks_for_it() {
-    let gate = Gate::new(GateLimits::default(), shape());
-    for query in ["query($x: [Missing] = 1) { plain }", "query($x: Missing) { plain }"] {
-        assert!(matches!(gate.open(query), Err(Refusal::UnknownType { .. })), "{query}");
     }
 }
 

@@ -18,6 +18,7 @@ mod scope;
 mod services;
 mod subscription;
 mod wants;
+mod weights;
 
 use std::sync::Arc;
 
@@ -25,7 +26,12 @@ use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
 
 use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 
-pub use self::{scope::attach, services::Services};
+pub use self::{
+    mutation::WITHOUT_TOKEN,
+    scope::attach,
+    services::Services,
+    weights::{LISTS, MUTATIONS},
+};
 
 /// The schema with what is behind it; cheap to clone. Requests must have passed [`attach`].
 pub type TidefeedSchema = Schema<Query, Mutation, SubscriptionRoot>;

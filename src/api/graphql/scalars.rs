@@ -32,7 +32,7 @@ impl ScalarType for Timestamp {
     }
 }
 
-/// An argument of type `Int` of which our own code says whether it is in range, so that the client is told in our words.
+/// An argument of type `Int` of which our own code says whether it is in range, so that the client is told in our words. Beyond 32 bits the gate refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnyInt(pub i64);
 

@@ -27,6 +27,9 @@ const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
+/// Headers that Apollo's clients add of themselves, and that decide nothing here.
+const OF_CLIENTS: [&str; 3] = ["apollographql-client-name", "apollographql-client-version", "apollo-require-preflight"];
+
 /// `router`, whose requests all have an id, in the answer's header `x-request-id` and in every log line, and whose answers have
 /// safe headers where they do not say otherwise.
 pub fn surrounded(router: Router, draw: Draw) -> Router {
@@ -48,13 +51,12 @@ pub(super) fn cors(origins: &[String]) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origins)
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
-        .allow_headers([
-            header::ACCEPT,
-            header::AUTHORIZATION,
-            header::CONTENT_TYPE,
-            request_id::HEADER,
-            super::sse::TOKEN_HEADER,
-        ])
+        .allow_headers(
+            [header::ACCEPT, header::AUTHORIZATION, header::CONTENT_TYPE, request_id::HEADER, super::sse::TOKEN_HEADER]
+                .into_iter()
+                .chain(OF_CLIENTS.map(HeaderName::from_static))
+                .collect::<Vec<_>>(),
+        )
         .expose_headers([request_id::HEADER, header::RETRY_AFTER])
         .max_age(PREFLIGHT_AGE)
 }

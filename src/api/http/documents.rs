@@ -74,16 +74,17 @@ pub(super) enum NoDocument {
     NotTrusted,
 }
 
-impl From<NoDocument> for ServerError {
-    fn from(reason: NoDocument) -> Self {
-        let code = match reason {
-            NoDocument::Refused(refusal) => return refusal.into(),
-            NoDocument::NotFound => "PERSISTED_QUERY_NOT_FOUND",
-            NoDocument::NotSupported => "PERSISTED_QUERY_NOT_SUPPORTED",
-            NoDocument::WrongHash => BAD_USER_INPUT,
-            NoDocument::NotTrusted => "PERSISTED_QUERY_NOT_IN_LIST",
+impl NoDocument {
+    /// As responses tell it.
+    pub(super) fn into_errors(self) -> Vec<ServerError> {
+        let code = match self {
+            Self::Refused(refusal) => return refusal.into_errors(),
+            Self::NotFound => "PERSISTED_QUERY_NOT_FOUND",
+            Self::NotSupported => "PERSISTED_QUERY_NOT_SUPPORTED",
+            Self::WrongHash => BAD_USER_INPUT,
+            Self::NotTrusted => "PERSISTED_QUERY_NOT_IN_LIST",
         };
-        coded(code, reason.to_string())
+        vec![coded(code, self.to_string())]
     }
 }
 

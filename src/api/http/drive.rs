@@ -12,7 +12,7 @@ use super::{
     Core,
     engine::{Ran, Ready},
     mask,
-    outcome::{BAD_USER_INPUT, INTERNAL, Payload, Reason, Refused, UNAUTHENTICATED, cost_extension},
+    outcome::{BAD_USER_INPUT, INTERNAL, Payload, Reason, Refused, UNAUTHENTICATED, cost_extension, id_extension},
     params::{Params, ParamsError},
     request_id::RequestId,
     viewer::{Scope, Viewer},
@@ -59,11 +59,11 @@ pub(super) fn malformed(error: &ParamsError) -> Refused {
 }
 
 /// The top level's extensions of a refusal.
-pub(super) fn extensions_of(refused: &Refused) -> BTreeMap<String, Value> {
-    refused.charge.iter().map(cost_extension).collect()
+pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeMap<String, Value> {
+    refused.charge.iter().map(cost_extension).chain([id_extension(request_id)]).collect()
 }
 
-/// Runs `ready` to its end. `Err`: why it did not begin, or broke; fit to be shown.
+/// Runs `ready` to its end; each of its results tells the request's id. `Err`: why it did not begin, or broke; fit to be shown.
 pub(super) async fn run<E: Executor, V: Viewer>(
     core: &Core<E, V>,
     ready: Ready,
@@ -115,10 +115,14 @@ async fn follow<E: Executor, V: Viewer>(
     scope: Scope<V>,
     outlet: &impl Outlet,
 ) -> Result<(), Refused> {
+    let told = id_extension(&scope.request_id);
     let mut events = pin!(core.engine.subscribe(ready, scope));
     while let Some(event) = events.next().await {
         match event {
-            Ran::Executed(response) => outlet.next(Payload::executed(&response)).await,
+            Ran::Executed(mut response) => {
+                response.extensions.extend([told.clone()]);
+                outlet.next(Payload::executed(&response)).await;
+            }
             Ran::Refused(refused) => return Err(refused),
         }
     }
@@ -139,7 +143,8 @@ async fn answer<E: Executor, V: Viewer>(
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
     };
     match ran {
-        Ran::Executed(response) => {
+        Ran::Executed(mut response) => {
+            response.extensions.extend([id_extension(&scope.request_id)]);
             outlet.next(Payload::executed(&response)).await;
             Ok(())
         }

@@ -74,7 +74,8 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         Ok(Ready { operation_type: admitted.operation_type, request, opened, charge })
     }
 
-    fn charge(&self, scope: &Scope<V>, cost: u64) -> Result<Option<Charge>, Refused> {
+    /// Takes `cost` points from whoever asks.
+    pub(super) fn charge(&self, scope: &Scope<V>, cost: u64) -> Result<Option<Charge>, Refused> {
         let Some(budget) = &self.budget else { return Ok(None) };
         let charge = budget.charge(scope.payer(), cost);
         let Some(wait) = charge.retry_after else { return Ok(Some(charge)) };
@@ -141,7 +142,7 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
 
     fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, scope: &Scope<V>) -> Ran {
         if !self.suggests {
-            errors.iter_mut().for_each(without_suggestion);
+            errors.iter_mut().for_each(without_names);
         }
         mask(&mut errors, &scope.request_id);
         Ran::Refused(Refused { reason: Reason::Document, errors, charge })
@@ -149,13 +150,14 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
 }
 
 fn no_document(reason: NoDocument) -> Refused {
-    Refused { reason: Reason::Document, errors: vec![reason.into()], charge: None }
+    Refused { reason: Reason::Document, errors: reason.into_errors(), charge: None }
 }
 
-/// Takes the executor's "Did you mean .." off; nothing that a client has written stands behind it.
-fn without_suggestion(error: &mut ServerError) {
-    if let Some(at) = error.message.rfind(" Did you mean ") {
-        error.message.truncate(at);
+/// What the executor's own validation says names what it likes; the gate has validated before, so that this is rare.
+fn without_names(error: &mut ServerError) {
+    let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
+    if code == Some(&async_graphql::Value::from("GRAPHQL_VALIDATION_FAILED")) {
+        "The document does not fit the schema here.".clone_into(&mut error.message);
     }
 }
 

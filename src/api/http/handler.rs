@@ -9,7 +9,10 @@ use async_graphql::{Executor, parser::types::OperationType};
 use axum::{
     body::{Body, Bytes},
     extract::{FromRequest as _, Query, Request, State},
-    http::{HeaderMap, Method, Response, StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderMap, Method, Response, StatusCode,
+        header::{CONTENT_ENCODING, CONTENT_TYPE},
+    },
 };
 use futures_util::FutureExt as _;
 use tracing::Instrument as _;
@@ -24,6 +27,7 @@ use super::{
     params::{Params, UrlParams},
     request_id::RequestId,
     sse,
+    tokenless::needs_no_token,
     viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
 
@@ -100,8 +104,8 @@ async fn run<E: Executor, V: Viewer>(
         (&Method::DELETE, ..) => return sse::cancel(core, &request).map(Answer::Made),
         (&Method::GET, Some(token), Media::EventStream) => return sse::fulfil(core, token, id).map(Answer::Made),
         (&Method::PUT, ..) => {
-            let viewer = viewer(core, credentials, id).await?;
-            return sse::reserve(core, viewer).map(Answer::Made);
+            let scope = Scope { viewer: viewer(core, credentials, id).await?, request_id: id.clone(), client };
+            return sse::reserve(core, scope).map(Answer::Made);
         }
         (&Method::POST, ..) => posted(request).await?,
         (&Method::GET, ..) => asked(request).await?,
@@ -110,9 +114,13 @@ async fn run<E: Executor, V: Viewer>(
             return Err(Refused::new(Reason::WrongMethod(METHODS), BAD_USER_INPUT, message));
         }
     };
-    let scope = Scope { viewer: viewer(core, credentials, id).await?, request_id: id.clone(), client };
+    let viewer = match viewer(core, credentials, id).await {
+        Err(refused) if refused.reason == Reason::Unauthenticated && is_tokenless(core, &params) => None,
+        known => known?,
+    };
+    let scope = Scope { viewer, request_id: id.clone(), client };
     let streams = media == Media::EventStream || stream.is_some();
-    let room = if media == Media::EventStream { Some(sse::take_room(core)?) } else { None };
+    let room = if media == Media::EventStream { Some(sse::take_room(core, &scope)?) } else { None };
     let operation = params.extensions.get("operationId").and_then(|id| id.as_str()).map(str::to_owned);
     let ready = core.engine.prepare(params, &scope, |operation| permit(operation, &method, streams))?;
     if let Some(room) = room {
@@ -125,6 +133,12 @@ async fn run<E: Executor, V: Viewer>(
         Ran::Executed(response) => Outcome::Executed(response),
         Ran::Refused(refused) => Outcome::Refused(refused),
     }))
+}
+
+/// Whether who asks may be nobody, although they have sent a token.
+fn is_tokenless<E, V: Viewer>(core: &Core<E, V>, params: &Params) -> bool {
+    let opened = core.engine.documents.open(&params.source);
+    opened.is_ok_and(|it| needs_no_token(it.known.document.parsed(), params.operation_name.as_deref(), core.tokenless))
 }
 
 /// GET changes nothing, whoever made the link; and what goes on needs a way to go on.
@@ -159,6 +173,13 @@ async fn viewer<E, V: Viewer>(
 async fn posted(request: Request) -> Result<Params, Refused> {
     if !is_json(request.headers()) {
         let message = "A POST has to have \"Content-Type: application/json\", encoded as UTF-8.";
+        return Err(Refused::new(Reason::NotJson, BAD_USER_INPUT, message));
+    }
+    if let Some(encoding) =
+        request.headers().get(CONTENT_ENCODING).filter(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity"))
+    {
+        let encoding = String::from_utf8_lossy(encoding.as_bytes());
+        let message = format!("A body with \"Content-Encoding: {encoding}\" is not read here. Send it as it is.");
         return Err(Refused::new(Reason::NotJson, BAD_USER_INPUT, message));
     }
     let body = Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {

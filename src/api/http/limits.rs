@@ -53,6 +53,8 @@ impl Default for PersistedSettings {
 pub struct StreamLimits {
     /// Streams open or reserved at once on this node; more are answered 503. 10,000.
     pub streams: usize,
+    /// Of them, those of one viewer, or of one address while nobody is signed in; 0 for any number. 200.
+    pub per_client: usize,
     /// Operations running at once on one reserved stream. 32.
     pub operations: usize,
     /// Between two comments that keep the connection open. 12 s.
@@ -67,6 +69,7 @@ impl Default for StreamLimits {
     fn default() -> Self {
         Self {
             streams: 10_000,
+            per_client: 200,
             operations: 32,
             keep_alive: Duration::from_secs(12),
             queued_events: 32,
@@ -104,10 +107,14 @@ impl Default for RequestLimits {
 pub struct SocketLimits {
     /// Sockets open at once on this node; more are answered 503. 20,000.
     pub sockets: usize,
+    /// Of them, those of one viewer, or of one address until a viewer is known; 0 for any number. 200.
+    pub per_client: usize,
     /// Operations running at once on one socket. 32.
     pub operations: usize,
     /// Length of an incoming message, and of a frame, in bytes. 256 KiB.
     pub message_bytes: usize,
+    /// How long a message may take to come whole; after twice that at the latest the socket is closed. 20 s.
+    pub message_time: Duration,
     /// Characters of an operation's id. 128.
     pub id_chars: usize,
     /// From the opening of the socket to `connection_init`. 3 s.
@@ -128,8 +135,10 @@ impl Default for SocketLimits {
     fn default() -> Self {
         Self {
             sockets: 20_000,
+            per_client: 200,
             operations: 32,
             message_bytes: 256 * 1024,
+            message_time: Duration::from_secs(20),
             id_chars: 128,
             init_time: Duration::from_secs(3),
             ping_every: Duration::from_secs(12),

@@ -6,6 +6,7 @@
 mod accept;
 mod address;
 mod around;
+mod connections;
 mod documents;
 mod drive;
 mod engine;
@@ -15,11 +16,13 @@ mod mask;
 mod outcome;
 mod pages;
 mod params;
+mod places;
 mod rate;
 mod request_id;
 mod sse;
 #[cfg(test)]
 mod tests;
+mod tokenless;
 mod trusted;
 mod viewer;
 mod ws;
@@ -41,6 +44,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     around::surrounded,
+    connections::{ConnectionLimits, Routes, serve},
     limits::{HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits},
     rate::{Bucket, RateLimits},
     request_id::RequestId,
@@ -50,7 +54,8 @@ pub use self::{
 use self::{
     documents::{Documents, Naming},
     engine::Engine,
-    rate::Budget,
+    places::Places,
+    rate::{Budget, Payer},
     sse::Streams,
     trusted::Trusted,
 };
@@ -70,6 +75,8 @@ pub struct Transport<E, V: Viewer> {
     pub authenticate: Arc<dyn Authenticate<V>>,
     /// Attaches to a request what its resolvers need.
     pub attach: Arc<dyn Attach<V>>,
+    /// Mutations that ask for something else than a token: one that is not good (any more) does not keep anybody from them.
+    pub tokenless: &'static [&'static str],
     /// Bounds and choices.
     pub settings: HttpSettings,
     /// Says when tokens end.
@@ -86,19 +93,22 @@ pub struct Transport<E, V: Viewer> {
 struct Core<E, V: Viewer> {
     engine: Engine<E, V>,
     authenticate: Arc<dyn Authenticate<V>>,
+    tokenless: &'static [&'static str],
     settings: HttpSettings,
     clock: SharedClock,
     draw: Draw,
     stop: CancellationToken,
     sockets: TaskTracker,
     free_sockets: Arc<Semaphore>,
+    socket_places: Places<Payer>,
     streams: Streams,
     free_streams: Arc<Semaphore>,
+    stream_places: Places<Payer>,
 }
 
 /// `listener`, with answers that leave at once. A small one would otherwise wait some 40 ms for the acknowledgement of
-/// the one before it (Nagle's algorithm): serve the router through this.
-pub fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
+/// the one before it (Nagle's algorithm).
+fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection will answer with delay");
@@ -109,13 +119,13 @@ pub fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
 /// The routes of the API and its pages: `/graphql`, `/graphql/ws`, and everything that the web pages consist of. Of unknown
 /// paths it knows nothing, so that others can be merged. Fails if the manifest of trusted documents does not fit the schema.
 ///
-/// Serve it with `into_make_service_with_connect_info`: addresses are how anonymous clients are told apart.
+/// Serve it with [`serve`], or else with `into_make_service_with_connect_info`: addresses are how anonymous clients are told apart.
 pub fn router<E, V>(transport: Transport<E, V>) -> Result<Router, ManifestError>
 where
     E: Executor,
     V: Viewer,
 {
-    let Transport { schema, shape, authenticate, attach, settings, clock, draw, stop, sockets } = transport;
+    let Transport { schema, shape, authenticate, attach, tokenless, settings, clock, draw, stop, sockets } = transport;
     let gate = Gate::new(settings.gate, shape);
     let trusted = match &settings.persisted.manifest {
         Some(manifest) => Trusted::load(manifest, &gate, &schema)?,
@@ -129,18 +139,23 @@ where
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
     let (body_bytes, readers) = (settings.request.body_bytes, around::cors(&settings.allowed_origins));
     let drawn = draw.clone();
+    let socket_places = Places::new(settings.socket.per_client);
+    let stream_places = Places::new(settings.stream.per_client);
     let streams = Streams::default();
     let core = Arc::new(Core {
         engine,
         authenticate,
+        tokenless,
         settings,
         clock,
         draw,
         stop,
         sockets,
         free_sockets,
+        socket_places,
         streams,
         free_streams,
+        stream_places,
     });
     let router = Router::new()
         .route("/graphql", any(handler::serve::<E, V>))

@@ -46,7 +46,7 @@ pub(super) struct Refused {
 pub(super) enum Reason {
     /// No media type is accepted.
     NotAcceptable,
-    /// The body is not `application/json`.
+    /// The body is not `application/json`, or is encoded.
     NotJson,
     /// The body is too large.
     TooLarge,
@@ -139,6 +139,11 @@ pub(super) fn cost_extension(charge: &Charge) -> (String, Value) {
     ];
     let cost = cost.into_iter().map(|(name, number)| (Name::new(name), Value::from(number)));
     ("cost".to_owned(), Value::Object(cost.collect()))
+}
+
+/// The id under which the log tells of an answer, as clients read it: `extensions.requestId`.
+pub(super) fn id_extension(id: &RequestId) -> (String, Value) {
+    ("requestId".to_owned(), Value::from(id.as_str()))
 }
 
 impl<'a> Payload<'a> {

@@ -4,10 +4,11 @@ use rand::{Rng, RngExt};
 
 use super::lexicon::Language;
 
-pub const HOUR_MS: i64 = 60 * 60 * 1000;
+pub const MINUTE_MS: i64 = 60 * 1000;
+pub const HOUR_MS: i64 = 60 * MINUTE_MS;
 pub const DAY_MS: i64 = 24 * HOUR_MS;
 /// Nothing is younger than this, so that clocks of several machines may differ a little.
-const YOUNGEST_MS: i64 = 60 * 1000;
+const YOUNGEST_MS: i64 = MINUTE_MS;
 /// How likely each hour of the local day is, relative to the others: asleep, breakfast, lunch, evening.
 const RHYTHM: [u32; 24] = [6, 3, 1, 1, 1, 2, 6, 14, 18, 15, 12, 13, 20, 17, 12, 11, 12, 15, 19, 24, 28, 26, 19, 11];
 

@@ -1,12 +1,22 @@
-//! The account that is there to be tried: follows popular authors, is followed by a few, has said hello.
+//! The account that is there to be tried: follows popular authors, is followed by a few, has said hello and been answered, has favourites.
+
+use std::collections::HashSet;
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::{
-    calendar::HOUR_MS,
+    applause::react,
+    calendar::{HOUR_MS, MINUTE_MS},
+    lexicon::Language,
     numbers::{scramble, signed},
     world::World,
 };
 use crate::{
-    domain::{ContentId, Counters, UserId, content::Draft, profile::Registration},
+    domain::{
+        ContentId, Reaction, UserId,
+        content::{Draft, InvalidDraft},
+        profile::Registration,
+    },
     store::seeding::{SeedAuthor, SeedContent, SeedFollow},
 };
 
@@ -18,6 +28,17 @@ pub const PASSWORD: &str = "demo-tidefeed";
 const FOLLOWS: u64 = 50;
 /// People who follow it.
 const FOLLOWERS: u64 = 12;
+/// Contents that it likes, and of these so many that it has among its favourites.
+const LIKES: usize = 36;
+const FAVOURITES: usize = 24;
+const HELLO: &str =
+    "Hello! I am here to look around. Follow me back, or better: publish something and watch it arrive.";
+/// What neighbours answer; the last of them is thanked, and reposts the hello.
+const WELCOMES: [&str; 2] = [
+    "Welcome aboard! Start with the people you find interesting; the rest follows.",
+    "Hello! Open a thread or two: the best things here are in the replies.",
+];
+const THANKS: &str = "Thank you! That was quick.";
 
 /// The account, and its edges in both directions.
 #[derive(Debug, Clone)]
@@ -34,26 +55,80 @@ impl Guest {
         let number = |purpose| scramble(world.seed(), u64::MAX, purpose);
         let id = UserId::draw(created_at, u32::try_from(number(1) >> 32)?);
         let publish_time = now_ms - 2 * HOUR_MS;
-        let hello =
-            "Hello! I am here to look around. Follow me back, or better: publish something and watch it arrive.";
-        let content = SeedContent {
-            id: ContentId::draw(publish_time, u32::try_from(number(2) >> 32)?),
-            draft: Draft::try_new(hello, Vec::new(), None)?,
-            publish_time,
-            counters: Counters { likes: 3, ..Counters::default() },
-        };
+        let draft = Draft::try_new(HELLO, Vec::new(), None)?;
+        let hello = content(draft, publish_time, u32::try_from(number(2) >> 32)?);
         let author = SeedAuthor {
             id,
             registration: Registration::try_new(HANDLE, "Demo", "Just looking around.", None)?,
             created_at,
             last_seen: publish_time,
             inc: signed(number(3) >> 1).max(1),
-            contents: vec![content],
+            contents: vec![hello],
         };
         let mut follows = world.popular(id, FOLLOWS);
         follows.extend(followers(world, id, created_at));
         Ok(Self { author, follows })
     }
+
+    /// Joins the world's first neighbourhood, where those whom it follows, and who write English, greet it and show it to others, and looks around.
+    pub fn move_in(&self, world: &World, people: &mut Vec<SeedAuthor>) -> anyhow::Result<()> {
+        let mut rng = StdRng::seed_from_u64(scramble(world.seed(), u64::MAX, 4));
+        let mut author = self.author.clone();
+        let hello = &mut author.contents[0];
+        let (mut last, mut thanks) = (hello.publish_time, None);
+        for (host, words) in self.hosts(world, people).into_iter().zip(WELCOMES) {
+            last += 10 * MINUTE_MS;
+            let welcome = reply(words, hello.id, last, rng.random())?;
+            let host = &mut people[host];
+            hello.reactions.push(react((host.id, Reaction::Like), hello.publish_time, world.now_ms(), &mut rng));
+            thanks = Some((host.id, reply(THANKS, welcome.id, last + 10 * MINUTE_MS, rng.random())?));
+            host.contents.push(welcome);
+        }
+        if let Some((host, thanks)) = thanks {
+            let publish_time = thanks.publish_time + 10 * MINUTE_MS;
+            let repost = content(Draft::repost(hello.id), publish_time, rng.random());
+            people.iter_mut().filter(|other| other.id == host).for_each(|other| other.contents.push(repost.clone()));
+            author.contents.push(thanks);
+        }
+        self.look_around(world.now_ms(), people, &mut rng);
+        people.push(author);
+        Ok(())
+    }
+
+    /// The places of those who greet it.
+    fn hosts(&self, world: &World, people: &[SeedAuthor]) -> Vec<usize> {
+        let followed = self.followed();
+        let ranked = (0..world.users()).zip(people).enumerate();
+        let welcoming = ranked
+            .filter(|(_, (rank, author))| world.language(*rank) == Language::English && followed.contains(&author.id));
+        welcoming.map(|(place, _)| place).take(WELCOMES.len()).collect()
+    }
+
+    fn followed(&self) -> HashSet<UserId> {
+        self.follows.iter().map(|follow| follow.author).collect()
+    }
+
+    /// Likes some of what those whom it follows have published, and keeps some of that.
+    fn look_around(&self, now_ms: i64, people: &mut [SeedAuthor], rng: &mut StdRng) {
+        let followed = self.followed();
+        let known = people.iter_mut().filter(|author| followed.contains(&author.id));
+        let mut seen: Vec<&mut SeedContent> = known.flat_map(|author| &mut author.contents).collect();
+        seen.retain(|content| content.draft.reference.repost_of().is_none());
+        for nth in 0..LIKES.min(seen.len()) {
+            let content = seen.swap_remove(rng.random_range(0..seen.len()));
+            let wanted = if nth < FAVOURITES { &[Reaction::Like, Reaction::Favourite][..] } else { &[Reaction::Like] };
+            let own = wanted.iter().map(|what| react((self.author.id, *what), content.publish_time, now_ms, rng));
+            content.reactions.extend(own);
+        }
+    }
+}
+
+fn content(draft: Draft, publish_time: i64, drawn: u32) -> SeedContent {
+    SeedContent { id: ContentId::draw(publish_time, drawn), draft, publish_time, reactions: Vec::new() }
+}
+
+fn reply(text: &str, to: ContentId, publish_time: i64, drawn: u32) -> Result<SeedContent, InvalidDraft> {
+    Ok(content(Draft::try_new(text, Vec::new(), None)?.replying_to(to), publish_time, drawn))
 }
 
 /// People from all over the ranks.
@@ -71,25 +146,45 @@ fn followers(world: &World, guest: UserId, since_ms: i64) -> impl Iterator<Item 
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
-    use crate::cli::seed::world::Plan;
+    use crate::{
+        cli::seed::world::{
+            Plan,
+            tests::{plan, world},
+        },
+        store::seeding::tally,
+    };
 
     #[test]
     fn the_guest_follows_fifty_and_is_followed_by_a_few() {
-        let plan = Plan {
-            seed: 1,
-            users: 200,
-            first_place: 0,
-            follows_per_user: 20,
-            contents_per_user: 20,
-            days: 21,
-            now_ms: 1_790_000_000_000,
-            pictures: None,
-        };
-        let guest = Guest::of(&World::new(plan)).unwrap();
+        let guest = Guest::of(&world(1, 200)).unwrap();
         let own = guest.author.id;
         let following = guest.follows.iter().filter(|follow| follow.follower == own).count();
         let followers = guest.follows.iter().filter(|follow| follow.author == own).count();
         assert_eq!((following, followers), (50, 12));
         assert!(crate::domain::profile::check_password(PASSWORD).is_ok());
+    }
+
+    #[test]
+    fn the_guest_is_greeted_answers_and_has_favourites() {
+        let world = world(1, 200);
+        let (guest, mut people) = (Guest::of(&world).unwrap(), world.neighbourhood(0..200).unwrap());
+        guest.move_in(&world, &mut people).unwrap();
+        let tally = tally(&people).unwrap();
+        let (hello, thanks) = (&people.last().unwrap().contents[0], &people.last().unwrap().contents[1]);
+        let of_hello = tally[&hello.id].1;
+        assert_eq!((of_hello.comments, of_hello.likes, of_hello.reposts), (2, 2, 1));
+        assert!(thanks.draft.reference.reply_to().is_some_and(|to| tally[&to].1.comments == 1));
+        let own = people.iter().flat_map(|it| &it.contents).flat_map(|it| &it.reactions);
+        let own: Vec<_> = own.filter(|it| it.user == guest.author.id).map(|it| it.reaction).collect();
+        let count = |of| own.iter().filter(|it| **it == of).count();
+        assert_eq!((count(Reaction::Like), count(Reaction::Favourite)), (LIKES, FAVOURITES));
+    }
+
+    #[test]
+    fn a_guest_of_one_who_writes_no_english_is_not_greeted() {
+        let world = World::new(Plan { first_place: 1, ..plan(1, 1) });
+        let (guest, mut people) = (Guest::of(&world).unwrap(), world.neighbourhood(0..1).unwrap());
+        guest.move_in(&world, &mut people).unwrap();
+        assert_eq!(people.last().unwrap().contents.len(), 1);
     }
 }

@@ -113,7 +113,7 @@ mod tests {
     fn every_slot_that_a_line_names_has_lines() {
         for language in Language::ALL {
             let lexicon = Lexicon::of(language);
-            for slot in ["given", "family", "bio", "post", "picture", "alt"] {
+            for slot in ["given", "family", "bio", "post", "reply", "picture", "alt"] {
                 assert!(!lexicon.lines(slot).is_empty(), "{language:?} has no [{slot}]");
             }
             for line in lexicon.0.values().flatten() {

@@ -1,6 +1,7 @@
 //! `tidefeed seed`: a believable world of any size. What the world is, is decided by [`world`], purely; here it is written,
 //! and told how far it has come.
 
+mod applause;
 mod calendar;
 mod guest;
 mod lexicon;
@@ -9,6 +10,7 @@ mod people;
 mod popularity;
 mod progress;
 mod stages;
+mod talk;
 mod world;
 
 use anyhow::{Context, bail, ensure};
@@ -115,10 +117,10 @@ async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
 
 fn tell(written: &Written, seconds: f64) -> anyhow::Result<()> {
     let rate = numbers::fraction(written.rows()) / seconds.max(0.001);
-    let Written { users, contents, follows, interrupted } = written;
+    let Written { users, contents, reactions, follows, interrupted } = written;
     let how = if *interrupted { "Interrupted after" } else { "Seeded in" };
     print::line(format!(
-        "{how} {seconds:.1} s ({rate:.0} rows/s): {users} users, {contents} contents, {follows} follows"
+        "{how} {seconds:.1} s ({rate:.0} rows/s): {users} users, {contents} contents, {reactions} reactions, {follows} follows"
     ))?;
     print::line(format!(
         "Next: `tidefeed serve`, and sign in as `{HANDLE}` with `{PASSWORD}` (every seeded account has that password)"

@@ -13,10 +13,7 @@ use crate::{
     },
 };
 
-/// Users and contents of one transaction, about. Ids of contents lie all over the past weeks, so that a row touches pages of its own; the
-/// more rows share a commit, the more share its pages. Still well below a second, for a service beside it to write as well.
-const AUTHOR_ROWS: usize = 10_000;
-/// Edges of one transaction, about; larger, because each also raises two counts, and those come together.
+/// Edges of one transaction, about; as many as rows of a neighbourhood, because each also raises two counts, and those come together.
 const EDGE_ROWS: usize = 20_000;
 /// Accounts of one transaction.
 const ACCOUNTS: usize = 2_000;
@@ -36,15 +33,23 @@ pub struct Stages<'a> {
 pub struct Written {
     pub users: u64,
     pub contents: u64,
+    pub reactions: u64,
     pub follows: u64,
     /// Less than was asked for.
     pub interrupted: bool,
 }
 
 impl Written {
+    fn count(&mut self, people: &[SeedAuthor]) {
+        let contents = || people.iter().flat_map(|author| &author.contents);
+        self.users += people.len() as u64;
+        self.contents += contents().count() as u64;
+        self.reactions += contents().map(|content| content.reactions.len() as u64).sum::<u64>();
+    }
+
     /// Rows that people would count.
     pub const fn rows(&self) -> u64 {
-        self.users + self.contents + self.follows
+        self.users + self.contents + self.reactions + self.follows
     }
 }
 
@@ -64,19 +69,15 @@ impl Stages<'_> {
     /// Returns how many ranks have been written.
     async fn people(&self, written: &mut Written) -> anyhow::Result<u64> {
         let progress = Progress::of("People and contents", self.world.users());
-        let mut batch: Vec<SeedAuthor> = self.guest.iter().map(|guest| guest.author.clone()).collect();
         let mut done = 0;
-        for rank in 0..self.world.users() {
-            batch.push(self.world.author(rank)?);
-            let rows: usize = batch.iter().map(|author| author.contents.len() + 1).sum();
-            if rows < AUTHOR_ROWS && rank + 1 < self.world.users() {
-                continue;
+        for ranks in self.world.neighbourhoods() {
+            let mut people = self.world.neighbourhood(ranks.clone())?;
+            if let Some(guest) = self.guest.filter(|_| ranks.start == 0) {
+                guest.move_in(self.world, &mut people)?;
             }
-            self.store.add_authors(&batch).await?;
-            written.users += batch.len() as u64;
-            written.contents += (rows - batch.len()) as u64;
-            done = rank + 1;
-            batch.clear();
+            self.store.add_authors(&people).await?;
+            written.count(&people);
+            done = ranks.end;
             progress.reached(done, written.contents, "contents");
             if self.interrupted.is_cancelled() {
                 break;

@@ -1,20 +1,22 @@
-//! The made-up world: a pure function from a plan to people, contents and follows, one person at a time, so that a world of any size
-//! needs no memory. The same plan gives the same world.
+//! The made-up world: a pure function from a plan to people, contents and follows, one neighbourhood at a time, so that a world of any size
+//! needs little memory. The same plan gives the same world.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::{
+    applause::applaud,
     calendar::{DAY_MS, last_seen, moment},
     lexicon::Language,
     numbers::{fraction, scramble, signed, whole},
     people::People,
     popularity::{Popularity, skewed},
+    talk::{Neighbour, talk},
 };
 use crate::{
     domain::{
-        ContentId, Counters, Media, MediaKind, UserId,
+        ContentId, Media, MediaKind, UserId,
         content::Draft,
         limits::MAX_FOLLOWS,
         profile::{InvalidProfile, Registration},
@@ -29,6 +31,11 @@ const OLDEST_MEMBER_DAYS: u64 = 400;
 /// Whom somebody follows speaks the same language more often than chance has it: so many draws are made over.
 const REDRAWS: usize = 2;
 const PICTURES_IN_A_HUNDRED: u32 = 5;
+/// People, their contents and the reactions to them, in a neighbourhood, about. They are one transaction, and ids of contents lie all over the past weeks, so
+/// that a row touches pages of its own; the more rows share a commit, the more share its pages. Still well below a second, for a service beside it to write as well.
+const NEIGHBOURHOOD_ROWS: u64 = 20_000;
+/// What a content brings with it: itself, and reactions to it.
+const ROWS_A_CONTENT: u64 = 2;
 
 /// What one drawing is for; drawings for different purposes have nothing to do with each other.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +45,7 @@ enum Purpose {
     Person,
     Contents,
     Follows,
+    Talk,
 }
 
 /// What world to make.
@@ -96,10 +104,35 @@ impl World {
         UserId::draw(self.arrival(rank), u32::try_from(low).unwrap_or_default())
     }
 
-    /// The person of that rank with all contents.
-    pub fn author(&self, rank: u64) -> Result<SeedAuthor, InvalidProfile> {
+    /// The world's ranks, cut into neighbourhoods: those who answer each other, and who are written together.
+    pub fn neighbourhoods(&self) -> impl Iterator<Item = Range<u64>> + use<> {
+        let one = 1 + ROWS_A_CONTENT * u64::from(self.plan.contents_per_user);
+        let (users, size) = (self.plan.users, (NEIGHBOURHOOD_ROWS / one).clamp(20, 1_000));
+        (0..users.div_ceil(size)).map(move |nth| nth * size..((nth + 1) * size).min(users))
+    }
+
+    /// The people of these ranks with all contents, and what they make of each other's. Whole neighbourhoods only.
+    pub fn neighbourhood(&self, ranks: Range<u64>) -> Result<Vec<SeedAuthor>, InvalidProfile> {
+        let mut rng = self.rng(ranks.start, Purpose::Talk);
+        let neighbour = |rank| {
+            let (author, language) = (self.author(rank)?, self.language(rank));
+            Ok(Neighbour { author, language, fame: self.expected_followers(rank) })
+        };
+        let mut people: Vec<Neighbour> = ranks.map(neighbour).collect::<Result<_, InvalidProfile>>()?;
+        talk(&mut people, &self.people, &mut rng);
+        applaud(&mut people, self.plan.now_ms, &mut rng);
+        Ok(people.into_iter().map(|neighbour| neighbour.author).collect())
+    }
+
+    /// What the person of that rank speaks.
+    pub fn language(&self, rank: u64) -> Language {
+        People::language(self.plan.first_place + rank)
+    }
+
+    /// The person of that rank with all contents, before anybody has answered anything.
+    fn author(&self, rank: u64) -> Result<SeedAuthor, InvalidProfile> {
         let place = self.plan.first_place + rank;
-        let language = People::language(place);
+        let language = self.language(rank);
         let name = self.people.name(place);
         let mut rng = self.rng(rank, Purpose::Person);
         let bio = self.people.bio(language, &mut rng);
@@ -109,7 +142,7 @@ impl World {
             created_at: self.arrival(rank),
             last_seen: last_seen(self.arrival(rank), self.plan.now_ms, &mut rng),
             inc: edge_identity(&mut rng),
-            contents: self.contents(rank, language),
+            contents: self.contents(language, &mut self.rng(rank, Purpose::Contents)),
         })
     }
 
@@ -119,7 +152,7 @@ impl World {
         let most = (self.plan.users - 1).min(MAX_FOLLOWS / 2);
         let wanted =
             whole(skewed(f64::from(self.plan.follows_per_user), 0.7, &mut rng).round()).clamp(1.min(most), most);
-        let language = People::language(self.plan.first_place + rank);
+        let language = self.language(rank);
         let authors = self.choose(wanted, Some(rank), Some(language), &mut rng);
         let follower = self.user_id(rank);
         authors.into_iter().map(|author| self.edge((follower, self.arrival(rank)), author, &mut rng)).collect()
@@ -140,17 +173,16 @@ impl World {
         Some(Media { kind: MediaKind::Picture, url, width: Some(800), height: Some(600), alt: lexicon_alt })
     }
 
-    fn contents(&self, rank: u64, language: Language) -> Vec<SeedContent> {
-        let mut rng = self.rng(rank, Purpose::Contents);
-        let count = whole(skewed(f64::from(self.plan.contents_per_user), 0.9, &mut rng).round()).min(MAX_CONTENTS);
+    fn contents(&self, language: Language, rng: &mut StdRng) -> Vec<SeedContent> {
+        let count = whole(skewed(f64::from(self.plan.contents_per_user), 0.9, rng).round()).min(MAX_CONTENTS);
         let mut ids = BTreeSet::new();
-        let mut contents: Vec<_> = (0..count).filter_map(|_| self.content(rank, language, &mut rng)).collect();
+        let mut contents: Vec<_> = (0..count).filter_map(|_| self.content(language, rng)).collect();
         contents.retain(|content| ids.insert(content.id));
         contents
     }
 
     /// `None` for a text that nobody may publish; the words hold none.
-    fn content(&self, rank: u64, language: Language, rng: &mut StdRng) -> Option<SeedContent> {
+    fn content(&self, language: Language, rng: &mut StdRng) -> Option<SeedContent> {
         let lexicon = self.people.lexicon(language);
         let publish_time = moment(language, self.plan.days, self.plan.now_ms, rng);
         let pictured = rng.random_range(0..100) < PICTURES_IN_A_HUNDRED;
@@ -161,22 +193,14 @@ impl World {
             id: ContentId::draw(publish_time, rng.random()),
             draft: Draft::try_new(&text, media, None).ok()?,
             publish_time,
-            counters: self.counters(rank, rng),
+            reactions: Vec::new(),
         })
     }
 
-    /// What others make of a content: a skewed share of those who are expected to follow its author.
-    fn counters(&self, rank: u64, rng: &mut StdRng) -> Counters {
+    /// How many are expected to follow the person of that rank.
+    fn expected_followers(&self, rank: u64) -> f64 {
         let edges = fraction(self.plan.users) * f64::from(self.plan.follows_per_user);
-        let followers = (edges * self.popularity.share(rank)).min(fraction(self.plan.users));
-        let likes = skewed(followers * 0.06, 1.0, rng).min(followers);
-        let mut share_of_likes = |share: f64| signed(whole(skewed(likes * share, 0.8, rng).round()));
-        Counters {
-            comments: share_of_likes(0.15),
-            reposts: share_of_likes(0.1),
-            favourites: share_of_likes(0.25),
-            likes: signed(whole(likes.round())),
-        }
+        (edges * self.popularity.share(rank)).min(fraction(self.plan.users))
     }
 
     /// Ranks, ascending: `wanted` of them unless chance stays away from some for very long.
@@ -197,7 +221,7 @@ impl World {
     fn draw_author(&self, language: Option<Language>, rng: &mut StdRng) -> u64 {
         let mut rank = self.popularity.draw(rng);
         for _ in 0..REDRAWS {
-            let understood = language.is_none_or(|own| People::language(self.plan.first_place + rank) == own);
+            let understood = language.is_none_or(|own| self.language(rank) == own);
             if understood {
                 break;
             }
@@ -235,14 +259,14 @@ fn edge_identity(rng: &mut StdRng) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use std::collections::{HashMap, HashSet};
 
     use super::*;
 
-    fn world(seed: u64, users: u64) -> World {
-        World::new(Plan {
+    pub fn plan(seed: u64, users: u64) -> Plan {
+        Plan {
             seed,
             users,
             first_place: 0,
@@ -251,7 +275,11 @@ mod tests {
             days: 21,
             now_ms: 1_790_000_000_000,
             pictures: Some("https://pictures.example/{n}".to_owned()),
-        })
+        }
+    }
+
+    pub fn world(seed: u64, users: u64) -> World {
+        World::new(plan(seed, users))
     }
 
     fn followers(world: &World) -> Vec<usize> {
@@ -271,8 +299,8 @@ mod tests {
     fn the_same_seed_makes_the_same_world_and_another_makes_another() {
         let shown = |seed| {
             let world = world(seed, 50);
-            let all: Vec<_> = (0..50).map(|rank| (world.author(rank).unwrap(), world.follows(rank))).collect();
-            format!("{all:?}")
+            let follows: Vec<_> = (0..50).map(|rank| world.follows(rank)).collect();
+            format!("{:?} {follows:?}", world.neighbourhood(0..50).unwrap())
         };
         assert_eq!(shown(7), shown(7));
         assert_ne!(shown(7), shown(8));
@@ -305,7 +333,7 @@ mod tests {
     #[test]
     fn contents_lie_between_their_authors_arrival_and_now() {
         let world = world(4, 300);
-        let authors: Vec<_> = (0..300).map(|rank| world.author(rank).unwrap()).collect();
+        let authors = world.neighbourhood(0..300).unwrap();
         let contents: Vec<_> = authors.iter().flat_map(|author| &author.contents).collect();
         assert!((4500..7500).contains(&contents.len()), "{}", contents.len());
         assert!(authors.iter().all(|author| {
@@ -319,8 +347,16 @@ mod tests {
         assert!(ids.len() == contents.len() && texts.len() > contents.len() / 2, "{} texts", texts.len());
         let pictured = contents.iter().filter(|content| !content.draft.media.is_empty()).count();
         assert!((contents.len() / 40..contents.len() / 10).contains(&pictured), "{pictured}");
-        assert!(contents.iter().any(|content| content.counters.likes > 5));
-        assert!(contents.iter().all(|content| content.counters.likes >= 0 && content.counters.comments >= 0));
+    }
+
+    #[test]
+    fn neighbourhoods_are_all_ranks_once_and_smaller_the_more_each_has_to_say() {
+        for (contents_per_user, most) in [(0, 1000), (20, 487), (1000, 20)] {
+            let plan = Plan { contents_per_user, ..plan(1, 2345) };
+            let ranges: Vec<_> = World::new(plan).neighbourhoods().collect();
+            assert_eq!(ranges.iter().cloned().flatten().collect::<Vec<_>>(), (0..2345).collect::<Vec<_>>());
+            assert_eq!(ranges.iter().map(|range| range.end - range.start).max(), Some(most));
+        }
     }
 
     #[test]

@@ -83,6 +83,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     let file: SqliteConnectOptions = options.url.parse().map_err(connect_error)?;
     let file = file.busy_timeout(options.lock_wait()).disable_statement_logging();
     make_folder(file.get_filename()).await?;
+    make_private(file.get_filename()).await;
     let writing = file
         .clone()
         .create_if_missing(true)
@@ -115,6 +116,16 @@ async fn make_folder(file: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
+}
+
+/// A new database is its owner's alone: it holds digests of passwords and tokens. SQLite gives the files beside it the same
+/// permissions; those of a database that is there already are left as they are. What fails here fails in SQLite too, which tells it.
+async fn make_private(file: &Path) {
+    let mut options = tokio::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    let _ = options.open(file).await;
 }
 
 async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, StoreError> {

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 
-use super::{SqlStore, dialect::Dialect, keyset::Columns, listing::List, part::Part, rows::Row};
+use super::{
+    SqlStore, dialect::Dialect, exclusions::not_blocked, keyset::Columns, listing::List, part::Part, rows::Row,
+};
 use crate::{
     domain::{Listing, PageRequest, UserId},
     store::{FollowLists, StoreError},
@@ -10,12 +12,22 @@ use crate::{
 
 #[async_trait]
 impl FollowLists for SqlStore {
-    async fn followers(&self, author: UserId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
-        self.listing(&followers(self.dialect, author), request, user).await
+    async fn followers(
+        &self,
+        viewer: Option<UserId>,
+        author: UserId,
+        request: &PageRequest,
+    ) -> Result<Listing<UserId>, StoreError> {
+        self.listing(&followers(self.dialect, viewer, author), request, user).await
     }
 
-    async fn following(&self, follower: UserId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
-        self.listing(&following(self.dialect, follower), request, user).await
+    async fn following(
+        &self,
+        viewer: Option<UserId>,
+        follower: UserId,
+        request: &PageRequest,
+    ) -> Result<Listing<UserId>, StoreError> {
+        self.listing(&following(self.dialect, viewer, follower), request, user).await
     }
 }
 
@@ -24,19 +36,19 @@ fn user(row: &Row) -> Result<UserId, StoreError> {
 }
 
 /// The author's followers, themselves left out.
-pub(super) fn followers(dialect: Dialect, author: UserId) -> List {
+pub(super) fn followers(dialect: Dialect, viewer: Option<UserId>, author: UserId) -> List {
     let index = dialect.in_order_of("followers_by_time");
     let text =
         format!("SELECT followed_at, follower_id FROM follows{index} WHERE author_id = ? AND follower_id <> author_id");
     let columns = Columns { time: "followed_at", id: "follower_id" };
-    List { rows: Part::new(text, [author.get()]), columns }
+    List { rows: Part::new(text, [author.get()]).then(not_blocked(viewer, "follows.follower_id")), columns }
 }
 
 /// Whom the follower follows, themselves left out.
-pub(super) fn following(dialect: Dialect, follower: UserId) -> List {
+pub(super) fn following(dialect: Dialect, viewer: Option<UserId>, follower: UserId) -> List {
     let index = dialect.in_order_of("following_by_time");
     let text =
         format!("SELECT followed_at, author_id FROM follows{index} WHERE follower_id = ? AND author_id <> follower_id");
     let columns = Columns { time: "followed_at", id: "author_id" };
-    List { rows: Part::new(text, [follower.get()]), columns }
+    List { rows: Part::new(text, [follower.get()]).then(not_blocked(viewer, "follows.author_id")), columns }
 }

@@ -22,12 +22,12 @@ pub enum HotStatement {
     FanOut(Entry, Range),
     /// The deliveries that are due at a time (ms), so many at most.
     Due(i64, u64),
-    /// A page of an author's followers.
-    Followers(UserId, PageRequest),
-    /// A page of those whom a user follows.
-    Following(UserId, PageRequest),
-    /// A page of those who like a content.
-    Likers(ContentId, PageRequest),
+    /// A page of an author's followers, as the first of the two sees it.
+    Followers(UserId, UserId, PageRequest),
+    /// A page of those whom a user follows, as the first of the two sees it.
+    Following(UserId, UserId, PageRequest),
+    /// A page of those who like a content, as a user sees it.
+    Likers(UserId, ContentId, PageRequest),
     /// A page of a user's favourites.
     Favourites(UserId, PageRequest),
     /// The readers of a subtask whom the delivery policy looks at.
@@ -49,9 +49,15 @@ impl SqlStore {
             HotStatement::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             HotStatement::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             HotStatement::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
-            HotStatement::Followers(author, request) => follow_lists::followers(dialect, author).page(&request),
-            HotStatement::Following(follower, request) => follow_lists::following(dialect, follower).page(&request),
-            HotStatement::Likers(content, request) => reactions::likers(dialect, content).page(&request),
+            HotStatement::Followers(viewer, author, request) => {
+                follow_lists::followers(dialect, Some(viewer), author).page(&request)
+            }
+            HotStatement::Following(viewer, follower, request) => {
+                follow_lists::following(dialect, Some(viewer), follower).page(&request)
+            }
+            HotStatement::Likers(viewer, content, request) => {
+                reactions::likers(dialect, Some(viewer), content).page(&request)
+            }
             HotStatement::Favourites(user, request) => reactions::favourites(dialect, user).page(&request),
             HotStatement::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
             HotStatement::Counts(sources, span) => search::count(&sources, span),

@@ -8,6 +8,7 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     dialect::Dialect,
+    exclusions::not_blocked,
     keyset::Columns,
     listing::List,
     part::Part,
@@ -81,8 +82,13 @@ impl Reactions for SqlStore {
         Ok(found.into_iter().collect())
     }
 
-    async fn likers(&self, content: ContentId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
-        self.listing(&likers(self.dialect, content), request, |row| row.user(2)).await
+    async fn likers(
+        &self,
+        viewer: Option<UserId>,
+        content: ContentId,
+        request: &PageRequest,
+    ) -> Result<Listing<UserId>, StoreError> {
+        self.listing(&likers(self.dialect, viewer, content), request, |row| row.user(2)).await
     }
 
     async fn favourites(&self, user: UserId, request: &PageRequest) -> Result<Listing<Entry>, StoreError> {
@@ -115,10 +121,11 @@ fn favourite(row: &Row) -> Result<Entry, StoreError> {
 }
 
 /// Who likes the content.
-pub(super) fn likers(dialect: Dialect, content: ContentId) -> List {
+pub(super) fn likers(dialect: Dialect, viewer: Option<UserId>, content: ContentId) -> List {
     let (index, like) = (dialect.in_order_of("reactions_of_content"), Reaction::Like.code());
     let text = format!("SELECT created_at, user_id FROM reactions{index} WHERE content_id = ? AND kind = {like}");
-    List { rows: Part::new(text, [content.get()]), columns: Columns { time: "created_at", id: "user_id" } }
+    let rows = Part::new(text, [content.get()]).then(not_blocked(viewer, "reactions.user_id"));
+    List { rows, columns: Columns { time: "created_at", id: "user_id" } }
 }
 
 /// The user's favourites; a removed content is passed over, so that pages are full and it is back if it is ever restored.

@@ -1,29 +1,32 @@
 //! A made-up world in SQL: many rows a statement, one transaction a call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
 use super::{SqlStore, search_terms, transaction::Tx};
 use crate::{
-    domain::{ContentKind, EdgeMode, UserId, terms::terms_of},
+    domain::{ContentId, Counters, EdgeMode, UserId, terms::terms_of},
     store::{
         Seeding, StoreError,
         accounts::PasswordHash,
-        seeding::{SeedAuthor, SeedContent, SeedFollow},
+        seeding::{SeedAuthor, SeedContent, SeedFollow, tally},
     },
 };
 
-/// Rows of one statement at most; a power of two. The widest row has 7 values, and SQLite takes 32 766 a statement.
+/// Rows of one statement at most; a power of two. The widest row has 9 values, and SQLite takes 32 766 a statement.
 const ROWS: usize = 512;
 
 #[async_trait]
 impl Seeding for SqlStore {
     async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError> {
+        let tally = tally(authors).map_err(|error| StoreError::Refused(Box::new(error)))?;
+        let tally = &tally;
         self.transaction(move |tx| async move {
             insert_users(&tx, authors).await?;
-            insert_contents(&tx, authors).await?;
+            insert_contents(&tx, authors, tally).await?;
+            insert_reactions(&tx, authors).await?;
             tx.commit(()).await
         })
         .await
@@ -80,13 +83,17 @@ async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError>
     insert(tx, "user_counts (user_id, contents)", "", counts.collect()).await
 }
 
+/// As [`tally`] gives it.
+type Tally = HashMap<ContentId, (UserId, Counters)>;
+
 /// Contents and counters. No delivery records: their readers are all off, or cannot have followed yet.
-async fn insert_contents(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError> {
+async fn insert_contents(tx: &Tx, authors: &[SeedAuthor], tally: &Tally) -> Result<(), StoreError> {
     let all = || authors.iter().flat_map(|author| author.contents.iter().map(move |content| (author.id, content)));
-    let contents: Result<Vec<_>, _> = all().map(|(author, content)| content_row(author, content)).collect();
-    insert(tx, "contents (id, author_id, kind, text, media, publish_time)", "", contents?).await?;
+    let contents: Result<Vec<_>, _> = all().map(|(author, content)| content_row(author, content, tally)).collect();
+    let into = "contents (id, author_id, kind, text, media, publish_time, reply_to, repost_of, repost_author_id)";
+    insert(tx, into, "", contents?).await?;
     let counters = all().map(|(_, content)| {
-        let counters = content.counters;
+        let counters = tally.get(&content.id).map(|(_, counters)| *counters).unwrap_or_default();
         let numbers = [content.id.get(), counters.comments, counters.likes, counters.reposts, counters.favourites];
         numbers.map(Value::from)
     });
@@ -106,17 +113,33 @@ fn term_rows<'a>(contents: impl Iterator<Item = &'a SeedContent>) -> Vec<[Value;
     rows.into_iter().map(|row| row.map(Value::from)).collect()
 }
 
-fn content_row(author: UserId, content: &SeedContent) -> Result<[Value; 6], StoreError> {
+async fn insert_reactions(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError> {
+    let contents = authors.iter().flat_map(|author| &author.contents);
+    let reactions = contents.flat_map(|content| {
+        content
+            .reactions
+            .iter()
+            .map(|own| [content.id.get().into(), own.reaction.code().into(), own.user.get().into(), own.at.into()])
+    });
+    insert(tx, "reactions (content_id, kind, user_id, created_at)", "", reactions.collect()).await
+}
+
+fn content_row(author: UserId, content: &SeedContent, tally: &Tally) -> Result<[Value; 9], StoreError> {
     let draft = &content.draft;
+    let reference = draft.reference;
+    let repeated = reference.repost_of().and_then(|original| tally.get(&original));
     let media = serde_json::to_string(&draft.media).map_err(|error| StoreError::Refused(Box::new(error)))?;
     let text = draft.text.clone();
     Ok([
         content.id.get().into(),
         author.get().into(),
-        ContentKind::Post.code().into(),
+        reference.kind().code().into(),
         text.into(),
         media.into(),
         content.publish_time.into(),
+        reference.reply_to().map(ContentId::get).into(),
+        reference.repost_of().map(ContentId::get).into(),
+        repeated.map(|(author, _)| author.get()).into(),
     ])
 }
 
@@ -158,8 +181,8 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
     use crate::{
-        domain::{ContentId, Counters, Handle, content::Draft, profile::Registration},
-        store::{Accounts, Contents, Follows, sql::tests::migrated},
+        domain::{Handle, Reaction, content::Draft, profile::Registration},
+        store::{Accounts, Contents, Follows, seeding::SeedReaction, sql::tests::migrated},
     };
 
     const USERS: i64 = 700;
@@ -173,7 +196,9 @@ mod tests {
             id: ContentId::try_new(number * 10 + nth).unwrap(),
             draft: Draft::try_new("text", Vec::new(), None).unwrap(),
             publish_time: 100 + nth,
-            counters: Counters { likes: nth, ..Counters::default() },
+            reactions: (1..=nth)
+                .map(|fan| SeedReaction { user: user(fan), reaction: Reaction::Like, at: 200 })
+                .collect(),
         };
         SeedAuthor {
             id: user(number),
@@ -207,6 +232,36 @@ mod tests {
         assert_eq!((heads[0].stamp, heads[0].entries.len(), heads[0].whole), (2, 2, true));
         let counters = store.counters(&[ContentId::try_new(21).unwrap()]).await.unwrap();
         assert_eq!(counters[0].1.likes, 1);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_counted_where_it_belongs_and_refused_without_what_it_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        let (asked, mut answering) = (author(2), author(5));
+        let question = asked.contents[0].id;
+        answering.contents[0].draft = Draft::try_new("yes", Vec::new(), None).unwrap().replying_to(question);
+        answering.contents[1].draft = Draft::repost(question);
+        let refused = store.add_authors(std::slice::from_ref(&answering)).await;
+        assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+        assert_eq!(store.count().await.unwrap(), 0);
+        store.add_authors(&[asked, answering]).await.unwrap();
+        let counters = store.counters(&[question]).await.unwrap()[0].1;
+        assert_eq!((counters.comments, counters.reposts, counters.likes), (1, 1, 0));
+        let reposts = store.reposted_among(user(5), &[question]).await.unwrap();
+        assert_eq!(reposts, [(question, ContentId::try_new(51).unwrap())]);
+    }
+
+    #[tokio::test]
+    async fn a_statement_writes_512_rows_of_a_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        let before = store.statements();
+        let mut authors: Vec<SeedAuthor> = (1..=1024).map(author).collect();
+        authors.iter_mut().flat_map(|author| &mut author.contents).for_each(|content| content.draft.text.clear());
+        store.add_authors(&authors).await.unwrap();
+        // 1024 users in five tables, 1024 contents without words in two, and 341 likes, which are 256 + 64 + 16 + 4 + 1.
+        assert_eq!(store.statements() - before, 5 * 2 + 2 * 2 + 5);
     }
 
     #[tokio::test]

@@ -1,9 +1,16 @@
 //! `tidefeed serve` and `tidefeed work`, from their first line to their end.
 
 use anyhow::{Context as _, Result, ensure};
-use tokio::net::TcpListener;
+use tokio::{
+    io::AsyncReadExt as _,
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
 
-use super::{CommandLine, process::Node};
+use super::{
+    CommandLine,
+    process::{LIMIT, Node, Peer, until},
+};
 
 fn embedded() -> Result<CommandLine> {
     let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
@@ -83,6 +90,46 @@ async fn half_a_node_without_redis_is_refused_before_anything_is_made() -> Resul
         ensure!(ended.code == Some(2) && ended.err.contains("redis.urls: must be set"), "{command:?}: {ended:?}");
         ensure!(ended.err.contains(&format!("`tidefeed {}`", command.join(" "))), "{ended:?}");
         ensure!(!it.path().join("data").exists(), "{command:?} has made a database");
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_database_and_the_files_beside_it_are_their_owners_alone() -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let it = embedded()?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    ensure!(peer.get("readyz").await?.0 == 200);
+    let files = ["tidefeed.db", "tidefeed.db-wal", "tidefeed.db-shm", "secret"];
+    for file in files {
+        let mode = std::fs::metadata(it.path().join("data").join(file)).context(file)?.permissions().mode() & 0o777;
+        ensure!(mode == 0o600, "{file}: {mode:o}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn silent_connections_take_no_room_for_long_and_never_the_operators() -> Result<()> {
+    let it = embedded()?.with("TIDEFEED__SERVER__MAX_CONNECTIONS", "20");
+    let it =
+        it.with("TIDEFEED__SERVER__MAX_CONNECTIONS_PER_ADDRESS", "0").with("TIDEFEED__SERVER__HEAD_TIMEOUT_MS", "3000");
+    let mut node = Node::start(&it, &["serve"])?;
+    let address = node.said("serving").await?["address"].as_str().context("no address")?.to_owned();
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        silent.push(TcpStream::connect(&address).await?);
+    }
+    let peer = Peer::at(&address)?;
+    ensure!(peer.get("healthz").await?.0 == 200);
+    until("the silent ones are hung up on", async || Ok(peer.get("graphql?query=%7B__typename%7D").await?.0 == 200))
+        .await?;
+    ensure!(peer.metric("tidefeed_connections").await?.is_some_and(|open| open <= 20.0));
+    for mut stream in silent {
+        let mut heard = Vec::new();
+        let ended = timeout(LIMIT, stream.read_to_end(&mut heard)).await?;
+        ensure!(heard.is_empty(), "{ended:?} {heard:?}");
     }
     Ok(())
 }

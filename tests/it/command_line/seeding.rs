@@ -23,11 +23,11 @@ pub async fn user(house: &TestHouse, handle: &str) -> Result<UserId> {
     Ok(profile.with_context(|| format!("{handle} is not there"))?.id)
 }
 
-/// Walks through the whole timeline of a reader; every page is the oracle's. Returns how many entries there are.
+/// Walks through the whole timeline of a reader; every page, before it is folded, is the oracle's. Returns how many entries there are.
 pub async fn pages_equal_the_oracle(house: &TestHouse, reader: UserId) -> Result<usize> {
     let (mut request, mut seen) = (PageRequest::newest(PageSize::try_new(50)?), 0);
     loop {
-        let page = house.reader.page(reader, &request).await?;
+        let page = house.reader.look(reader, &request).await?;
         let mut expected = house.ports.timelines.oracle(reader, &request).await?;
         expected.truncate(50);
         ensure!(page.entries == expected, "after {:?}: {:?}, not {expected:?}", request.bound, page.entries);
@@ -92,9 +92,26 @@ on_each_backend! {
             "SELECT id FROM users WHERE id NOT IN (SELECT user_id FROM credentials)",
             "SELECT user_id FROM inbox_states WHERE floor_time IS NOT NULL",
             "SELECT content_id FROM deliveries",
+            "SELECT content_id FROM counters c WHERE comments <> (SELECT COUNT(*) FROM contents t WHERE t.reply_to = c.content_id)",
+            "SELECT content_id FROM counters c WHERE reposts <> (SELECT COUNT(*) FROM contents t WHERE t.repost_of = c.content_id)",
+            "SELECT content_id FROM counters c WHERE likes <> (SELECT COUNT(*) FROM reactions r WHERE r.content_id = c.content_id AND r.kind = 1)",
+            "SELECT content_id FROM counters c WHERE favourites <> (SELECT COUNT(*) FROM reactions r WHERE r.content_id = c.content_id AND r.kind = 2)",
+            "SELECT r.content_id FROM reactions r LEFT JOIN users u ON u.id = r.user_id LEFT JOIN contents t ON t.id = r.content_id \
+             WHERE u.id IS NULL OR t.id IS NULL OR t.repost_of IS NOT NULL OR t.publish_time > r.created_at",
+            "SELECT t.id FROM contents t LEFT JOIN contents o ON o.id = COALESCE(t.reply_to, t.repost_of) WHERE t.kind <> 1 \
+             AND (o.id IS NULL OR o.repost_of IS NOT NULL OR o.publish_time > t.publish_time)",
+            "SELECT t.id FROM contents t LEFT JOIN contents o ON o.id = t.repost_of WHERE NOT COALESCE(t.repost_author_id, 0) = COALESCE(o.author_id, 0)",
         ] {
             let rows = crate::servers::numbers(&database, wrong).await?;
             ensure!(rows.is_empty(), "{wrong}: {rows:?}");
+        }
+        for there in [
+            "SELECT id FROM contents WHERE reply_to IN (SELECT id FROM contents WHERE kind = 2)",
+            "SELECT id FROM contents WHERE kind = 3",
+            "SELECT user_id FROM reactions WHERE kind = 1",
+            "SELECT user_id FROM reactions WHERE kind = 2",
+        ] {
+            ensure!(!crate::servers::numbers(&database, there).await?.is_empty(), "none: {there}");
         }
         database.close().await?;
         Ok(())

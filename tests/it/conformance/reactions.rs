@@ -3,7 +3,7 @@
 use anyhow::Result;
 use tidefeed::domain::{Counters, Direction, PageRequest, PageSize, Reaction, ViewerReactions};
 use tidefeed::store::reactions::Reacted;
-use tidefeed::store::{Contents as _, Reactions as _};
+use tidefeed::store::{Contents as _, Exclusions as _, Reactions as _};
 
 use super::{NOW, World, at_once, content_id, user};
 use crate::servers::on_each_backend;
@@ -103,7 +103,7 @@ on_each_backend! {
         let size = PageSize::try_new(4)?;
         let (mut likers, mut kept, mut request) = (Vec::new(), Vec::new(), PageRequest::newest(size));
         loop {
-            let page = store.likers(content_id(5), &request).await?;
+            let page = store.likers(None, content_id(5), &request).await?;
             let favourites = store.favourites(user(2), &request).await?;
             assert_eq!((page.has_older, page.has_newer), (favourites.has_older, favourites.has_newer));
             assert_eq!(page.has_newer, request.bound.is_some());
@@ -117,8 +117,28 @@ on_each_backend! {
         let newest_first: Vec<i64> = (1..=9).rev().collect();
         assert_eq!((likers, kept), (newest_first.clone(), newest_first));
         let back = PageRequest { direction: Direction::Newer, ..request };
-        let newer = store.likers(content_id(5), &back).await?;
+        let newer = store.likers(None, content_id(5), &back).await?;
         assert_eq!(newer.rows.iter().map(|row| row.item.get()).collect::<Vec<_>>(), [6, 5, 4, 3]);
+        Ok(())
+    }
+    async fn who_likes_a_content_is_shown_to_nobody_between_whom_and_them_a_block_stands(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(6).await?;
+        world.publish(5, 1, NOW).await?;
+        let (store, newest) = (&world.store, PageRequest::newest(PageSize::try_new(2)?));
+        for fan in 2..=5 {
+            store.react(user(fan), content_id(5), Reaction::Like, NOW - fan).await?;
+        }
+        store.block(user(2), user(4), NOW).await?;
+        for (viewer, seen, more) in [(Some(4), [3, 4], true), (Some(2), [2, 3], true), (Some(6), [2, 3], true), (None, [2, 3], true)] {
+            let page = store.likers(viewer.map(user), content_id(5), &newest).await?;
+            let likers: Vec<i64> = page.rows.iter().map(|row| row.item.get()).collect();
+            assert_eq!((&likers[..], page.has_older), (&seen[..], more), "as {viewer:?} sees it");
+            let after = PageRequest { bound: page.rows.last().map(|row| row.place(row.item)), ..newest };
+            let rest = store.likers(viewer.map(user), content_id(5), &after).await?;
+            let rest: Vec<i64> = rest.rows.iter().map(|row| row.item.get()).collect();
+            assert_eq!(rest, if matches!(viewer, Some(2 | 4)) { vec![5] } else { vec![4, 5] }, "as {viewer:?} sees it");
+        }
+        assert_eq!(world.reactions_of(5).await?, (4, 0), "a counter counts for everybody");
         Ok(())
     }
 }

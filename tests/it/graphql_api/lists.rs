@@ -40,6 +40,36 @@ async fn followers_and_the_followed_are_read_from_both_ends_with_exact_flags() {
 }
 
 #[tokio::test]
+async fn whoever_has_blocked_the_viewer_or_is_blocked_by_them_stands_in_no_list_and_is_counted() {
+    let api = Api::new().await;
+    let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
+    let post = api.publish(&ann, "liked").await;
+    let like = "mutation($id: ID!) { likeContent(input: { contentId: $id }) { userErrors { code } } }";
+    for other in [&bob, &cid] {
+        api.clock.advance(1);
+        api.follow(other, &ann).await;
+        api.follow(&ann, other).await;
+        api.data(Some(other), like, json!({ "id": post })).await;
+    }
+    let block = "mutation($id: ID!) { blockUser(input: { userId: $id }) { userErrors { code } } }";
+    api.data(Some(&bob), block, json!({ "id": cid.id })).await;
+    let query = "query($id: ID!) { content(id: $id) { counters { likes } likers { nodes { handle } } author { followerCount followingCount
+        followers { nodes { handle } } following { nodes { handle } } } } }";
+    for (viewer, seen) in
+        [(Some(&bob), &["bob"][..]), (Some(&cid), &["cid"]), (Some(&ann), &["cid", "bob"]), (None, &["cid", "bob"])]
+    {
+        let content = api.data(viewer, query, json!({ "id": post })).await["content"].take();
+        let nodes: Vec<Value> = seen.iter().map(|handle| json!({ "handle": handle })).collect();
+        let author = &content["author"];
+        for list in [&content["likers"], &author["followers"], &author["following"]] {
+            assert_eq!(list["nodes"], json!(nodes));
+        }
+        let counts = (&content["counters"]["likes"], &author["followerCount"], &author["followingCount"]);
+        assert_eq!(counts, (&json!(2), &json!(2), &json!(2)));
+    }
+}
+
+#[tokio::test]
 async fn a_cursor_of_one_list_is_refused_by_the_others() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);

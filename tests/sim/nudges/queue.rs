@@ -12,7 +12,7 @@ use tidefeed::store::{
     queue::{Message, Received, Topic},
 };
 
-use super::{Late, Way};
+use super::{LATEST, Late, Way};
 use crate::fate::Fate;
 
 /// How long a consumer may take before its message is given out again, in ms.
@@ -109,7 +109,11 @@ impl Queue for SimQueue {
             match way {
                 Way::Lost => self.fate.note(|| format!("    lost: {message:?}")),
                 Way::Once => inner.state.append(message.clone()),
-                Way::Twice => (0..2).for_each(|_| inner.state.append(message.clone())),
+                Way::Twice => {
+                    inner.state.append(message.clone());
+                    let wait = self.fate.within(0, LATEST);
+                    inner.late.add(self.fate.now() + wait, message.clone());
+                }
                 Way::Late(at) => inner.late.add(at, message.clone()),
             }
         }

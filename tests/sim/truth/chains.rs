@@ -42,7 +42,7 @@ pub async fn extend(
     for _ in 0..limit {
         let probe = tx.read(|tables| probe(truth, tables, author, (end, number), size)).await?;
         let Some(mut range) = next_range(end, probe) else { return tx.commit(true).await };
-        if truth.breaks(Rule::ChainIsNumbered) && number > 0 && range.through != END {
+        if truth.breaks(Rule::ChainIsNumbered) && number > 0 {
             // The n-th range starts where n - 1 full ones end now, wherever the one before ended.
             let before = usize::try_from(number).unwrap_or(0) * usize::try_from(size).unwrap_or(1);
             let start = tx.look(|tables| tables.fans(author, 0, END).nth(before - 1));
@@ -51,7 +51,10 @@ pub async fn extend(
         number = number.saturating_add(1);
         let Range { after, through } = range;
         let task = Task { number, last_fan: through, pushed_through: after, lease_until: 0 };
-        tx.insert(Change::Subtask((content, after), Some(task), None)).await?;
+        let fresh = tx.insert(Change::Subtask((content, after), Some(task), None)).await?;
+        if !fresh && !truth.breaks(Rule::BrokenChainIsExtended) {
+            return Err(StoreError::Refused("a range that is there was added again".into()));
+        }
         end = through;
     }
     let told = truth.breaks(Rule::IncompleteChainIsFinished);

@@ -1,10 +1,10 @@
-//! Contents in the model. Nobody replies or reposts in it: which content another one repeats is no matter of the protocol.
+//! Contents in the model: publishing, removing, and reading them.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{Content, ContentId, ContentKind, Counters, EdgeMode, Entry, PageRequest, Run, UserId, rate},
+    domain::{Content, ContentId, Counters, EdgeMode, Entry, PageRequest, Run, UserId, rate},
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
@@ -13,6 +13,7 @@ use tidefeed::{
 
 use super::{
     exclusions::BLOCKS,
+    references::{self, Referred},
     tables::{self, Change, Head, Record, Row, Tables},
     timelines::Side,
     transaction::{Truth, Tx, transaction},
@@ -53,9 +54,7 @@ impl Contents for Truth {
     }
 
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError> {
-        let none = Counters { comments: 0, likes: 0, reposts: 0, favourites: 0 };
-        self.read(|tables| ids.iter().filter(|id| tables.contents.contains_key(id)).map(|id| (*id, none)).collect())
-            .await
+        self.read(|tables| ids.iter().filter_map(|id| Some((*id, *tables.counters.get(id)?))).collect()).await
     }
 
     async fn outbox(
@@ -64,45 +63,36 @@ impl Contents for Truth {
         author: UserId,
         request: &PageRequest,
     ) -> Result<OutboxPage, StoreError> {
-        let rows = |tables: &Tables, side: Side| {
-            let shown = tables.outbox(author).filter(|_| is_open(tables, viewer, author));
-            side.first(shown.filter(|it| tables.is_of(it.content, side.kinds)).collect())
+        let listed = |tables: &Tables| -> Vec<Entry> {
+            tables.outbox(author).filter(|_| is_open(tables, viewer, author)).collect()
         };
-        self.read(|tables| {
-            let ahead = Side::ahead(request);
-            OutboxPage {
-                ahead: Run::from_limited_query(ahead.direction, rows(tables, ahead), ahead.limit),
-                behind: Side::behind(request).map(|it| Run::from_limited_query(it.direction, rows(tables, it), 1)),
-            }
-        })
-        .await
+        self.read(|tables| page(tables, request, &listed(tables))).await
     }
 
-    async fn originals(&self, _ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
-        self.read(|_| Vec::new()).await
+    async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
+        self.read(|tables| ids.iter().filter_map(|id| Some((*id, tables.original(*id)?))).collect()).await
     }
 
     async fn reposted_among(
         &self,
-        _author: UserId,
-        _originals: &[ContentId],
+        author: UserId,
+        originals: &[ContentId],
     ) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
-        self.read(|_| Vec::new()).await
+        let repost = |tables: &Tables, id: ContentId| Some((id, references::repost(tables, author, id)?));
+        self.read(|tables| originals.iter().filter_map(|id| repost(tables, *id)).collect()).await
     }
 
     async fn replies(
         &self,
-        _viewer: Option<UserId>,
-        _content: ContentId,
+        viewer: Option<UserId>,
+        content: ContentId,
         request: &PageRequest,
     ) -> Result<OutboxPage, StoreError> {
-        let nothing = |direction| Run::from_limited_query(direction, Vec::new(), 1);
-        let behind = request.bound.map(|_| nothing(request.direction.reversed()));
-        self.read(|_| OutboxPage { ahead: nothing(request.direction), behind }).await
+        self.read(|tables| page(tables, request, &references::replies(tables, viewer, content))).await
     }
 
-    async fn ancestors(&self, _content: ContentId, _limit: usize) -> Result<Vec<ContentId>, StoreError> {
-        self.read(|_| Vec::new()).await
+    async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
+        self.read(|tables| references::ancestors(tables, content, limit)).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {
@@ -117,17 +107,17 @@ impl Contents for Truth {
 }
 
 /// Whether no block stands between the two.
-fn is_open(tables: &Tables, viewer: Option<UserId>, author: UserId) -> bool {
+pub fn is_open(tables: &Tables, viewer: Option<UserId>, author: UserId) -> bool {
     viewer.is_none_or(|viewer| !tables.is_excluded(viewer, author, BLOCKS))
 }
 
-/// What a content is, as nothing but its id tells: publishers know posts alone.
-const fn kind(id: ContentId) -> ContentKind {
-    match id.get() % 4 {
-        0 => ContentKind::Reply,
-        1 => ContentKind::Repost,
-        _ => ContentKind::Post,
-    }
+/// The page of a list, whose entries come in any order.
+fn page(tables: &Tables, request: &PageRequest, listed: &[Entry]) -> OutboxPage {
+    let rows = |side: Side| {
+        let of_kinds = listed.iter().copied().filter(|it| tables.is_of(it.content, side.kinds));
+        Run::from_limited_query(side.direction, side.first(of_kinds.collect()), side.limit)
+    };
+    OutboxPage { ahead: rows(Side::ahead(request)), behind: Side::behind(request).map(rows) }
 }
 
 fn head(tables: &Tables, author: UserId, limit: usize) -> OutboxHead {
@@ -137,7 +127,8 @@ fn head(tables: &Tables, author: UserId, limit: usize) -> OutboxHead {
     OutboxHead { author, stamp: tables.stamp(author), entries, whole }
 }
 
-fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
+/// As it is shown; `None` if it was removed.
+pub fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
     let (text, media) = (it.draft.text.clone(), it.draft.media.clone());
     let (author, publish_time) = (it.author, it.publish_time);
     (!it.removed).then_some(Content {
@@ -193,24 +184,36 @@ async fn publish(truth: &Truth, mut tx: Tx, new: &NewContent) -> Result<Publishe
     if !count(&mut tx, new.author, 1).await? {
         return tx.roll_back(Published::UnknownAuthor).await;
     }
+    let referred = references::find(truth, &mut tx, new).await?;
+    if let Referred::Reposted(earlier) = referred {
+        return tx.roll_back(Published::Duplicate(Some(earlier))).await;
+    }
     let earlier = |tables: &Tables| earlier(tables, new).filter(|_| !truth.breaks(Rule::KeysMayRepeat));
-    let there = tx.read(earlier).await?;
-    if let Some(earlier) = there {
+    if let Some(earlier) = tx.read(earlier).await? {
         return tx.roll_back(earlier).await;
     }
+    let repost_author = match referred {
+        Referred::Missing => return tx.roll_back(Published::UnknownReference).await,
+        Referred::To(author) => new.draft.reference.repost_of().map(|_| author),
+        Referred::Nothing | Referred::Reposted(_) => None,
+    };
     let row = tables::Published {
         author: new.author,
         draft: Arc::new(new.draft.clone()),
         publish_time: new.publish_time,
-        kind: kind(new.id),
+        kind: new.draft.reference.kind(),
+        repost_author,
         removed: false,
     };
     if !tx.insert(Change::Content(new.id, Some(row), None)).await? {
         return tx.roll_back(Published::IdTaken).await;
     }
+    let none = Counters { comments: 0, likes: 0, reposts: 0, favourites: 0 };
+    tx.insert(Change::Counters(new.id, Some(none), None)).await?;
     if stale && !truth.breaks(Rule::NoRecord) && !truth.breaks(Rule::RecordInASecondTransaction) {
         record(&mut tx, new).await?;
     }
+    references::count(&mut tx, new.draft.reference, 1).await?;
     tx.commit(Published::Created { stamps }).await
 }
 
@@ -271,6 +274,7 @@ async fn remove(
         return tx.roll_back(outcome).await;
     }
     count(&mut tx, author, -1).await?;
+    references::count(&mut tx, row.draft.reference, -1).await?;
     let entry = Entry { publish_time: row.publish_time, content, author: row.author };
     tx.commit(Removed::Gone { entry, stamps }).await
 }

@@ -111,7 +111,7 @@ async fn include(mut tx: Tx, keys: &[Key]) -> Result<bool, StoreError> {
 }
 
 async fn block(mut tx: Tx, (user, other): (UserId, UserId), now_ms: i64) -> Result<Blocked, StoreError> {
-    if !lock_counts(&mut tx, (user, other)).await? {
+    if !lock_counts(&mut tx, (user, other)).await?.contains(&other) {
         return tx.roll_back(Blocked::UnknownUser).await;
     }
     for side in sides(user, other) {

@@ -102,16 +102,18 @@ fn facts(tables: &Tables, author: UserId) -> Option<AuthorFacts> {
     Some(AuthorFacts { author, followers, publish_every_ms })
 }
 
-/// Holds off every follow, unfollow and block between the two; whether both are there.
-pub async fn lock_counts(tx: &mut Tx, pair: Pair) -> Result<bool, StoreError> {
-    let mut both = true;
+/// Holds off every follow, unfollow and block between the two; who of them is there.
+pub async fn lock_counts(tx: &mut Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
+    let mut there = Vec::new();
     let mut users = vec![pair.0, pair.1];
     users.sort_unstable();
     users.dedup();
     for user in users {
-        both &= tx.lock(Row::Counts(user)).await?;
+        if tx.lock(Row::Counts(user)).await? {
+            there.push(user);
+        }
     }
-    Ok(both)
+    Ok(there)
 }
 
 async fn follow(truth: &Truth, mut tx: Tx, pair: Pair, edge: Edge, now_ms: i64) -> Result<Followed, StoreError> {
@@ -119,7 +121,7 @@ async fn follow(truth: &Truth, mut tx: Tx, pair: Pair, edge: Edge, now_ms: i64) 
     if unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {
         return tx.roll_back(Followed::Blocked).await;
     }
-    if !lock_counts(&mut tx, pair).await? {
+    if !lock_counts(&mut tx, pair).await?.contains(&pair.1) {
         return tx.roll_back(Followed::UnknownAuthor).await;
     }
     if !unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {

@@ -1,5 +1,5 @@
 //! A model of the SQL store: every port of what is true, statement by statement as `src/store/sql` has them, so that whatever can
-//! happen between two statements can happen here. That it answers as SQL does is read off, not shown.
+//! happen between two statements can happen here. That it answers as SQL does is shown by `crate::twins`; that it waits where SQL waits is read off.
 //!
 //! Where a rule is broken on purpose (`crate::rules`), it is broken here, beside the statement that keeps it.
 
@@ -12,6 +12,7 @@ mod follows;
 mod growth;
 mod inboxes;
 mod outside;
+mod references;
 mod relations;
 pub mod tables;
 mod timelines;

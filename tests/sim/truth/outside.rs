@@ -105,11 +105,11 @@ impl Identities for Truth {
 
 #[async_trait]
 impl FollowLists for Truth {
-    async fn followers(&self, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn followers(&self, _: Option<UserId>, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
         refused()
     }
 
-    async fn following(&self, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn following(&self, _: Option<UserId>, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
         refused()
     }
 }
@@ -128,7 +128,7 @@ impl Reactions for Truth {
         refused()
     }
 
-    async fn likers(&self, _: ContentId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn likers(&self, _: Option<UserId>, _: ContentId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
         refused()
     }
 

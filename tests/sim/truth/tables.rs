@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidefeed::domain::{
-    ContentId, ContentKind, EdgeMode, Entry, Floor, Kinds, Position, UserId, content::Draft, profile::Registration,
+    ContentId, ContentKind, Counters, EdgeMode, Entry, Floor, Kinds, Position, UserId, content::Draft,
+    profile::Registration,
 };
 
 /// A user, with the password's hash.
@@ -22,6 +23,8 @@ pub struct Published {
     pub draft: std::sync::Arc<Draft>,
     pub publish_time: i64,
     pub kind: ContentKind,
+    /// Of what it reposts.
+    pub repost_author: Option<UserId>,
     pub removed: bool,
 }
 
@@ -160,6 +163,7 @@ macro_rules! tables {
 tables! {
     users, User: UserId => User;
     contents, Content: ContentId => Published;
+    counters, Counters: ContentId => Counters;
     heads, Head: UserId => Head;
     follows, Edge: (UserId, UserId) => Edge;
     inboxes, Inbox: Place => UserId;
@@ -229,6 +233,11 @@ impl Tables {
         self.contents.get(&content).is_some_and(|it| !it.removed)
     }
 
+    /// What the content reposts.
+    pub fn original(&self, content: ContentId) -> Option<ContentId> {
+        self.contents.get(&content)?.draft.reference.repost_of()
+    }
+
     pub fn is_of(&self, content: ContentId, kinds: Kinds) -> bool {
         self.contents.get(&content).is_some_and(|it| kinds.contains(it.kind))
     }
@@ -237,6 +246,12 @@ impl Tables {
     pub fn is_excluded(&self, reader: UserId, author: UserId, causes: std::ops::RangeInclusive<i32>) -> bool {
         let (first, last) = causes.into_inner();
         self.exclusions.range((reader, author, first)..=(reader, author, last)).next().is_some()
+    }
+
+    /// Whether the reader keeps anybody out, for whatever reason.
+    pub fn excludes(&self, reader: UserId) -> bool {
+        let rows = self.exclusions.range((reader, first_user(), i32::MIN)..=(reader, last_user(), i32::MAX));
+        rows.take(1).count() > 0
     }
 
     pub fn stamp(&self, author: UserId) -> i64 {

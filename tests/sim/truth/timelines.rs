@@ -81,7 +81,7 @@ impl Timelines for Truth {
         Truth::read(self, |tables| {
             let visible = contents.iter().filter_map(|id| {
                 let it = tables.contents.get(id).filter(|it| !it.removed)?;
-                tables.mode(reader, it.author).filter(|_| view.shows(tables, it.author))?;
+                tables.mode(reader, it.author).filter(|_| view.shows_content(tables, *id))?;
                 Some(Entry { publish_time: it.publish_time, content: *id, author: it.author })
             });
             visible.collect()
@@ -93,7 +93,10 @@ impl Timelines for Truth {
         Truth::read(self, |tables| {
             let Some(it) = tables.contents.get(&content).filter(|it| !it.removed) else { return Vec::new() };
             let follows = readers.iter().filter(|reader| tables.mode(**reader, it.author).is_some());
-            follows.filter(|reader| View { truth: self, reader: **reader }.shows(tables, it.author)).copied().collect()
+            follows
+                .filter(|reader| View { truth: self, reader: **reader }.shows_content(tables, content))
+                .copied()
+                .collect()
         })
         .await
     }
@@ -101,9 +104,9 @@ impl Timelines for Truth {
     async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError> {
         let view = View { truth: self, reader };
         Truth::read(self, |tables| {
-            let shown = tables.edges(reader).filter(|(author, _)| view.shows(tables, *author));
-            let all = shown.flat_map(|(author, _)| tables.outbox(author));
-            Side::ahead(request).first(all.filter(|it| tables.is_of(it.content, request.kinds)).collect())
+            let all = tables.edges(reader).flat_map(|(author, _)| tables.outbox(author));
+            let shown = all.filter(|it| view.shows_content(tables, it.content));
+            Side::ahead(request).first(shown.filter(|it| tables.is_of(it.content, request.kinds)).collect())
         })
         .await
     }
@@ -123,9 +126,22 @@ impl View<'_> {
         self.truth.breaks(Rule::ExcludedIsShown) || !tables.is_excluded(self.reader, author, EVERY_CAUSE)
     }
 
+    /// Whether nothing keeps out the author of what the content reposts, if it is a repost.
+    fn shows_repost(&self, tables: &Tables, content: ContentId) -> bool {
+        let author = tables.contents.get(&content).and_then(|it| it.repost_author);
+        self.truth.breaks(Rule::RepostsOfExcludedAreShown) || author.is_none_or(|author| self.shows(tables, author))
+    }
+
+    /// Both.
+    fn shows_content(&self, tables: &Tables, content: ContentId) -> bool {
+        let author = tables.contents.get(&content).map(|it| it.author);
+        author.is_some_and(|author| self.shows(tables, author)) && self.shows_repost(tables, content)
+    }
+
     /// All contents of the author that this side may show.
-    fn outbox(tables: &Tables, author: UserId, side: Side) -> impl Iterator<Item = Entry> + '_ {
-        tables.outbox(author).filter(move |it| tables.is_of(it.content, side.kinds))
+    fn outbox<'a>(&'a self, tables: &'a Tables, author: UserId, side: Side) -> impl Iterator<Item = Entry> + 'a {
+        let of_kind = tables.outbox(author).filter(move |it| tables.is_of(it.content, side.kinds));
+        of_kind.filter(|it| self.shows_repost(tables, it.content))
     }
 
     fn snapshot(&self, tables: &Tables, request: &PageRequest, depth: Depth, floor: Floor) -> Snapshot {
@@ -150,12 +166,16 @@ impl View<'_> {
         };
         Snapshot {
             floor: claims.1,
-            // Nobody reposts here: cached outboxes are good for everybody.
-            excludes: false,
+            excludes: self.excludes(tables),
             uncovered: if depth == Depth::Inbox { claims.0.to_vec() } else { Vec::new() },
             ahead: runs(Side::ahead(request)),
             behind: Side::behind(request).map(runs).unwrap_or_default(),
         }
+    }
+
+    /// Whether the reader keeps anybody out.
+    fn excludes(&self, tables: &Tables) -> bool {
+        !self.truth.breaks(Rule::ExclusionsAreNotTold) && tables.excludes(self.reader)
     }
 
     fn runs(&self, tables: &Tables, side: Side, depth: Depth, (edges, floor): Claims<'_>) -> Vec<Run> {
@@ -166,7 +186,7 @@ impl View<'_> {
         if depth == Depth::Inbox {
             return vec![trusted];
         }
-        let pulled = edges.iter().flat_map(|edge| Self::outbox(tables, edge.author, side)).collect();
+        let pulled = edges.iter().flat_map(|edge| self.outbox(tables, edge.author, side)).collect();
         let uncovered = Run::from_limited_query(side.direction, side.first(pulled), side.limit);
         vec![self.covered(tables, side, (inbox, trusted), floor), uncovered]
     }
@@ -188,7 +208,8 @@ impl View<'_> {
         let any = self.truth.breaks(Rule::InFlightOfAnybody);
         let followed = records.filter(|(_, record)| any || tables.mode(self.reader, record.author).is_some());
         let followed = followed
-            .filter(|(content, record)| self.shows(tables, record.author) && tables.is_of(**content, side.kinds));
+            .filter(|(content, record)| self.shows(tables, record.author) && tables.is_of(**content, side.kinds))
+            .filter(|(content, _)| self.shows_repost(tables, **content));
         let removed = self.truth.breaks(Rule::RemovedInFlightIsShown);
         let visible = followed.filter(|(content, _)| removed || tables.is_visible(**content));
         let entry = |(content, it): (&ContentId, &super::tables::Record)| Entry {
@@ -205,7 +226,8 @@ impl View<'_> {
         let any = self.truth.breaks(Rule::InboxOfAnybody);
         let followed = rows.filter(|row| any || tables.mode(self.reader, row.author).is_some());
         let removed = self.truth.breaks(Rule::RemovedInInboxIsShown);
-        let shown = followed.filter(|row| self.shows(tables, row.author) && tables.is_of(row.content, side.kinds));
+        let shown =
+            followed.filter(|row| self.shows_content(tables, row.content) && tables.is_of(row.content, side.kinds));
         side.first(shown.filter(|row| removed || tables.is_visible(row.content)).collect())
     }
 
@@ -233,7 +255,7 @@ impl View<'_> {
     fn below(&self, tables: &Tables, side: Side, floor: Position) -> Vec<Entry> {
         let covered = tables.edges(self.reader).filter(|(_, edge)| edge.mode == EdgeMode::Push);
         let shown = covered.filter(|(author, _)| self.shows(tables, *author));
-        let pulled = shown.flat_map(|(author, _)| Self::outbox(tables, author, side));
+        let pulled = shown.flat_map(|(author, _)| self.outbox(tables, author, side));
         side.first(pulled.filter(|it| it.position() < floor).collect())
     }
 
@@ -261,7 +283,7 @@ impl View<'_> {
         })
         .await?;
         let pulled = |tables: &Tables, side: Side| {
-            let all = edges.iter().flat_map(|edge| Self::outbox(tables, edge.author, side)).collect();
+            let all = edges.iter().flat_map(|edge| self.outbox(tables, edge.author, side)).collect();
             Run::from_limited_query(side.direction, side.first(all), side.limit)
         };
         let later = Truth::read(self.truth, |tables| {

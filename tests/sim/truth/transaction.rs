@@ -284,6 +284,7 @@ impl Tx {
 
     /// Makes all of it so, then gives `value`; whoever asked may never learn.
     pub async fn commit<T>(mut self, value: T) -> Result<T, StoreError> {
+        self.truth.fate.before_commit().await;
         self.truth.fate.statement().await?;
         let changes = std::mem::take(&mut self.changes);
         self.truth.base().make_so(changes, &self.truth.fate);

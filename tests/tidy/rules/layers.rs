@@ -50,6 +50,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("redis", &["src/store/redis"]),
     ("async_graphql", &["src/api"]),
     ("async_graphql_axum", &["src/api"]),
+    ("apollo_compiler", &["src/api/gate"]),
     ("axum", &["src/api", "src/app"]),
     ("axum_extra", &["src/api", "src/app"]),
     ("tower_http", &["src/api", "src/app"]),

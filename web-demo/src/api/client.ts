@@ -31,9 +31,13 @@ function isUnauthenticated(error: unknown): boolean {
 function createCache() {
   return new InMemoryCache({
     typePolicies: {
-      Query: { fields: { timeline: endlessConnection() } },
-      User: { fields: { contents: endlessConnection() } },
-      Content: { fields: { replies: endlessConnection() } },
+      Query: { fields: { timeline: endlessConnection(), search: endlessConnection(["text"]) } },
+      User: {
+        fields: {
+          contents: endlessConnection(), followers: endlessConnection(), following: endlessConnection(), favourites: endlessConnection(),
+        },
+      },
+      Content: { fields: { replies: endlessConnection(), likers: endlessConnection() } },
     },
   });
 }

@@ -1,4 +1,4 @@
-// Every operation that the page sends. Types come from ../../../schema.graphql by `npm run codegen`.
+// Every operation that the page sends, but for the lists in listDocuments.ts and what profiles let one change in profileDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
 import { graphql } from "../gql";
 
 graphql(`
@@ -57,12 +57,9 @@ export const TimelineDocument = graphql(`
   }
 `);
 
-export const NewerThanDocument = graphql(`
-  query NewerThan($before: String!) {
-    timeline(last: 100, before: $before) {
-      edges { cursor node { ...Post } }
-      pageInfo { hasPreviousPage }
-    }
+export const NewCountDocument = graphql(`
+  query NewCount($after: String!) {
+    newContentCount(after: $after) { count isCapped }
   }
 `);
 
@@ -84,6 +81,7 @@ export const ProfileDocument = graphql(`
   query ProfilePage($handle: String!, $after: String) {
     user(handle: $handle) {
       ...Profile
+      ...Standing
       contents(first: 20, after: $after) {
         edges { cursor node { ...Post } }
         pageInfo { hasNextPage endCursor }

@@ -7,10 +7,10 @@ type Merge = Extract<Relay["merge"], (...args: never[]) => unknown>;
 
 /**
  * Relay's pagination, with one guard: a page that continues a list which has since been read anew, or forgotten, is
- * dropped. Appended, it would leave a gap between the new end and itself; the reader's next scroll asks again.
+ * dropped. Appended, it would leave a gap between the new end and itself; the reader's next scroll asks again. `keyArgs`: which arguments make another list.
  */
-export function endlessConnection(): FieldPolicy {
-  const relay = relayStylePagination();
+export function endlessConnection(keyArgs: string[] | false = false): FieldPolicy {
+  const relay = relayStylePagination(keyArgs);
   const append = relay.merge as Merge;
   const merge: Merge = (existing, incoming, options) => {
     const after: unknown = options.args?.after;

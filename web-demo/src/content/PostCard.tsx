@@ -55,7 +55,7 @@ export function CardBody({ post, headId }: { post: CardFragment; headId?: string
         <MediaGallery media={post.media} />
         <footer className="post-foot">
           <Reactions post={post} />
-          <PostCounters counters={post.counters} />
+          <PostCounters post={post} />
           <span className="post-actions">
             <a className="post-action" href={threadPath(post.id)} data-testid="reply"><Icon name="reply" /> Reply</a>
             <RepostButton post={post} />

@@ -1,17 +1,17 @@
 import type { CardFragment } from "../gql/graphql";
+import { counted } from "../parts/numbers";
+import { likersPath, threadPath } from "../routing";
 
-const compact = new Intl.NumberFormat("en", { notation: "compact" });
-
-function count(value: number, one: string, many: string): string | null {
-  return value === 0 ? null : `${compact.format(value)} ${value === 1 ? one : many}`;
-}
-
-/** How often others answered a post or passed it on; nothing where all counts are zero or not available. */
-export function PostCounters({ counters }: { counters: CardFragment["counters"] }) {
+/** How often others liked and answered a post or passed it on; nothing where all counts are zero or not available. */
+export function PostCounters({ post: { id, counters } }: { post: Pick<CardFragment, "id" | "counters"> }) {
   if (counters === null) return null;
-  const counts = [
-    count(counters.comments, "comment", "comments"),
-    count(counters.reposts, "repost", "reposts"),
-  ].filter((text) => text !== null);
-  return counts.length === 0 ? null : <span className="muted">{counts.join(" · ")}</span>;
+  const { likes, comments, reposts } = counters;
+  if (likes + comments + reposts === 0) return null;
+  return (
+    <span className="post-counters muted">
+      {likes > 0 && <a href={likersPath(id)} data-testid="like-count">{counted(likes, "like", "likes")}</a>}
+      {comments > 0 && <a href={threadPath(id)}>{counted(comments, "comment", "comments")}</a>}
+      {reposts > 0 && <span>{counted(reposts, "repost", "reposts")}</span>}
+    </span>
+  );
 }

@@ -1,16 +1,17 @@
+import type { ApolloCache } from "@apollo/client";
 import { useMutation } from "@apollo/client/react";
 import { useState } from "react";
 import { FavouriteDocument, LikeDocument, UnfavouriteDocument, UnlikeDocument } from "../api/documents";
 import { describeFailure, type UserError } from "../api/userErrors";
 import type { CardFragment } from "../gql/graphql";
 import { Icon, type IconName } from "../parts/Icon";
-
-const compact = new Intl.NumberFormat("en", { notation: "compact" });
+import { short } from "../parts/numbers";
 
 interface ReactionProps {
   icon: IconName;
   label: string;
-  count: number | undefined;
+  /** How many there are, where that is told nowhere else. */
+  count?: number | undefined;
   pressed: boolean;
   busy: boolean;
   onToggle: () => void;
@@ -20,7 +21,7 @@ function Reaction({ icon, label, count, pressed, busy, onToggle }: ReactionProps
   return (
     <button type="button" className="post-action reaction" aria-pressed={pressed} aria-label={label} disabled={busy}
       onClick={onToggle} data-testid={icon}>
-      <Icon name={icon} /> <span className="reaction-count">{count === undefined || count === 0 ? "" : compact.format(count)}</span>
+      <Icon name={icon} /> {count !== undefined && count > 0 && <span className="reaction-count">{short(count)}</span>}
     </button>
   );
 }
@@ -37,8 +38,15 @@ export function Reactions({ post }: { post: CardFragment }) {
   const kept = post.viewerHasFavourited === true;
   const variables = { input: { contentId: post.id } };
 
+  // Where they are listed they are read anew: the viewer is among them now, or no longer.
+  function forgetLikers(cache: ApolloCache) {
+    cache.evict({ id: cache.identify({ __typename: "Content", id: post.id }), fieldName: "likers" });
+  }
+
   async function toggleLike() {
-    const payload = liked ? (await unlike({ variables })).data?.unlikeContent : (await like({ variables })).data?.likeContent;
+    const payload = liked
+      ? (await unlike({ variables, update: forgetLikers })).data?.unlikeContent
+      : (await like({ variables, update: forgetLikers })).data?.likeContent;
     return payload?.userErrors;
   }
 
@@ -59,7 +67,7 @@ export function Reactions({ post }: { post: CardFragment }) {
 
   return (
     <span className="reactions">
-      <Reaction icon="heart" label="Like" count={counters?.likes} pressed={liked} busy={liking.loading || unliking.loading}
+      <Reaction icon="heart" label="Like" pressed={liked} busy={liking.loading || unliking.loading}
         onToggle={() => { void tell(toggleLike()); }} />
       <Reaction icon="star" label="Favourite" count={counters?.favourites} pressed={kept} busy={keeping.loading || dropping.loading}
         onToggle={() => { void tell(toggleFavourite()); }} />

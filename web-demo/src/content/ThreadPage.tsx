@@ -2,10 +2,9 @@
 import { useApolloClient, useQuery } from "@apollo/client/react";
 import { ThreadDocument } from "../api/documents";
 import { readPage } from "../api/endlessConnection";
-import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/PostSkeletons";
-import { timelinePath } from "../routing";
+import { NoSuchPost } from "./NoSuchPost";
 import { CardBody } from "./PostCard";
 import { PostList } from "./PostList";
 import { ReplyForm } from "./ReplyForm";
@@ -22,14 +21,7 @@ export function ThreadPage({ id }: { id: string }) {
   if (post == null && error !== undefined) {
     return <ErrorNotice title="The thread did not load" error={error} onRetry={() => { void refetch(); }} />;
   }
-  if (post == null) {
-    return (
-      <EmptyState title="There is no such post" heading="h1" testId="no-such-post">
-        <title>No such post · Tidefeed</title>
-        <p>It may have been deleted. <a href={timelinePath}>Go back to your timeline</a>.</p>
-      </EmptyState>
-    );
-  }
+  if (post == null) return <NoSuchPost />;
   const answered = (replies?.edges ?? []).flatMap(({ node }) => node ?? []);
   return (
     <>

@@ -3,14 +3,14 @@ import { useState } from "react";
 import { forgetTimeline } from "../api/timelineCache";
 import { FollowDocument, UnfollowDocument } from "../api/documents";
 import { describeFailure, type UserError } from "../api/userErrors";
-import type { ProfileFragment } from "../gql/graphql";
+import type { PersonFragment } from "../gql/graphql";
 
 function refusalOf(errors: UserError[] | undefined): string | null {
   return errors?.[0]?.message ?? null;
 }
 
 /** Follows or unfollows; the timeline is read again, because what it holds has changed. */
-export function FollowButton({ user }: { user: ProfileFragment }) {
+export function FollowButton({ user }: { user: Pick<PersonFragment, "id" | "name" | "viewerIsFollowing"> }) {
   const [follow, following] = useMutation(FollowDocument);
   const [unfollow, unfollowing] = useMutation(UnfollowDocument);
   const [refusal, setRefusal] = useState<string | null>(null);

@@ -1,19 +1,21 @@
-import type { ProfileFragment } from "../gql/graphql";
+import type { ProfileFragment, StandingFragment } from "../gql/graphql";
 import { Avatar } from "./Avatar";
+import { Boundaries } from "./Boundaries";
+import { EditProfile } from "./EditProfile";
 import { FollowButton } from "./FollowButton";
 import { UserCounts } from "./UserCounts";
 
 const month = new Intl.DateTimeFormat("en", { month: "long", year: "numeric" });
 const exact = new Intl.DateTimeFormat("en", { dateStyle: "full", timeStyle: "medium" });
 
-export function ProfileHeader({ user }: { user: ProfileFragment }) {
+export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragment }) {
   const joined = Date.parse(user.createdAt);
   return (
     <section className="card profile" data-testid="profile">
       <div className="profile-banner" aria-hidden="true" />
       <div className="profile-top">
         <Avatar {...user} large />
-        {user.isViewer ? <span className="tag">This is you</span> : <FollowButton user={user} />}
+        {user.isViewer ? <span className="tag">This is you</span> : (user.viewerHasBlocked !== true && <FollowButton user={user} />)}
       </div>
       <h1>{user.name}</h1>
       <p className="muted">
@@ -21,6 +23,7 @@ export function ProfileHeader({ user }: { user: ProfileFragment }) {
       </p>
       {user.bio !== "" && <p className="bio">{user.bio}</p>}
       <UserCounts user={user} />
+      {user.isViewer ? <EditProfile user={user} /> : <Boundaries user={user} />}
     </section>
   );
 }

@@ -8,6 +8,7 @@ import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/PostSkeletons";
 import { timelinePath } from "../routing";
+import { NoSuchUser } from "./NoSuchUser";
 import { ProfileHeader } from "./ProfileHeader";
 
 export function ProfilePage({ handle }: { handle: string }) {
@@ -21,14 +22,7 @@ export function ProfilePage({ handle }: { handle: string }) {
   if (user == null && error !== undefined) {
     return <ErrorNotice title="The profile did not load" error={error} onRetry={() => { void refetch(); }} />;
   }
-  if (user == null) {
-    return (
-      <EmptyState title={`No one is called @${handle}`} heading="h1" testId="no-such-user">
-        <title>No such user · Tidefeed</title>
-        <p>Check the spelling and look again with the box on this page, or <a href={timelinePath}>go back to your timeline</a>.</p>
-      </EmptyState>
-    );
-  }
+  if (user == null) return <NoSuchUser handle={handle} />;
   const posts = (contents?.edges ?? []).flatMap(({ node }) => node ?? []);
   return (
     <>
@@ -36,10 +30,11 @@ export function ProfilePage({ handle }: { handle: string }) {
       <ProfileHeader user={user} />
       {contents == null && <ErrorNotice title="The posts did not load" error={error} onRetry={() => { void refetch(); }} />}
       {contents != null && posts.length === 0 && !nextPage.exists && (
-        <EmptyState title="Nothing published yet" testId="empty-profile">
-          {user.isViewer
-            ? <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>
-            : <p>Follow {user.name}, and the first post will come to your timeline by itself.</p>}
+        <EmptyState title={user.viewerHasBlocked === true ? "Nothing to see here" : "Nothing published yet"} testId="empty-profile">
+          {user.isViewer && <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>}
+          {!user.isViewer && user.viewerHasBlocked !== true && (
+            <p>Follow {user.name}, and the first post will come to your timeline by itself.</p>
+          )}
         </EmptyState>
       )}
       <PostList label={`Posts of ${user.name}`} posts={posts} nextPage={nextPage} />

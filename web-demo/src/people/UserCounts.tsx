@@ -1,13 +1,22 @@
 import type { ProfileFragment } from "../gql/graphql";
+import { exact, short } from "../parts/numbers";
+import { followsPath } from "../routing";
 
-const compact = new Intl.NumberFormat("en", { notation: "compact" });
-const full = new Intl.NumberFormat("en");
+interface CountProps {
+  value: number | null;
+  label: string;
+  testId: string;
+  /** Where those who are counted are listed. */
+  href?: string;
+}
 
-function Count({ value, label, testId }: { value: number | null; label: string; testId: string }) {
+function Count({ value, label, testId, href }: CountProps) {
+  const told = value === null ? "–" : short(value);
+  const full = value === null ? "Not known now" : exact(value);
   return (
-    <div title={value === null ? "Not known now" : full.format(value)}>
+    <div title={full}>
       <dt>{label}</dt>
-      <dd data-testid={testId}>{value === null ? "–" : compact.format(value)}</dd>
+      <dd data-testid={testId}>{href === undefined ? told : <a href={href} aria-label={`${label}: ${full}`}>{told}</a>}</dd>
     </div>
   );
 }
@@ -16,8 +25,8 @@ export function UserCounts({ user }: { user: ProfileFragment }) {
   return (
     <dl className="counts">
       <Count value={user.contentCount} label="Posts" testId="content-count" />
-      <Count value={user.followerCount} label="Followers" testId="follower-count" />
-      <Count value={user.followingCount} label="Following" testId="following-count" />
+      <Count value={user.followerCount} label="Followers" testId="follower-count" href={followsPath(user.handle, "followers")} />
+      <Count value={user.followingCount} label="Following" testId="following-count" href={followsPath(user.handle, "following")} />
     </dl>
   );
 }

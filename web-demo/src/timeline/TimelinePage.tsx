@@ -4,6 +4,7 @@ import { type Connection, useIsOpen } from "../api/connection";
 import { PostList } from "../content/PostList";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/PostSkeletons";
+import { countOf } from "../parts/numbers";
 import { Composer } from "./Composer";
 import { EmptyTimeline } from "./EmptyTimeline";
 import { NewPostsPill } from "./NewPostsPill";
@@ -27,13 +28,13 @@ export function TimelinePage({ timeline, connection }: TimelinePageProps) {
 
   return (
     <>
-      <title>{timeline.waiting > 0 ? `(${timeline.waiting}) Timeline · Tidefeed` : "Timeline · Tidefeed"}</title>
+      <title>{timeline.waiting > 0 ? `(${countOf(timeline.waiting, timeline.andMore)}) Timeline · Tidefeed` : "Timeline · Tidefeed"}</title>
       <div className="page-head">
         <h1 ref={heading} tabIndex={-1}>Timeline</h1>
         <span className={live ? "live on" : "live"} role="status" data-testid="live">{live ? "Live" : "Connecting…"}</span>
       </div>
       <Composer />
-      <NewPostsPill waiting={timeline.waiting} outdated={timeline.outdated} onShow={showNew} />
+      <NewPostsPill waiting={timeline.waiting} andMore={timeline.andMore} outdated={timeline.outdated} onShow={showNew} />
       {posts === null && error !== undefined && <ErrorNotice title="Your timeline did not load" error={error} onRetry={timeline.retry} />}
       {posts === null && error === undefined && <PostSkeletons count={6} label="Loading your timeline" />}
       {posts?.length === 0 && !nextPage.exists && <EmptyTimeline />}

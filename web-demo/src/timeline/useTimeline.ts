@@ -2,7 +2,7 @@
 import { useApolloClient, useQuery, useSubscription } from "@apollo/client/react";
 import { useEffect, useEffectEvent, useState } from "react";
 import type { Connection } from "../api/connection";
-import { NewerThanDocument, NewFeedDocument, TimelineDocument } from "../api/documents";
+import { NewCountDocument, NewFeedDocument, TimelineDocument } from "../api/documents";
 import {
   addToTimeline, insertEdge, refreshTimeline, removeAuthorFromTimeline, removeFromTimeline, type TimelineEdge, topCursor,
 } from "../api/timelineCache";
@@ -22,6 +22,8 @@ export interface Timeline {
   nextPage: NextPage;
   /** How many posts have arrived and are not shown yet. */
   waiting: number;
+  /** Whether there are more than `waiting`, which nobody has counted. */
+  andMore: boolean;
   /** What is shown may differ from the server's timeline in more than the waiting posts. */
   outdated: boolean;
   /** The newest post that the reader had seen before. */
@@ -30,10 +32,14 @@ export interface Timeline {
   retry: () => void;
 }
 
+const NOTHING_MISSED = { count: 0, isCapped: false };
+
 export function useTimeline(connection: Connection): Timeline {
   const client = useApolloClient();
   const { data, error } = useQuery(TimelineDocument);
   const [arrivals, setArrivals] = useState<readonly TimelineEdge[]>([]);
+  // What came while nobody listened: a number only, for a reader who asks gets the timeline read again.
+  const [missed, setMissed] = useState(NOTHING_MISSED);
   const [outdated, setOutdated] = useState(false);
   const shown = data?.timeline;
   const marker = useReadMarker(shown?.edges[0]?.cursor ?? null);
@@ -41,8 +47,11 @@ export function useTimeline(connection: Connection): Timeline {
 
   async function refresh() {
     setArrivals([]);
+    setMissed(NOTHING_MISSED);
     try {
       await refreshTimeline(client);
+      // What was counted meanwhile was counted from the old top.
+      setMissed(NOTHING_MISSED);
       setOutdated(false);
     } catch {
       setOutdated(true);
@@ -51,14 +60,20 @@ export function useTimeline(connection: Connection): Timeline {
 
   /** More has changed than events tell: read again, or, for a reader far down, count what is newer and offer it. */
   async function catchUp() {
-    const before = topCursor(client.cache);
-    if (before === null || window.scrollY < NEAR_TOP_PX) {
+    const top = topCursor(client.cache);
+    if (top === null || window.scrollY < NEAR_TOP_PX) {
       await refresh();
       return;
     }
     setOutdated(true);
-    const newer = await client.query({ query: NewerThanDocument, variables: { before }, fetchPolicy: "no-cache" });
-    setArrivals(newer.data?.timeline?.edges ?? []);
+    const newer = await client.query({ query: NewCountDocument, variables: { after: top }, fetchPolicy: "no-cache" });
+    if (topCursor(client.cache) !== top) {
+      // The timeline was read anew meanwhile, and shows what was counted.
+      setOutdated(false);
+      return;
+    }
+    setArrivals([]);
+    setMissed(newer.data?.newContentCount ?? NOTHING_MISSED);
   }
 
   function take({ newFeed }: NewFeedSubscription) {
@@ -82,7 +97,10 @@ export function useTimeline(connection: Connection): Timeline {
   useNewFeed(connection, shown?.resumeToken ?? null, take);
 
   const shownIds = new Set(shown?.edges.map(({ node }) => node?.id));
-  const waiting = arrivals.filter(({ node }) => !shownIds.has(node?.id));
+  // What is told late, and older than all that is loaded, comes with the pages to come.
+  const end = shown?.pageInfo.hasNextPage === true ? shown.edges.at(-1)?.node?.publishTime : undefined;
+  const isBelow = (time: string) => end !== undefined && Date.parse(time) < Date.parse(end);
+  const waiting = arrivals.filter(({ node }) => node !== null && !shownIds.has(node.id) && !isBelow(node.publishTime));
 
   function showNew() {
     if (outdated) void refresh();
@@ -94,7 +112,10 @@ export function useTimeline(connection: Connection): Timeline {
 
   const posts = shown?.edges.flatMap(({ node }) => node ?? []) ?? null;
   const readFrom = shown?.edges.find(({ cursor }) => cursor === marker.readUpTo)?.node?.id;
-  return { posts, error, nextPage, waiting: waiting.length, outdated, readFrom, showNew, retry: () => { void refresh(); } };
+  return {
+    posts, error, nextPage, outdated, readFrom, showNew,
+    waiting: missed.count + waiting.length, andMore: missed.isCapped, retry: () => { void refresh(); },
+  };
 }
 
 /** Subscribes for as long as the page stands: from `token` on, and after a break from where it was. */

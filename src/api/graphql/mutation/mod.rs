@@ -16,6 +16,9 @@ mod user_error;
 
 use async_graphql::MergedObject;
 
+/// What asks for a password, or for a refresh token: whoever calls it may have an access token that has ended, and send it.
+pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
+
 /// A request's entry points for changing things. Several in one request run one after the other, in their order.
 #[derive(MergedObject, Default)]
 pub struct Mutation(

@@ -183,7 +183,7 @@ impl Content {
             .await
     }
 
-    /// Who likes it, the newest like first.
+    /// Who likes it, the newest like first. Left out: those between whom and the viewer a block stands. `counters` counts their likes all the same.
     async fn likers(
         &self,
         ctx: &Context<'_>,
@@ -197,7 +197,12 @@ impl Content {
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Likers)?;
-            let listing = self.hydration.services().reactions.likers(self.content.id, &request).await?;
+            let listing = self
+                .hydration
+                .services()
+                .reactions
+                .likers(self.hydration.viewer_id(), self.content.id, &request)
+                .await?;
             let wants = UserWants::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Likers, &listing, wants).await.map(Some)
         })

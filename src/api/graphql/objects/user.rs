@@ -233,7 +233,8 @@ impl User {
         .await
     }
 
-    /// Who follows them, the newest follower first; they themselves are not among them.
+    /// Who follows them, the newest follower first; they themselves are not among them. Left out: those between whom and the viewer a block stands.
+    /// `followerCount` counts them all the same.
     async fn followers(
         &self,
         ctx: &Context<'_>,
@@ -247,14 +248,20 @@ impl User {
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Followers)?;
-            let listing = self.hydration.services().follow_lists.followers(self.profile.id, &request).await?;
+            let listing = self
+                .hydration
+                .services()
+                .follow_lists
+                .followers(self.hydration.viewer_id(), self.profile.id, &request)
+                .await?;
             let wants = UserWants::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Followers, &listing, wants).await.map(Some)
         })
         .await
     }
 
-    /// Whom they follow, whom they followed last first; they themselves are not among them.
+    /// Whom they follow, whom they followed last first; they themselves are not among them. Left out: those between whom and the viewer a block stands.
+    /// `followingCount` counts them all the same.
     async fn following(
         &self,
         ctx: &Context<'_>,
@@ -268,7 +275,12 @@ impl User {
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Following)?;
-            let listing = self.hydration.services().follow_lists.following(self.profile.id, &request).await?;
+            let listing = self
+                .hydration
+                .services()
+                .follow_lists
+                .following(self.hydration.viewer_id(), self.profile.id, &request)
+                .await?;
             let wants = UserWants::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Following, &listing, wants).await.map(Some)
         })

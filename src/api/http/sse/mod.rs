@@ -28,10 +28,13 @@ use super::{
     accept::Media,
     drive::{self, Outlet, extensions_of, over, signed_out},
     engine::Ready,
-    outcome::{INTERNAL, Payload, Reason, Refused},
+    outcome::{INTERNAL, Payload, RATE_LIMITED, Reason, Refused},
+    places::{Gauged, Place},
+    rate::Payer,
     request_id::{self, RequestId},
     viewer::{Scope, Viewer},
 };
+use crate::telemetry::metrics::STREAMS;
 
 /// A client that leaves events unread for so long is taken for dead.
 const UNREAD: Duration = Duration::from_secs(30);
@@ -51,12 +54,24 @@ pub(super) fn only_result(json: &[u8]) -> Vec<u8> {
     [event("next", json), event("complete", b"")].concat()
 }
 
-/// Takes a place among the streams of this node.
-pub(super) fn take_room<E, V: Viewer>(core: &Core<E, V>) -> Result<OwnedSemaphorePermit, Refused> {
-    Arc::clone(&core.free_streams).try_acquire_owned().map_err(|_| {
+/// A place among the streams of this node, held until it is dropped.
+pub(super) struct Room {
+    _permit: OwnedSemaphorePermit,
+    _place: Place<Payer>,
+    _gauged: Gauged,
+}
+
+/// Takes a place among the streams of this node, and among those of who asks.
+pub(super) fn take_room<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<Room, Refused> {
+    let place = core.stream_places.take(scope.payer()).ok_or_else(|| {
+        let message = "Too many streams are open or reserved already. Close one, or use one for several operations.";
+        Refused::new(Reason::TooManyPoints, RATE_LIMITED, message)
+    })?;
+    let permit = Arc::clone(&core.free_streams).try_acquire_owned().map_err(|_| {
         tracing::warn!("no room for another stream");
         Refused::new(Reason::NoRoom, INTERNAL, "No room for another stream. Try again in a few seconds.")
-    })
+    })?;
+    Ok(Room { _permit: permit, _place: place, _gauged: Gauged::new(STREAMS) })
 }
 
 /// Where the results of the one operation go.
@@ -81,7 +96,7 @@ pub(super) fn open<E: Executor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     ready: Ready,
     scope: Scope<V>,
-    room: OwnedSemaphorePermit,
+    room: Room,
 ) -> Response<Body> {
     let limits = core.settings.stream;
     let (sender, events) = channel(limits.queued_events.max(1));
@@ -109,7 +124,7 @@ async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: 
     };
     let last = async {
         if let Err(refused) = ended {
-            outlet.next(Payload::refused(&refused.errors, &extensions_of(&refused))).await;
+            outlet.next(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id))).await;
         }
         send(&events, event("complete", b"")).await;
     };

@@ -18,16 +18,13 @@ use axum::{
 use futures_util::{StreamExt as _, future::BoxFuture};
 use serde::Serialize;
 use tokio::{
-    sync::{
-        OwnedSemaphorePermit,
-        mpsc::{Receiver, Sender, channel},
-    },
+    sync::mpsc::{Receiver, Sender, channel},
     time::sleep,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use super::{body, event, response, send, take_room};
+use super::{Room, body, event, response, send, take_room};
 use crate::api::http::{
     Core,
     drive::{self, Outlet, extensions_of, over, signed_out},
@@ -41,6 +38,8 @@ use crate::api::http::{
 pub const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-graphql-event-stream-token");
 /// How long operations have to say that the sign-in has ended.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// What a reservation costs: as much as the least operation.
+const RESERVATION_POINTS: u64 = 1;
 /// Characters of an operation's id.
 const ID_CHARS: usize = 128;
 
@@ -94,8 +93,9 @@ fn parameter(request: &Request, name: &str) -> Option<String> {
 }
 
 /// Reserves a stream for who asks: 201 with its token, which is good for one stream.
-pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, viewer: Option<V>) -> Result<Response<Body>, Refused> {
-    let room = take_room(core)?;
+pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, scope: Scope<V>) -> Result<Response<Body>, Refused> {
+    core.engine.charge(&scope, RESERVATION_POINTS)?;
+    let room = take_room(core, &scope)?;
     // Twice the width of a request's id: whoever guesses it hears everything.
     let token = [RequestId::new(&core.draw), RequestId::new(&core.draw)].map(|half| half.to_string()).concat();
     let (events, queue) = channel(core.settings.stream.queued_events.max(1));
@@ -107,7 +107,7 @@ pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, viewer: Option<V>
         ended: CancellationToken::new(),
     });
     core.streams.with(|streams| streams.insert(token.clone(), Arc::clone(&reserved)));
-    let (of_task, name, over) = (Arc::clone(core), token.clone(), over(core, viewer));
+    let (of_task, name, over) = (Arc::clone(core), token.clone(), over(core, scope.viewer));
     core.sockets.spawn(async move { watch(&of_task, &name, &reserved, over, room).await });
     let mut response = Response::new(Body::from(token));
     *response.status_mut() = StatusCode::CREATED;
@@ -122,7 +122,7 @@ async fn watch<E, V: Viewer>(
     token: &str,
     reserved: &Reserved,
     over: BoxFuture<'static, ()>,
-    room: OwnedSemaphorePermit,
+    room: Room,
 ) {
     let is_opened = tokio::select! {
         () = reserved.opened.cancelled() => true,
@@ -236,7 +236,7 @@ async fn part<E: Executor, V: Viewer>(
             () = over => Err(signed_out(&request_id)),
         };
         if let Err(refused) = ended {
-            part.next(Payload::refused(&refused.errors, &extensions_of(&refused))).await;
+            part.next(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id))).await;
         }
         // Free before the client can know: it may use the id again at once.
         part.reserved.operations(|operations| operations.remove(&part.id));

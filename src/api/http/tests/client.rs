@@ -20,23 +20,35 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) stop: CancellationToken,
     pub(super) sockets: TaskTracker,
-    _serving: tokio::task::JoinSet<()>,
+    serving: tokio::task::JoinSet<()>,
 }
 
 impl Server {
     pub(super) async fn start(settings: HttpSettings) -> Self {
+        Self::among(settings, ConnectionLimits::default()).await
+    }
+
+    pub(super) async fn among(settings: HttpSettings, limits: ConnectionLimits) -> Self {
         let transport = transport(settings);
         let (stop, sockets) = (transport.stop.clone(), transport.sockets.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let app = router(transport).unwrap();
+        let (all, ending) = (router(transport).unwrap(), stop.clone());
+        let full =
+            Router::new().route("/healthz", get(async || "alive")).fallback(async || StatusCode::SERVICE_UNAVAILABLE);
+        let routes = Routes { all, full };
         let mut serving = tokio::task::JoinSet::new();
-        serving.spawn(async move { axum::serve(prompt(listener), app).await.unwrap() });
-        Self { address, stop, sockets, _serving: serving }
+        serving.spawn(serve(listener, routes, limits, ending));
+        Self { address, stop, sockets, serving }
     }
 
     pub(super) async fn with(socket: SocketLimits) -> Self {
         Self::start(HttpSettings { socket, ..HttpSettings::default() }).await
+    }
+
+    /// It has ended by itself.
+    pub(super) async fn ended(mut self) {
+        timeout(Duration::from_secs(5), self.serving.join_next()).await.unwrap().unwrap().unwrap();
     }
 
     /// Opens a socket; `Err`: the status with which it was refused.
@@ -96,6 +108,13 @@ impl Client {
         serde_json::from_str(frame.to_text().unwrap()).unwrap_or_else(|_| unreachable!("{frame:?}"))
     }
 
+    /// As [`Self::hear`], a result; its request's id is looked at and taken out.
+    pub(super) async fn result(&mut self) -> Json {
+        let mut message = self.hear().await;
+        without_id(&mut message["payload"]);
+        message
+    }
+
     /// The code and the reason with which the server closes; the handshake ends cleanly after it.
     pub(super) async fn closed(&mut self) -> (u16, String) {
         loop {
@@ -108,5 +127,15 @@ impl Client {
                 _ => {}
             }
         }
+    }
+}
+
+/// Takes the request's id out of a result, which has to have one.
+pub(super) fn without_id(payload: &mut Json) {
+    let extensions = payload["extensions"].as_object_mut().unwrap();
+    let id = extensions.remove("requestId").unwrap();
+    assert_eq!(id.as_str().map(str::len), Some(32), "{id}");
+    if extensions.is_empty() {
+        payload.as_object_mut().unwrap().remove("extensions");
     }
 }

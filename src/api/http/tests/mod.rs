@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod client;
+mod connections;
 mod costs;
 mod limits;
 mod named;
@@ -11,6 +12,7 @@ mod socket;
 mod socket_ends;
 mod soups;
 mod stream;
+mod tokenless;
 
 use async_graphql::Request;
 use async_trait::async_trait;
@@ -50,6 +52,7 @@ fn transport(settings: HttpSettings) -> Transport<TestSchema, Person> {
         shape: Shape::of_sdl(&schema().sdl()).unwrap(),
         authenticate: Arc::new(Tokens),
         attach: Arc::new(attach),
+        tokenless: &["bump"],
         settings,
         clock: Arc::new(ManualClock::at(0)),
         draw: Draw::from_seed(1),

@@ -99,6 +99,20 @@ async fn only_json_may_be_posted() {
 }
 
 #[tokio::test]
+async fn an_encoded_body_is_415_and_the_encoding_is_named() {
+    for (encoding, status) in [("gzip", 415), ("br", 415), ("identity", 200), ("Identity", 200)] {
+        let answer =
+            send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &[("content-encoding", encoding)])).await;
+        assert_eq!(answer.status.as_u16(), status, "{encoding}");
+        assert!(
+            status == 200 || answer.message().contains(&format!("Content-Encoding: {encoding}")),
+            "{}",
+            answer.body
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_subscription_is_told_to_use_a_stream() {
     let answer = ask("subscription { count(to: 1) }").await;
     assert_eq!((answer.status, answer.extension("code")), (StatusCode::BAD_REQUEST, "BAD_USER_INPUT"));
@@ -262,6 +276,39 @@ async fn pages_of_allowed_origins_may_read_answers_and_no_others() {
     let answer =
         send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &[("origin", "https://a.example")])).await;
     assert_eq!(answer.header("access-control-allow-origin"), "", "none by default");
+}
+
+#[tokio::test]
+async fn a_mutation_that_is_asked_for_twice_under_one_key_runs_once_and_answers_both() {
+    for query in [
+        "mutation { add(by: 2) { total } add(by: 2) { added } }",
+        "mutation { add(by: 2) { total } ...f } fragment f on Mutation { add(by: 2) { added } }",
+        "mutation { ...f ... on Mutation { add(by: 2) { total } } ...f } fragment f on Mutation { add(by: 2) { added } }",
+        "mutation { add(by: 2) { total } ... @include(if: true) { add(by: 2) { added } } }",
+        "mutation { ...f ... @skip(if: true) { ...g } } fragment f on Mutation { add(by: 2) { total } ...g } \
+         fragment g on Mutation { add(by: 2) { added } }",
+    ] {
+        let answer = ask(query).await;
+        assert_eq!(answer.body["data"], json!({"add": {"total": 2, "added": 2}}), "{query}: {}", answer.body);
+    }
+    let body = json!({
+        "query": "mutation A($b: Boolean = true) { add(by: 2) { total } ... @include(if: $b) { ...f } } \
+                  mutation B { add(by: 2) { total } } fragment f on Mutation { add(by: 2) { added } }",
+        "operationName": "A",
+    });
+    let answer = send(HttpSettings::default(), post(body.to_string(), &[])).await;
+    assert_eq!(answer.body["data"], json!({"add": {"total": 2, "added": 2}}), "{}", answer.body);
+    let two = ask("mutation { add(by: 2) { total } b: add(by: 2) { total } }").await;
+    assert_eq!(two.body["data"], json!({"add": {"total": 2}, "b": {"total": 4}}), "two keys are two");
+}
+
+#[tokio::test]
+async fn a_variable_that_does_not_fit_its_place_is_refused_whatever_it_is() {
+    for variables in [json!({}), json!({"t": null}), json!({"t": "x"})] {
+        let body = json!({"query": "query($t: String) { echo(text: $t) }", "variables": variables}).to_string();
+        let answer = send(HttpSettings::default(), post(body, &[])).await;
+        assert_eq!(answer.extension("code"), "GRAPHQL_VALIDATION_FAILED", "{}", answer.body);
+    }
 }
 
 #[tokio::test]

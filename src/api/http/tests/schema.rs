@@ -1,8 +1,11 @@
 //! A schema that can do everything a transport has to cope with.
 #![expect(clippy::unused_async, reason = "resolvers are async by their trait")]
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicI32, Ordering},
+    time::Duration,
+};
 
-use async_graphql::{Context, Error, ErrorExtensions as _, ID, Object, Schema, Subscription};
+use async_graphql::{Context, Error, ErrorExtensions as _, ID, Object, Schema, SimpleObject, Subscription};
 use futures_util::{Stream, StreamExt as _, stream};
 
 /// Who asks.
@@ -24,7 +27,7 @@ pub type TestSchema = Schema<Query, Mutation, Subscriptions>;
 
 /// Strict, without extensions, as the service's own.
 pub fn schema() -> TestSchema {
-    Schema::new(Query, Mutation, Subscriptions)
+    Schema::new(Query, Mutation::default(), Subscriptions)
 }
 
 fn refused() -> Error {
@@ -85,13 +88,26 @@ impl Query {
     }
 }
 
-pub struct Mutation;
+#[derive(Default)]
+pub struct Mutation(AtomicI32);
 
 #[Object]
 impl Mutation {
     async fn bump(&self) -> i32 {
         1
     }
+
+    /// What all calls have added up to.
+    async fn add(&self, by: i32) -> Sum {
+        let total = self.0.fetch_add(by, Ordering::Relaxed) + by;
+        Sum { total, added: by }
+    }
+}
+
+#[derive(SimpleObject)]
+pub struct Sum {
+    total: i32,
+    added: i32,
 }
 
 pub struct Subscriptions;

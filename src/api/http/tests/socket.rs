@@ -13,7 +13,7 @@ async fn queries_mutations_and_subscriptions_run_side_by_side() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
     client.subscribe("q", "{ hello }").await;
-    assert_eq!(client.hear().await, json!({"type": "next", "id": "q", "payload": {"data": {"hello": "world"}}}));
+    assert_eq!(client.result().await, json!({"type": "next", "id": "q", "payload": {"data": {"hello": "world"}}}));
     assert_eq!(client.hear().await, json!({"type": "complete", "id": "q"}));
     client.subscribe("s", "subscription { silence }").await;
     client.subscribe("q", "mutation { bump }").await;
@@ -21,7 +21,7 @@ async fn queries_mutations_and_subscriptions_run_side_by_side() {
     assert_eq!(client.hear().await, json!({"type": "complete", "id": "q"}));
     client.subscribe("c", "subscription { count(to: 2) }").await;
     for expected in [1, 2] {
-        assert_eq!(client.hear().await, json!({"type": "next", "id": "c", "payload": {"data": {"count": expected}}}));
+        assert_eq!(client.result().await, json!({"type": "next", "id": "c", "payload": {"data": {"count": expected}}}));
     }
     assert_eq!(client.hear().await, json!({"type": "complete", "id": "c"}));
 }
@@ -213,4 +213,31 @@ async fn only_pages_that_may_open_a_socket() {
 async fn a_client_of_another_protocol_is_refused() {
     let server = Server::start(HttpSettings::default()).await;
     assert_eq!(server.open(&[("sec-websocket-protocol", "graphql-ws")]).await.err(), Some(400));
+}
+
+#[tokio::test]
+async fn each_result_and_each_event_tells_its_operations_request_id() {
+    let server = Server::start(HttpSettings::default()).await;
+    let mut client = server.acknowledged().await;
+    let mut ids = Vec::new();
+    for (query, results) in
+        [("{ hello }", 1), ("{ hello }", 1), ("subscription { count(to: 3) }", 3), ("subscription { stumble }", 3)]
+    {
+        client.subscribe("1", query).await;
+        let mut of_operation = Vec::new();
+        for _ in 0..results {
+            let result = client.hear().await;
+            let id = result["payload"]["extensions"]["requestId"].as_str().unwrap().to_owned();
+            let of_error = &result["payload"]["errors"][0]["extensions"]["requestId"];
+            assert!(of_error.is_null() || of_error == id.as_str(), "{result}");
+            of_operation.push(id);
+        }
+        of_operation.dedup();
+        assert_eq!(of_operation.len(), 1, "{query}: one operation, one id");
+        ids.append(&mut of_operation);
+        assert_eq!(client.hear().await["type"], "complete");
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 4, "each operation has its own");
 }

@@ -140,7 +140,7 @@ async fn a_message_that_is_too_large_closes_with_1009() {
     assert_eq!(client.closed().await, (1009, "Message too large: the limit is 1000 bytes".to_owned()));
     let mut client = server.acknowledged().await;
     client.0.send(Message::text("x".repeat(3000))).await.unwrap();
-    assert_eq!(client.closed().await.0, 1002);
+    assert_eq!(client.closed().await.0, 1009);
 }
 
 #[tokio::test]
@@ -162,6 +162,51 @@ async fn the_server_pings_and_gives_up_on_who_does_not_answer() {
     emptied(&server, Duration::from_secs(20)).await;
 }
 
+/// A frame of a client's, masked with zeros.
+fn raw_frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(payload.len()).unwrap();
+    let mut frame = match u8::try_from(length) {
+        Ok(short) if short < 126 => vec![first, 0x80 | short],
+        _ => [&[first, 0xfe][..], &length.to_be_bytes()].concat(),
+    };
+    frame.extend_from_slice(&[0; 4]);
+    frame.extend_from_slice(payload);
+    frame
+}
+
+#[tokio::test]
+async fn a_message_that_never_comes_whole_closes_with_1008_whatever_else_the_client_says() {
+    let limits = SocketLimits { message_time: Duration::from_millis(200), ..SocketLimits::default() };
+    let server = Server::with(limits).await;
+    let mut stream = mute(&server).await;
+    stream.write_all(&raw_frame(0x01, &vec![b'x'; 50_000])).await.unwrap();
+    let (mut heard, mut part) = (Vec::new(), [0_u8; 1024]);
+    let closes = async {
+        // A ping may come between the parts of a message, and shows that somebody is there.
+        while !heard.windows(2).any(|head: &[u8]| head[0] == 0x88) {
+            stream.write_all(&raw_frame(0x89, b"here")).await.unwrap();
+            let length = stream.read(&mut part).await.unwrap();
+            heard.extend_from_slice(&part[..length]);
+        }
+    };
+    timeout(Duration::from_secs(10), closes).await.unwrap();
+    let at = heard.windows(2).position(|head| head[0] == 0x88).unwrap();
+    assert_eq!(u16::from_be_bytes([heard[at + 2], heard[at + 3]]), 1008);
+}
+
+#[tokio::test]
+async fn who_says_much_in_whole_messages_is_not_taken_for_one_who_does_not_finish() {
+    let limits = SocketLimits { message_time: Duration::from_millis(20), ..SocketLimits::default() };
+    let server = Server::with(limits).await;
+    let mut client = server.acknowledged().await;
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(300) {
+        client.say(json!({"type": "ping", "payload": {"text": "x".repeat(20_000)}})).await;
+        assert_eq!(client.hear().await["type"], "pong");
+        client.0.send(Message::Ping(vec![7; 120].into())).await.unwrap();
+    }
+}
+
 /// A client that has been acknowledged and never says anything again, not even a pong.
 async fn mute(server: &Server) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -176,6 +221,27 @@ async fn mute(server: &Server) -> TcpStream {
     frame.extend_from_slice(init);
     stream.write_all(&frame).await.unwrap();
     stream
+}
+
+#[tokio::test]
+async fn an_address_has_so_many_sockets_and_each_viewer_so_many_of_their_own() {
+    let server = Server::with(SocketLimits { per_client: 2, ..SocketLimits::default() }).await;
+    let (_first, second) = (server.client().await, server.client().await);
+    assert_eq!(server.open(&[]).await.err(), Some(429));
+    drop(second);
+    let mut anns = Vec::new();
+    let room = async {
+        while anns.len() < 2 {
+            let Ok(mut client) = server.open(&[("authorization", "Bearer good")]).await else { continue };
+            client.say(json!({"type": "connection_init"})).await;
+            assert_eq!(client.hear().await["type"], "connection_ack");
+            anns.push(client);
+        }
+    };
+    timeout(Duration::from_secs(5), room).await.unwrap();
+    let mut third = server.open(&[("authorization", "Bearer good")]).await.unwrap();
+    third.say(json!({"type": "connection_init"})).await;
+    assert_eq!(third.closed().await, (4429, "Too many sockets: the limit is 2 for one viewer".to_owned()));
 }
 
 #[tokio::test]

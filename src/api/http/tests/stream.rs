@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::*;
+use super::{client::without_id, *};
 
 /// A stream as its client reads it.
 struct Events {
@@ -53,7 +53,9 @@ async fn subscriptions_queries_and_mutations_stream_their_results_and_complete()
     ] {
         let mut events = Events::of(streamed(&router, json!({ "query": query }), &[]).await);
         for result in expected {
-            assert_eq!(events.next().await, Some(("next".to_owned(), result)), "{query}");
+            let (name, mut told) = events.next().await.unwrap();
+            without_id(&mut told);
+            assert_eq!((name.as_str(), told), ("next", result), "{query}");
         }
         assert_eq!(events.next().await, Some(("complete".to_owned(), Json::Null)));
         assert_eq!(events.next().await, None);
@@ -158,7 +160,9 @@ async fn a_reserved_stream_carries_several_operations() {
     assert_eq!(send("{ hello }", "").await, StatusCode::BAD_REQUEST);
     assert_eq!(send("{ hello }", "q").await, StatusCode::ACCEPTED);
     let result = json!({"id": "q", "payload": {"data": {"hello": "world"}}});
-    assert_eq!(events.next().await, Some(("next".to_owned(), result)));
+    let (name, mut told) = events.next().await.unwrap();
+    without_id(&mut told["payload"]);
+    assert_eq!((name.as_str(), told), ("next", result));
     assert_eq!(events.next().await, Some(("complete".to_owned(), json!({"id": "q"}))));
     let delete = HttpRequest::delete("/graphql?operationId=s").header("x-graphql-event-stream-token", &token);
     let deleted = router.clone().oneshot(delete.body(Body::empty()).unwrap()).await.unwrap();
@@ -172,4 +176,43 @@ async fn a_reserved_stream_carries_several_operations() {
         }
     };
     timeout(Duration::from_secs(5), gone).await.unwrap();
+}
+
+fn put() -> HttpRequest<Body> {
+    HttpRequest::put("/graphql").body(Body::empty()).unwrap()
+}
+
+#[tokio::test]
+async fn a_client_has_so_many_streams_reserved_or_open_and_others_have_theirs() {
+    let stream = StreamLimits { per_client: 2, ..StreamLimits::default() };
+    let router = router(transport(HttpSettings { stream, ..HttpSettings::default() })).unwrap();
+    let query = json!({"query": "subscription { silence }"});
+    let open = streamed(&router, query.clone(), &[]).await;
+    assert_eq!(router.clone().oneshot(put()).await.unwrap().status(), StatusCode::CREATED);
+    let refused = router.clone().oneshot(put()).await.unwrap();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.headers()["retry-after"], "1");
+    assert_eq!(streamed(&router, query.clone(), &[]).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    let anns = streamed(&router, query.clone(), &[("authorization", "Bearer good")]).await;
+    assert_eq!(anns.status(), StatusCode::OK);
+    drop(open);
+    let room = async {
+        while streamed(&router, query.clone(), &[]).await.status() != StatusCode::OK {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(5), room).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reservation_costs_a_point() {
+    let one = std::num::NonZeroU32::MIN;
+    let bucket = Bucket { points: one.saturating_add(2), per_second: one };
+    let rate = Some(RateLimits { viewer: bucket, address: bucket, known: 100 });
+    let router = router(transport(HttpSettings { rate, ..HttpSettings::default() })).unwrap();
+    let mut statuses = Vec::new();
+    for _ in 0..4 {
+        statuses.push(router.clone().oneshot(put()).await.unwrap().status().as_u16());
+    }
+    assert_eq!(statuses, [201, 201, 201, 429]);
 }

@@ -99,6 +99,10 @@ pub(super) enum Closing {
         limit: usize,
     },
     Unreadable,
+    NotUtf8,
+    Unfinished {
+        seconds: u64,
+    },
     TryAgainLater,
     BadMessage(String),
     Unauthorized,
@@ -111,6 +115,9 @@ pub(super) enum Closing {
     TooManyOperations {
         limit: usize,
     },
+    TooManySockets {
+        limit: usize,
+    },
 }
 
 impl Closing {
@@ -119,6 +126,8 @@ impl Closing {
             Self::GoingAway => (1001, "Going away: the server stops. Connect again.".to_owned()),
             Self::TooLarge { limit } => (1009, format!("Message too large: the limit is {limit} bytes")),
             Self::Unreadable => (1002, "Protocol error: a frame cannot be read".to_owned()),
+            Self::NotUtf8 => (1007, "Invalid text: a message has to be UTF-8".to_owned()),
+            Self::Unfinished { seconds } => (1008, format!("A message has to come whole within {seconds} seconds")),
             Self::TryAgainLater => (1013, "Try again later".to_owned()),
             Self::BadMessage(what) => (4400, format!("Invalid message: {what}")),
             Self::Unauthorized => (4401, "Unauthorized: send connection_init first".to_owned()),
@@ -130,6 +139,16 @@ impl Closing {
             Self::TooManyOperations { limit } => {
                 (4429, format!("Too many operations: the limit is {limit} on one socket"))
             }
+            Self::TooManySockets { limit } => (4429, format!("Too many sockets: the limit is {limit} for one viewer")),
+        }
+    }
+
+    /// Why a message could not be read. `limit`: its bytes.
+    pub(super) fn unreadable(error: axum::Error, limit: usize) -> Self {
+        match error.into_inner().downcast_ref() {
+            Some(tungstenite::Error::Utf8(_)) => Self::NotUtf8,
+            Some(tungstenite::Error::Capacity(_)) => Self::TooLarge { limit },
+            _ => Self::Unreadable,
         }
     }
 

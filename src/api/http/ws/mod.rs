@@ -9,6 +9,7 @@ mod origin;
 mod socket;
 #[cfg(test)]
 mod soups;
+mod unfinished;
 mod writer;
 
 use std::{pin::pin, sync::Arc};
@@ -33,9 +34,12 @@ use self::{
 };
 use super::{
     Core,
+    places::Gauged,
+    rate::Payer,
     request_id::{self, RequestId},
     viewer::{Client, Credentials, Viewer},
 };
+use crate::telemetry::metrics::SOCKETS;
 
 /// Bytes read from a socket at once: an idle one then keeps 18 KiB instead of 144 KiB.
 const READ_BUFFER_BYTES: usize = 4096;
@@ -59,11 +63,17 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
         return (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], "No room for another WebSocket.")
             .into_response();
     };
+    let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
+    let Some(place) = core.socket_places.take(Payer::of_address(client.address)) else {
+        let message = "Too many WebSockets of this address have no viewer.";
+        return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], message).into_response();
+    };
+    let gauged = Gauged::new(SOCKETS);
     let id = extensions.get().cloned().unwrap_or_else(|| RequestId::of_headers(&headers, &core.draw));
     let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
     let span = tracing::info_span!("socket", %id);
-    let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
-    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client };
+    let received = extensions.get().cloned();
+    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, place };
     let limits = core.settings.socket;
     // The library gives up on what exceeds its bound without a word; up to twice ours, we can say why.
     let largest = limits.message_bytes.saturating_mul(2);
@@ -72,7 +82,7 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
     let response = upgrade.on_upgrade(move |socket| {
         async move {
             serve(core, socket, caller).await;
-            drop((room, counted));
+            drop((room, gauged, counted));
         }
         .instrument(span)
     });

@@ -21,13 +21,17 @@ use tracing::Instrument as _;
 use super::{
     message::{ClientMessage, Closing, ServerMessage},
     operation::{self, Outlet, Register},
+    unfinished::Unfinished,
     writer::{ControlQueue, Event, NotDraining},
 };
 use crate::api::http::{
     Core,
+    connections::Received,
     drive::over,
     mask,
     params::Params,
+    places::Place,
+    rate::Payer,
     request_id::RequestId,
     viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
@@ -73,6 +77,10 @@ pub(super) struct Caller {
     /// What the upgrade request said about who asks.
     pub(super) credentials: Credentials,
     pub(super) client: Client,
+    /// What has come on its connection; `None` if nobody counts.
+    pub(super) received: Option<Received>,
+    /// Its address's place among the sockets; once a viewer is known, the viewer's.
+    pub(super) place: Place<Payer>,
 }
 
 impl<E: Executor, V: Viewer> Conversation<E, V> {
@@ -89,6 +97,8 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         let limits = self.core.settings.socket;
         let stop = self.core.stop.clone();
         let mut heard = Instant::now();
+        let mut unfinished = Unfinished::new(self.caller.received.clone());
+        let mut looks = interval_at(heard + limits.message_time, limits.message_time);
         let mut pings = interval_at(heard + limits.ping_every, limits.ping_every);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -104,9 +114,15 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
                 }
                 Some(()) = OptionFuture::from(over) => Err(Ending::Close(Closing::SignInEnded)),
                 _ = pings.tick() => self.ping(heard),
+                _ = looks.tick() => if unfinished.is_stuck() {
+                    Err(Ending::Close(Closing::Unfinished { seconds: limits.message_time.as_secs() }))
+                } else {
+                    Ok(())
+                },
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
                 frame = frames.next() => {
                     heard = Instant::now();
+                    unfinished.heard(frame.as_ref());
                     self.hear(frame).await
                 }
             };
@@ -134,7 +150,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         let limit = self.core.settings.socket.message_bytes;
         let text = match frame {
             None => return Err(Ending::Lost),
-            Some(Err(_)) => return Err(Ending::Close(Closing::Unreadable)),
+            Some(Err(error)) => return Err(Ending::Close(Closing::unreadable(error, limit))),
             Some(Ok(Message::Close(_))) => return Err(Ending::Closed),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
             Some(Ok(Message::Binary(_))) => {
@@ -179,7 +195,10 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             () = sleep_until(until) => Err(AuthenticateError::Unavailable("no answer in time".to_owned())),
         };
         match viewer {
-            Ok(viewer) => self.phase = Phase::Open { over: over(&self.core, viewer.clone()), viewer },
+            Ok(viewer) => {
+                self.count(viewer.as_ref())?;
+                self.phase = Phase::Open { over: over(&self.core, viewer.clone()), viewer };
+            }
             Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
             Err(error @ AuthenticateError::Unavailable(_)) => {
                 mask::failed(&error, &self.caller.id);
@@ -187,6 +206,15 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             }
         }
         Ok(self.control.send(ServerMessage::ConnectionAck.to_frame())?)
+    }
+
+    /// From now on the socket is the viewer's, not its address's.
+    fn count(&mut self, viewer: Option<&V>) -> Result<(), Ending> {
+        let Some(viewer) = viewer else { return Ok(()) };
+        let limit = self.core.settings.socket.per_client;
+        let place = self.core.socket_places.take(Payer::Viewer(viewer.number()));
+        self.caller.place = place.ok_or(Ending::Close(Closing::TooManySockets { limit }))?;
+        Ok(())
     }
 
     fn subscribe(&mut self, id: String, payload: Json) -> Result<(), Closing> {

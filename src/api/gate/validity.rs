@@ -1,0 +1,206 @@
+//! What the gate lets through of the specification's rules, and that what is asked for twice runs once.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use async_graphql::{Variables, value};
+
+use super::*;
+
+const SDL: &str = "schema { query: Q mutation: M } \
+    interface N { id: ID! } \
+    type Q { viewer: U user(handle: String!): U node(id: ID!): N nodes(ids: [ID!]!): [N]! \
+      people(first: Int, last: Int, filter: F, order: Order! = UP): C plain: Int } \
+    type M { put(input: In!): U hash(input: In!): U count: Int } \
+    type U implements N { id: ID! name: String! friend: U rank: Int media: [P!]! people(first: Int): C } \
+    type P implements N { id: ID! url: String! name: Int! } \
+    type C { nodes: [U] page: I } type I { more: Boolean! } \
+    enum Order { UP DOWN } \
+    input F { orders: [Order!] limit: Int! = 3 } \
+    input In { text: String! order: Order many: [In!] count: Int = 1 }";
+
+fn gate(introspection: bool) -> Gate {
+    let shape = Shape::of_sdl(SDL).unwrap().weighed(&[("*", "media", 9)], &[("hash", 1000)]);
+    Gate::new(GateLimits { introspection, ..GateLimits::default() }, shape)
+}
+
+fn price(query: &str) -> u64 {
+    let gate = gate(true);
+    gate.admit(&gate.open(query).unwrap(), None, &mut Variables::default()).unwrap().cost
+}
+
+#[test]
+fn a_variable_stands_only_where_its_type_fits_whatever_its_value() {
+    for (query, is_valid) in [
+        ("query($i: ID) { node(id: $i) { id } }", false),
+        ("query($i: ID!) { node(id: $i) { id } }", true),
+        ("query($i: ID = 1) { node(id: $i) { id } }", true),
+        ("query($i: ID = null) { node(id: $i) { id } }", false),
+        ("query($i: String!) { node(id: $i) { id } }", false),
+        ("query($i: [ID!]) { nodes(ids: $i) { id } }", false),
+        ("query($i: ID!) { nodes(ids: [$i]) { id } }", true),
+        ("query($i: ID) { nodes(ids: [$i]) { id } }", false),
+        ("query($i: ID = 1) { nodes(ids: [$i]) { id } }", true),
+        ("query($o: Order) { people(order: $o) { page { more } } }", true),
+        ("query($o: String) { people(filter: {orders: [$o]}) { page { more } } }", false),
+        ("query($o: Order!) { people(filter: {orders: [$o]}) { page { more } } }", true),
+        ("query($o: Order!) { people(filter: {orders: $o}) { page { more } } }", false),
+        ("query($l: Int) { people(filter: {limit: $l}) { page { more } } }", true),
+        ("mutation($t: String) { put(input: {text: $t}) { id } }", false),
+        ("mutation($t: String!) { put(input: {text: \"x\", many: [{text: $t}]}) { id } }", true),
+        ("mutation($t: String) { put(input: {text: \"x\", many: [{text: $t}]}) { id } }", false),
+        ("mutation($i: In) { put(input: $i) { id } }", false),
+        ("query($b: Boolean = null) { plain @include(if: $b) }", false),
+        ("query($b: Boolean) { ...f } fragment f on Q { plain @skip(if: $b) }", false),
+        ("query($h: String) { ...f } fragment f on Q { ... { user(handle: $h) { id } } }", false),
+    ] {
+        let opened = gate(true).open(query);
+        assert_eq!(opened.is_ok(), is_valid, "{query}: {opened:?}");
+        assert!(opened.is_ok() || matches!(opened, Err(Refusal::Invalid { .. })), "{query}: {opened:?}");
+    }
+}
+
+#[test]
+fn the_rules_that_the_executor_lacks_hold() {
+    for query in [
+        "{ __typename @foo }",
+        "query($x: Int @foo) { people(first: $x) { page { more } } }",
+        "query @skip(if: true) { plain }",
+        "{ __typename { x } }",
+        "{ viewer { __typename(x: 1) } }",
+        "{ people(filter: {orders: [\"UP\"]}) { page { more } } }",
+        "{ people(filter: {orders: [UP], orders: [DOWN]}) { page { more } } }",
+        "query($f: F = {limit: 1, limit: 2}) { people(filter: $f) { page { more } } }",
+        "{ node(id: 1) { ... on U { x: name } ... on P { x: name } } }",
+        "{ people(first: 9223372036854775807) { page { more } } }",
+        "query($x: [Missing] = 1) { plain }",
+        "query($x: Missing) { plain }",
+        "query($x: Int) { plain }",
+        "{ plain ...f } fragment f on Missing { plain }",
+    ] {
+        let opened = gate(true).open(query);
+        assert!(matches!(opened, Err(Refusal::Invalid { .. })), "{query}: {opened:?}");
+        assert_eq!(opened.unwrap_err().code(), RefusalCode::ValidationFailed);
+    }
+    let keyword = gate(true).open("fragment on on U { id } { viewer { ...on } }").unwrap_err();
+    assert_eq!(keyword.code(), RefusalCode::ParseFailed, "{keyword}");
+}
+
+#[test]
+fn every_fault_is_told_with_its_place_and_with_the_name_that_was_meant() {
+    let refusal = gate(true).open("{ plan\n  viewer { id nam } }").unwrap_err();
+    let errors = refusal.into_errors();
+    let told: Vec<_> = errors.iter().map(|it| (it.message.as_str(), it.locations[0].line)).collect();
+    let expected = [
+        ("Type \"Q\" does not have a field \"plan\". Did you mean \"plain\"?", 1),
+        ("Type \"U\" does not have a field \"nam\". Did you mean \"name\"?", 2),
+    ];
+    assert_eq!(told, expected);
+    let argument = gate(true).open("{ user(handel: \"x\", handle: \"y\") { id } }").unwrap_err().to_string();
+    assert_eq!(argument, "The argument \"handel\" is not supported by \"Q.user\". Did you mean \"handle\"?");
+    let many = gate(true).open(&format!("{{ {} }}", "x ".repeat(100))).unwrap_err();
+    assert_eq!(many.into_errors().len(), 20);
+}
+
+#[test]
+fn where_the_schema_is_not_described_nothing_is_named_that_the_client_has_not_named() {
+    let names = ["Q", "U", "In", "Order", "handle", "text", "many", "name", "ID", "String", "UP", "filter"];
+    for query in [
+        "{ usr }",
+        "{ user(handel: \"x\") { id } }",
+        "{ user { id } }",
+        "{ viewer }",
+        "{ viewer { nam } }",
+        "mutation { put(input: {}) { id } }",
+        "mutation { put(input: {txt: 1}) { id } }",
+        "{ user(handle: 1) { id } }",
+        "{ people(order: LEFT) { page { more } } }",
+        "{ people(order: 1) { page { more } } }",
+        "{ people(fliter: null) { page { more } } }",
+        "{ plain { x } }",
+        "query($x: Int) { node(id: $x) { id } }",
+        "mutation($x: Int) { put(input: {text: $x}) { id } }",
+        "{ node(id: 1) { ... on C { page { more } } } }",
+    ] {
+        for error in gate(false).open(query).unwrap_err().into_errors() {
+            for word in error.message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+                let is_written = query.split(|c: char| !c.is_ascii_alphanumeric()).any(|it| it == word);
+                assert!(is_written || !names.contains(&word), "{query}: {}", error.message);
+            }
+        }
+    }
+    let told = gate(false).open("{ user(handel: \"x\") { id } }").unwrap_err().into_errors();
+    assert_eq!(told[0].message, "The required argument \"…\" is not provided.");
+    assert_eq!(told[1].message, "The argument \"handel\" is not supported by \"…\".");
+}
+
+#[test]
+fn nor_is_it_named_for_a_variable_that_does_not_fit() {
+    let query = "mutation($i: In!) { put(input: $i) { id } }";
+    for (input, told) in [
+        (value!({}), "Variable \"$i\" got an invalid value at \"i\": a required field is missing."),
+        (value!({"txt": 1}), "Variable \"$i\" got an invalid value at \"i.txt\": there is no such field."),
+        (value!({"order": 1}), "Variable \"$i\" got an invalid value at \"i.order\": this kind of value is not taken."),
+        (value!(1), "Variable \"$i\" got an invalid value at \"i\": expected type \"In!\", found a number."),
+    ] {
+        let (gate, mut variables) = (gate(false), Variables::from_value(value!({ "i": input })));
+        let refusal = gate.admit(&gate.open(query).unwrap(), None, &mut variables).unwrap_err();
+        assert_eq!((refusal.to_string().as_str(), refusal.code()), (told, RefusalCode::BadUserInput));
+    }
+}
+
+/// The root fields that the executor is given, with what is selected in each.
+fn roots(query: &str, variables: async_graphql::Value) -> Vec<(String, usize)> {
+    let (gate, mut variables) = (gate(true), Variables::from_value(variables));
+    let admitted = gate.admit(&gate.open(query).unwrap(), None, &mut variables).unwrap();
+    let operation = admitted.document.operations.iter().next().unwrap().1.clone();
+    let items = operation.node.selection_set.node.items;
+    let field = |selection: &Selection| match selection {
+        Selection::Field(field) => {
+            Some((field.node.response_key().node.to_string(), field.node.selection_set.node.items.len()))
+        }
+        _ => None,
+    };
+    items
+        .iter()
+        .filter(|item| !roots::is_skipped(item.node.directives(), &variables))
+        .map(|item| field(&item.node).unwrap_or_default())
+        .collect()
+}
+
+#[test]
+fn fields_of_one_response_key_are_one_field_with_all_that_was_selected() {
+    let put = |inner: &str| format!("put(input: {{text: \"x\"}}) {{ {inner} }}");
+    let (id, name) = (put("id"), put("name rank"));
+    let once = vec![("put".to_owned(), 3)];
+    for query in [
+        format!("mutation {{ {id} {name} }}"),
+        format!("mutation {{ {id} ...f }} fragment f on M {{ {name} }}"),
+        format!("mutation {{ ...f ... on M {{ {name} }} }} fragment f on M {{ {id} }}"),
+        format!("mutation {{ ... {{ {id} }} ... @include(if: true) {{ {name} }} }}"),
+        format!("mutation {{ {id} {name} ... @skip(if: true) {{ {name} }} }}"),
+    ] {
+        assert_eq!(roots(&query, value!({})), once, "{query}");
+    }
+    let conditional = format!("mutation($b: Boolean!) {{ {id} ... @include(if: $b) {{ {name} }} a: count count }}");
+    let rest = [("a".to_owned(), 0), ("count".to_owned(), 0)];
+    assert_eq!(roots(&conditional, value!({"b": true}))[..], [&once[..], &rest[..]].concat());
+    assert_eq!(roots(&conditional, value!({"b": false}))[0], ("put".to_owned(), 1));
+    let twice = format!("mutation {{ ...f ...f }} fragment f on M {{ {id} }}");
+    assert_eq!(roots(&twice, value!({})), [("put".to_owned(), 1)]);
+    assert_eq!(roots("{ viewer { id } viewer { name } }", value!({})), [("viewer".to_owned(), 2)]);
+}
+
+#[test]
+fn mutations_cost_the_same_in_fragments_as_without_and_once_for_each_that_runs() {
+    let puts: String =
+        (0..20).map(|n| format!("a{n}: put(input: {{text: \"x\"}}) {{ id }}")).collect::<Vec<_>>().join(" ");
+    assert_eq!(price(&format!("mutation {{ {puts} }}")), 1 + 20 * 11);
+    assert_eq!(price(&format!("mutation {{ ...f }} fragment f on M {{ {puts} }}")), 1 + 20 * 11);
+    assert_eq!(price("mutation { put(input: {text: \"x\"}) { id } put(input: {text: \"x\"}) { name } }"), 1 + 11);
+    assert_eq!(price("mutation { count count @skip(if: true) a: count }"), 1 + 2 * 10);
+}
+
+#[test]
+fn what_the_schema_does_not_say_is_in_the_price() {
+    assert_eq!(price("{ viewer { media { url } } }"), 1 + 1 + 9);
+    assert_eq!(price("mutation { hash(input: {text: \"x\"}) { id } }"), 1 + 10 + 1000 + 1);
+}

@@ -1,0 +1,136 @@
+//! Connections that say nothing, or are too many.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+
+use super::{client::Server, *};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+async fn server(limits: ConnectionLimits) -> Server {
+    Server::among(HttpSettings::default(), limits).await
+}
+
+/// A connection on which `said` has been said.
+async fn connected(server: &Server, said: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(said.as_bytes()).await.unwrap();
+    stream
+}
+
+/// What comes until the server hangs up.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    let read = timeout(PATIENCE, stream.read_to_end(&mut text)).await.unwrap();
+    assert!(read.is_ok() || text.is_empty(), "{read:?}");
+    String::from_utf8(text).unwrap()
+}
+
+/// The answer to one request on a connection that stays open: its head.
+async fn answered(stream: &mut TcpStream, path: &str) -> String {
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).await.unwrap();
+    let mut answer = vec![0_u8; 8192];
+    let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
+}
+
+#[tokio::test]
+async fn who_says_nothing_or_half_a_head_is_hung_up_on() {
+    let head_time = Duration::from_millis(300);
+    let server = server(ConnectionLimits { head_time, ..ConnectionLimits::default() }).await;
+    for said in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
+        let begin = Instant::now();
+        let mut stream = connected(&server, said).await;
+        let told = rest(&mut stream).await;
+        assert!(!told.contains("200"), "{told}");
+        assert!(said.starts_with("PRI") || begin.elapsed() >= head_time, "{said:?}: it had its time");
+    }
+}
+
+#[tokio::test]
+async fn who_asks_nothing_more_is_hung_up_on_after_the_idle_time_and_not_before() {
+    let (head_time, idle_time) = (Duration::from_millis(100), Duration::from_millis(600));
+    let server = server(ConnectionLimits { head_time, idle_time, ..ConnectionLimits::default() }).await;
+    let mut stream = connected(&server, "").await;
+    let begin = Instant::now();
+    assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
+    while begin.elapsed() < head_time * 2 {
+        tokio::task::yield_now().await;
+    }
+    assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
+    assert_eq!(rest(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn a_socket_outlives_the_time_for_heads() {
+    let (head_time, idle_time) = (Duration::from_millis(50), Duration::from_millis(50));
+    let server = server(ConnectionLimits { head_time, idle_time, ..ConnectionLimits::default() }).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("1", "{ slow(ms: 500) }").await;
+    assert_eq!(client.hear().await["payload"]["data"]["slow"], 500);
+}
+
+#[tokio::test]
+async fn when_there_is_no_room_operators_are_answered_and_others_told_so_until_there_is() {
+    let limits = ConnectionLimits { connections: 3, per_address: 0, spare: 2, ..ConnectionLimits::default() };
+    let server = server(limits).await;
+    let mut silent = Vec::new();
+    for _ in 0..3 {
+        silent.push(connected(&server, "").await);
+    }
+    for (path, status) in [("/healthz", "200"), ("/graphql?query=%7Bhello%7D", "503"), ("/healthz", "200")] {
+        let mut late = connected(&server, &format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
+        let answer = rest(&mut late).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+    }
+    drop(silent);
+    let room = async {
+        while !answered(&mut connected(&server, "").await, "/graphql?query=%7Bhello%7D").await.contains("200 OK") {}
+    };
+    timeout(PATIENCE, room).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_address_has_so_many_connections_sockets_included_and_a_proxy_any_number() {
+    let limits = ConnectionLimits { per_address: 2, ..ConnectionLimits::default() };
+    let server = server(limits.clone()).await;
+    let (_socket, _silent) = (server.acknowledged().await, connected(&server, "").await);
+    let mut third = connected(&server, "GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert!(rest(&mut third).await.starts_with("HTTP/1.1 503"));
+    let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    let server = self::server(ConnectionLimits { trusted_proxies, ..limits }).await;
+    let mut several = Vec::new();
+    for _ in 0..5 {
+        let mut stream = connected(&server, "").await;
+        assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
+        several.push(stream);
+    }
+}
+
+#[tokio::test]
+async fn who_takes_nothing_of_an_answer_is_hung_up_on() {
+    let stall_time = Duration::from_millis(300);
+    let limits = ConnectionLimits { stall_time, connections: 1, per_address: 0, ..ConnectionLimits::default() };
+    let server = server(limits).await;
+    let mut greedy = connected(&server, "").await;
+    // Answers that nobody reads fill what the kernel holds; then nothing more is taken of the requests either.
+    let ask = "GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000);
+    let asks = async { while greedy.write_all(ask.as_bytes()).await.is_ok() {} };
+    timeout(Duration::from_mins(1), asks).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stopping_server_lets_go_of_silent_connections_and_ends() {
+    let server = server(ConnectionLimits::default()).await;
+    let mut stream = connected(&server, "").await;
+    assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
+    let mut silent = connected(&server, "").await;
+    server.stop.cancel();
+    assert_eq!((rest(&mut stream).await, rest(&mut silent).await), (String::new(), String::new()));
+    server.ended().await;
+}

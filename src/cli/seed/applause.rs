@@ -1,0 +1,81 @@
+//! Likes and favourites in a neighbourhood, as reactions of people who are there: counters have nothing else to count.
+
+use rand::{Rng, RngExt, seq::index};
+
+use super::{
+    calendar::DAY_MS,
+    numbers::{fraction, whole},
+    popularity::skewed,
+    talk::Neighbour,
+};
+use crate::{
+    domain::{Reaction, UserId},
+    store::seeding::SeedReaction,
+};
+
+/// Likes of a content, on average. Whoever has more followers than others of the neighbourhood has more of them; a large world has no more than a small
+/// one, for they are all written with the neighbourhood.
+const LIKES: f64 = 1.2;
+/// How many favourites there are for each like, on average.
+const FAVOURITES: f64 = 0.25;
+/// Contents are liked within this time.
+const WHILE_MS: i64 = 2 * DAY_MS;
+
+/// Lets the neighbours react to what each other has published; nobody to reposts, which stand for their originals.
+pub fn applaud(people: &mut [Neighbour], now_ms: i64, rng: &mut impl Rng) {
+    let average = people.iter().map(|neighbour| neighbour.fame).sum::<f64>() / fraction(people.len() as u64);
+    let ids: Vec<UserId> = people.iter().map(|neighbour| neighbour.author.id).collect();
+    for neighbour in people {
+        let others: Vec<UserId> = ids.iter().copied().filter(|id| *id != neighbour.author.id).collect();
+        for content in &mut neighbour.author.contents {
+            if content.draft.reference.repost_of().is_some() {
+                continue;
+            }
+            let likes = skewed(LIKES * neighbour.fame / average, 1.0, rng).min(neighbour.fame).round();
+            let favourites = skewed(likes * FAVOURITES, 0.8, rng).round();
+            for (reaction, count) in [(Reaction::Like, likes), (Reaction::Favourite, favourites)] {
+                let at = content.publish_time;
+                let fans = some(&others, whole(count), rng);
+                content.reactions.extend(fans.into_iter().map(|user| react((user, reaction), at, now_ms, rng)));
+            }
+        }
+    }
+}
+
+/// A user's reaction to what was published at that time, before now.
+pub fn react((user, reaction): (UserId, Reaction), published: i64, now_ms: i64, rng: &mut impl Rng) -> SeedReaction {
+    SeedReaction { user, reaction, at: published + rng.random_range(0..(now_ms - published).clamp(1, WHILE_MS)) }
+}
+
+/// So many of them, or all, each once.
+fn some(users: &[UserId], count: u64, rng: &mut impl Rng) -> Vec<UserId> {
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(users.len());
+    index::sample(rng, users.len(), count).into_iter().map(|place| users[place]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use crate::cli::seed::world::{
+        Plan, World,
+        tests::{plan, world},
+    };
+
+    #[test]
+    fn a_neighbourhood_of_a_large_world_has_no_more_reactions_than_one_of_a_small_world() {
+        for users in [200, 1_000_000] {
+            let world = world(1, users);
+            let people = world.neighbourhood(world.neighbourhoods().next().unwrap()).unwrap();
+            let contents = || people.iter().flat_map(|author| &author.contents);
+            let reactions: usize = contents().map(|content| content.reactions.len()).sum();
+            assert!((contents().count() / 2..contents().count() * 3).contains(&reactions), "{users}: {reactions}");
+        }
+    }
+
+    #[test]
+    fn where_nobody_follows_anybody_nobody_reacts() {
+        let world = World::new(Plan { follows_per_user: 0, ..plan(1, 30) });
+        let people = world.neighbourhood(0..30).unwrap();
+        assert!(people.iter().flat_map(|author| &author.contents).all(|content| content.reactions.is_empty()));
+    }
+}

@@ -1,0 +1,173 @@
+//! Who answers whom in a neighbourhood: some of what people have published becomes, where something fitting was said shortly before, a reply or a
+//! repost of that. Purely, and in the order of time, so that threads grow as they do among people.
+
+use std::collections::{HashMap, HashSet};
+
+use rand::{Rng, RngExt};
+
+use super::{calendar::HOUR_MS, lexicon::Language, people::People};
+use crate::{
+    domain::{ContentId, content::Draft},
+    store::seeding::SeedAuthor,
+};
+
+const REPLIES_IN_A_HUNDRED: u32 = 24;
+const REPOSTS_IN_A_HUNDRED: u32 = 10;
+/// How far back people read before they answer.
+const REACH_MS: i64 = 30 * HOUR_MS;
+/// How much of that catches their eye.
+const GLANCES: usize = 24;
+
+/// Somebody of a neighbourhood.
+#[derive(Debug, Clone)]
+pub struct Neighbour {
+    pub author: SeedAuthor,
+    /// What they write, and answer.
+    pub language: Language,
+    /// How many are expected to follow them.
+    pub fame: f64,
+}
+
+/// What has been said and can be answered.
+#[derive(Debug, Clone, Copy)]
+struct Said {
+    content: ContentId,
+    /// Its author's place among the neighbours.
+    by: usize,
+    at: i64,
+    answers: u32,
+}
+
+/// Turns some contents of the neighbours into replies and reposts.
+pub fn talk(people: &mut [Neighbour], words: &People, rng: &mut impl Rng) {
+    let mut order: Vec<(i64, ContentId, usize, usize)> = Vec::new();
+    for (by, neighbour) in people.iter().enumerate() {
+        let contents = neighbour.author.contents.iter().enumerate();
+        order.extend(contents.map(|(nth, content)| (content.publish_time, content.id, by, nth)));
+    }
+    order.sort_unstable();
+    let mut talk = Talk::default();
+    for (at, content, by, nth) in order {
+        let drawn = rng.random_range(0..100);
+        let draft = match drawn {
+            0..REPLIES_IN_A_HUNDRED => talk.reply(people, words, (by, at), rng),
+            REPLIES_IN_A_HUNDRED.. if drawn < REPLIES_IN_A_HUNDRED + REPOSTS_IN_A_HUNDRED => {
+                talk.repost(people, (by, at), rng)
+            }
+            _ => None,
+        };
+        let is_repost = draft.as_ref().is_some_and(|draft| draft.reference.repost_of().is_some());
+        if let Some(draft) = draft {
+            people[by].author.contents[nth].draft = draft;
+        }
+        if !is_repost {
+            talk.said.push(Said { content, by, at, answers: 0 });
+        }
+    }
+}
+
+/// The talk so far.
+#[derive(Debug, Default)]
+struct Talk {
+    /// Oldest first.
+    said: Vec<Said>,
+    /// By whom has been answered: the latest answer, until they answer it.
+    unanswered: HashMap<usize, usize>,
+    /// Who has reposted what.
+    reposted: HashSet<(usize, ContentId)>,
+}
+
+impl Talk {
+    /// A reply by the neighbour at the time; every other time to who has answered them.
+    fn reply(
+        &mut self,
+        people: &[Neighbour],
+        words: &People,
+        (by, at): (usize, i64),
+        rng: &mut impl Rng,
+    ) -> Option<Draft> {
+        let back = rng.random_bool(0.5).then(|| self.unanswered.remove(&by)).flatten();
+        let to = back.or_else(|| self.glance(people, (by, at), rng))?;
+        let text = words.lexicon(people[by].language).text("reply", rng);
+        let draft = Draft::try_new(&text, Vec::new(), None).ok()?;
+        let said = &mut self.said[to];
+        said.answers += 1;
+        self.unanswered.insert(said.by, self.said.len());
+        Some(draft.replying_to(self.said[to].content))
+    }
+
+    fn repost(&mut self, people: &[Neighbour], (by, at): (usize, i64), rng: &mut impl Rng) -> Option<Draft> {
+        let original = self.said[self.glance(people, (by, at), rng)?].content;
+        self.reposted.insert((by, original)).then(|| Draft::repost(original))
+    }
+
+    /// Of a few things that were said lately the most noted one, in the reader's language and not their own.
+    fn glance(&self, people: &[Neighbour], (by, at): (usize, i64), rng: &mut impl Rng) -> Option<usize> {
+        let from = self.said.partition_point(|said| said.at < at - REACH_MS);
+        let glances = (0..GLANCES).filter_map(|_| {
+            let seen = from..self.said.len();
+            (!seen.is_empty()).then(|| rng.random_range(seen))
+        });
+        let noted = |nth: &usize| people[self.said[*nth].by].fame * f64::from(self.said[*nth].answers + 1);
+        let meant =
+            |nth: &usize| self.said[*nth].by != by && people[self.said[*nth].by].language == people[by].language;
+        glances.filter(meant).max_by(|a, b| noted(a).total_cmp(&noted(b)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::{
+        cli::seed::world::{World, tests::world},
+        domain::Reference,
+        store::seeding::{SeedContent, tally},
+    };
+
+    fn contents(world: &World) -> Vec<(usize, SeedContent)> {
+        let people = world.neighbourhood(0..world.users()).unwrap();
+        people.into_iter().enumerate().flat_map(|(by, it)| it.contents.into_iter().map(move |it| (by, it))).collect()
+    }
+
+    #[test]
+    fn whoever_answers_answers_what_was_said_before_by_somebody_else() {
+        let all = contents(&world(1, 300));
+        let of: HashMap<ContentId, (usize, &SeedContent)> = all.iter().map(|(by, it)| (it.id, (*by, it))).collect();
+        let mut reposts = HashSet::new();
+        for (by, content) in &all {
+            let Some(other) = content.draft.reference.content() else { continue };
+            let (author, answered) = of[&other];
+            assert!(author != *by && answered.publish_time <= content.publish_time);
+            assert!(content.publish_time - answered.publish_time < 22 * 24 * HOUR_MS);
+            assert!(answered.draft.reference.repost_of().is_none(), "a repost has no answers");
+            if let Reference::RepostOf(original) = content.draft.reference {
+                assert!(reposts.insert((*by, original)), "reposted twice");
+                assert!(content.draft.text.is_empty() && content.draft.media.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_world_has_replies_threads_and_reposts() {
+        let all = contents(&world(1, 200));
+        let kinds = |of: fn(Reference) -> bool| all.iter().filter(|(_, it)| of(it.draft.reference)).count();
+        let (replies, reposts) = (kinds(|it| it.reply_to().is_some()), kinds(|it| it.repost_of().is_some()));
+        assert!((all.len() / 6..all.len() / 3).contains(&replies), "{replies} replies of {}", all.len());
+        assert!((all.len() / 20..all.len() / 8).contains(&reposts), "{reposts} reposts of {}", all.len());
+        let above: HashMap<_, _> = all.iter().map(|(_, it)| (it.id, it.draft.reference.reply_to())).collect();
+        let depth = |it: &SeedContent| std::iter::successors(above[&it.id], |above_it| above[above_it]).count();
+        assert!(all.iter().any(|(_, it)| depth(it) >= 4), "no thread goes deep");
+    }
+
+    #[test]
+    fn some_contents_are_answered_much_and_most_not_at_all() {
+        let world = world(1, 200);
+        let people = world.neighbourhood(0..200).unwrap();
+        let tally = tally(&people).unwrap();
+        let mut comments: Vec<i64> = tally.values().map(|(_, counters)| counters.comments).collect();
+        comments.sort_unstable();
+        assert!(comments[comments.len() / 2] == 0 && comments[comments.len() - 1] >= 4, "{:?}", comments.last());
+        assert!(tally.values().any(|(_, counters)| counters.likes > 5 && counters.favourites > 1));
+    }
+}

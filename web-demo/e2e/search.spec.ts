@@ -1,0 +1,72 @@
+// Posts are found from the header, Chinese ones by any stretch of their text. Pictures in test-results/screens/.
+import { expect, type Page, test } from "@playwright/test";
+import { deleteContent, freshHandle, numbered, publish, publishMany, register } from "./api";
+import { openAs, postWith, scrollTo } from "./page";
+
+async function search(page: Page, text: string) {
+  await page.getByTestId("search-input").fill(text);
+  await page.getByTestId("search-input").press("Enter");
+  await expect(page.getByTestId("searched")).toContainText(text);
+}
+
+test("a search reads on to its end, and a deleted post is found no more", async ({ page }) => {
+  const [vera, word] = [await register("vera", "Vera Shore"), freshHandle("wreck")];
+  await publishMany(vera, numbered(`The ${word}, rib`, 45));
+  await openAs(page, vera);
+  await search(page, word);
+  await expect(postWith(page, `The ${word}, rib 45`)).toBeVisible();
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post")).toHaveCount(45);
+  const last = await publish(vera, `The last ${word}`);
+  await page.reload();
+  await expect(postWith(page, `The last ${word}`)).toBeVisible();
+  await deleteContent(vera, last);
+  await page.reload();
+  await expect(postWith(page, `The ${word}, rib 45`)).toBeVisible();
+  await expect(postWith(page, `The last ${word}`)).toHaveCount(0);
+});
+
+test("what cannot be looked for is told, and so is a search that failed", async ({ page }) => {
+  await openAs(page, await register("vera", "Vera Shore"));
+  await search(page, "?!");
+  await expect(page.getByRole("main").getByTestId("failure")).toContainText("neither letters");
+  await page.route("**/graphql", (route) => route.abort());
+  await search(page, "tide");
+  await expect(page.getByRole("main").getByTestId("failure")).toContainText("cannot be reached");
+  await page.unroute("**/graphql");
+  await page.getByRole("main").getByTestId("retry").click();
+  await expect(page.getByRole("main").getByTestId("failure")).toHaveCount(0);
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  for (const [breadth, viewport] of Object.entries({ wide: { width: 1360, height: 900 }, narrow: { width: 390, height: 844 } })) {
+    test.describe(`${scheme}, ${breadth}`, () => {
+      test.use({ colorScheme: scheme, viewport });
+
+      const take = async (page: Page, name: string) => {
+        const cutOff = await page.locator(".feed, .bar, body").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth).length);
+        expect(cutOff, "boxes whose content is cut off at the side").toBe(0);
+        await page.screenshot({ path: `test-results/screens/${name}-${scheme}-${breadth}.png`, animations: "disabled" });
+      };
+
+      test("Chinese posts are found by two characters, and by one", async ({ page }) => {
+        const [vera, finn] = [await register("vera", "Vera Shore"), await register("finn", "Finn Harbour")];
+        const mark = freshHandle("m");
+        await publish(finn, `今天去海边看潮汐 ${mark}`);
+        await publish(vera, `潮水退了 ${mark}`);
+        await openAs(page, vera);
+        await search(page, `潮汐 ${mark}`);
+        await expect(page.getByTestId("post-text")).toHaveText([`今天去海边看潮汐 ${mark}`]);
+        await search(page, `潮 ${mark}`);
+        await expect(page.getByTestId("post-text")).toHaveText([`潮水退了 ${mark}`, `今天去海边看潮汐 ${mark}`]);
+        await take(page, "search");
+        await page.goBack();
+        await expect(page.getByTestId("search-input")).toHaveValue(`潮汐 ${mark}`);
+        await expect(page.getByTestId("post")).toHaveCount(1);
+        await search(page, `missing ${mark}`);
+        await expect(page.getByTestId("nothing-found")).toBeVisible();
+        await take(page, "search-nothing");
+      });
+    });
+  }
+}

@@ -1,0 +1,54 @@
+// The lists: who follows whom, who likes a post, what the viewer keeps.
+import { graphql } from "../gql";
+
+graphql(`
+  fragment Person on User {
+    id
+    handle
+    name
+    bio
+    avatarUrl
+    viewerIsFollowing
+    isViewer
+  }
+`);
+
+graphql(`
+  fragment People on UserConnection {
+    edges { cursor node { ...Person } }
+    pageInfo { hasNextPage endCursor }
+  }
+`);
+
+export const FollowersDocument = graphql(`
+  query Followers($handle: String!, $after: String) {
+    user(handle: $handle) { id handle name isViewer people: followers(first: 20, after: $after) { ...People } }
+  }
+`);
+
+export const FollowingDocument = graphql(`
+  query Following($handle: String!, $after: String) {
+    user(handle: $handle) { id handle name isViewer people: following(first: 20, after: $after) { ...People } }
+  }
+`);
+
+export const LikersDocument = graphql(`
+  query Likers($id: ID!, $after: String) {
+    content(id: $id) {
+      ...Post
+      likers(first: 20, after: $after) { ...People }
+    }
+  }
+`);
+
+export const FavouritesDocument = graphql(`
+  query Favourites($after: String) {
+    viewer {
+      id
+      favourites(first: 20, after: $after) {
+        edges { cursor node { ...Post } }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+`);

@@ -1,0 +1,11 @@
+import { EmptyState } from "../parts/EmptyState";
+import { timelinePath } from "../routing";
+
+export function NoSuchPost() {
+  return (
+    <EmptyState title="There is no such post" heading="h1" testId="no-such-post">
+      <title>No such post · Tidefeed</title>
+      <p>It may have been deleted. <a href={timelinePath}>Go back to your timeline</a>.</p>
+    </EmptyState>
+  );
+}

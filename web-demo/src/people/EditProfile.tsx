@@ -1,0 +1,80 @@
+// The viewer's own profile, to be changed: name, words, picture.
+import { useMutation } from "@apollo/client/react";
+import { type SubmitEvent, useId, useRef, useState } from "react";
+import { textOf } from "../account/formText";
+import { UpdateProfileDocument } from "../api/profileDocuments";
+import { describeFailure, errorAt, errorsElsewhere, type UserError } from "../api/userErrors";
+import type { ProfileFragment } from "../gql/graphql";
+import { FormErrors } from "../parts/FormErrors";
+import { TextField } from "../parts/TextField";
+
+const FIELDS = ["name", "bio", "avatarUrl"];
+
+interface ProfileFormProps {
+  user: ProfileFragment;
+  onDone: () => void;
+}
+
+function ProfileForm({ user, onDone }: ProfileFormProps) {
+  const id = useId();
+  const [update, { loading }] = useMutation(UpdateProfileDocument);
+  const [errors, setErrors] = useState<readonly UserError[]>([]);
+  const [failure, setFailure] = useState<string | null>(null);
+  const bioError = errorAt(errors, "bio");
+
+  async function save(entries: FormData) {
+    const text = (name: string) => textOf(entries, name).trim();
+    const input = { name: text("name"), bio: text("bio") || null, avatarUrl: text("avatarUrl") || null };
+    setFailure(null);
+    try {
+      const refused = (await update({ variables: { input } })).data?.updateProfile?.userErrors ?? [];
+      setErrors(refused);
+      if (refused.length === 0) onDone();
+    } catch (error) {
+      setFailure(describeFailure(error));
+    }
+  }
+
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    void save(new FormData(event.currentTarget));
+  }
+
+  return (
+    <form className="credential-form" onSubmit={onSubmit} aria-label="Your profile" data-testid="profile-form">
+      <TextField label="Name" name="name" defaultValue={user.name} autoComplete="name" required autoFocus error={errorAt(errors, "name")} />
+      <div className="field">
+        <label htmlFor={id}>About you</label>
+        <textarea id={id} name="bio" rows={3} defaultValue={user.bio} aria-invalid={bioError !== undefined}
+          aria-describedby={bioError === undefined ? undefined : `${id}-note`} />
+        {bioError !== undefined && <p id={`${id}-note`} className="field-error">{bioError}</p>}
+      </div>
+      <TextField label="Address of your picture" name="avatarUrl" type="url" placeholder="https://…" defaultValue={user.avatarUrl ?? ""}
+        hint="Without one your initial stands there." error={errorAt(errors, "avatarUrl")} />
+      <FormErrors messages={failure === null ? errorsElsewhere(errors, FIELDS) : [failure]} />
+      <div className="boundaries-choice">
+        <button type="submit" className="button small" disabled={loading} data-testid="profile-save">Save</button>
+        <button type="button" className="button quiet small" onClick={onDone}>Cancel</button>
+      </div>
+    </form>
+  );
+}
+
+/** A button that opens the form below it, and has the focus again when that is closed. */
+export function EditProfile({ user }: { user: ProfileFragment }) {
+  const [editing, setEditing] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+
+  function close() {
+    setEditing(false);
+    button.current?.focus();
+  }
+
+  return (
+    <div className="edit-profile">
+      <button ref={button} type="button" className="button quiet small" aria-expanded={editing} onClick={() => { setEditing(!editing); }}
+        data-testid="edit-profile">Edit your profile</button>
+      {editing && <ProfileForm user={user} onDone={close} />}
+    </div>
+  );
+}

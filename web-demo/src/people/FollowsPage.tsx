@@ -1,0 +1,69 @@
+// Who follows a user, and whom they follow: two lists, a click apart.
+import { useApolloClient, useQuery } from "@apollo/client/react";
+import { readPage } from "../api/endlessConnection";
+import { FollowersDocument, FollowingDocument } from "../api/listDocuments";
+import { useNextPage } from "../content/useNextPage";
+import type { FollowersQuery } from "../gql/graphql";
+import { EmptyState } from "../parts/EmptyState";
+import { ErrorNotice } from "../parts/ErrorNotice";
+import { PageHead } from "../parts/PageHead";
+import { type FollowSide, followsPath, profilePath, timelinePath } from "../routing";
+import { NoSuchUser } from "./NoSuchUser";
+import { PeopleList } from "./PeopleList";
+import { PeopleSkeletons } from "./PeopleSkeletons";
+
+type User = NonNullable<FollowersQuery["user"]>;
+
+const DOCUMENTS = { followers: FollowersDocument, following: FollowingDocument } as const;
+const TITLES = { followers: "Followers", following: "Following" } as const;
+
+interface FollowsPageProps {
+  handle: string;
+  side: FollowSide;
+}
+
+function Nobody({ user, side }: { user: User; side: FollowSide }) {
+  return (
+    <EmptyState title={side === "followers" ? "No followers yet" : "Not following anyone yet"} testId="nobody">
+      {side === "followers" && (user.isViewer
+        ? <p>Whoever follows you stands here. <a href={timelinePath}>Publish something</a> worth following.</p>
+        : <p>Be the first: <a href={profilePath(user.handle)}>follow {user.name}</a>.</p>)}
+      {side === "following" && (user.isViewer
+        ? <p>Find someone by their handle with the box on this page, and follow them.</p>
+        : <p>Whom {user.name} follows stands here.</p>)}
+    </EmptyState>
+  );
+}
+
+export function FollowsPage({ handle, side }: FollowsPageProps) {
+  const client = useApolloClient();
+  const query = DOCUMENTS[side];
+  const { data, error, loading, refetch } = useQuery(query, {
+    variables: { handle }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first",
+  });
+  const user = data?.user;
+  const people = user?.people;
+  const nextPage = useNextPage(people?.pageInfo, (after) => readPage(client, query, { handle, after }));
+
+  if (user === null) return <NoSuchUser handle={handle} />;
+  const title = user === undefined ? TITLES[side] : `${TITLES[side]} of ${user.name}`;
+  return (
+    <>
+      <title>{`${title} · Tidefeed`}</title>
+      <PageHead title={user?.name ?? `@${handle}`}>
+        <a href={profilePath(handle)} data-testid="back-to-profile">@{handle}</a>
+      </PageHead>
+      <nav className="tabs card" aria-label="Followers and following">
+        {(["followers", "following"] as const).map((other) => (
+          <a key={other} href={followsPath(handle, other)} aria-current={other === side ? "page" : undefined} data-testid={`tab-${other}`}>
+            {TITLES[other]}
+          </a>
+        ))}
+      </nav>
+      {people == null && loading && <PeopleSkeletons count={6} label="Loading people" />}
+      {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refetch(); }} />}
+      {user !== undefined && people?.edges.length === 0 && <Nobody user={user} side={side} />}
+      {people != null && <PeopleList label={title} people={people} nextPage={nextPage} />}
+    </>
+  );
+}

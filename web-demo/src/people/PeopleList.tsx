@@ -1,0 +1,54 @@
+// People as a list, endless: the next page is read before the reader gets to the end.
+import { PageSentinel } from "../content/PageSentinel";
+import type { NextPage } from "../content/useNextPage";
+import type { PeopleFragment, PersonFragment } from "../gql/graphql";
+import { ErrorNotice } from "../parts/ErrorNotice";
+import { profilePath } from "../routing";
+import { Avatar } from "./Avatar";
+import { FollowButton } from "./FollowButton";
+import { PeopleSkeletons } from "./PeopleSkeletons";
+
+function PersonRow({ person }: { person: PersonFragment }) {
+  return (
+    <li className="person-row" data-testid="person">
+      <a className="person" href={profilePath(person.handle)}>
+        <Avatar {...person} />
+        <span>
+          <strong>{person.name}</strong>
+          <small>@{person.handle}</small>
+        </span>
+      </a>
+      {person.isViewer ? <span className="tag">This is you</span> : <FollowButton user={person} />}
+      {person.bio !== "" && <p className="person-bio">{person.bio}</p>}
+    </li>
+  );
+}
+
+interface PeopleListProps {
+  label: string;
+  people: PeopleFragment;
+  nextPage: NextPage;
+}
+
+/** Nothing if there is nobody: the page says why. */
+export function PeopleList({ label, people, nextPage }: PeopleListProps) {
+  const shown = people.edges.flatMap(({ node }) => node ?? []);
+  return (
+    <>
+      {shown.length > 0 && (
+        <ul className="feed people" aria-label={label} aria-busy={nextPage.loading} data-testid="people">
+          {shown.map((person) => <PersonRow key={person.id} person={person} />)}
+        </ul>
+      )}
+      {nextPage.exists && nextPage.error === null && (
+        <PageSentinel key={nextPage.after} onReach={() => { void nextPage.load(); }}>
+          <PeopleSkeletons count={2} label="Loading more people" />
+        </PageSentinel>
+      )}
+      {nextPage.error !== null && (
+        <ErrorNotice title="The next people did not load" error={nextPage.error} onRetry={() => { void nextPage.load(); }} />
+      )}
+      {!nextPage.exists && shown.length > 0 && <p className="end muted" data-testid="people-end">That is everybody.</p>}
+    </>
+  );
+}
