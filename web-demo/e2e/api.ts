@@ -45,6 +45,11 @@ export async function register(stem: string, name: string): Promise<Person> {
   return { id: user.id, handle, name, password, token, expiresAt, refreshToken };
 }
 
+/** Three who do not know each other. */
+export async function registerThree(): Promise<[Person, Person, Person]> {
+  return [await register("vera", "Vera Shore"), await register("finn", "Finn Harbour"), await register("nell", "Nell Newcomer")];
+}
+
 export interface MediaInput {
   kind: string;
   url: string;

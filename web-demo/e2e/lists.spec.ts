@@ -1,19 +1,15 @@
 // Lists of people and of posts: who follows whom, who likes what, what is kept. Pictures in test-results/screens/.
-import { expect, type Page, test } from "@playwright/test";
-import { favourite, follow, like, numbered, type Person, publish, publishMany, register } from "./api";
-import { openAs, postWith, scrollTo, takePicture, waitUntilLive } from "./page";
+import { expect, test } from "@playwright/test";
+import { favourite, follow, like, numbered, type Person, publish, publishMany, register, registerThree } from "./api";
+import { namesOf, openAs, postWith, scrollTo, takePicture, waitUntilLive } from "./page";
 
 let vera: Person;
 let finn: Person;
 let nell: Person;
 
 test.beforeEach(async () => {
-  vera = await register("vera", "Vera Shore");
-  finn = await register("finn", "Finn Harbour");
-  nell = await register("nell", "Nell Newcomer");
+  [vera, finn, nell] = await registerThree();
 });
-
-const names = (page: Page) => page.getByTestId("person").locator("strong");
 
 test("a profile's counts lead to its followers and to whom it follows, and the keyboard goes on from there", async ({ page }) => {
   await follow(finn, vera);
@@ -22,7 +18,7 @@ test("a profile's counts lead to its followers and to whom it follows, and the k
   const followers = page.getByTestId("profile").getByRole("link", { name: "Followers: 2" });
   await followers.focus();
   await page.keyboard.press("Enter");
-  await expect(names(page)).toHaveText(["Nell Newcomer", "Finn Harbour"]);
+  await expect(namesOf(page)).toHaveText(["Nell Newcomer", "Finn Harbour"]);
   await expect(page.getByRole("heading", { name: "Vera Shore" })).toBeFocused();
   await expect(page.getByTestId("person").last()).toContainText("This is you");
   await expect(page.getByTestId("people-end")).toBeVisible();
@@ -36,7 +32,7 @@ test("a profile's counts lead to its followers and to whom it follows, and the k
   await expect(page.getByTestId("tab-following")).toHaveAttribute("aria-current", "page");
   await expect(page.getByTestId("nobody")).toContainText("Not following anyone yet");
   await page.goto(`/#/u/${finn.handle}/following`);
-  await expect(names(page)).toHaveText(["Nell Newcomer", "Vera Shore"]);
+  await expect(namesOf(page)).toHaveText(["Nell Newcomer", "Vera Shore"]);
   await page.goto("/#/u/nobody_at_all/followers");
   await expect(page.getByTestId("no-such-user")).toBeVisible();
 });
@@ -51,9 +47,9 @@ test("who likes a post stands behind its count, the viewer as soon as they do", 
   await page.reload();
   await postWith(page, "Low tide at six").getByTestId("like-count").click();
   await expect(page.getByRole("heading", { name: "Likes" })).toBeFocused();
-  await expect(names(page)).toHaveText(["Nell Newcomer"]);
+  await expect(namesOf(page)).toHaveText(["Nell Newcomer"]);
   await page.getByTestId("liked-post").getByRole("button", { name: "Like" }).click();
-  await expect(names(page)).toHaveText(["Finn Harbour", "Nell Newcomer"]);
+  await expect(namesOf(page)).toHaveText(["Finn Harbour", "Nell Newcomer"]);
   await expect(page.getByTestId("like-count")).toHaveText("2 likes");
   await page.goto("/#/p/C_AAAAAAAAAAE/likes");
   await expect(page.getByTestId("no-such-post")).toBeVisible();
@@ -91,7 +87,7 @@ test("a list that does not load can be tried again", async ({ page }) => {
   await expect(column.getByTestId("failure")).toContainText("did not load");
   await page.unroute("**/graphql");
   await column.getByTestId("retry").click();
-  await expect(names(page)).toHaveText(["Finn Harbour"]);
+  await expect(namesOf(page)).toHaveText(["Finn Harbour"]);
 });
 
 test("what came while nobody listened is counted up to 99", async ({ page }) => {

@@ -31,6 +31,11 @@ export function postWith(page: Page, text: string): Locator {
   return page.getByTestId("post").filter({ has: page.getByText(text, { exact: true }) });
 }
 
+/** The names on a list of people. */
+export function namesOf(page: Page): Locator {
+  return page.getByTestId("person").locator("strong");
+}
+
 export async function findAndFollow(page: Page, handle: string) {
   await page.getByTestId("find-input").fill(handle);
   await page.getByTestId("find-submit").click();

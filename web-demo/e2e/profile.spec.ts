@@ -1,19 +1,15 @@
 // What a profile lets one decide: seeing less of somebody, and what one's own says.
-import { expect, type Page, test } from "@playwright/test";
-import { block, follow, like, type Person, publish, register } from "./api";
-import { openAs, postWith, takePicture } from "./page";
+import { expect, test } from "@playwright/test";
+import { block, follow, like, type Person, publish, registerThree } from "./api";
+import { namesOf, openAs, postWith, takePicture } from "./page";
 
 let vera: Person;
 let finn: Person;
 let nell: Person;
 
 test.beforeEach(async () => {
-  vera = await register("vera", "Vera Shore");
-  finn = await register("finn", "Finn Harbour");
-  nell = await register("nell", "Nell Newcomer");
+  [vera, finn, nell] = await registerThree();
 });
-
-const names = (page: Page) => page.getByTestId("person").locator("strong");
 
 test("a muted one is gone from the timeline and not from their page, until they are unmuted", async ({ page }) => {
   await follow(finn, vera);
@@ -68,12 +64,12 @@ test("whoever blocks is in no list that the other reads, and is counted", async 
   }
   await block(nell, finn);
   await openAs(page, finn, `/#/u/${vera.handle}/followers`);
-  await expect(names(page)).toHaveText(["Finn Harbour"]);
+  await expect(namesOf(page)).toHaveText(["Finn Harbour"]);
   await page.getByTestId("tab-following").click();
-  await expect(names(page)).toHaveText(["Finn Harbour"]);
+  await expect(namesOf(page)).toHaveText(["Finn Harbour"]);
   await page.goto(`/#/p/${post}/likes`);
   await expect(page.getByTestId("like-count")).toHaveText("2 likes");
-  await expect(names(page)).toHaveText(["Finn Harbour"]);
+  await expect(namesOf(page)).toHaveText(["Finn Harbour"]);
 });
 
 test("one's own profile is changed, and a refusal stands at its field", async ({ page }) => {

@@ -5,7 +5,7 @@ import { FavouritesDocument } from "../api/listDocuments";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PageHead } from "../parts/PageHead";
-import { PostSkeletons } from "../parts/PostSkeletons";
+import { PostSkeletons } from "../parts/Skeletons";
 import { timelinePath } from "../routing";
 import { PostList } from "./PostList";
 import { useNextPage } from "./useNextPage";

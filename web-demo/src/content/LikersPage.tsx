@@ -6,7 +6,7 @@ import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PageHead } from "../parts/PageHead";
 import { PeopleList } from "../people/PeopleList";
-import { PeopleSkeletons } from "../people/PeopleSkeletons";
+import { PeopleSkeletons } from "../parts/Skeletons";
 import { NoSuchPost } from "./NoSuchPost";
 import { CardBody } from "./PostCard";
 import { useNextPage } from "./useNextPage";

@@ -2,7 +2,7 @@
 import { Fragment, type KeyboardEvent } from "react";
 import type { PostFragment } from "../gql/graphql";
 import { ErrorNotice } from "../parts/ErrorNotice";
-import { PostSkeletons } from "../parts/PostSkeletons";
+import { PostSkeletons } from "../parts/Skeletons";
 import { PageSentinel } from "./PageSentinel";
 import { PostCard } from "./PostCard";
 import type { NextPage } from "./useNextPage";

@@ -3,7 +3,7 @@ import { useApolloClient, useQuery } from "@apollo/client/react";
 import { ThreadDocument } from "../api/documents";
 import { readPage } from "../api/endlessConnection";
 import { ErrorNotice } from "../parts/ErrorNotice";
-import { PostSkeletons } from "../parts/PostSkeletons";
+import { PostSkeletons } from "../parts/Skeletons";
 import { NoSuchPost } from "./NoSuchPost";
 import { CardBody } from "./PostCard";
 import { PostList } from "./PostList";

@@ -10,7 +10,7 @@ import { PageHead } from "../parts/PageHead";
 import { type FollowSide, followsPath, profilePath, timelinePath } from "../routing";
 import { NoSuchUser } from "./NoSuchUser";
 import { PeopleList } from "./PeopleList";
-import { PeopleSkeletons } from "./PeopleSkeletons";
+import { PeopleSkeletons } from "../parts/Skeletons";
 
 type User = NonNullable<FollowersQuery["user"]>;
 

@@ -6,7 +6,7 @@ import { ErrorNotice } from "../parts/ErrorNotice";
 import { profilePath } from "../routing";
 import { Avatar } from "./Avatar";
 import { FollowButton } from "./FollowButton";
-import { PeopleSkeletons } from "./PeopleSkeletons";
+import { PeopleSkeletons } from "../parts/Skeletons";
 
 function PersonRow({ person }: { person: PersonFragment }) {
   return (

@@ -6,7 +6,7 @@ import { PostList } from "../content/PostList";
 import { useNextPage } from "../content/useNextPage";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
-import { PostSkeletons } from "../parts/PostSkeletons";
+import { PostSkeletons } from "../parts/Skeletons";
 import { timelinePath } from "../routing";
 import { NoSuchUser } from "./NoSuchUser";
 import { ProfileHeader } from "./ProfileHeader";

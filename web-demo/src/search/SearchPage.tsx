@@ -5,7 +5,7 @@ import { PostList } from "../content/PostList";
 import { useNextPage } from "../content/useNextPage";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
-import { PostSkeletons } from "../parts/PostSkeletons";
+import { PostSkeletons } from "../parts/Skeletons";
 import { SearchDocument } from "./documents";
 
 export function SearchPage({ text }: { text: string }) {

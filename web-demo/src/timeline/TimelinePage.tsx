@@ -3,7 +3,7 @@ import { useRef } from "react";
 import { type Connection, useIsOpen } from "../api/connection";
 import { PostList } from "../content/PostList";
 import { ErrorNotice } from "../parts/ErrorNotice";
-import { PostSkeletons } from "../parts/PostSkeletons";
+import { PostSkeletons } from "../parts/Skeletons";
 import { countOf } from "../parts/numbers";
 import { Composer } from "./Composer";
 import { EmptyTimeline } from "./EmptyTimeline";
