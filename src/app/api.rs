@@ -92,7 +92,7 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
         authenticate: Arc::new(Bearer { tokens, liveness, issuer }),
         attach: Arc::new(|request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
-            attach(request, scope.viewer, scope.request_id.as_str()).data(Caller { address, agent })
+            attach(request, scope.viewer).data(Caller { address, agent })
         }),
         tokenless: &WITHOUT_TOKEN,
         settings: settings.http.clone(),

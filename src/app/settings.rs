@@ -121,6 +121,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
             operations: websocket.max_operations,
             message_bytes: server.max_body_bytes,
             init_time: websocket.init_timeout_ms.duration(),
+            message_time: websocket.message_timeout_ms.duration(),
             ping_every: websocket.ping_ms.duration(),
             silence: websocket.ping_ms.duration().mul_f64(SILENT_PINGS),
             queued_messages: websocket.buffer,

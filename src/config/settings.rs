@@ -193,6 +193,7 @@ pub struct WebsocketSettings {
     pub max_sockets: usize,
     pub max_sockets_per_client: usize,
     pub init_timeout_ms: Millis,
+    pub message_timeout_ms: Millis,
     pub ping_ms: Millis,
     pub max_operations: usize,
     pub buffer: usize,

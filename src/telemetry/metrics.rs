@@ -63,6 +63,8 @@ pub const QUEUE_DROPPED: &str = "tidefeed_queue_dropped_total";
 pub const SWEPT: &str = "tidefeed_swept_total";
 /// Sign-ins by password, by outcome: good, wrong or waiting.
 pub const SIGN_INS: &str = "tidefeed_sign_ins_total";
+/// Memory filled to hash and check passwords: a hash's memory, once a pass.
+pub const PASSWORD_KIBIBYTES: &str = "tidefeed_password_hashing_kibibytes_total";
 /// Refresh tokens presented, by outcome: refreshed, repeated, reused or unknown.
 pub const REFRESHES: &str = "tidefeed_token_refreshes_total";
 /// Sessions ended by somebody, or pushed out by newer ones.
@@ -140,6 +142,12 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (QUEUE_DEPTH, Kind::Gauge, Unit::Count, "Messages waiting or unacknowledged, by topic"),
     (QUEUE_DROPPED, Kind::Counter, Unit::Count, "Messages that found a topic of this process full, by topic"),
     (SIGN_INS, Kind::Counter, Unit::Count, "Sign-ins by password, by outcome: good, wrong or waiting"),
+    (
+        PASSWORD_KIBIBYTES,
+        Kind::Counter,
+        Unit::Kibibytes,
+        "Memory filled to hash and check passwords: a hash's memory, once a pass",
+    ),
     (
         REFRESHES,
         Kind::Counter,

@@ -44,6 +44,11 @@ async fn events_arrive(backend: Backend, around: Around) -> Result<()> {
         "the page lags behind: {page:#}"
     );
 
+    let mark = "mutation($upTo: String!) { markTimelineRead(input: { upTo: $upTo }) { readMarker } }";
+    publishing.data(&reader, mark, json!({ "upTo": edge["cursor"] })).await?;
+    let marked = watcher.event().await?;
+    ensure!(marked["readMarker"] == edge["cursor"] && marked["timelineEdge"].is_null(), "{marked:#}");
+
     let delete = "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }";
     publishing.data(&author, delete, json!({ "id": edge["node"]["id"] })).await?;
     ensure!(watcher.event().await?["removedContentId"] == edge["node"]["id"]);

@@ -16,6 +16,7 @@ mod delivery;
 mod explain;
 mod fail_over;
 mod fixture;
+mod full_text;
 mod graphql_api;
 mod harness;
 mod invariant;

@@ -10,7 +10,7 @@ use argon2::{
 };
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
-use crate::{draw::Draw, store::accounts::PasswordHash};
+use crate::{draw::Draw, store::accounts::PasswordHash, telemetry::metrics::PASSWORD_KIBIBYTES};
 
 const SALT_BYTES: usize = 16;
 
@@ -123,6 +123,7 @@ fn salt(draw: &Draw) -> [u8; SALT_BYTES] {
 }
 
 fn hash(argon2: &Argon2<'_>, password: &[u8], salt: [u8; SALT_BYTES]) -> Result<PasswordHash, PasswordError> {
+    paid(argon2.params());
     let hash: phc::PasswordHash = argon2.hash_password_with_salt(password, &salt).map_err(PasswordError::Hash)?;
     Ok(PasswordHash(hash.to_string()))
 }
@@ -130,11 +131,17 @@ fn hash(argon2: &Argon2<'_>, password: &[u8], salt: [u8; SALT_BYTES]) -> Result<
 /// The stored string's own parameters decide: older ones stay good after a change of settings.
 fn fits(argon2: &Argon2<'_>, password: &[u8], stored: &PasswordHash) -> Result<bool, PasswordError> {
     let stored = phc::PasswordHash::new(&stored.0).map_err(|_| PasswordError::Hash(HashError::EncodingInvalid))?;
+    paid(&Params::try_from(&stored).map_err(|_| PasswordError::Hash(HashError::EncodingInvalid))?);
     match argon2.verify_password(password, &stored) {
         Ok(()) => Ok(true),
         Err(HashError::PasswordInvalid) => Ok(false),
         Err(error) => Err(PasswordError::Hash(error)),
     }
+}
+
+/// Counts what a hash costs, whatever comes of it: what a sign-in tells about somebody, its cost must not tell either.
+fn paid(params: &Params) {
+    metrics::counter!(PASSWORD_KIBIBYTES).increment(u64::from(params.m_cost()) * u64::from(params.t_cost()));
 }
 
 #[cfg(test)]

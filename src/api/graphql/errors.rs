@@ -123,10 +123,10 @@ impl Failure {
         }
     }
 
-    /// What the client reads. Logs what it does not: the failure with its causes, under `request_id`.
-    pub fn told(self, request_id: &str) -> ApiError {
+    /// What the client reads. Logs what it does not: the failure with its causes; the span that it is in has the request's id.
+    pub fn told(self) -> ApiError {
         if self.code() == ErrorCode::InternalServerError && !matches!(self, Self::Logged(_)) {
-            tracing::error!(request_id, error = &self as &dyn std::error::Error, "a request failed");
+            tracing::error!(error = &self as &dyn std::error::Error, "a request failed");
         }
         self.shown()
     }
@@ -191,7 +191,7 @@ mod tests {
             Failure::Account(AccountError::Token(TokenError::Unsignable)),
             Failure::NoScope,
         ] {
-            let told = failure.told("r1");
+            let told = failure.told();
             assert_eq!(told.code, ErrorCode::InternalServerError);
             assert_eq!(told.message, "Something went wrong on our side. If it stays, report the requestId.");
         }
@@ -199,35 +199,35 @@ mod tests {
 
     #[test]
     fn a_passing_failure_invites_to_try_again() {
-        let told = Failure::Store(StoreError::Unavailable("10.0.0.7 refused".into())).told("r1");
+        let told = Failure::Store(StoreError::Unavailable("10.0.0.7 refused".into())).told();
         assert_eq!(told.message, "Something went wrong on our side. Try again in a moment.");
     }
 
     #[test]
     fn faults_of_the_client_are_told_in_words() {
-        let page = Failure::Page(InvalidPage::Mixed).told("r1");
+        let page = Failure::Page(InvalidPage::Mixed).told();
         assert_eq!(page.code, ErrorCode::BadUserInput);
         assert!(page.message.contains("first"), "{}", page.message);
-        let id = Failure::Id(InvalidId::NotAUser).told("r1");
+        let id = Failure::Id(InvalidId::NotAUser).told();
         assert_eq!(
             (id.code, id.message.as_str()),
             (ErrorCode::BadUserInput, "This is not the id of a user. Those begin with U_.")
         );
-        assert_eq!(Failure::Anonymous.told("r1").code, ErrorCode::Unauthenticated);
-        let busy = Failure::Account(AccountError::Password(PasswordError::Busy)).told("r1");
+        assert_eq!(Failure::Anonymous.told().code, ErrorCode::Unauthenticated);
+        let busy = Failure::Account(AccountError::Password(PasswordError::Busy)).told();
         assert_eq!(busy.code, ErrorCode::RateLimited);
         assert!(busy.message.starts_with("Too many people"), "{}", busy.message);
     }
 
     #[test]
     fn what_was_logged_is_passed_on_as_it_was_told() {
-        let told = Failure::Store(store("secret")).told("r1");
-        assert_eq!(Failure::Logged(told.clone()).told("r1"), told);
+        let told = Failure::Store(store("secret")).told();
+        assert_eq!(Failure::Logged(told.clone()).told(), told);
     }
 
     #[test]
     fn the_code_reaches_the_extensions() {
-        let error = Error::from(Failure::Anonymous.told("r1"));
+        let error = Error::from(Failure::Anonymous.told());
         let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
         assert_eq!(code, Some(&async_graphql::Value::from("UNAUTHENTICATED")));
     }

@@ -88,23 +88,20 @@ impl FeedShare {
     }
 
     /// What `wants` says of `entry`: one statement a kind for all entries and all subscribers.
-    pub async fn parts(&self, entry: &Entry, wants: ContentWants, request_id: &str) -> Parts {
+    pub async fn parts(&self, entry: &Entry, wants: ContentWants) -> Parts {
         let services = &self.services;
         let found = async {
             // As nobody in particular: whoever is shown the entry was found to see it.
             let read = services.contents.by_ids(None, &self.contents).await;
-            told(read, request_id).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
+            told(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
         };
-        let counters = async {
-            told(services.contents.counters(&self.contents).await, request_id).map(|all| all.into_iter().collect())
-        };
+        let counters =
+            async { told(services.contents.counters(&self.contents).await).map(|all| all.into_iter().collect()) };
         let profiles = async {
             let read = services.accounts.profiles(&self.authors).await;
-            told(read, request_id).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
+            told(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
         };
-        let counts = async {
-            told(services.accounts.counts(&self.authors).await, request_id).map(|all| all.into_iter().collect())
-        };
+        let counts = async { told(services.accounts.counts(&self.authors).await).map(|all| all.into_iter().collect()) };
         Parts {
             content: one(&self.found, found, true, entry.content).await,
             counters: one(&self.counters, counters, wants.counters, entry.content).await,
@@ -135,8 +132,8 @@ async fn one<K: Copy + Eq + Hash, V: Clone>(
     }
 }
 
-fn told<T>(read: Result<T, StoreError>, request_id: &str) -> Option<T> {
-    read.map_err(|error| Failure::Store(error).told(request_id)).ok()
+fn told<T>(read: Result<T, StoreError>) -> Option<T> {
+    read.map_err(|error| Failure::Store(error).told()).ok()
 }
 
 /// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's whole text: nothing less tells two

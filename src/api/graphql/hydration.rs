@@ -33,17 +33,17 @@ pub struct Hydration {
 
 impl Hydration {
     /// Has loaded nothing yet.
-    pub fn new(services: Arc<Services>, eyes: Eyes, request_id: Arc<str>) -> Self {
+    pub fn new(services: Arc<Services>, eyes: Eyes) -> Self {
         let tasks = Tracked(services.tasks.clone());
-        let source = Source { services, eyes, request_id };
+        let source = Source { services, eyes };
         let loader = DataLoader::with_cache(source, tasks, NextTurn, HashMapCache::default());
         Self { loader: loader.delay(Duration::ZERO) }
     }
 
     /// A new one for the same eyes.
     pub fn renewed(&self) -> Arc<Self> {
-        let Source { services, eyes, request_id } = self.loader.loader();
-        Arc::new(Self::new(Arc::clone(services), eyes.clone(), Arc::clone(request_id)))
+        let Source { services, eyes } = self.loader.loader();
+        Arc::new(Self::new(Arc::clone(services), eyes.clone()))
     }
 
     /// Use cases and ports.
@@ -59,11 +59,6 @@ impl Hydration {
     /// Whose eyes it is for, and whether they were asked for.
     pub fn eyes(&self) -> &Eyes {
         &self.loader.loader().eyes
-    }
-
-    /// Of whose request this is part.
-    pub fn request_id(&self) -> &str {
-        &self.loader.loader().request_id
     }
 
     /// Who looks at the answer, for the fields that depend on it.

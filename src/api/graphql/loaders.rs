@@ -10,6 +10,7 @@ use futures_util::{
     task::{FutureObj, Spawn, SpawnError},
 };
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use super::{
     errors::{ApiError, Failure},
@@ -28,7 +29,6 @@ use crate::{
 pub struct Source {
     pub services: Arc<Services>,
     pub eyes: Eyes,
-    pub request_id: Arc<str>,
 }
 
 /// Key of a content's counters.
@@ -59,11 +59,9 @@ pub struct FollowOf(pub UserId);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReactionsTo(pub ContentId);
 
-impl Source {
-    /// A failed batch is logged here, once for all of its keys.
-    fn logged<T>(&self, result: Result<T, StoreError>) -> Result<T, ApiError> {
-        result.map_err(|error| Failure::Store(error).told(&self.request_id))
-    }
+/// A failed batch is logged here, once for all of its keys.
+fn logged<T>(result: Result<T, StoreError>) -> Result<T, ApiError> {
+    result.map_err(|error| Failure::Store(error).told())
 }
 
 impl Loader<ContentId> for Source {
@@ -71,8 +69,7 @@ impl Loader<ContentId> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ContentId]) -> Result<HashMap<ContentId, Self::Value>, ApiError> {
-        let found =
-            self.logged(self.services.contents.by_ids(self.eyes.viewer().map(|viewer| viewer.id), keys).await)?;
+        let found = logged(self.services.contents.by_ids(self.eyes.viewer().map(|viewer| viewer.id), keys).await)?;
         Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(Arc::new(content))))))
     }
 }
@@ -83,7 +80,7 @@ impl Loader<CountersOf> for Source {
 
     async fn load(&self, keys: &[CountersOf]) -> Result<HashMap<CountersOf, Self::Value>, ApiError> {
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
-        let found = self.logged(self.services.contents.counters(&ids).await)?;
+        let found = logged(self.services.contents.counters(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counters)| (CountersOf(id), Some(counters)))))
     }
 }
@@ -95,7 +92,7 @@ impl Loader<RepostedOf> for Source {
     async fn load(&self, keys: &[RepostedOf]) -> Result<HashMap<RepostedOf, bool>, ApiError> {
         let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
-        let found = self.logged(self.services.contents.reposted_among(viewer.id, &ids).await)?;
+        let found = logged(self.services.contents.reposted_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(original, _)| (RepostedOf(original), true))))
     }
 }
@@ -105,7 +102,7 @@ impl Loader<UserId> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[UserId]) -> Result<HashMap<UserId, Self::Value>, ApiError> {
-        let found = self.logged(self.services.accounts.profiles(keys).await)?;
+        let found = logged(self.services.accounts.profiles(keys).await)?;
         Ok(complete(keys, found.into_iter().map(|profile| (profile.id, Some(Arc::new(profile))))))
     }
 }
@@ -116,7 +113,7 @@ impl Loader<CountsOf> for Source {
 
     async fn load(&self, keys: &[CountsOf]) -> Result<HashMap<CountsOf, Self::Value>, ApiError> {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = self.logged(self.services.accounts.counts(&ids).await)?;
+        let found = logged(self.services.accounts.counts(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, counts)| (CountsOf(id), Some(counts)))))
     }
 }
@@ -127,7 +124,7 @@ impl Loader<AttributesOf> for Source {
 
     async fn load(&self, keys: &[AttributesOf]) -> Result<HashMap<AttributesOf, Self::Value>, ApiError> {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = self.logged(self.services.profiles.attributes(&ids).await)?;
+        let found = logged(self.services.profiles.attributes(&ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, attributes)| (AttributesOf(id), Arc::new(attributes)))))
     }
 }
@@ -139,7 +136,7 @@ impl Loader<FollowOf> for Source {
     async fn load(&self, keys: &[FollowOf]) -> Result<HashMap<FollowOf, bool>, ApiError> {
         let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = self.logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
+        let found = logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|id| (FollowOf(id), true))))
     }
 }
@@ -151,7 +148,7 @@ impl Loader<ReactionsTo> for Source {
     async fn load(&self, keys: &[ReactionsTo]) -> Result<HashMap<ReactionsTo, ViewerReactions>, ApiError> {
         let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
-        let found = self.logged(self.services.reactions.of_user(viewer.id, &ids).await)?;
+        let found = logged(self.services.reactions.of_user(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, reactions)| (ReactionsTo(id), reactions))))
     }
 }
@@ -163,7 +160,7 @@ impl Loader<StandingOf> for Source {
     async fn load(&self, keys: &[StandingOf]) -> Result<HashMap<StandingOf, Standing>, ApiError> {
         let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = self.logged(self.services.exclusions.standings(viewer.id, &ids).await)?;
+        let found = logged(self.services.exclusions.standings(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, standing)| (StandingOf(id), standing))))
     }
 }
@@ -172,12 +169,12 @@ fn complete<K: Copy + Eq + Hash, V: Default>(keys: &[K], found: impl Iterator<It
     keys.iter().map(|key| (*key, V::default())).chain(found).collect()
 }
 
-/// Runs a loader's batches as tracked tasks.
+/// Runs a loader's batches as tracked tasks, logged as of the request that came first.
 pub struct Tracked(pub TaskTracker);
 
 impl Spawn for Tracked {
     fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
-        self.0.spawn(future);
+        self.0.spawn(future.in_current_span());
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use super::{
     ids::{self, InvalidId, NodeId},
     objects::{Content, ContentConnection, ContentKind, NewContentCount, Node, Shown, TimelineConnection, User},
     scalars::{AnyInt, Timestamp},
-    scope::{Answer, answer, hydration, request_id},
+    scope::{Answer, answer, hydration},
     wants::{ContentWants, UserWants},
 };
 use crate::domain::{
@@ -193,7 +193,7 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "Any objects' ids, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Answer<Node>>, ApiError> {
-        nodes(ctx, &ids).await.map_err(|failure| failure.told(request_id(ctx)))
+        nodes(ctx, &ids).await.map_err(Failure::told)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What belongs to one operation: who asks, under which request id, and what has been loaded for it.
+//! What belongs to one operation: who asks, and what has been loaded for it.
 //!
 //! Apart, because the transport attaches it and every resolver begins with it. It refuses to know how a request came.
 
@@ -21,18 +21,17 @@ pub type Answer<T> = Option<Result<T, ApiError>>;
 /// Attached by the transport to every request, see [`attach`].
 struct Scope {
     eyes: Eyes,
-    request_id: Arc<str>,
     /// The text of a document that may hold a subscription.
     document: Option<Arc<str>>,
     hydration: OnceLock<Arc<Hydration>>,
 }
 
-/// `request` with what the resolvers look for. `request_id` goes into log lines.
+/// `request` with what the resolvers look for.
 #[must_use]
-pub fn attach(request: Request, viewer: Option<Viewer>, request_id: &str) -> Request {
+pub fn attach(request: Request, viewer: Option<Viewer>) -> Request {
     let document = request.query.contains("subscription").then(|| request.query.as_str().into());
     let (eyes, hydration) = (Eyes::of(viewer), OnceLock::new());
-    request.data(Scope { eyes, request_id: request_id.into(), document, hydration })
+    request.data(Scope { eyes, document, hydration })
 }
 
 /// What is loaded for this operation, shared by all of its query fields.
@@ -57,7 +56,7 @@ pub fn hydration_for(ctx: &Context<'_>, viewer: Option<Viewer>) -> Result<Arc<Hy
 
 fn hydration_with(ctx: &Context<'_>, eyes: Eyes) -> Result<Arc<Hydration>, Failure> {
     let services = ctx.data::<Arc<Services>>().map_err(|_| Failure::NoScope)?;
-    Ok(Arc::new(Hydration::new(Arc::clone(services), eyes, Arc::clone(&scope(ctx)?.request_id))))
+    Ok(Arc::new(Hydration::new(Arc::clone(services), eyes)))
 }
 
 /// Of the failures of one operation so many are logged: a document with thousands of fields must not write thousands of lines.
@@ -67,7 +66,7 @@ const LOGGED: usize = 10;
 pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Option<T>, Failure>> + Send) -> Answer<T> {
     let told = |failure: Failure| match ctx.query_env.errors.lock() {
         Ok(before) if before.len() >= LOGGED => failure.shown(),
-        _ => failure.told(request_id(ctx)),
+        _ => failure.told(),
     };
     work.await.map_err(told).transpose()
 }
@@ -75,11 +74,6 @@ pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Opti
 /// From where the request comes; unknown if the transport did not say.
 pub fn caller(ctx: &Context<'_>) -> Caller {
     ctx.data::<Caller>().ok().cloned().unwrap_or_default()
-}
-
-/// The id of the request; empty if no scope was attached.
-pub fn request_id<'a>(ctx: &Context<'a>) -> &'a str {
-    ctx.data::<Scope>().map_or("", |scope| &scope.request_id)
 }
 
 /// The text of the document, if it holds a subscription and the transport gave it.

@@ -11,7 +11,7 @@ use super::{
     feed_share::{FeedShare, Part, shape},
     hydration::Hydration,
     objects::{Content, FeedEdge, NewFeedPayload, TimelineEdge, User},
-    scope::{document, hydration, request_id},
+    scope::{document, hydration},
     wants::ContentWants,
 };
 use crate::{
@@ -41,7 +41,7 @@ impl SubscriptionRoot {
     ) -> Result<NewFeed, ApiError> {
         match begin(ctx, after.as_deref()).await {
             Ok(watch) => Ok(watch.into_stream()),
-            Err(failure) => Err(Failure::told(failure, request_id(ctx))),
+            Err(failure) => Err(failure.told()),
         }
     }
 }
@@ -77,7 +77,7 @@ impl Watch {
             let mut watch = watch?;
             match watch.next().await {
                 Ok(payload) => Some((Ok(payload), Some(watch))),
-                Err(failure) => Some((Err(failure.told(watch.hydration.request_id())), None)),
+                Err(failure) => Some((Err(failure.told()), None)),
             }
         }))
     }
@@ -119,7 +119,7 @@ impl Watch {
         let node = match self.wants {
             None => None,
             Some(wants) => {
-                let parts = share.parts(entry, wants, hydration.request_id()).await;
+                let parts = share.parts(entry, wants).await;
                 let Part::Known(content) = parts.content.clone() else {
                     self.feed.failed_to_show();
                     return None;

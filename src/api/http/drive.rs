@@ -83,7 +83,7 @@ pub(super) async fn run<E: Executor, V: Viewer>(
         Ok(Ok(())) => return Ok(()),
         Ok(Err(refused)) => refused,
         Err(panic) => {
-            let errors = vec![mask::panicked(&*panic, &request_id)];
+            let errors = vec![mask::panicked(&*panic)];
             Refused { reason: Reason::Internal, errors, charge: None }
         }
     };
@@ -138,7 +138,7 @@ async fn answer<E: Executor, V: Viewer>(
 ) -> Result<(), Refused> {
     let limit = core.settings.request.time;
     let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(ready, scope)).await else {
-        tracing::warn!(request_id = %scope.request_id, "an operation took too long");
+        tracing::warn!("an operation took too long");
         let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
     };

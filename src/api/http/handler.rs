@@ -49,7 +49,7 @@ pub(super) async fn serve<E: Executor, V: Viewer>(
     let request_id = RequestId::of_request(&request, &core.draw);
     let accepted = Media::of_headers(request.headers());
     let media = accepted.unwrap_or(Media::Json);
-    let span = tracing::info_span!(
+    let span = tracing::error_span!(
         "graphql", %request_id, transport = "http", operation = tracing::field::Empty, name = tracing::field::Empty
     );
     let work = async {
@@ -64,9 +64,9 @@ pub(super) async fn serve<E: Executor, V: Viewer>(
     let answer = async {
         match guarded.await {
             Ok(Ok(answer)) => answer.unwrap_or_else(|refused| Answer::Outcome(Outcome::Refused(refused))),
-            Ok(Err(_elapsed)) => Answer::Outcome(Outcome::Refused(timed_out(&core, &request_id))),
+            Ok(Err(_elapsed)) => Answer::Outcome(Outcome::Refused(timed_out(&core))),
             Err(panic) => {
-                let errors = vec![mask::panicked(&*panic, &request_id)];
+                let errors = vec![mask::panicked(&*panic)];
                 Answer::Outcome(Outcome::Refused(Refused { reason: Reason::Internal, errors, charge: None }))
             }
         }
@@ -84,9 +84,9 @@ pub(super) async fn serve<E: Executor, V: Viewer>(
     response
 }
 
-fn timed_out<E, V: Viewer>(core: &Core<E, V>, request_id: &RequestId) -> Refused {
+fn timed_out<E, V: Viewer>(core: &Core<E, V>) -> Refused {
     let seconds = core.settings.request.time.as_secs_f32();
-    tracing::warn!(%request_id, seconds, "a request took too long");
+    tracing::warn!(seconds, "a request took too long");
     let message = format!("The request took longer than {seconds} seconds. Ask for less at once, or try again later.");
     Refused::new(Reason::TimedOut, INTERNAL, message)
 }
@@ -104,7 +104,7 @@ async fn run<E: Executor, V: Viewer>(
         (&Method::DELETE, ..) => return sse::cancel(core, &request).map(Answer::Made),
         (&Method::GET, Some(token), Media::EventStream) => return sse::fulfil(core, token, id).map(Answer::Made),
         (&Method::PUT, ..) => {
-            let scope = Scope { viewer: viewer(core, credentials, id).await?, request_id: id.clone(), client };
+            let scope = Scope { viewer: viewer(core, credentials).await?, request_id: id.clone(), client };
             return sse::reserve(core, scope).map(Answer::Made);
         }
         (&Method::POST, ..) => posted(request).await?,
@@ -114,7 +114,7 @@ async fn run<E: Executor, V: Viewer>(
             return Err(Refused::new(Reason::WrongMethod(METHODS), BAD_USER_INPUT, message));
         }
     };
-    let viewer = match viewer(core, credentials, id).await {
+    let viewer = match viewer(core, credentials).await {
         Err(refused) if refused.reason == Reason::Unauthenticated && is_tokenless(core, &params) => None,
         known => known?,
     };
@@ -156,15 +156,11 @@ fn permit(operation: OperationType, method: &Method, streams: bool) -> Result<()
     }
 }
 
-async fn viewer<E, V: Viewer>(
-    core: &Core<E, V>,
-    credentials: Credentials,
-    request_id: &RequestId,
-) -> Result<Option<V>, Refused> {
+async fn viewer<E, V: Viewer>(core: &Core<E, V>, credentials: Credentials) -> Result<Option<V>, Refused> {
     credentials.viewer(&*core.authenticate).await.map_err(|error| match error {
         AuthenticateError::Invalid(message) => Refused::new(Reason::Unauthenticated, UNAUTHENTICATED, message),
         AuthenticateError::Unavailable(_) => {
-            Refused { reason: Reason::Unavailable, errors: vec![mask::failed(&error, request_id)], charge: None }
+            Refused { reason: Reason::Unavailable, errors: vec![mask::failed(&error)], charge: None }
         }
     })
 }

@@ -51,7 +51,8 @@ impl RequestId {
     }
 }
 
-/// Gives every request its id, and its answer and its log lines too; a request that has one keeps it.
+/// Gives every request its id, and its answer and its log lines too; a request that has one keeps it. The span is of the highest level, as all that
+/// carry an id: a filter that lets a line through must not take its id away.
 pub(super) async fn stamp(State(draw): State<Draw>, mut request: Request, next: Next) -> Response {
     let known = request.extensions().get::<RequestId>().is_some();
     let id = RequestId::of_request(&request, &draw);
@@ -59,7 +60,7 @@ pub(super) async fn stamp(State(draw): State<Draw>, mut request: Request, next: 
         return next.run(request).await;
     }
     request.extensions_mut().insert(id.clone());
-    let span = tracing::info_span!("request", request_id = %id);
+    let span = tracing::error_span!("request", request_id = %id);
     let mut response = next.run(request).instrument(span).await;
     response.headers_mut().entry(HEADER).or_insert_with(|| id.to_header());
     response

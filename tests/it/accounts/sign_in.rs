@@ -13,11 +13,13 @@ use tidefeed::{
     clock::SharedClock,
     domain::{Handle, limits::FREE_ATTEMPTS},
     store::Accounts as _,
+    telemetry::metrics::PASSWORD_KIBIBYTES,
 };
 
 use super::client::{PASSWORD, ask, beside, register, server, short, sign_in, try_sign_in, who};
 use crate::{
     api_client::ApiServer,
+    binary::{CommandLine, process::Node},
     harness::{Around, TestHouse},
     servers::Backend,
 };
@@ -64,6 +66,36 @@ async fn a_handle_that_nobody_has_fails_waits_and_costs_as_one_that_somebody_has
         answers.push(of_handle);
     }
     ensure!(answers[0] == answers[1], "{answers:#?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_refused_sign_in_costs_one_hash_whoever_is_asked_for_and_whatever_is_said() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
+    let it = it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0");
+    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let input = format!("{{ handle: \"ann\", name: \"Ann\", password: \"{PASSWORD}\" }}");
+    peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ userErrors {{ code }} }} }}")).await?;
+    let paid = async || peer.metric(PASSWORD_KIBIBYTES).await?.context("nothing was hashed");
+    let usual = PasswordSettings::default();
+    let one_hash = f64::from(usual.memory_kib * usual.iterations);
+    let endless = "x".repeat(2_000);
+    for (handle, password, code) in [
+        ("ann", "wrong", Some("WRONG_CREDENTIALS")),
+        ("nobody", "wrong", Some("WRONG_CREDENTIALS")),
+        ("no handle at all", "wrong", Some("WRONG_CREDENTIALS")),
+        ("", "", Some("WRONG_CREDENTIALS")),
+        ("ann", endless.as_str(), Some("WRONG_CREDENTIALS")),
+        ("nobody", endless.as_str(), Some("WRONG_CREDENTIALS")),
+        ("ann", PASSWORD, None),
+    ] {
+        let before = paid().await?;
+        let input = format!("{{ handle: \"{handle}\", password: \"{password}\" }}");
+        let answer =
+            peer.query(None, &format!("mutation {{ signIn(input: {input}) {{ userErrors {{ code }} }} }}")).await?;
+        ensure!(answer["data"]["signIn"]["userErrors"][0]["code"].as_str() == code, "{handle}: {answer}");
+        ensure!((paid().await? - before - one_hash).abs() < 1.0, "{handle} {} bytes", password.len());
+    }
     Ok(())
 }
 

@@ -140,6 +140,14 @@ impl Peer {
         Ok(request.json(&json!({ "query": query })).send().await?.json().await?)
     }
 
+    /// The first event of the stream that answers a document.
+    pub async fn stream(&self, query: &str) -> Result<Value> {
+        let request = self.http.post(format!("http://{}/graphql", self.address)).header("accept", "text/event-stream");
+        let text = request.json(&json!({ "query": query })).send().await?.text().await?;
+        let data = text.lines().find_map(|line| line.strip_prefix("data: ")).with_context(|| text.clone())?;
+        Ok(serde_json::from_str(data)?)
+    }
+
     /// Status and body of a page.
     pub async fn get(&self, path: &str) -> Result<(u16, String)> {
         let answer = self.http.get(format!("http://{}/{path}", self.address)).send().await?;

@@ -216,7 +216,7 @@ impl Api {
 
 fn request(viewer: Option<&Person>, query: &str, variables: Value) -> Request {
     let request = Request::new(query).variables(Variables::from_json(variables));
-    attach(request, viewer.map(|person| person.viewer), "r-1")
+    attach(request, viewer.map(|person| person.viewer))
 }
 
 fn options(folder: &TempDir) -> SqlOptions {

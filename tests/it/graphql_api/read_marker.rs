@@ -13,8 +13,16 @@ async fn cursors(api: &Api, reader: &Person) -> Vec<Value> {
 }
 
 async fn mark(api: &Api, reader: &Person, cursor: &Value) -> Value {
-    let query = "mutation($c: String!) { markTimelineRead(input: {upTo: $c}) { readMarker } }";
-    api.data(Some(reader), query, json!({ "c": cursor })).await["markTimelineRead"]["readMarker"].take()
+    let query = "mutation($c: String!) { markTimelineRead(input: {upTo: $c}) {
+        readMarker viewer { id timelineReadMarker } userErrors { code } } }";
+    let mut marked = api.data(Some(reader), query, json!({ "c": cursor })).await["markTimelineRead"].take();
+    let viewer = json!({"id": reader.id, "timelineReadMarker": marked["readMarker"]});
+    assert_eq!(
+        (&marked["viewer"], &marked["userErrors"]),
+        (&viewer, &json!([])),
+        "a cache that knows the viewer is right"
+    );
+    marked["readMarker"].take()
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::api_client::ApiServer;
 
 pub const PATIENCE: Duration = Duration::from_secs(30);
 pub const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after) {
-    resumeToken refetch refetchReason removedContentId removedAuthorId relationChange { viewerIsFollowing }
+    resumeToken refetch refetchReason readMarker removedContentId removedAuthorId relationChange { viewerIsFollowing }
     timelineEdge { cursor node { text author { handle } } } } }";
 /// What the kernel takes in for a client that does not read.
 const SMALL_BUFFER: u32 = 4_096;

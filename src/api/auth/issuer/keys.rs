@@ -15,6 +15,7 @@ use jsonwebtoken::{
 };
 use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use crate::clock::SharedClock;
 
@@ -102,7 +103,7 @@ impl Keys {
         let (asking, seen) = (Arc::clone(self), before.map(|known| known.fetched_ms));
         let patient = found.is_none();
         // A task of its own: a client that leaves cannot use the asking up.
-        let asked = self.tasks.spawn(async move { asking.ask_again(seen, patient).await });
+        let asked = self.tasks.spawn(async move { asking.ask_again(seen, patient).await }.in_current_span());
         asked.await.map_err(|_| NoKeys("asking for the keys was cut off".to_owned()))?;
         match self.known() {
             Some(known) if self.is_younger(known.fetched_ms, self.max_age_ms().saturating_mul(STALE_AGES)) => {

@@ -1,9 +1,15 @@
 //! What readers say about their own timeline.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, InputObject, Object, SimpleObject};
 
+use super::user_error::UserError;
 use crate::{
-    api::graphql::scope::{Answer, answer, fresh_hydration},
+    api::graphql::{
+        objects::User,
+        scope::{Answer, answer, fresh_hydration},
+    },
     domain::{cursor, page::InvalidPage},
 };
 
@@ -21,6 +27,10 @@ struct MarkTimelineReadInput {
 struct MarkTimelineReadPayload {
     /// As passed, or newer if another device has read further.
     read_marker: Option<String>,
+    /// The viewer, whose `timelineReadMarker` has moved.
+    viewer: Option<User>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
     /// As in the input.
     client_mutation_id: Option<String>,
 }
@@ -43,7 +53,14 @@ impl TimelineMutation {
             let MarkTimelineReadInput { up_to, client_mutation_id } = input;
             let position = cursor::decode(&up_to).map_err(InvalidPage::UpTo)?;
             let marker = hydration.services().read_marker.advance(reader, position).await?;
-            Ok(Some(MarkTimelineReadPayload { read_marker: Some(cursor::encode(marker)), client_mutation_id }))
+            let profile =
+                if ctx.look_ahead().field("viewer").exists() { hydration.profile(reader).await? } else { None };
+            Ok(Some(MarkTimelineReadPayload {
+                read_marker: Some(cursor::encode(marker)),
+                viewer: profile.map(|profile| User::new(profile, Arc::clone(&hydration))),
+                user_errors: Vec::new(),
+                client_mutation_id,
+            }))
         })
         .await
     }

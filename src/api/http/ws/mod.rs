@@ -71,7 +71,7 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
     let gauged = Gauged::new(SOCKETS);
     let id = extensions.get().cloned().unwrap_or_else(|| RequestId::of_headers(&headers, &core.draw));
     let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
-    let span = tracing::info_span!("socket", %id);
+    let span = tracing::error_span!("socket", request_id = %id);
     let received = extensions.get().cloned();
     let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, place };
     let limits = core.settings.socket;

@@ -201,7 +201,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             }
             Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
             Err(error @ AuthenticateError::Unavailable(_)) => {
-                mask::failed(&error, &self.caller.id);
+                mask::failed(&error);
                 return Err(Ending::Close(Closing::TryAgainLater));
             }
         }
@@ -239,7 +239,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         }
         let request_id = RequestId::new(&self.core.draw);
         let scope = Scope { viewer: viewer.clone(), request_id, client: self.caller.client.clone() };
-        let span = tracing::info_span!(
+        let span = tracing::error_span!(
             "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.caller.id,
             operation = tracing::field::Empty, name = tracing::field::Empty
         );

@@ -1,0 +1,165 @@
+// Every HTTP status and every close code of docs/errors.md, caused as a client causes it; and no others stand there.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { test } from "node:test";
+import { TEXT, Frames, frame } from "./frames.mjs";
+import { bearer, start } from "./server.mjs";
+import { Socket } from "./socket.mjs";
+
+const errors = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
+/** The numbers in the first column of a section's table. */
+const documented = (section) => {
+  const [table] = errors.split(`## ${section}`)[1].split("\n## ");
+  return [...table.matchAll(/^\| (\d[\d, ]*) \|/gm)].flatMap(([, codes]) => codes.split(", ")).map(Number).toSorted();
+};
+
+const JSON_BODY = { "content-type": "application/json" };
+const STRICT = { ...JSON_BODY, accept: "application/graphql-response+json" };
+const STREAM = { ...JSON_BODY, accept: "text/event-stream" };
+const TOKEN = "x-graphql-event-stream-token";
+const WATCH = "subscription { newFeed { refetch } }";
+
+const server = await start({
+  "websocket.init_timeout_ms": 1000, "websocket.message_timeout_ms": 200, "websocket.max_operations": 2,
+  "server.max_body_bytes": 20_000,
+});
+const ann = await server.register("ann");
+const poor = await start({ "graphql.max_cost": 100, "rate_limit.anonymous_points": 100, "rate_limit.anonymous_points_per_s": 1 });
+
+const asked = (init, query = "") => fetch(server.url + query, init);
+const posted = (body, headers = STRICT) => asked({ method: "POST", headers, body: JSON.stringify(body) });
+const reserved = async () => (await asked({ method: "PUT", headers: bearer(ann.token) })).text();
+
+/** By status: what is answered so. */
+const STATUSES = {
+  200: () => posted({ query: "{ nothing }" }, JSON_BODY),
+  201: async () => {
+    const answer = await asked({ method: "PUT", headers: bearer(ann.token) });
+    const stream = await asked({ headers: { accept: "text/event-stream", [TOKEN]: await answer.text(), ...bearer(ann.token) } });
+    await stream.body.cancel();
+    return answer;
+  },
+  202: async () => {
+    const token = await reserved();
+    const stream = await asked({ headers: { accept: "text/event-stream", [TOKEN]: token } });
+    const answer = await posted({ query: "{ __typename }", extensions: { operationId: "1" } }, { ...JSON_BODY, [TOKEN]: token });
+    await stream.body.cancel();
+    return answer;
+  },
+  400: () => posted({ query: "{ nothing }" }),
+  401: () => posted({ query: "{ __typename }" }, { ...STRICT, ...bearer("nonsense") }),
+  403: async () => Frames.open(server, { Origin: "https://elsewhere.example" }),
+  404: () => asked({ headers: { accept: "text/event-stream", [TOKEN]: "nobody's" } }),
+  405: () => asked({ method: "PATCH" }),
+  406: () => posted({ query: "{ __typename }" }, { ...JSON_BODY, accept: "text/html" }),
+  409: async () => {
+    const token = await reserved();
+    const headers = { accept: "text/event-stream", [TOKEN]: token };
+    const stream = await asked({ headers });
+    const answer = await asked({ headers });
+    await stream.body.cancel();
+    return answer;
+  },
+  413: () => posted({ query: "x".repeat(20_001) }),
+  415: () => asked({ method: "POST", headers: { "content-type": "text/plain" }, body: "{}" }),
+  429: async () => {
+    const dear = { method: "POST", headers: STRICT, body: JSON.stringify({ query: "{ __schema { queryType { name } } }" }) };
+    let answer = await fetch(poor.url, dear);
+    for (let more = 0; answer.status === 200 && more < 100; more += 1) answer = await fetch(poor.url, dear);
+    assert.ok(Number(answer.headers.get("retry-after")) >= 1);
+    return answer;
+  },
+};
+
+/** What nobody outside can cause: a resolver that panics. */
+const OURS = [500];
+/** Asked of a server of their own. */
+const APART = [503];
+
+for (const [status, cause] of Object.entries(STATUSES)) {
+  test(`${status} is answered`, async () => { assert.equal((await cause()).status, Number(status)); });
+}
+
+test("503 is answered where there is no room for another stream, and says when to come again", async () => {
+  const full = await start({ "sse.max_streams": 1 });
+  const reader = await full.register("reader");
+  const open = () => fetch(full.url, { method: "POST", headers: { ...STREAM, ...bearer(reader.token) }, body: JSON.stringify({ query: WATCH }) });
+  const [first, second] = [await open(), await open()];
+  assert.deepEqual([first.status, second.status], [200, 503]);
+  assert.ok(Number(second.headers.get("retry-after")) >= 1);
+  await first.body.cancel();
+});
+
+/** A port on which nobody listens. */
+async function closedPort() {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address();
+  listener.close();
+  await once(listener, "close");
+  return port;
+}
+
+/** A token that only an issuer who cannot be asked could know: its header names a key. */
+const foreign = ["{\"alg\":\"RS256\",\"kid\":\"k\"}", "{\"iss\":\"https://issuer.example\"}", "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".");
+
+/** By close code: what is closed so, as a promise of the code. */
+const CLOSES = {
+  1001: async () => {
+    const stopping = await start();
+    const socket = await Socket.ready(stopping);
+    stopping.stop();
+    return socket.closed;
+  },
+  1002: () => framed(frame(3, "x")),
+  1007: () => framed(frame(TEXT, Buffer.from([0xff]))),
+  1008: () => framed(frame(TEXT, "x".repeat(10_000), { length: 15_000 })),
+  1009: () => framed(frame(TEXT, "x", { length: 2 ** 40 })),
+  1013: async () => {
+    const jwks = `http://127.0.0.1:${await closedPort()}/jwks`;
+    const cut_off = await start({ "issuer.url": "https://issuer.example", "issuer.audience": "tidefeed", "issuer.jwks_url": jwks });
+    const socket = await Socket.open(cut_off);
+    socket.say({ type: "connection_init", payload: bearer(foreign) });
+    return socket.closed;
+  },
+  4400: () => said("nonsense"),
+  4401: () => said({ id: "1", type: "subscribe", payload: { query: "{ __typename }" } }),
+  4403: () => said({ type: "connection_init", payload: bearer("nonsense") }),
+  4408: () => said(),
+  4409: () => watching("1", "1"),
+  4429: () => watching("1", "2", "3"),
+};
+
+/** On an acknowledged connection. */
+async function framed(bytes) {
+  const client = await Frames.ready(server);
+  client.send(bytes);
+  for (;;) {
+    const heard = await client.next();
+    if (heard.opcode === 8) return { code: heard.payload.readUInt16BE(0) };
+  }
+}
+
+async function said(...messages) {
+  const socket = await Socket.open(server);
+  for (const message of messages) socket.say(message);
+  return socket.closed;
+}
+
+/** Subscriptions with these ids, one after the other. */
+async function watching(...ids) {
+  const socket = await Socket.ready(server, ann.token);
+  for (const id of ids) socket.subscribe(id, WATCH);
+  return socket.closed;
+}
+
+for (const [code, cause] of Object.entries(CLOSES)) {
+  test(`a socket is closed with ${code}`, async () => { assert.equal((await cause()).code, Number(code)); });
+}
+
+test("docs/errors.md has these statuses and these close codes, and no others", () => {
+  assert.deepEqual(documented("HTTP"), [...Object.keys(STATUSES).map(Number), ...OURS, ...APART].toSorted());
+  assert.deepEqual(documented("WebSocket"), Object.keys(CLOSES).map(Number).toSorted());
+});

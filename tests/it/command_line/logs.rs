@@ -1,0 +1,117 @@
+//! What a request writes into the log: every line has its id, whoever writes it and whatever else is left out.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result, ensure};
+use futures_util::{SinkExt as _, StreamExt as _, future::join_all};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use tokio_tungstenite::{
+    connect_async,
+    tungstenite::{Message, client::IntoClientRequest as _},
+};
+
+use super::{
+    CommandLine,
+    process::{LIMIT, Node, Peer},
+};
+use crate::servers::{connect_sql, execute};
+
+/// Nothing below a warning but that the node listens: the spans that carry the ids are not let through for their own sake.
+const QUIET: &str = "warn,tidefeed::cli=info";
+const READ: &str = "{ user(handle: \"ann\") { contents(first: 1) { nodes { counters { likes } } } } }";
+
+fn quiet() -> Result<CommandLine> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json").with("TIDEFEED__LOG__FILTER", QUIET);
+    Ok(it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0"))
+}
+
+/// The token of a user who has published something.
+async fn ann(peer: &Peer) -> Result<String> {
+    let input = "{ handle: \"ann\", name: \"Ann\", password: \"correct horse battery\" }";
+    let registered = peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ token }} }}")).await?;
+    let token = registered["data"]["registerUser"]["token"].as_str().with_context(|| registered.to_string())?;
+    let published = peer
+        .query(Some(token), "mutation { publishContent(input: { text: \"x\" }) { timelineEdge { cursor } } }")
+        .await?;
+    ensure!(published["data"]["publishContent"]["timelineEdge"].is_object(), "{published}");
+    Ok(token.to_owned())
+}
+
+/// Asks over a WebSocket; the payload of the answer.
+async fn over_a_socket(address: &str) -> Result<Value> {
+    let mut request = format!("ws://{address}/graphql/ws").into_client_request()?;
+    request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
+    let (mut socket, _) = connect_async(request).await?;
+    for said in
+        [json!({ "type": "connection_init" }), json!({ "id": "1", "type": "subscribe", "payload": { "query": READ } })]
+    {
+        socket.send(Message::text(said.to_string())).await?;
+    }
+    while let Some(message) = timeout(LIMIT, socket.next()).await.context("nothing came")? {
+        let Message::Text(text) = message? else { continue };
+        let message: Value = serde_json::from_str(&text)?;
+        if message["type"] == "next" {
+            return Ok(message["payload"].clone());
+        }
+    }
+    anyhow::bail!("the socket was closed without an answer")
+}
+
+#[tokio::test]
+async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> Result<()> {
+    let it = quiet()?;
+    let mut node = Node::start(&it, &["serve"])?;
+    let address = node.said("serving").await?["address"].as_str().context("no address")?.to_owned();
+    let peer = Peer::at(&address)?;
+    ann(&peer).await?;
+    let store = connect_sql(&format!("sqlite://{}", it.path().join("data/tidefeed.db").display())).await?;
+    execute(&store, "DROP TABLE counters").await?;
+
+    let mut told = BTreeSet::new();
+    for answer in [peer.query(None, READ).await?, peer.stream(READ).await?, over_a_socket(&address).await?] {
+        let extensions = &answer["errors"][0]["extensions"];
+        ensure!(extensions["code"] == "INTERNAL_SERVER_ERROR", "{answer:#}");
+        told.insert(extensions["requestId"].as_str().with_context(|| answer.to_string())?.to_owned());
+    }
+    ensure!(told.len() == 3, "each operation has an id of its own: {told:?}");
+    let mut logged = BTreeSet::new();
+    while logged.len() < told.len() {
+        let line = node.said("a request failed").await?;
+        logged.insert(line["span"]["request_id"].as_str().with_context(|| line.to_string())?.to_owned());
+    }
+    ensure!(logged == told, "{logged:?} {told:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_the_pool_of_connections_says_of_a_request_has_its_id() -> Result<()> {
+    let it = quiet()?.with("TIDEFEED__STORE__ACQUIRE_TIMEOUT_MS", "60000");
+    let (mut node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let token = ann(&peer).await?;
+    let store = connect_sql(&format!("sqlite://{}", it.path().join("data/tidefeed.db").display())).await?;
+    execute(&store, "BEGIN IMMEDIATE").await?;
+    // One waits for the lock of the file, with the only connection that writes; the others wait for that.
+    let publish = "mutation { publishContent(input: { text: \"y\" }) { timelineEdge { node { id } } } }";
+    let publishing = join_all((0..4).map(|_| peer.query(Some(&token), publish)));
+    let waited = async {
+        loop {
+            let line = node.said("acquired connection").await?;
+            if let Some(id) = line["span"]["request_id"].as_str() {
+                break anyhow::Ok((line["target"].clone(), id.to_owned()));
+            }
+        }
+    };
+    let ended = async {
+        let waited = waited.await;
+        execute(&store, "ROLLBACK").await?;
+        waited
+    };
+    let (answers, ended) = tokio::join!(publishing, ended);
+    let (target, id) = ended?;
+    ensure!(target == "sqlx::pool::acquire" && id.len() == 32, "{target} {id}");
+    for answer in answers {
+        ensure!(answer?["data"]["publishContent"].is_object());
+    }
+    Ok(())
+}
