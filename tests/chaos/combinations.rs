@@ -65,6 +65,16 @@ mod sqlite {
     async fn nothing_is_lost_and_no_read_is_wrong_alone() -> anyhow::Result<()> {
         super::endure(Truth::Sqlite, Between::Nothing).await
     }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
+        super::endure(Truth::Sqlite, Between::Redis).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
+        super::endure(Truth::Sqlite, Between::Cluster).await
+    }
 }
 
 mod mariadb {

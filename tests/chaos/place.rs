@@ -101,7 +101,7 @@ impl Place {
         };
         let command_line = command_line(&url, between, &redis_lines)?;
         command_line.done(&["migrate"]).await?;
-        let nodes = if truth == Truth::Sqlite { 1 } else { NODES };
+        let nodes = if between == Between::Nothing { 1 } else { NODES };
         let nodes = (0..nodes).map(|_| None).collect();
         let odd_lines = Vec::new();
         let mut place = Self { nodes, command_line, sql, redis, redis_lines, database, odd_lines };
