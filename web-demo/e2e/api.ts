@@ -58,14 +58,31 @@ export interface MediaInput {
   alt: string;
 }
 
-/** The new content's id. */
-export async function publish(author: Person, text: string, media: readonly MediaInput[] = []): Promise<string> {
+async function publishInput(author: Person, input: { text: string; media?: readonly MediaInput[]; replyTo?: string }): Promise<string> {
   const { publishContent } = await send<{ publishContent: { timelineEdge: { node: { id: string } } } }>(
     "mutation($input: PublishContentInput!) { publishContent(input: $input) { timelineEdge { node { id } } userErrors { message } } }",
-    { input: { text, media } },
+    { input },
     author.token,
   );
   return publishContent.timelineEdge.node.id;
+}
+
+/** The new content's id. */
+export function publish(author: Person, text: string, media: readonly MediaInput[] = []): Promise<string> {
+  return publishInput(author, { text, media });
+}
+
+/** The new reply's id. */
+export function reply(author: Person, replyTo: string, text: string): Promise<string> {
+  return publishInput(author, { text, replyTo });
+}
+
+export async function repost(person: Person, contentId: string) {
+  await send(
+    "mutation($input: RepostContentInput!) { repostContent(input: $input) { content { id } userErrors { message } } }",
+    { input: { contentId } },
+    person.token,
+  );
 }
 
 /** Publishes one after the other, each in a millisecond of its own: within one, the order would be by content id. */

@@ -22,7 +22,7 @@ interface SignedInPageProps {
 
 export function SignedInPage({ session, connection }: SignedInPageProps) {
   const route = useRoute();
-  const timeline = useTimeline(connection);
+  const timeline = useTimeline(connection, route.page === "timeline" ? route.list : "EVERYTHING");
   return (
     <div className="frame">
       <a className="skip-link" href="#main" onClick={(event) => {

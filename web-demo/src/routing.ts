@@ -1,11 +1,12 @@
 // Routes live in the hash, so that the server has to know one page only.
 import { useEffect, useSyncExternalStore } from "react";
+import { TIMELINE_LISTS, type TimelineList } from "./api/timelineLists";
 
 /** A user's lists of people. */
 export type FollowSide = "followers" | "following";
 
 export type Route =
-  | { page: "timeline" }
+  | { page: "timeline"; list: TimelineList }
   | { page: "favourites" }
   | { page: "profile"; handle: string }
   | { page: FollowSide; handle: string }
@@ -15,7 +16,12 @@ export type Route =
   | { page: "unknown" };
 
 export const timelinePath = "#/";
+const LIST_PATHS: Record<TimelineList, string> = { EVERYTHING: timelinePath, POST: "#/posts", REPLY: "#/replies", REPOST: "#/reposts" };
 export const favouritesPath = "#/favourites";
+
+export function timelineListPath(list: TimelineList): string {
+  return LIST_PATHS[list];
+}
 
 export function profilePath(handle: string): string {
   return `#/u/${encodeURIComponent(handle)}`;
@@ -38,7 +44,9 @@ export function searchPath(text: string): string {
 }
 
 function parseRoute(hash: string): Route {
-  if (hash === "" || hash === "#" || hash === "#/") return { page: "timeline" };
+  if (hash === "" || hash === "#") return { page: "timeline", list: "EVERYTHING" };
+  const list = TIMELINE_LISTS.find((one) => LIST_PATHS[one] === hash);
+  if (list !== undefined) return { page: "timeline", list };
   if (hash === favouritesPath) return { page: "favourites" };
   const [, id, likes] = /^#\/p\/([A-Za-z0-9_-]+)(\/likes)?$/.exec(hash) ?? [];
   if (id !== undefined) return { page: likes === undefined ? "thread" : "likers", id };

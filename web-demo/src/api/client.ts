@@ -31,7 +31,7 @@ function isUnauthenticated(error: unknown): boolean {
 function createCache() {
   return new InMemoryCache({
     typePolicies: {
-      Query: { fields: { timeline: endlessConnection(), search: endlessConnection(["text"]) } },
+      Query: { fields: { timeline: endlessConnection(["filter"]), search: endlessConnection(["text"]) } },
       User: {
         fields: {
           contents: endlessConnection(), followers: endlessConnection(), following: endlessConnection(), favourites: endlessConnection(),

@@ -48,8 +48,8 @@ export const ViewerDocument = graphql(`
 `);
 
 export const TimelineDocument = graphql(`
-  query Timeline($after: String) {
-    timeline(first: 20, after: $after) {
+  query Timeline($after: String, $filter: TimelineFilter) {
+    timeline(first: 20, after: $after, filter: $filter) {
       edges { cursor node { ...Post } }
       pageInfo { hasNextPage endCursor }
       resumeToken
