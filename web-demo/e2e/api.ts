@@ -125,12 +125,24 @@ export async function favourite(person: Person, contentId: string) {
   );
 }
 
-export async function block(blocker: Person, other: Person) {
+async function keepOut(person: Person, mutation: "muteUser" | "hideFromFollower" | "blockUser", other: Person) {
   await send(
-    "mutation($input: BoundaryInput!) { blockUser(input: $input) { user { id } userErrors { message } } }",
+    `mutation($input: BoundaryInput!) { ${mutation}(input: $input) { user { id } userErrors { message } } }`,
     { input: { userId: other.id } },
-    blocker.token,
+    person.token,
   );
+}
+
+export function mute(person: Person, other: Person) {
+  return keepOut(person, "muteUser", other);
+}
+
+export function hideFrom(person: Person, other: Person) {
+  return keepOut(person, "hideFromFollower", other);
+}
+
+export function block(person: Person, other: Person) {
+  return keepOut(person, "blockUser", other);
 }
 
 /** Ends all sessions of `person` on the server, as another device would. */

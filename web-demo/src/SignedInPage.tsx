@@ -3,6 +3,7 @@ import type { Connection } from "./api/connection";
 import { FavouritesPage } from "./content/FavouritesPage";
 import { LikersPage } from "./content/LikersPage";
 import { ThreadPage } from "./content/ThreadPage";
+import { BoundariesPage } from "./people/BoundariesPage";
 import { FindUser } from "./people/FindUser";
 import { FollowsPage } from "./people/FollowsPage";
 import { ProfilePage } from "./people/ProfilePage";
@@ -39,6 +40,7 @@ export function SignedInPage({ session, connection }: SignedInPageProps) {
         {route.page === "thread" && <ThreadPage key={route.id} id={route.id} />}
         {route.page === "search" && <SearchPage key={route.text} text={route.text} />}
         {route.page === "likers" && <LikersPage key={route.id} id={route.id} />}
+        {route.page === "boundaries" && <BoundariesPage key={route.boundary} boundary={route.boundary} />}
         {route.page === "favourites" && <FavouritesPage />}
         {route.page === "unknown" && (
           <EmptyState title="There is no such page" heading="h1" testId="unknown-page">

@@ -5,6 +5,10 @@ import { TIMELINE_LISTS, type TimelineList } from "./api/timelineLists";
 /** A user's lists of people. */
 export type FollowSide = "followers" | "following";
 
+/** What keeps the viewer and somebody else apart. */
+export const BOUNDARIES = ["mute", "hide", "block"] as const;
+export type Boundary = (typeof BOUNDARIES)[number];
+
 export type Route =
   | { page: "timeline"; list: TimelineList }
   | { page: "favourites" }
@@ -12,6 +16,7 @@ export type Route =
   | { page: FollowSide; handle: string }
   | { page: "thread"; id: string }
   | { page: "likers"; id: string }
+  | { page: "boundaries"; boundary: Boundary }
   | { page: "search"; text: string }
   | { page: "unknown" };
 
@@ -21,6 +26,12 @@ export const favouritesPath = "#/favourites";
 
 export function timelineListPath(list: TimelineList): string {
   return LIST_PATHS[list];
+}
+
+const BOUNDARY_PATHS: Record<Boundary, string> = { mute: "#/muted", hide: "#/hidden", block: "#/blocked" };
+
+export function boundariesPath(boundary: Boundary): string {
+  return BOUNDARY_PATHS[boundary];
 }
 
 export function profilePath(handle: string): string {
@@ -48,6 +59,8 @@ function parseRoute(hash: string): Route {
   const list = TIMELINE_LISTS.find((one) => LIST_PATHS[one] === hash);
   if (list !== undefined) return { page: "timeline", list };
   if (hash === favouritesPath) return { page: "favourites" };
+  const boundary = BOUNDARIES.find((one) => BOUNDARY_PATHS[one] === hash);
+  if (boundary !== undefined) return { page: "boundaries", boundary };
   const [, id, likes] = /^#\/p\/([A-Za-z0-9_-]+)(\/likes)?$/.exec(hash) ?? [];
   if (id !== undefined) return { page: likes === undefined ? "thread" : "likers", id };
   try {

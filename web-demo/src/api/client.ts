@@ -35,6 +35,7 @@ function createCache() {
       User: {
         fields: {
           contents: endlessConnection(), followers: endlessConnection(), following: endlessConnection(), favourites: endlessConnection(),
+          mutedUsers: endlessConnection(), hiddenFollowers: endlessConnection(), blockedUsers: endlessConnection(),
         },
       },
       Content: { fields: { replies: endlessConnection(), likers: endlessConnection() } },

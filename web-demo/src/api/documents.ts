@@ -1,4 +1,4 @@
-// Every operation that the page sends, but for the lists in listDocuments.ts and what profiles let one change in profileDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
+// Every operation that the page sends, but for the lists in listDocuments.ts what keeps people apart in boundaryDocuments.ts and one's own profile in profileDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
 import { graphql } from "../gql";
 
 graphql(`
