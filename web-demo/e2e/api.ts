@@ -20,11 +20,11 @@ export function freshHandle(stem: string): string {
   return `${stem}_${Date.now().toString(36)}${drawn.toString(36)}`;
 }
 
-async function send<Data>(query: string, variables: unknown, token?: string): Promise<Data> {
+async function send<Data>(query: string, variables: unknown, token?: string, more: Record<string, string> = {}): Promise<Data> {
   const baseURL = test.info().project.use.baseURL;
   const response = await fetch(new URL("/graphql", baseURL), {
     method: "POST",
-    headers: { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+    headers: { ...more, "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
     body: JSON.stringify({ query, variables }),
   });
   const answer = await response.json() as { data?: Data; errors?: unknown };
@@ -43,6 +43,15 @@ export async function register(stem: string, name: string): Promise<Person> {
     { input: { handle, name, password, bio: `${name} walks along the shore.` } },
   );
   return { id: user.id, handle, name, password, token, expiresAt, refreshToken };
+}
+
+/** The same person with a session of its own, begun by a client that calls itself `userAgent`. */
+export async function signIn({ handle, password, ...person }: Person, userAgent: string): Promise<Person> {
+  const { signIn: tokens } = await send<{ signIn: Pick<Person, "token" | "expiresAt" | "refreshToken"> }>(
+    "mutation($input: SignInInput!) { signIn(input: $input) { token expiresAt refreshToken userErrors { message } } }",
+    { input: { handle, password } }, undefined, { "user-agent": userAgent },
+  );
+  return { ...person, handle, password, ...tokens };
 }
 
 /** Three who do not know each other. */
@@ -143,6 +152,11 @@ export function hideFrom(person: Person, other: Person) {
 
 export function block(person: Person, other: Person) {
   return keepOut(person, "blockUser", other);
+}
+
+/** Ends the session that the token of `person` belongs to. */
+export async function signOut(person: Person) {
+  await send("mutation { signOut { endedSessions } }", {}, person.token);
 }
 
 /** Ends all sessions of `person` on the server, as another device would. */

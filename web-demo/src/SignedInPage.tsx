@@ -13,6 +13,7 @@ import { Navigation } from "./parts/Navigation";
 import { timelinePath, useRoute } from "./routing";
 import { SearchPage } from "./search/SearchPage";
 import type { Session } from "./session";
+import { SettingsPage } from "./settings/SettingsPage";
 import { TimelinePage } from "./timeline/TimelinePage";
 import { useTimeline } from "./timeline/useTimeline";
 
@@ -41,6 +42,7 @@ export function SignedInPage({ session, connection }: SignedInPageProps) {
         {route.page === "search" && <SearchPage key={route.text} text={route.text} />}
         {route.page === "likers" && <LikersPage key={route.id} id={route.id} />}
         {route.page === "boundaries" && <BoundariesPage key={route.boundary} boundary={route.boundary} />}
+        {route.page === "settings" && <SettingsPage handle={session.handle} />}
         {route.page === "favourites" && <FavouritesPage />}
         {route.page === "unknown" && (
           <EmptyState title="There is no such page" heading="h1" testId="unknown-page">

@@ -12,6 +12,7 @@ export type Boundary = (typeof BOUNDARIES)[number];
 export type Route =
   | { page: "timeline"; list: TimelineList }
   | { page: "favourites" }
+  | { page: "settings" }
   | { page: "profile"; handle: string }
   | { page: FollowSide; handle: string }
   | { page: "thread"; id: string }
@@ -28,6 +29,7 @@ export function timelineListPath(list: TimelineList): string {
   return LIST_PATHS[list];
 }
 
+export const settingsPath = "#/settings";
 const BOUNDARY_PATHS: Record<Boundary, string> = { mute: "#/muted", hide: "#/hidden", block: "#/blocked" };
 
 export function boundariesPath(boundary: Boundary): string {
@@ -59,6 +61,7 @@ function parseRoute(hash: string): Route {
   const list = TIMELINE_LISTS.find((one) => LIST_PATHS[one] === hash);
   if (list !== undefined) return { page: "timeline", list };
   if (hash === favouritesPath) return { page: "favourites" };
+  if (hash === settingsPath) return { page: "settings" };
   const boundary = BOUNDARIES.find((one) => BOUNDARY_PATHS[one] === hash);
   if (boundary !== undefined) return { page: "boundaries", boundary };
   const [, id, likes] = /^#\/p\/([A-Za-z0-9_-]+)(\/likes)?$/.exec(hash) ?? [];

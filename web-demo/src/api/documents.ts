@@ -1,4 +1,4 @@
-// Every operation that the page sends, but for the lists in listDocuments.ts what keeps people apart in boundaryDocuments.ts and one's own profile in profileDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
+// Every operation that the page sends, but for the lists in listDocuments.ts what keeps people apart in boundaryDocuments.ts one's own profile in profileDocuments.ts and one's account in accountDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
 import { graphql } from "../gql";
 
 graphql(`
@@ -111,6 +111,7 @@ export const SignInDocument = graphql(`
       token
       expiresAt
       refreshToken
+      retryAt
       userErrors { message code field }
     }
   }
