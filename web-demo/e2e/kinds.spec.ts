@@ -88,6 +88,23 @@ test("a list of one kind is read again when the viewer follows somebody on anoth
   await expect(page.getByTestId("post-text")).toHaveText(["Nobody, it seems"]);
 });
 
+test("a list of one kind has what was published while the stream's beginning was being read", async ({ page }) => {
+  const asked = await publish(finn, "Who has seen the wreck?");
+  let release = () => { /* set below */ };
+  const released = new Promise<void>((resolve) => { release = resolve; });
+  await page.route("**/graphql", async (route, request) => {
+    const { operationName, variables } = request.postDataJSON() as { operationName: string; variables: { filter?: unknown } };
+    if (operationName === "Timeline" && variables.filter === undefined) await released;
+    await route.continue();
+  });
+  await openAs(page, vera, "/#/replies");
+  await expect(page.getByTestId("viewer-card")).toBeVisible();
+  await reply(finn, asked, "I have");
+  release();
+  await waitUntilLive(page);
+  await expect(page.getByTestId("post-text")).toHaveText(["I have"]);
+});
+
 test("going back to a list of one kind returns to the place", async ({ page }) => {
   const asked = await publish(finn, "Who has seen the wreck?");
   await replyMany(finn, asked, numbered("Seen from pier", 25));

@@ -70,15 +70,17 @@ export function isRead(cache: ApolloCache, list: TimelineList): boolean {
 }
 
 /**
- * Reads the first page again, of everything, of `shown` and of every other list that has been read; it takes the place of all
- * that was loaded. Never shares the answer of a request that is under way: that one may have been answered before what made
+ * Reads the first page again, of everything, then of `shown` and of every other list that has been read; it takes the place of
+ * all that was loaded. Never shares the answer of a request that is under way: that one may have been answered before what made
  * this one necessary.
  */
 export async function refreshTimeline(client: ApolloClient, shown: TimelineList = "EVERYTHING") {
-  const lists = TIMELINE_LISTS.filter((list) => list === "EVERYTHING" || list === shown || isRead(client.cache, list));
-  await Promise.all(lists.map((list) => client.query({
+  const read = (list: TimelineList) => client.query({
     query: TimelineDocument, variables: filterOf(list), fetchPolicy: "network-only", context: { queryDeduplication: false },
-  })));
+  });
+  const others = TIMELINE_LISTS.filter((list) => list !== "EVERYTHING" && (list === shown || isRead(client.cache, list)));
+  await read("EVERYTHING");
+  await Promise.all(others.map(read));
 }
 
 /** The cursor of the newest loaded entry of all; null if none is loaded. */

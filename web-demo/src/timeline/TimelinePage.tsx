@@ -20,7 +20,6 @@ export function TimelinePage({ timeline, connection }: TimelinePageProps) {
   const { list, posts, error, nextPage } = timeline;
   const live = useIsOpen(connection);
   const heading = useRef<HTMLHeadingElement>(null);
-
   const title = list === "EVERYTHING" ? "Timeline · Tidefeed" : `${LIST_NAMES[list]} · Timeline · Tidefeed`;
 
   function showNew() {

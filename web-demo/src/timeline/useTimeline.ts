@@ -40,9 +40,11 @@ const NOTHING_MISSED = { count: 0, isCapped: false };
 
 export function useTimeline(connection: Connection, list: TimelineList): Timeline {
   const client = useApolloClient();
-  // The stream goes on from here, whichever list is shown: it is not filtered.
+  // The stream is not filtered and goes on from here, whichever list is shown: so another list is read after this one, lest it miss
+  // what came in between.
   const everything = useQuery(TimelineDocument);
-  const { data, error } = useQuery(TimelineDocument, { variables: filterOf(list) });
+  const isReadable = list === "EVERYTHING" || everything.data !== undefined;
+  const { data, error = everything.error } = useQuery(TimelineDocument, { variables: filterOf(list), skip: !isReadable });
   const [arrivals, setArrivals] = useState(NO_ARRIVALS);
   // What came of all kinds while nobody listened: a number only, for a reader who asks gets the timeline read again.
   const [missed, setMissed] = useState(NOTHING_MISSED);
