@@ -8,6 +8,11 @@ const server = process.env.TIDEFEED_URL ?? "http://127.0.0.1:8080";
 export default defineConfig({
   plugins: [react()],
   server: { host: "127.0.0.1", proxy: { "/graphql": { target: server, ws: true } } },
+  // For `npm run dev`. What starts GraphiQL's workers by "?worker" imports cannot be bundled ahead; what they need that is CommonJS must be.
+  optimizeDeps: {
+    exclude: ["graphiql/setup-workers/vite", "@graphiql/react/setup-workers/vite"],
+    include: ["picomatch-browser", "graphql-language-service"].map((worker) => `graphiql > @graphiql/react > monaco-graphql > ${worker}`),
+  },
   build: {
     target: "es2022",
     chunkSizeWarningLimit: 8000, // GraphiQL brings the Monaco editor; the app itself stays far below.

@@ -20,11 +20,11 @@ export function freshHandle(stem: string): string {
   return `${stem}_${Date.now().toString(36)}${drawn.toString(36)}`;
 }
 
-async function send<Data>(query: string, variables: unknown, token?: string): Promise<Data> {
+async function send<Data>(query: string, variables: unknown, token?: string, more: Record<string, string> = {}): Promise<Data> {
   const baseURL = test.info().project.use.baseURL;
   const response = await fetch(new URL("/graphql", baseURL), {
     method: "POST",
-    headers: { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+    headers: { ...more, "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
     body: JSON.stringify({ query, variables }),
   });
   const answer = await response.json() as { data?: Data; errors?: unknown };
@@ -45,6 +45,15 @@ export async function register(stem: string, name: string): Promise<Person> {
   return { id: user.id, handle, name, password, token, expiresAt, refreshToken };
 }
 
+/** The same person with a session of its own, begun by a client that calls itself `userAgent`. */
+export async function signIn({ handle, password, ...person }: Person, userAgent: string): Promise<Person> {
+  const { signIn: tokens } = await send<{ signIn: Pick<Person, "token" | "expiresAt" | "refreshToken"> }>(
+    "mutation($input: SignInInput!) { signIn(input: $input) { token expiresAt refreshToken userErrors { message } } }",
+    { input: { handle, password } }, undefined, { "user-agent": userAgent },
+  );
+  return { ...person, handle, password, ...tokens };
+}
+
 /** Three who do not know each other. */
 export async function registerThree(): Promise<[Person, Person, Person]> {
   return [await register("vera", "Vera Shore"), await register("finn", "Finn Harbour"), await register("nell", "Nell Newcomer")];
@@ -58,14 +67,31 @@ export interface MediaInput {
   alt: string;
 }
 
-/** The new content's id. */
-export async function publish(author: Person, text: string, media: readonly MediaInput[] = []): Promise<string> {
+async function publishInput(author: Person, input: { text: string; media?: readonly MediaInput[]; replyTo?: string }): Promise<string> {
   const { publishContent } = await send<{ publishContent: { timelineEdge: { node: { id: string } } } }>(
     "mutation($input: PublishContentInput!) { publishContent(input: $input) { timelineEdge { node { id } } userErrors { message } } }",
-    { input: { text, media } },
+    { input },
     author.token,
   );
   return publishContent.timelineEdge.node.id;
+}
+
+/** The new content's id. */
+export function publish(author: Person, text: string, media: readonly MediaInput[] = []): Promise<string> {
+  return publishInput(author, { text, media });
+}
+
+/** The new reply's id. */
+export function reply(author: Person, replyTo: string, text: string): Promise<string> {
+  return publishInput(author, { text, replyTo });
+}
+
+export async function repost(person: Person, contentId: string) {
+  await send(
+    "mutation($input: RepostContentInput!) { repostContent(input: $input) { content { id } userErrors { message } } }",
+    { input: { contentId } },
+    person.token,
+  );
 }
 
 /** Publishes one after the other, each in a millisecond of its own: within one, the order would be by content id. */
@@ -108,12 +134,29 @@ export async function favourite(person: Person, contentId: string) {
   );
 }
 
-export async function block(blocker: Person, other: Person) {
+async function keepOut(person: Person, mutation: "muteUser" | "hideFromFollower" | "blockUser", other: Person) {
   await send(
-    "mutation($input: BoundaryInput!) { blockUser(input: $input) { user { id } userErrors { message } } }",
+    `mutation($input: BoundaryInput!) { ${mutation}(input: $input) { user { id } userErrors { message } } }`,
     { input: { userId: other.id } },
-    blocker.token,
+    person.token,
   );
+}
+
+export function mute(person: Person, other: Person) {
+  return keepOut(person, "muteUser", other);
+}
+
+export function hideFrom(person: Person, other: Person) {
+  return keepOut(person, "hideFromFollower", other);
+}
+
+export function block(person: Person, other: Person) {
+  return keepOut(person, "blockUser", other);
+}
+
+/** Ends the session that the token of `person` belongs to. */
+export async function signOut(person: Person) {
+  await send("mutation { signOut { endedSessions } }", {}, person.token);
 }
 
 /** Ends all sessions of `person` on the server, as another device would. */

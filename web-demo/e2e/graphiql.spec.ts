@@ -37,3 +37,16 @@ test("GraphiQL's second tab watches newFeed", async ({ page }) => {
     await expect(page.locator(".result-window")).toContainText("Seen live in GraphiQL", { timeout: 1_000 });
   }).toPass();
 });
+
+test("GraphiQL's workers run: they suggest what the schema has", async ({ page }) => {
+  await openAs(page, await register("gil", "Gil Query"), "/graphiql/");
+  const editor = page.locator(".graphiql-query-editor");
+  await expect(editor).toContainText("MyTimeline");
+  await expect(async () => {
+    // What is typed before the editor listens and the schema has been read leads to nothing.
+    await editor.locator(".view-lines").click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("{ viewer { muted");
+    await expect(page.locator(".suggest-widget")).toContainText("mutedUsers", { timeout: 2_000 });
+  }).toPass();
+});

@@ -3,6 +3,7 @@ import type { Connection } from "./api/connection";
 import { FavouritesPage } from "./content/FavouritesPage";
 import { LikersPage } from "./content/LikersPage";
 import { ThreadPage } from "./content/ThreadPage";
+import { BoundariesPage } from "./people/BoundariesPage";
 import { FindUser } from "./people/FindUser";
 import { FollowsPage } from "./people/FollowsPage";
 import { ProfilePage } from "./people/ProfilePage";
@@ -12,6 +13,7 @@ import { Navigation } from "./parts/Navigation";
 import { timelinePath, useRoute } from "./routing";
 import { SearchPage } from "./search/SearchPage";
 import type { Session } from "./session";
+import { SettingsPage } from "./settings/SettingsPage";
 import { TimelinePage } from "./timeline/TimelinePage";
 import { useTimeline } from "./timeline/useTimeline";
 
@@ -22,7 +24,7 @@ interface SignedInPageProps {
 
 export function SignedInPage({ session, connection }: SignedInPageProps) {
   const route = useRoute();
-  const timeline = useTimeline(connection);
+  const timeline = useTimeline(connection, route.page === "timeline" ? route.list : "EVERYTHING");
   return (
     <div className="frame">
       <a className="skip-link" href="#main" onClick={(event) => {
@@ -39,6 +41,8 @@ export function SignedInPage({ session, connection }: SignedInPageProps) {
         {route.page === "thread" && <ThreadPage key={route.id} id={route.id} />}
         {route.page === "search" && <SearchPage key={route.text} text={route.text} />}
         {route.page === "likers" && <LikersPage key={route.id} id={route.id} />}
+        {route.page === "boundaries" && <BoundariesPage key={route.boundary} boundary={route.boundary} />}
+        {route.page === "settings" && <SettingsPage handle={session.handle} />}
         {route.page === "favourites" && <FavouritesPage />}
         {route.page === "unknown" && (
           <EmptyState title="There is no such page" heading="h1" testId="unknown-page">

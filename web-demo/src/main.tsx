@@ -8,6 +8,7 @@ import "./styles/forms.css";
 import "./styles/layout.css";
 import "./styles/posts.css";
 import "./styles/people.css";
+import "./styles/settings.css";
 import "./styles/welcome.css";
 
 const root = document.getElementById("root");

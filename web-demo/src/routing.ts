@@ -1,21 +1,40 @@
 // Routes live in the hash, so that the server has to know one page only.
 import { useEffect, useSyncExternalStore } from "react";
+import { TIMELINE_LISTS, type TimelineList } from "./api/timelineLists";
 
 /** A user's lists of people. */
 export type FollowSide = "followers" | "following";
 
+/** What keeps the viewer and somebody else apart. */
+export const BOUNDARIES = ["mute", "hide", "block"] as const;
+export type Boundary = (typeof BOUNDARIES)[number];
+
 export type Route =
-  | { page: "timeline" }
+  | { page: "timeline"; list: TimelineList }
   | { page: "favourites" }
+  | { page: "settings" }
   | { page: "profile"; handle: string }
   | { page: FollowSide; handle: string }
   | { page: "thread"; id: string }
   | { page: "likers"; id: string }
+  | { page: "boundaries"; boundary: Boundary }
   | { page: "search"; text: string }
   | { page: "unknown" };
 
 export const timelinePath = "#/";
+const LIST_PATHS: Record<TimelineList, string> = { EVERYTHING: timelinePath, POST: "#/posts", REPLY: "#/replies", REPOST: "#/reposts" };
 export const favouritesPath = "#/favourites";
+
+export function timelineListPath(list: TimelineList): string {
+  return LIST_PATHS[list];
+}
+
+export const settingsPath = "#/settings";
+const BOUNDARY_PATHS: Record<Boundary, string> = { mute: "#/muted", hide: "#/hidden", block: "#/blocked" };
+
+export function boundariesPath(boundary: Boundary): string {
+  return BOUNDARY_PATHS[boundary];
+}
 
 export function profilePath(handle: string): string {
   return `#/u/${encodeURIComponent(handle)}`;
@@ -38,8 +57,13 @@ export function searchPath(text: string): string {
 }
 
 function parseRoute(hash: string): Route {
-  if (hash === "" || hash === "#" || hash === "#/") return { page: "timeline" };
+  if (hash === "" || hash === "#") return { page: "timeline", list: "EVERYTHING" };
+  const list = TIMELINE_LISTS.find((one) => LIST_PATHS[one] === hash);
+  if (list !== undefined) return { page: "timeline", list };
   if (hash === favouritesPath) return { page: "favourites" };
+  if (hash === settingsPath) return { page: "settings" };
+  const boundary = BOUNDARIES.find((one) => BOUNDARY_PATHS[one] === hash);
+  if (boundary !== undefined) return { page: "boundaries", boundary };
   const [, id, likes] = /^#\/p\/([A-Za-z0-9_-]+)(\/likes)?$/.exec(hash) ?? [];
   if (id !== undefined) return { page: likes === undefined ? "thread" : "likers", id };
   try {

@@ -61,6 +61,12 @@ export function beginSession(session: Session) {
   change({ session, ended: null });
 }
 
+/** Whoever is signed in has another handle; what else storage holds, perhaps newer tokens, stays. */
+export function renameSession(handle: string) {
+  const session = readSession();
+  if (session !== null) beginSession({ ...session, handle });
+}
+
 /** Of several reasons the first stands: answers to what was still under way come later. */
 export function endSession(reason: EndReason) {
   if (state.session === null) return;

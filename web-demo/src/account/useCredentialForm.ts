@@ -1,6 +1,6 @@
 // What signing in and signing up have in common: send, begin the session, or keep the refusals for the form.
 import { useState } from "react";
-import { describeFailure, type UserError } from "../api/userErrors";
+import { describeFailure, type UserError, withRetryTime } from "../api/userErrors";
 import { beginSession } from "../session";
 
 /** The parts that RegisterUserPayload and SignInPayload share. */
@@ -9,6 +9,8 @@ export interface Admission {
   token: string | null;
   expiresAt: string | null;
   refreshToken: string | null;
+  /** After too many failures to sign in: when to try again. */
+  retryAt?: string | null;
   userErrors: UserError[];
 }
 
@@ -27,7 +29,7 @@ export function useCredentialForm<Input>(send: (input: Input) => Promise<Admissi
         const { user, token, expiresAt, refreshToken } = admission;
         beginSession({ token, handle: user.handle, expiresAt, refreshToken });
       } else if (admission != null && admission.userErrors.length > 0) {
-        setErrors(admission.userErrors);
+        setErrors(withRetryTime(admission.userErrors, admission.retryAt ?? null));
       } else {
         setFailure("The server gave no answer. Try again.");
       }

@@ -31,10 +31,11 @@ function isUnauthenticated(error: unknown): boolean {
 function createCache() {
   return new InMemoryCache({
     typePolicies: {
-      Query: { fields: { timeline: endlessConnection(), search: endlessConnection(["text"]) } },
+      Query: { fields: { timeline: endlessConnection(["filter"]), search: endlessConnection(["text"]) } },
       User: {
         fields: {
           contents: endlessConnection(), followers: endlessConnection(), following: endlessConnection(), favourites: endlessConnection(),
+          mutedUsers: endlessConnection(), hiddenFollowers: endlessConnection(), blockedUsers: endlessConnection(),
         },
       },
       Content: { fields: { replies: endlessConnection(), likers: endlessConnection() } },

@@ -1,4 +1,4 @@
-// Every operation that the page sends, but for the lists in listDocuments.ts and what profiles let one change in profileDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
+// Every operation that the page sends, but for the lists in listDocuments.ts what keeps people apart in boundaryDocuments.ts one's own profile in profileDocuments.ts and one's account in accountDocuments.ts. Types come from ../../../schema.graphql by `npm run codegen`.
 import { graphql } from "../gql";
 
 graphql(`
@@ -48,8 +48,8 @@ export const ViewerDocument = graphql(`
 `);
 
 export const TimelineDocument = graphql(`
-  query Timeline($after: String) {
-    timeline(first: 20, after: $after) {
+  query Timeline($after: String, $filter: TimelineFilter) {
+    timeline(first: 20, after: $after, filter: $filter) {
       edges { cursor node { ...Post } }
       pageInfo { hasNextPage endCursor }
       resumeToken
@@ -111,6 +111,7 @@ export const SignInDocument = graphql(`
       token
       expiresAt
       refreshToken
+      retryAt
       userErrors { message code field }
     }
   }

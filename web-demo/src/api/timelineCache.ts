@@ -2,6 +2,7 @@
 import { type ApolloCache, type ApolloClient } from "@apollo/client";
 import type { TimelineQuery } from "../gql/graphql";
 import { TimelineDocument } from "./documents";
+import { filterOf, isIn, TIMELINE_LISTS, type TimelineList } from "./timelineLists";
 
 export type TimelineEdge = NonNullable<TimelineQuery["timeline"]>["edges"][number];
 
@@ -27,45 +28,62 @@ export function insertEdge(edges: readonly TimelineEdge[], edge: TimelineEdge): 
   return index === -1 ? [...others, edge] : others.toSpliced(index, 0, edge);
 }
 
-/** Inserts edges into the cached timeline. What is older than the loaded part is left to the pages to come. */
-export function addToTimeline(cache: ApolloCache, arrivals: readonly TimelineEdge[]) {
-  cache.updateQuery({ query: TimelineDocument }, (data) => {
-    if (data?.timeline == null) return data;
-    const { edges, pageInfo } = data.timeline;
-    const merged = arrivals.reduce<readonly TimelineEdge[]>((known, edge) => {
-      const next = insertEdge(known, edge);
-      return pageInfo.hasNextPage && next.at(-1) === edge ? known : next;
-    }, edges);
-    return { timeline: { ...data.timeline, edges: [...merged] } };
-  });
+/** Changes the entries of those `lists` that have been read. */
+function update(
+  cache: ApolloCache,
+  lists: readonly TimelineList[],
+  change: (edges: readonly TimelineEdge[], list: TimelineList, hasNextPage: boolean) => readonly TimelineEdge[],
+) {
+  for (const list of lists) {
+    cache.updateQuery({ query: TimelineDocument, variables: filterOf(list) }, (data) => {
+      if (data?.timeline == null) return data;
+      const { edges, pageInfo } = data.timeline;
+      return { timeline: { ...data.timeline, edges: [...change(edges, list, pageInfo.hasNextPage)] } };
+    });
+  }
+}
+
+/** Inserts edges into those `lists` that hold their kinds. What is older than the loaded part is left to the pages to come. */
+export function addToTimeline(cache: ApolloCache, arrivals: readonly TimelineEdge[], lists = TIMELINE_LISTS) {
+  update(cache, lists, (edges, list, hasNextPage) => arrivals.reduce((known, edge) => {
+    if (edge.node === null || !isIn(list, edge.node.kind)) return known;
+    const next = insertEdge(known, edge);
+    return hasNextPage && next.at(-1) === edge ? known : next;
+  }, edges));
 }
 
 export function removeFromTimeline(cache: ApolloCache, contentId: string) {
-  cache.updateQuery({ query: TimelineDocument }, (data) => data?.timeline == null ? data : {
-    timeline: { ...data.timeline, edges: data.timeline.edges.filter(({ node }) => node?.id !== contentId) },
-  });
+  update(cache, TIMELINE_LISTS, (edges) => edges.filter(({ node }) => node?.id !== contentId));
 }
 
 export function removeAuthorFromTimeline(cache: ApolloCache, authorId: string) {
-  cache.updateQuery({ query: TimelineDocument }, (data) => data?.timeline == null ? data : {
-    timeline: { ...data.timeline, edges: data.timeline.edges.filter(({ node }) => node?.author?.id !== authorId) },
-  });
+  update(cache, TIMELINE_LISTS, (edges) => edges.filter(({ node }) => node?.author?.id !== authorId));
 }
 
-/** Drops the cached timeline; if it is shown, it is read again at once. */
+/** Drops the cached timeline, all of its lists; what is shown of it is read again at once. */
 export function forgetTimeline(cache: ApolloCache) {
   cache.evict({ id: "ROOT_QUERY", fieldName: "timeline" });
 }
 
-/**
- * Reads the first page again; it takes the place of all that was loaded. Never shares the answer of a request that is
- * under way: that one may have been answered before what made this one necessary.
- */
-export async function refreshTimeline(client: ApolloClient) {
-  await client.query({ query: TimelineDocument, fetchPolicy: "network-only", context: { queryDeduplication: false } });
+export function isRead(cache: ApolloCache, list: TimelineList): boolean {
+  return cache.readQuery({ query: TimelineDocument, variables: filterOf(list) })?.timeline != null;
 }
 
-/** The cursor of the newest loaded entry; null if none is loaded. */
+/**
+ * Reads the first page again, of everything, then of `shown` and of every other list that has been read; it takes the place of
+ * all that was loaded. Never shares the answer of a request that is under way: that one may have been answered before what made
+ * this one necessary.
+ */
+export async function refreshTimeline(client: ApolloClient, shown: TimelineList = "EVERYTHING") {
+  const read = (list: TimelineList) => client.query({
+    query: TimelineDocument, variables: filterOf(list), fetchPolicy: "network-only", context: { queryDeduplication: false },
+  });
+  const others = TIMELINE_LISTS.filter((list) => list !== "EVERYTHING" && (list === shown || isRead(client.cache, list)));
+  await read("EVERYTHING");
+  await Promise.all(others.map(read));
+}
+
+/** The cursor of the newest loaded entry of all; null if none is loaded. */
 export function topCursor(cache: ApolloCache): string | null {
   return cache.readQuery({ query: TimelineDocument })?.timeline?.edges[0]?.cursor ?? null;
 }

@@ -12,6 +12,7 @@ const REFRESH = `mutation Refresh($token: String!) {
   }
 }`;
 const SIGN_OUT = "mutation SignOut { signOut { endedSessions } }";
+const SIGN_OUT_EVERYWHERE = "mutation SignOutEverywhere { signOutEverywhere { endedSessions } }";
 
 interface RefreshAnswer {
   data?: {
@@ -92,4 +93,18 @@ export function signOut() {
   const token = readSession()?.token;
   endSession("signed-out");
   if (token !== undefined) post({ query: SIGN_OUT }, token).catch(() => { /* It ends by itself, unused. */ });
+}
+
+/**
+ * Ends all sessions of the user on the server, then this one here. Rejects if the server does not say that it has. Meanwhile
+ * nobody asks for another token: this session ends signed out, not expired.
+ */
+export async function signOutEverywhere() {
+  const token = await accessToken();
+  await alone(async () => {
+    const response = await post({ query: SIGN_OUT_EVERYWHERE }, token);
+    const answer = await response.json() as { data?: { signOutEverywhere: unknown } };
+    if (answer.data?.signOutEverywhere == null) throw new Error("The sessions did not end. Try again.");
+    endSession("signed-out");
+  });
 }

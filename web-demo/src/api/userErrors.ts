@@ -19,6 +19,17 @@ export function errorsElsewhere(errors: readonly UserError[], fields: readonly s
     .map((error) => error.message);
 }
 
+const clock = new Intl.DateTimeFormat("en", { timeStyle: "medium" });
+
+/** `errors` with the time at which it is worth trying again, where too many attempts have failed. */
+export function withRetryTime(errors: readonly UserError[], retryAt: string | null): UserError[] {
+  // A second is shown as it is over.
+  const time = retryAt === null ? null : clock.format(Math.ceil(Date.parse(retryAt) / 1000) * 1000);
+  return errors.map((error) => error.code !== "TOO_MANY_ATTEMPTS" || time === null ? error : {
+    ...error, message: `Too many attempts have failed. Try again at ${time}.`,
+  });
+}
+
 /** What to tell a person when a request failed as a whole. */
 export function describeFailure(error: unknown): string {
   if (error instanceof TypeError) return "The server cannot be reached. Check your connection and try again.";

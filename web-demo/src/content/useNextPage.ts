@@ -17,23 +17,25 @@ interface PageEnd {
 }
 
 interface Attempt {
+  list: string;
   after: string;
   loading: boolean;
   error: unknown;
 }
 
-export function useNextPage(end: PageEnd | null | undefined, fetchAfter: (cursor: string) => Promise<unknown>): NextPage {
+/** `list` names what is read on where that changes: two lists may end at the same entry. */
+export function useNextPage(end: PageEnd | null | undefined, fetchAfter: (cursor: string) => Promise<unknown>, list = ""): NextPage {
   const [latest, setLatest] = useState<Attempt | null>(null);
   const after = end?.hasNextPage === true ? end.endCursor : null;
   // An attempt counts only for the end that it was made from: the list may have been read anew since.
-  const attempt = latest?.after === after ? latest : null;
+  const attempt = latest?.after === after && latest.list === list ? latest : null;
 
   async function load() {
     if (after === null || attempt?.loading === true) return;
     const finish = (error: unknown) => {
-      setLatest((current) => current?.after === after ? { after, loading: false, error } : current);
+      setLatest((current) => current?.after === after && current.list === list ? { ...current, loading: false, error } : current);
     };
-    setLatest({ after, loading: true, error: null });
+    setLatest({ list, after, loading: true, error: null });
     try {
       await fetchAfter(after);
       finish(null);

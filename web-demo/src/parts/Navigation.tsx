@@ -1,6 +1,6 @@
 // The brand, the search and the ways through the app.
 import { signOut } from "../api/tokens";
-import { favouritesPath, profilePath, type Route, timelinePath } from "../routing";
+import { favouritesPath, profilePath, type Route, settingsPath, timelinePath } from "../routing";
 import { SearchForm } from "../search/SearchForm";
 import { Brand } from "./Brand";
 import { Icon } from "./Icon";
@@ -30,6 +30,9 @@ export function Navigation({ handle, route, waiting, andMore }: NavigationProps)
         </a>
         <a href={profilePath(handle)} aria-current={onOwnProfile ? "page" : undefined} data-testid="nav-profile">
           <Icon name="person" /><span>Profile</span>
+        </a>
+        <a href={settingsPath} aria-current={route.page === "settings" ? "page" : undefined} data-testid="nav-settings">
+          <Icon name="gear" /><span>Settings</span>
         </a>
         <a href="/graphiql/" data-testid="nav-graphiql"><Icon name="graph" /><span>GraphiQL</span></a>
         <button type="button" onClick={signOut} data-testid="sign-out">

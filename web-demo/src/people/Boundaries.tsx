@@ -1,58 +1,21 @@
-// What the viewer can do to see less of somebody: mute them, or block them, and undo both.
-import type { ApolloCache } from "@apollo/client";
-import { useMutation } from "@apollo/client/react";
+// How much the viewer and somebody else see of each other: mute them, hide from them, or block them, and undo each.
 import { useId, useState } from "react";
-import { BlockDocument, MuteDocument, UnblockDocument, UnmuteDocument } from "../api/profileDocuments";
-import { forgetTimeline } from "../api/timelineCache";
-import { describeFailure, type UserError } from "../api/userErrors";
-import type { StandingFragment } from "../gql/graphql";
+import { type BoundedUser, useBoundaries } from "./useBoundaries";
 
-interface BoundariesProps {
-  user: StandingFragment & { id: string; name: string };
-}
-
-type Payload = { userErrors: UserError[] } | null | undefined;
-
-export function Boundaries({ user }: BoundariesProps) {
+export function Boundaries({ user }: { user: BoundedUser }) {
   const id = useId();
   const [open, setOpen] = useState(false);
   const [asking, setAsking] = useState(false);
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const [mute, muting] = useMutation(MuteDocument);
-  const [unmute, unmuting] = useMutation(UnmuteDocument);
-  const [block, blocking] = useMutation(BlockDocument);
-  const [unblock, unblocking] = useMutation(UnblockDocument);
-  const busy = muting.loading || unmuting.loading || blocking.loading || unblocking.loading;
-  const muted = user.viewerHasMuted === true;
-  const blocked = user.viewerHasBlocked === true;
-  const variables = { input: { userId: user.id } };
+  const { has, busy, refusal, toggle } = useBoundaries(user);
 
-  /** A block stands before posts, too: they are read again. */
-  function forgetWhatWasSeen(cache: ApolloCache) {
-    forgetTimeline(cache);
-    cache.evict({ id: cache.identify({ __typename: "User", id: user.id }), fieldName: "contents" });
+  async function toggleBlock() {
+    if (await toggle("block")) setAsking(false);
   }
-
-  async function run(change: () => Promise<Payload>) {
-    try {
-      setRefusal((await change())?.userErrors[0]?.message ?? null);
-      setAsking(false);
-    } catch (error) {
-      setRefusal(describeFailure(error));
-    }
-  }
-
-  const toggleMute = () => run(async () => muted
-    ? (await unmute({ variables, update: forgetTimeline })).data?.unmuteUser
-    : (await mute({ variables, update: forgetTimeline })).data?.muteUser);
-  const toggleBlock = () => run(async () => blocked
-    ? (await unblock({ variables, update: forgetWhatWasSeen })).data?.unblockUser
-    : (await block({ variables, update: forgetWhatWasSeen })).data?.blockUser);
 
   return (
     <div className="boundaries">
       <button type="button" className="button quiet small" aria-expanded={open} aria-controls={id} onClick={() => { setOpen(!open); }}
-        data-testid="boundaries">See less of {user.name}</button>
+        data-testid="boundaries">Mute, hide or block</button>
       <div id={id} className="boundaries-choice" hidden={!open}>
         {asking ? (
           <span className="confirm" role="group" aria-label={`Block ${user.name}?`}>
@@ -63,16 +26,21 @@ export function Boundaries({ user }: BoundariesProps) {
           </span>
         ) : (
           <>
-            <button type="button" className="button quiet small" aria-pressed={muted} disabled={busy} onClick={() => { void toggleMute(); }}
-              data-testid="mute">{muted ? "Unmute" : "Mute"}</button>
-            <button type="button" className="button quiet small" aria-pressed={blocked} disabled={busy} data-testid="block"
-              onClick={() => { if (blocked) void toggleBlock(); else setAsking(true); }}>{blocked ? "Unblock" : "Block"}</button>
+            <button type="button" className="button quiet small" disabled={busy} onClick={() => { void toggle("mute"); }}
+              data-testid="mute">{has.mute ? "Unmute" : "Mute"}</button>
+            <button type="button" className="button quiet small" disabled={busy} onClick={() => { void toggle("hide"); }}
+              data-testid="hide">{has.hide ? "Unhide" : "Hide from them"}</button>
+            <button type="button" className="button quiet small" disabled={busy} data-testid="block"
+              onClick={() => { if (has.block) void toggleBlock(); else setAsking(true); }}>{has.block ? "Unblock" : "Block"}</button>
           </>
         )}
       </div>
       {refusal !== null && <p role="alert" className="field-error">{refusal}</p>}
-      {blocked && <p className="muted" data-testid="is-blocked">You have blocked {user.name}.</p>}
-      {muted && !blocked && <p className="muted" data-testid="is-muted">Muted: nothing of theirs comes to your timeline.</p>}
+      {has.block && <p className="muted" data-testid="is-blocked">You have blocked {user.name}.</p>}
+      {has.mute && !has.block && <p className="muted" data-testid="is-muted">Muted: nothing of theirs comes to your timeline.</p>}
+      {has.hide && !has.block && (
+        <p className="muted" data-testid="is-hidden">Hidden: nothing of yours comes to their timeline. Your profile stays public.</p>
+      )}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { describeFailure, errorAt, errorsElsewhere, type UserError } from "../ap
 import type { ProfileFragment } from "../gql/graphql";
 import { FormErrors } from "../parts/FormErrors";
 import { TextField } from "../parts/TextField";
+import { boundariesPath } from "../routing";
 
 const FIELDS = ["name", "bio", "avatarUrl"];
 
@@ -72,8 +73,11 @@ export function EditProfile({ user }: { user: ProfileFragment }) {
 
   return (
     <div className="edit-profile">
-      <button ref={button} type="button" className="button quiet small" aria-expanded={editing} onClick={() => { setEditing(!editing); }}
-        data-testid="edit-profile">Edit your profile</button>
+      <div className="boundaries-choice">
+        <button ref={button} type="button" className="button quiet small" aria-expanded={editing} onClick={() => { setEditing(!editing); }}
+          data-testid="edit-profile">Edit your profile</button>
+        <a className="button quiet small" href={boundariesPath("mute")} data-testid="kept-out">Whom you keep out</a>
+      </div>
       {editing && <ProfileForm user={user} onDone={close} />}
     </div>
   );

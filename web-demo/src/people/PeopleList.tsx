@@ -1,14 +1,15 @@
 // People as a list, endless: the next page is read before the reader gets to the end.
+import type { ReactNode } from "react";
 import { PageSentinel } from "../content/PageSentinel";
 import type { NextPage } from "../content/useNextPage";
-import type { PeopleFragment, PersonFragment } from "../gql/graphql";
+import type { PersonFragment } from "../gql/graphql";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { profilePath } from "../routing";
 import { Avatar } from "./Avatar";
 import { FollowButton } from "./FollowButton";
 import { PeopleSkeletons } from "../parts/Skeletons";
 
-function PersonRow({ person }: { person: PersonFragment }) {
+function PersonRow({ person, action }: { person: PersonFragment; action: ReactNode }) {
   return (
     <li className="person-row" data-testid="person">
       <a className="person" href={profilePath(person.handle)}>
@@ -18,26 +19,32 @@ function PersonRow({ person }: { person: PersonFragment }) {
           <small>@{person.handle}</small>
         </span>
       </a>
-      {person.isViewer ? <span className="tag">This is you</span> : <FollowButton user={person} />}
+      {person.isViewer ? <span className="tag">This is you</span> : action}
       {person.bio !== "" && <p className="person-bio">{person.bio}</p>}
     </li>
   );
 }
 
-interface PeopleListProps {
+interface PeopleListProps<Person extends PersonFragment> {
   label: string;
-  people: PeopleFragment;
+  people: { edges: { node: Person | null }[] };
   nextPage: NextPage;
+  /** What can be done about each but the viewer; following them, unless it says otherwise. */
+  action?: (person: Person) => ReactNode;
+}
+
+function follow(person: PersonFragment): ReactNode {
+  return <FollowButton user={person} />;
 }
 
 /** Nothing if there is nobody: the page says why. */
-export function PeopleList({ label, people, nextPage }: PeopleListProps) {
+export function PeopleList<Person extends PersonFragment>({ label, people, nextPage, action = follow }: PeopleListProps<Person>) {
   const shown = people.edges.flatMap(({ node }) => node ?? []);
   return (
     <>
       {shown.length > 0 && (
         <ul className="feed people" aria-label={label} aria-busy={nextPage.loading} data-testid="people">
-          {shown.map((person) => <PersonRow key={person.id} person={person} />)}
+          {shown.map((person) => <PersonRow key={person.id} person={person} action={action(person)} />)}
         </ul>
       )}
       {nextPage.exists && nextPage.error === null && (

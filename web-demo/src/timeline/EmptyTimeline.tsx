@@ -1,11 +1,20 @@
+import type { TimelineList } from "../api/timelineLists";
 import { EmptyState } from "../parts/EmptyState";
-import { profilePath } from "../routing";
+import { profilePath, timelinePath } from "../routing";
+import { LIST_NAMES } from "./TimelineTabs";
 
 function focusFindBox() {
   document.querySelector<HTMLInputElement>(".find-input")?.focus();
 }
 
-export function EmptyTimeline() {
+export function EmptyTimeline({ list }: { list: TimelineList }) {
+  if (list !== "EVERYTHING") {
+    return (
+      <EmptyState title={`No ${LIST_NAMES[list].toLowerCase()} yet`} testId="empty-list">
+        <p>Neither you nor anyone you follow has published any. <a href={timelinePath}>See everything</a> instead.</p>
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState title="Calm waters" testId="empty-timeline">
       <p>

@@ -8,6 +8,7 @@ import { countOf } from "../parts/numbers";
 import { Composer } from "./Composer";
 import { EmptyTimeline } from "./EmptyTimeline";
 import { NewPostsPill } from "./NewPostsPill";
+import { LIST_NAMES, TimelineTabs } from "./TimelineTabs";
 import type { Timeline } from "./useTimeline";
 
 interface TimelinePageProps {
@@ -16,9 +17,10 @@ interface TimelinePageProps {
 }
 
 export function TimelinePage({ timeline, connection }: TimelinePageProps) {
-  const { posts, error, nextPage } = timeline;
+  const { list, posts, error, nextPage } = timeline;
   const live = useIsOpen(connection);
   const heading = useRef<HTMLHeadingElement>(null);
+  const title = list === "EVERYTHING" ? "Timeline · Tidefeed" : `${LIST_NAMES[list]} · Timeline · Tidefeed`;
 
   function showNew() {
     timeline.showNew();
@@ -28,17 +30,21 @@ export function TimelinePage({ timeline, connection }: TimelinePageProps) {
 
   return (
     <>
-      <title>{timeline.waiting > 0 ? `(${countOf(timeline.waiting, timeline.andMore)}) Timeline · Tidefeed` : "Timeline · Tidefeed"}</title>
+      <title>{timeline.waiting > 0 ? `(${countOf(timeline.waiting, timeline.andMore)}) ${title}` : title}</title>
       <div className="page-head">
         <h1 ref={heading} tabIndex={-1}>Timeline</h1>
         <span className={live ? "live on" : "live"} role="status" data-testid="live">{live ? "Live" : "Connecting…"}</span>
       </div>
       <Composer />
+      <TimelineTabs list={list} />
       <NewPostsPill waiting={timeline.waiting} andMore={timeline.andMore} outdated={timeline.outdated} onShow={showNew} />
       {posts === null && error !== undefined && <ErrorNotice title="Your timeline did not load" error={error} onRetry={timeline.retry} />}
       {posts === null && error === undefined && <PostSkeletons count={6} label="Loading your timeline" />}
-      {posts?.length === 0 && !nextPage.exists && <EmptyTimeline />}
-      {posts !== null && <PostList label="Your timeline" posts={posts} nextPage={nextPage} readFrom={timeline.readFrom} />}
+      {posts?.length === 0 && !nextPage.exists && <EmptyTimeline list={list} />}
+      {posts !== null && (
+        <PostList key={list} label={list === "EVERYTHING" ? "Your timeline" : `Your timeline, ${LIST_NAMES[list].toLowerCase()} only`}
+          posts={posts} nextPage={nextPage} readFrom={timeline.readFrom} />
+      )}
     </>
   );
 }

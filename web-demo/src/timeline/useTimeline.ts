@@ -4,11 +4,13 @@ import { useEffect, useEffectEvent, useState } from "react";
 import type { Connection } from "../api/connection";
 import { NewCountDocument, NewFeedDocument, TimelineDocument } from "../api/documents";
 import {
-  addToTimeline, insertEdge, refreshTimeline, removeAuthorFromTimeline, removeFromTimeline, type TimelineEdge, topCursor,
+  addToTimeline, isRead, refreshTimeline, removeAuthorFromTimeline, removeFromTimeline, topCursor,
 } from "../api/timelineCache";
+import { filterOf, type TimelineList } from "../api/timelineLists";
 import { readPage } from "../api/endlessConnection";
 import { type NextPage, useNextPage } from "../content/useNextPage";
 import type { NewFeedSubscription, PostFragment } from "../gql/graphql";
+import { NO_ARRIVALS, withArrival, withoutArrivals } from "./arrivals";
 import { useReadMarker } from "./useReadMarker";
 
 // A reader who is this near to the top does not lose their place when the first page is read again.
@@ -16,6 +18,8 @@ const NEAR_TOP_PX = 300;
 const RESUBSCRIBE_MS = 3_000;
 
 export interface Timeline {
+  /** Which list of it this is. */
+  list: TimelineList;
   /** Null until the first page is there. */
   posts: PostFragment[] | null;
   error: unknown;
@@ -34,22 +38,27 @@ export interface Timeline {
 
 const NOTHING_MISSED = { count: 0, isCapped: false };
 
-export function useTimeline(connection: Connection): Timeline {
+export function useTimeline(connection: Connection, list: TimelineList): Timeline {
   const client = useApolloClient();
-  const { data, error } = useQuery(TimelineDocument);
-  const [arrivals, setArrivals] = useState<readonly TimelineEdge[]>([]);
-  // What came while nobody listened: a number only, for a reader who asks gets the timeline read again.
+  // The stream is not filtered and goes on from here, whichever list is shown: so another list is read after this one, lest it miss
+  // what came in between.
+  const everything = useQuery(TimelineDocument);
+  const isReadable = list === "EVERYTHING" || everything.data !== undefined;
+  const { data, error = everything.error } = useQuery(TimelineDocument, { variables: filterOf(list), skip: !isReadable });
+  const [arrivals, setArrivals] = useState(NO_ARRIVALS);
+  // What came of all kinds while nobody listened: a number only, for a reader who asks gets the timeline read again.
   const [missed, setMissed] = useState(NOTHING_MISSED);
   const [outdated, setOutdated] = useState(false);
   const shown = data?.timeline;
-  const marker = useReadMarker(shown?.edges[0]?.cursor ?? null);
-  const nextPage = useNextPage(shown?.pageInfo, (after) => readPage(client, TimelineDocument, { after }));
+  // Of one kind alone not everything above the marker would have been read.
+  const marker = useReadMarker(list === "EVERYTHING" ? shown?.edges[0]?.cursor ?? null : null);
+  const nextPage = useNextPage(shown?.pageInfo, (after) => readPage(client, TimelineDocument, { ...filterOf(list), after }), list);
 
   async function refresh() {
-    setArrivals([]);
+    setArrivals(NO_ARRIVALS);
     setMissed(NOTHING_MISSED);
     try {
-      await refreshTimeline(client);
+      await refreshTimeline(client, list);
       // What was counted meanwhile was counted from the old top.
       setMissed(NOTHING_MISSED);
       setOutdated(false);
@@ -72,49 +81,53 @@ export function useTimeline(connection: Connection): Timeline {
       setOutdated(false);
       return;
     }
-    setArrivals([]);
+    setArrivals(NO_ARRIVALS);
     setMissed(newer.data?.newContentCount ?? NOTHING_MISSED);
   }
 
   function take({ newFeed }: NewFeedSubscription) {
     const { timelineEdge: edge, removedContentId: removed, removedAuthorId: author } = newFeed;
-    if (edge?.node?.viewerIsAuthor === true) addToTimeline(client.cache, [edge]);
-    else if (edge !== null) setArrivals((known) => insertEdge(known, edge));
+    const reading = !isRead(client.cache, list);
+    if (edge?.node?.viewerIsAuthor === true && !reading) addToTimeline(client.cache, [edge]);
+    else if (edge !== null) setArrivals((known) => withArrival(known, edge));
     if (removed !== null) {
       removeFromTimeline(client.cache, removed);
-      setArrivals((known) => known.filter(({ node }) => node?.id !== removed));
+      setArrivals((known) => withoutArrivals(known, ({ id }) => id === removed));
     }
     if (author !== null) {
       removeAuthorFromTimeline(client.cache, author);
-      setArrivals((known) => known.filter(({ node }) => node?.author?.id !== author));
+      setArrivals((known) => withoutArrivals(known, (node) => node.author?.id === author));
     }
+    // The page that is under way may still have what has gone.
+    if (reading && (removed ?? author) !== null) setOutdated(true);
     if (newFeed.readMarker !== null) marker.moved(newFeed.readMarker);
     // A new author's entries belong to pages that were read further down, too.
     const outOfDate = newFeed.refetch || newFeed.relationChange?.viewerIsFollowing === true;
     if (outOfDate) catchUp().catch(() => { setOutdated(true); });
   }
 
-  useNewFeed(connection, shown?.resumeToken ?? null, take);
+  useNewFeed(connection, everything.data?.timeline?.resumeToken ?? null, take);
 
   const shownIds = new Set(shown?.edges.map(({ node }) => node?.id));
   // What is told late, and older than all that is loaded, comes with the pages to come.
   const end = shown?.pageInfo.hasNextPage === true ? shown.edges.at(-1)?.node?.publishTime : undefined;
   const isBelow = (time: string) => end !== undefined && Date.parse(time) < Date.parse(end);
-  const waiting = arrivals.filter(({ node }) => node !== null && !shownIds.has(node.id) && !isBelow(node.publishTime));
+  const waiting = arrivals[list].filter(({ node }) => node !== null && !shownIds.has(node.id) && !isBelow(node.publishTime));
 
   function showNew() {
     if (outdated) void refresh();
     else {
-      addToTimeline(client.cache, waiting);
-      setArrivals([]);
+      addToTimeline(client.cache, waiting, [list]);
+      setArrivals((known) => ({ ...known, [list]: [] }));
     }
   }
 
   const posts = shown?.edges.flatMap(({ node }) => node ?? []) ?? null;
   const readFrom = shown?.edges.find(({ cursor }) => cursor === marker.readUpTo)?.node?.id;
+  const uncounted = list === "EVERYTHING" ? missed : NOTHING_MISSED;
   return {
-    posts, error, nextPage, outdated, readFrom, showNew,
-    waiting: missed.count + waiting.length, andMore: missed.isCapped, retry: () => { void refresh(); },
+    list, posts, error, nextPage, outdated, readFrom, showNew,
+    waiting: uncounted.count + waiting.length, andMore: uncounted.isCapped, retry: () => { void refresh(); },
   };
 }
 

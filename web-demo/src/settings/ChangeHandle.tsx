@@ -1,0 +1,46 @@
+// Another handle for the viewer. It is part of the session that is kept here, so the page begins anew with it: on the profile.
+import { useMutation } from "@apollo/client/react";
+import { type SubmitEvent, useState } from "react";
+import { textOf } from "../account/formText";
+import { ChangeHandleDocument } from "../api/accountDocuments";
+import { describeFailure, errorAt, errorsElsewhere, type UserError } from "../api/userErrors";
+import { FormErrors } from "../parts/FormErrors";
+import { TextField } from "../parts/TextField";
+import { profilePath } from "../routing";
+import { renameSession } from "../session";
+
+export function ChangeHandle({ handle }: { handle: string }) {
+  const [change, { loading }] = useMutation(ChangeHandleDocument);
+  const [errors, setErrors] = useState<readonly UserError[]>([]);
+  const [failure, setFailure] = useState<string | null>(null);
+
+  async function save(wanted: string) {
+    setFailure(null);
+    try {
+      const payload = (await change({ variables: { input: { handle: wanted } } })).data?.changeHandle;
+      setErrors(payload?.userErrors ?? []);
+      if (payload?.user == null) return;
+      window.location.hash = profilePath(payload.user.handle);
+      renameSession(payload.user.handle);
+    } catch (error) {
+      setFailure(describeFailure(error));
+    }
+  }
+
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    void save(textOf(new FormData(event.currentTarget), "handle").trim().replace(/^@/, ""));
+  }
+
+  return (
+    <section className="card settings" aria-labelledby="handle">
+      <h2 id="handle">Handle</h2>
+      <form className="credential-form" onSubmit={onSubmit} data-testid="handle-form">
+        <TextField label="Your handle" name="handle" autoComplete="username" autoCapitalize="none" spellCheck={false} required defaultValue={handle}
+          hint="Letters, digits and _. Anybody may take the old one at once, and what led to it leads nowhere." error={errorAt(errors, "handle")} />
+        <FormErrors messages={failure === null ? errorsElsewhere(errors, ["handle"]) : [failure]} />
+        <div><button type="submit" className="button small" disabled={loading} data-testid="handle-save">Change handle</button></div>
+      </form>
+    </section>
+  );
+}
