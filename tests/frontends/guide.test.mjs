@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import WebSocket from "ws";
-import { start, until } from "../clients/server.mjs";
+import { start, until, within } from "../clients/server.mjs";
 import { fileOf, moduleOf, namesOf, textOf } from "./guide.mjs";
 import { publish } from "./world.mjs";
 
@@ -57,9 +57,11 @@ test("curl hears what is published over server-sent events", async () => {
   const server = await start();
   const author = await server.register("author");
   const env = { ...process.env, SERVER: server.address, TOKEN: author.token };
-  const curl = spawn("bash", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"], detached: true });
-  after(() => {
-    if (curl.exitCode === null) process.kill(-curl.pid);
+  const curl = spawn("bash", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(curl, "close");
+  after(async () => {
+    await server.stop("SIGKILL");
+    await within("curl has ended with its server", ended);
   });
   const lines = [];
   createInterface({ input: curl.stdout }).on("line", (line) => lines.push(line));
