@@ -70,13 +70,14 @@ class Server {
     return json.data;
   }
 
-  /** A new user's id and token. */
+  /** A new user's id, token, and what `signIn` would answer. */
   async register(handle) {
     const input = { handle, name: handle, password: PASSWORD };
-    const query = "mutation($input: RegisterUserInput!) { registerUser(input: $input) { user { id } token userErrors { message } } }";
+    const query = "mutation($input: RegisterUserInput!) { registerUser(input: $input) { user { id } token expiresAt refreshToken userErrors { message } } }";
     const { registerUser } = await this.data(query, { input });
     assert.deepEqual(registerUser.userErrors, []);
-    return { id: registerUser.user.id, token: registerUser.token, handle };
+    const { user, token, expiresAt, refreshToken } = registerUser;
+    return { id: user.id, token, handle, tokens: { token, expiresAt, refreshToken } };
   }
 
   publish(author, text) {

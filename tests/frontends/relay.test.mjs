@@ -9,15 +9,16 @@ import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PATIENCE_MS, until } from "../clients/server.mjs";
-import { textOf } from "./guide.mjs";
+import { fileOf, textOf } from "./guide.mjs";
 import { goOnPublishing, newestFirst, publish, settle } from "./world.mjs";
 
 const source = fileURLToPath(new URL("relay/", import.meta.url));
+const DELETE = "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }";
 const compiler = fileURLToPath(new URL("node_modules/.bin/relay-compiler", import.meta.url));
 
 function compile() {
   mkdirSync(`${source}__generated__`, { recursive: true });
-  writeFileSync(`${source}page.jsx`, textOf("relay.jsx"));
+  writeFileSync(`${source}page.jsx`, textOf("relay.jsx").replace("./feed.mjs", fileURLToPath(fileOf("feed.mjs"))));
   return spawnSync(compiler, ["relay.config.json"], { cwd: source, encoding: "utf8" });
 }
 
@@ -67,8 +68,8 @@ test("a react-relay page reads on through a hundred contents while others publis
     window.sockets = [];
     window.WebSocket = class extends WebSocket {
       constructor(...given) {
-        super(...given);
-        window.sockets.push(this);
+        super(window.away ? "ws://127.0.0.1:1" : given[0], ...given.slice(1));
+        if (!window.away) window.sockets.push(this);
       }
     };
   });
@@ -93,7 +94,7 @@ test("a react-relay page reads on through a hundred contents while others publis
   while (!(await isAll())) await more.click();
   const meanwhile = await stop();
   assert.ok(meanwhile > 0, "nobody published meanwhile");
-  await publish(world.server, world.authors[0], "the last");
+  const last = await publish(world.server, world.authors[0], "the last");
   await until("the last is shown", async () => (await texts()).includes("the last"));
   const shown = await texts();
   assert.deepEqual(shown.filter((text) => text.startsWith("content")), world.texts);
@@ -102,9 +103,17 @@ test("a react-relay page reads on through a hundred contents while others publis
   await page.getByRole("button", { name: "Publish" }).click();
   await until("one's own is shown", async () => (await texts())[0] === "of my own");
   assert.equal((await texts()).length, shown.length + 1);
-  await page.evaluate(() => { window.sockets.forEach((socket) => { socket.close(4499, "cut"); }); });
+  await page.evaluate(() => {
+    window.away = true;
+    window.sockets.forEach((socket) => { socket.close(4499, "cut"); });
+  });
   await publish(world.server, world.authors[0], "while away");
-  await until("what was missed is shown", async () => (await texts())[0] === "while away");
+  await world.server.data(DELETE, { id: last }, world.authors[0].token);
+  await page.evaluate(() => { window.away = false; });
+  await until("what was missed is shown, and what was told before and is deleted has gone", async () => {
+    const now = await texts();
+    return now[0] === "while away" && !now.includes("the last");
+  });
   assert.equal(await page.evaluate(() => window.sockets.length), 2);
   assert.equal(new Set(await texts()).size, (await texts()).length, "an entry is shown twice");
   assert.deepEqual(faults, []);
