@@ -34,8 +34,8 @@ export async function start(settings = {}) {
   const address = await new Promise((resolve, reject) => {
     createInterface({ input: node.stderr }).on("line", (line) => {
       log.push(line);
-      const said = line.startsWith("{") ? JSON.parse(line) : {};
-      if (said.message?.startsWith("serving")) resolve(said.address);
+      // No other line is parsed: the last one of a server that is killed may be cut short.
+      if (line.startsWith("{") && line.includes("\"serving")) resolve(JSON.parse(line).address);
     }).on("close", () => { reject(new Error(`the server ended:\n${log.join("\n")}`)); });
   });
   return new Server(address, log, stop);
