@@ -109,9 +109,11 @@ for (const singleConnection of [false, true]) {
   test(`graphql-sse (${mode}) hears each event once and in order, and nothing after it has left`, async () => {
     const it = client();
     const { texts, leave } = await watch(it, `${mode} runs`);
-    for (const text of ["a", "b", "c"]) await server.publish(bob, text);
+    const those = ["a", "b", "c"];
+    for (const text of those) await server.publish(bob, text);
     await until("c has come", () => texts.includes("c"));
-    assert.deepEqual(texts.filter((text) => text !== `${mode} runs`), ["a", "b", "c"]);
+    // What another test has published just before may be heard here, too.
+    assert.deepEqual(texts.filter((text) => those.includes(text)), those);
     const other = await watch(it, `${mode} beside`);
     leave();
     await server.publish(bob, `${mode} after leaving`);

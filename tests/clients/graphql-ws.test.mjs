@@ -85,9 +85,11 @@ test("of documents with one name and one layout each is answered as it asks", as
 test("graphql-ws hears each event once and in order, and nothing after it has left", async () => {
   const it = client(ann.token);
   const { texts, leave } = await watch(it, "ordered?");
-  for (const text of ["a", "b", "c"]) await server.publish(bob, text);
+  const those = ["a", "b", "c"];
+  for (const text of those) await server.publish(bob, text);
   await until("c has come", () => texts.includes("c"));
-  assert.deepEqual(texts.filter((text) => text !== "ordered?"), ["a", "b", "c"]);
+  // What another test has published just before may be heard here, too.
+  assert.deepEqual(texts.filter((text) => those.includes(text)), those);
   const other = await watch(it, "the other runs");
   leave();
   await server.publish(bob, "after leaving");
