@@ -42,7 +42,7 @@ function soup(random) {
   }
 }
 
-const server = await start({ "websocket.init_timeout_ms": 1000, "server.max_body_bytes": 4096 });
+const server = await start({ "server.max_body_bytes": 4096 });
 
 test(`${CONNECTIONS} connections of ${FRAMES} soups each, SEED=${SEED}`, async () => {
   const ends = new Map();

@@ -53,7 +53,7 @@ export class Frames {
     const it = await Frames.open(server);
     assert.equal(it.status, 101);
     it.send(frame(TEXT, JSON.stringify({ type: "connection_init" })));
-    assert.deepEqual(JSON.parse(String((await it.next()).payload)), { type: "connection_ack" });
+    await it.hears({ type: "connection_ack" });
     return it;
   }
 

@@ -85,9 +85,11 @@ test("of documents with one name and one layout each is answered as it asks", as
 test("graphql-ws hears each event once and in order, and nothing after it has left", async () => {
   const it = client(ann.token);
   const { texts, leave } = await watch(it, "ordered?");
-  for (const text of ["a", "b", "c"]) await server.publish(bob, text);
+  const those = ["a", "b", "c"];
+  for (const text of those) await server.publish(bob, text);
   await until("c has come", () => texts.includes("c"));
-  assert.deepEqual(texts.filter((text) => text !== "ordered?"), ["a", "b", "c"]);
+  // What another test has published just before may be heard here, too.
+  assert.deepEqual(texts.filter((text) => those.includes(text)), those);
   const other = await watch(it, "the other runs");
   leave();
   await server.publish(bob, "after leaving");
@@ -177,7 +179,8 @@ test("a server that stops completes what runs and closes with 1001", async () =>
   const other = await start();
   const dora = await other.register("dora");
   const heard = [];
-  const it = client(dora.token, { url: other.ws, on: { closed: ({ code }) => heard.push(code) } });
+  // A lazy client would close by itself when nothing runs any more, and might be first.
+  const it = client(dora.token, { url: other.ws, lazy: false, onNonLazyError: () => {}, on: { closed: ({ code }) => heard.push(code) } });
   it.subscribe({ query: FEED }, { next: () => {}, error: () => heard.push("error"), complete: () => heard.push("complete") });
   await results(it, { query: "{ __typename }" });
   await other.stop();

@@ -34,8 +34,8 @@ export async function start(settings = {}) {
   const address = await new Promise((resolve, reject) => {
     createInterface({ input: node.stderr }).on("line", (line) => {
       log.push(line);
-      const said = line.startsWith("{") ? JSON.parse(line) : {};
-      if (said.message?.startsWith("serving")) resolve(said.address);
+      // No other line is parsed: the last one of a server that is killed may be cut short.
+      if (line.startsWith("{") && line.includes("\"serving")) resolve(JSON.parse(line).address);
     }).on("close", () => { reject(new Error(`the server ended:\n${log.join("\n")}`)); });
   });
   return new Server(address, log, stop);
@@ -70,13 +70,14 @@ class Server {
     return json.data;
   }
 
-  /** A new user's id and token. */
+  /** A new user's id, token, and what `signIn` would answer. */
   async register(handle) {
     const input = { handle, name: handle, password: PASSWORD };
-    const query = "mutation($input: RegisterUserInput!) { registerUser(input: $input) { user { id } token userErrors { message } } }";
+    const query = "mutation($input: RegisterUserInput!) { registerUser(input: $input) { user { id } token expiresAt refreshToken userErrors { message } } }";
     const { registerUser } = await this.data(query, { input });
     assert.deepEqual(registerUser.userErrors, []);
-    return { id: registerUser.user.id, token: registerUser.token, handle };
+    const { user, token, expiresAt, refreshToken } = registerUser;
+    return { id: user.id, token, handle, tokens: { token, expiresAt, refreshToken } };
   }
 
   publish(author, text) {

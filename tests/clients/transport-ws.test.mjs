@@ -1,12 +1,14 @@
 // Every rule of graphql-transport-ws (PROTOCOL.md of github.com/enisdenjo/graphql-ws) that a server can break, with messages of our own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, start, until } from "./server.mjs";
+import { PATIENCE_MS, bearer, start, until } from "./server.mjs";
 import { Socket } from "./socket.mjs";
 
 const FEED = "subscription { newFeed { timelineEdge { node { text } } } }";
 const TYPE = "{ __typename }";
-const server = await start({ "websocket.init_timeout_ms": 400 });
+const server = await start({ "websocket.init_timeout_ms": PATIENCE_MS });
+/** Waits for connection_init longer than a busy machine takes, and no longer than a test can wait. */
+const hasty = await start({ "websocket.init_timeout_ms": 1500 });
 const [ann, bob] = await Promise.all(["ann", "bob"].map((handle) => server.register(handle)));
 await server.data("mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }", { id: bob.id }, ann.token);
 const feed = (message) => message.payload.data.newFeed.timelineEdge.node.text;
@@ -52,16 +54,16 @@ test("connection_init takes any object as payload, and null", async () => {
   }
 });
 test("4408: no connection_init in time, whatever else is said", async () => {
-  const silent = await Socket.open(server);
-  const busy = await Socket.open(server);
+  const silent = await Socket.open(hasty);
+  const busy = await Socket.open(hasty);
   const pings = setInterval(() => { busy.say({ type: "ping" }); }, 50);
   await silent.closesWith(4408, /^Connection initialisation timeout$/);
   await busy.closesWith(4408);
   clearInterval(pings);
 });
 test("an acknowledged socket outlives the time of connection_init", async () => {
-  const socket = await Socket.ready(server);
-  const late = await Socket.open(server);
+  const socket = await Socket.ready(hasty);
+  const late = await Socket.open(hasty);
   await late.closesWith(4408);
   await socket.quiet();
   await socket.close();

@@ -39,10 +39,14 @@ const CAUSES = {
     return publish({ text: "once", idempotencyKey: "key" });
   },
   async TOO_MANY_ATTEMPTS() {
-    let payload;
-    for (let attempt = 0; attempt < 6; attempt += 1) payload = await signIn("bob", "another password");
-    assert.ok(Date.parse(payload.retryAt) > Date.now());
-    return payload;
+    // Five are free; whoever takes longer than the first wait is let in once more.
+    for (;;) {
+      const asked = Date.now();
+      const payload = await signIn("bob", "another password");
+      if (payload.userErrors[0].code === "WRONG_CREDENTIALS") continue;
+      assert.ok(Date.parse(payload.retryAt) > asked);
+      return payload;
+    }
   },
   async SESSION_ENDED() {
     await server.register("carl");

@@ -1,14 +1,16 @@
-// Apollo Client as docs/frontend.md sets it up: through a hundred contents, while others publish.
+// Apollo Client as docs/frontend.md sets it up: through a hundred contents, while others publish; and a list that stays true.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { filter, firstValueFrom } from "rxjs";
+import WebSocket from "ws";
 import { moduleOf } from "./guide.mjs";
-import { goOnPublishing, newestFirst, settle, textsOf } from "./world.mjs";
+import { live } from "./live-list.mjs";
+import { goOnPublishing, newestFirst, sessionOf, settle, textsOf } from "./world.mjs";
 
 test("Apollo pages through a hundred contents while others publish, and then up to the newest", async () => {
   const { TIMELINE, createApollo, readNewer, readOlder } = await moduleOf("apollo.mjs");
   const world = await settle();
-  const client = createApollo(world.server.address, world.reader.token);
+  const client = createApollo({ server: world.server.address, session: await sessionOf(world.server, world.reader), webSocketImpl: WebSocket });
   const stop = goOnPublishing(world);
   const query = client.watchQuery({ query: TIMELINE, variables: { first: 7 } });
   const subscription = query.subscribe({});
@@ -24,3 +26,22 @@ test("Apollo pages through a hundred contents while others publish, and then up 
   subscription.unsubscribe();
   client.stop();
 });
+
+test("Apollo's cached timeline stays true while things come and go, and while its connection is away", () => live(async ({ server, reader }, webSocketImpl, show) => {
+  const { TIMELINE, createApollo, followTimeline, publish, readOlder } = await moduleOf("apollo.mjs");
+  const client = createApollo({ server: server.address, session: await sessionOf(server, reader), webSocketImpl });
+  const query = client.watchQuery({ query: TIMELINE, variables: { first: 7 } });
+  let pageInfo;
+  const subscription = query.subscribe(({ data, dataState }) => {
+    if (dataState !== "complete") return;
+    pageInfo = data.timeline.pageInfo;
+    show(data.timeline.edges);
+  });
+  const leave = followTimeline(client);
+  after(() => {
+    leave();
+    subscription.unsubscribe();
+    client.stop();
+  });
+  return { older: () => readOlder(query, pageInfo), publish: (text) => publish(client, text) };
+}));

@@ -1,5 +1,5 @@
 // The examples of docs/frontend.md, written to files so that they run as they stand there.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 
 const folder = new URL(".guide/", import.meta.url);
 const guide = readFileSync(new URL("../../docs/frontend.md", import.meta.url), "utf8");
@@ -15,12 +15,18 @@ export function textOf(name) {
   return text;
 }
 
+// All of them at once, since some use others; each by a rename, since another suite may be reading it at this moment.
+mkdirSync(folder, { recursive: true });
+for (const [name, text] of examples) {
+  const written = new URL(`${name}.${process.pid}`, folder);
+  writeFileSync(written, text);
+  renameSync(written, new URL(name, folder));
+}
+
 /** Where the guide's example lies as a file, beside this one's packages. */
 export function fileOf(name) {
-  mkdirSync(folder, { recursive: true });
-  const file = new URL(name, folder);
-  writeFileSync(file, textOf(name));
-  return file;
+  textOf(name);
+  return new URL(name, folder);
 }
 
 /** The guide's example as a module. */

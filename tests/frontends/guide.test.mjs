@@ -6,11 +6,12 @@ import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import WebSocket from "ws";
-import { start, until } from "../clients/server.mjs";
+import { start, until, within } from "../clients/server.mjs";
 import { fileOf, moduleOf, namesOf, textOf } from "./guide.mjs";
-import { publish } from "./world.mjs";
+import { live } from "./live-list.mjs";
+import { publish, sessionOf } from "./world.mjs";
 
-const USED = ["sign-in.sh", "search.sh", "live.mjs", "frames.jsonl", "stream.sh", "apollo.mjs", "urql.mjs", "relay.jsx"];
+const USED = ["sign-in.sh", "session.mjs", "search.sh", "feed.mjs", "live.mjs", "frames.jsonl", "stream.sh", "apollo.mjs", "urql.mjs", "relay.jsx"];
 
 test("every example of the guide is run", () => {
   assert.deepEqual(namesOf().toSorted(), USED.toSorted());
@@ -57,9 +58,11 @@ test("curl hears what is published over server-sent events", async () => {
   const server = await start();
   const author = await server.register("author");
   const env = { ...process.env, SERVER: server.address, TOKEN: author.token };
-  const curl = spawn("bash", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"], detached: true });
-  after(() => {
-    if (curl.exitCode === null) process.kill(-curl.pid);
+  const curl = spawn("bash", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(curl, "close");
+  after(async () => {
+    await server.stop("SIGKILL");
+    await within("curl has ended with its server", ended);
   });
   const lines = [];
   createInterface({ input: curl.stdout }).on("line", (line) => lines.push(line));
@@ -69,28 +72,8 @@ test("curl hears what is published over server-sent events", async () => {
   });
 });
 
-test("a live list shows the timeline, what changes, and what changed while its connection was away", async () => {
-  const { follow } = await moduleOf("live.mjs");
-  const server = await start();
-  const [reader, author] = [await server.register("reader"), await server.register("author")];
-  await server.data("mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { message } } }", { id: author.id }, reader.token);
-  await publish(server, author, "before");
-  const sockets = [];
-  class Watched extends WebSocket {
-    constructor(...given) {
-      super(...given);
-      sockets.push(this);
-    }
-  }
-  let shown = [];
-  const end = follow({ server: server.address, token: reader.token, webSocketImpl: Watched, show: (edges) => { shown = edges.map(({ node }) => node.text); } });
-  after(end);
-  await until("the first page is shown", () => shown.length === 1);
-  const gone = await publish(server, author, "soon gone");
-  await until("what comes is shown", () => shown.includes("soon gone"));
-  for (const socket of sockets) socket.terminate();
-  await server.data("mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }", { id: gone }, author.token);
-  await publish(server, author, "while away");
-  await until("what changed meanwhile is shown", () => shown.join() === "while away,before");
-  assert.ok(sockets.length > 1, "it was never away");
-});
+test("a live list without a library stays true while things come and go, and while its connection is away", () => live(async ({ server, reader }, webSocketImpl, show) => {
+  const { followTimeline } = await moduleOf("live.mjs");
+  after(followTimeline({ server: server.address, session: await sessionOf(server, reader), webSocketImpl, first: 7, show }));
+  return {};
+}));

@@ -9,15 +9,16 @@ import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PATIENCE_MS, until } from "../clients/server.mjs";
-import { textOf } from "./guide.mjs";
+import { fileOf, textOf } from "./guide.mjs";
 import { goOnPublishing, newestFirst, publish, settle } from "./world.mjs";
 
 const source = fileURLToPath(new URL("relay/", import.meta.url));
+const DELETE = "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }";
 const compiler = fileURLToPath(new URL("node_modules/.bin/relay-compiler", import.meta.url));
 
 function compile() {
   mkdirSync(`${source}__generated__`, { recursive: true });
-  writeFileSync(`${source}page.jsx`, textOf("relay.jsx"));
+  writeFileSync(`${source}page.jsx`, textOf("relay.jsx").replace("./feed.mjs", fileURLToPath(fileOf("feed.mjs"))));
   return spawnSync(compiler, ["relay.config.json"], { cwd: source, encoding: "utf8" });
 }
 
@@ -67,8 +68,8 @@ test("a react-relay page reads on through a hundred contents while others publis
     window.sockets = [];
     window.WebSocket = class extends WebSocket {
       constructor(...given) {
-        super(...given);
-        window.sockets.push(this);
+        super(window.away ? "ws://127.0.0.1:1" : given[0], ...given.slice(1));
+        if (!window.away) window.sockets.push(this);
       }
     };
   });
@@ -77,10 +78,22 @@ test("a react-relay page reads on through a hundred contents while others publis
   await page.goto(`${origin}/?${new URLSearchParams({ server: world.server.address, token: world.reader.token })}`);
   await page.getByRole("listitem").first().waitFor();
   const texts = () => page.getByRole("listitem").allTextContents();
-  await until("the page hears what is new", async () => {
-    await publish(world.server, world.authors[0], "hello");
-    return (await texts()).includes("hello");
+  await publish(world.server, world.authors[0], "hello");
+  await until("the page hears what is new", async () => (await texts()).includes("hello"));
+  const follow = (field, type) => world.server.data(`mutation($input: ${type}!) { ${field}(input: $input) { userErrors { message } } }`, { input: { userId: world.authors[3].id } }, world.reader.token);
+  const isTrue = (what) => until(what, async () => {
+    const shown = await texts();
+    const { timeline } = await world.server.data("{ timeline(first: 100) { edges { node { text } } } }", {}, world.reader.token);
+    return shown.length > 0 && shown.join() === timeline.edges.map(({ node }) => node.text).slice(0, shown.length).join();
   });
+  await follow("unfollowUser", "UnfollowUserInput");
+  await until("an author who was unfollowed elsewhere has gone", async () => {
+    const now = await texts();
+    return now.length > 0 && !now.includes(world.texts[0]);
+  });
+  await follow("followUser", "FollowUserInput");
+  await until("they are back", async () => (await texts()).includes(world.texts[0]));
+  await isTrue("each entry is at its place");
   const stop = goOnPublishing(world);
   const more = page.getByRole("button").first();
   const isAll = async () => {
@@ -93,7 +106,7 @@ test("a react-relay page reads on through a hundred contents while others publis
   while (!(await isAll())) await more.click();
   const meanwhile = await stop();
   assert.ok(meanwhile > 0, "nobody published meanwhile");
-  await publish(world.server, world.authors[0], "the last");
+  const last = await publish(world.server, world.authors[0], "the last");
   await until("the last is shown", async () => (await texts()).includes("the last"));
   const shown = await texts();
   assert.deepEqual(shown.filter((text) => text.startsWith("content")), world.texts);
@@ -102,10 +115,19 @@ test("a react-relay page reads on through a hundred contents while others publis
   await page.getByRole("button", { name: "Publish" }).click();
   await until("one's own is shown", async () => (await texts())[0] === "of my own");
   assert.equal((await texts()).length, shown.length + 1);
-  await page.evaluate(() => { window.sockets.forEach((socket) => { socket.close(4499, "cut"); }); });
+  const connected = await page.evaluate(() => window.sockets.length);
+  await page.evaluate(() => {
+    window.away = true;
+    window.sockets.forEach((socket) => { socket.close(4499, "cut"); });
+  });
   await publish(world.server, world.authors[0], "while away");
-  await until("what was missed is shown", async () => (await texts())[0] === "while away");
-  assert.equal(await page.evaluate(() => window.sockets.length), 2);
+  await world.server.data(DELETE, { id: last }, world.authors[0].token);
+  await page.evaluate(() => { window.away = false; });
+  await until("what was missed is shown, and what was told before and is deleted has gone", async () => {
+    const now = await texts();
+    return now[0] === "while away" && !now.includes("the last");
+  });
+  assert.ok(await page.evaluate(() => window.sockets.length) > connected, "it was never away");
   assert.equal(new Set(await texts()).size, (await texts()).length, "an entry is shown twice");
   assert.deepEqual(faults, []);
 });

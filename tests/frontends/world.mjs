@@ -1,6 +1,7 @@
 // A small world on a server of the test's own: a reader, whom they follow, a hundred contents, and authors who go on publishing.
 import { setTimeout } from "node:timers/promises";
 import { start } from "../clients/server.mjs";
+import { moduleOf } from "./guide.mjs";
 
 export const CONTENTS = 100;
 const AUTHORS = 4;
@@ -9,8 +10,8 @@ const PUBLISH = `mutation($text: String!) {
   publishContent(input: { text: $text }) { timelineEdge { node { id } } userErrors { message } }
 }`;
 
-/** `settings` as of `start`; `texts` are those of the hundred, newest first. */
-export async function settle(settings = {}) {
+/** `settings` as of `start`; `texts` are those of the contents, newest first. */
+export async function settle(settings = {}, contents = CONTENTS) {
   const server = await start(settings);
   const reader = await server.register("reader");
   const authors = [];
@@ -20,11 +21,18 @@ export async function settle(settings = {}) {
     authors.push(author);
   }
   const texts = [];
-  for (let number = 0; number < CONTENTS; number += 1) {
+  for (let number = 0; number < contents; number += 1) {
     texts.unshift(`content ${number}`);
     await publish(server, authors[number % AUTHORS], texts[0]);
   }
   return { server, reader, authors, texts };
+}
+
+/** A session of the guide's for somebody who has registered; `store` keeps their tokens. */
+export async function sessionOf(server, { tokens }, signedOut = undefined) {
+  const { createSession } = await moduleOf("session.mjs");
+  const store = { tokens, read: () => store.tokens, write: (next) => { store.tokens = next; } };
+  return { ...createSession({ server: server.address, store, signedOut }), store };
 }
 
 /** The new content's id. */
