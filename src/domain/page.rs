@@ -49,7 +49,7 @@ impl Direction {
 }
 
 /// A number of entries: 1 to [`MAX_PAGE`] for clients, to [`MAX_RAW_PAGE`] for a page that is folded, to [`MAX_COUNT`] where they are counted and not shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageSize(u16);
 
 impl PageSize {
@@ -94,7 +94,7 @@ impl Default for PageSize {
 }
 
 /// A page of a timeline that somebody asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageRequest {
     /// Which way to read.
     pub direction: Direction,

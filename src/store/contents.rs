@@ -106,13 +106,14 @@ pub trait Contents: Send + Sync {
     /// Counters of those of `ids` that exist. One statement.
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError>;
 
-    /// One author's own entries, without removed ones; none if a block stands between the author and `viewer`. One statement.
+    /// A page of each author's own entries, without removed ones; none if a block stands between the author and `viewer`. In the order of the authors,
+    /// as often as they are given. One statement for up to 64 authors, without a bound for up to 128.
     async fn outbox(
         &self,
         viewer: Option<UserId>,
-        author: UserId,
+        authors: &[UserId],
         request: &PageRequest,
-    ) -> Result<OutboxPage, StoreError>;
+    ) -> Result<Vec<OutboxPage>, StoreError>;
 
     /// Those of `ids` that are reposts, each with its original; removed ones too. It is the same at any time. One statement by primary key.
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
@@ -124,16 +125,18 @@ pub trait Contents: Send + Sync {
         originals: &[ContentId],
     ) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
 
-    /// The replies to a content, without removed ones and those of authors who stand in a block with `viewer`. One statement.
+    /// A page of the replies to each content, without removed ones and those of authors who stand in a block with `viewer`. In order and statements as
+    /// [`Contents::outbox`].
     async fn replies(
         &self,
         viewer: Option<UserId>,
-        content: ContentId,
+        contents: &[ContentId],
         request: &PageRequest,
-    ) -> Result<OutboxPage, StoreError>;
+    ) -> Result<Vec<OutboxPage>, StoreError>;
 
-    /// What a content answers, what that answers, and so on: at most `limit`, the farthest first; removed ones too. One statement.
-    async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError>;
+    /// What each content answers, what that answers, and so on: at most `limit`, the farthest first; removed ones too. In the order of the contents, as
+    /// often as they are given. One statement.
+    async fn ancestors(&self, contents: &[ContentId], limit: usize) -> Result<Vec<Vec<ContentId>>, StoreError>;
 
     /// The newest `limit` entries of each author with the stamp of the same snapshot.
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError>;

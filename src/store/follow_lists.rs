@@ -6,22 +6,23 @@ use super::StoreError;
 use crate::domain::{Listing, PageRequest, UserId};
 
 /// Lists of followers and of the followed, as `viewer` sees them: without those between whom and the viewer a block stands; with everybody for the
-/// anonymous (`None`). Pages are full, and their flags speak of what the viewer sees. A user's edge to themselves is in none.
+/// anonymous (`None`). Pages are full, and their flags speak of what the viewer sees. A user's edge to themselves is in none. Pages come in the order of
+/// the users, as often as they are given: one statement for up to 64 users, without a bound for up to 128.
 #[async_trait]
 pub trait FollowLists: Send + Sync {
-    /// Who follows `author`, newest follow first. One statement.
+    /// Who follows each author, newest follow first.
     async fn followers(
         &self,
         viewer: Option<UserId>,
-        author: UserId,
+        authors: &[UserId],
         request: &PageRequest,
-    ) -> Result<Listing<UserId>, StoreError>;
+    ) -> Result<Vec<Listing<UserId>>, StoreError>;
 
-    /// Whom `follower` follows, newest follow first. One statement.
+    /// Whom each follower follows, newest follow first.
     async fn following(
         &self,
         viewer: Option<UserId>,
-        follower: UserId,
+        followers: &[UserId],
         request: &PageRequest,
-    ) -> Result<Listing<UserId>, StoreError>;
+    ) -> Result<Vec<Listing<UserId>>, StoreError>;
 }

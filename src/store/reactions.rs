@@ -38,13 +38,13 @@ pub trait Reactions: Send + Sync {
         contents: &[ContentId],
     ) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError>;
 
-    /// Who likes the content, newest like first, as `viewer` sees it: see [`super::FollowLists`]. One statement.
+    /// Who likes each content, newest like first, as `viewer` sees it; in order and statements as [`super::FollowLists`].
     async fn likers(
         &self,
         viewer: Option<UserId>,
-        content: ContentId,
+        contents: &[ContentId],
         request: &PageRequest,
-    ) -> Result<Listing<UserId>, StoreError>;
+    ) -> Result<Vec<Listing<UserId>>, StoreError>;
 
     /// The user's favourites without removed contents, newest favourite first. One statement.
     async fn favourites(&self, user: UserId, request: &PageRequest) -> Result<Listing<Entry>, StoreError>;

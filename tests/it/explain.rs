@@ -100,14 +100,32 @@ fn requests() -> Result<Vec<PageRequest>> {
 async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
     for request in requests()? {
         for (statement, index) in [
-            (HotStatement::Followers(user(2), user(STAR), request), "followers_by_time"),
-            (HotStatement::Following(user(2), user(1), request), "following_by_time"),
-            (HotStatement::Likers(user(2), content_id(7), request), "reactions_of_content"),
+            (HotStatement::Followers(user(2), vec![user(STAR)], request), "followers_by_time"),
+            (HotStatement::Following(user(2), vec![user(1)], request), "following_by_time"),
+            (HotStatement::Likers(user(2), vec![content_id(7)], request), "reactions_of_content"),
             (HotStatement::Favourites(user(1), request), "reactions_of_user"),
         ] {
             let list = plan(world, backend, statement).await?;
             nothing_sorted(&list)?;
             ensure!(list.iter().any(|line| line.contains(index)), "{index} is not used: {list:#?}");
+        }
+        let sides = if request.bound.is_some() { 2 } else { 1 };
+        let (users, contents) = ([1, 2, STAR].map(user).to_vec(), [7, 8, 9].map(content_id).to_vec());
+        let authors = [101, 102, STAR].map(user).to_vec();
+        for (statement, index) in [
+            (HotStatement::Followers(user(2), users.clone(), request), "followers_by_time"),
+            (HotStatement::Following(user(2), users, request), "following_by_time"),
+            (HotStatement::Likers(user(2), contents.clone(), request), "reactions_of_content"),
+            (HotStatement::Outboxes(user(2), authors, request), " outbox "),
+            (HotStatement::Replies(user(2), contents, request), " replies "),
+        ] {
+            let lists = plan(world, backend, statement).await?;
+            nothing_sorted(&lists)?;
+            let ranges = lists.iter().filter(|line| line.contains(index)).count();
+            ensure!(
+                ranges >= 3 * sides,
+                "{index} is used for {ranges} sides of {sides} for each of three lists: {lists:#?}"
+            );
         }
     }
     Ok(())
@@ -258,7 +276,7 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
             Direction::Newer => ensure!(backward <= 4, "a newer page is read backward: {backward} rows, {request:?}"),
         }
         let before = rows_read(&world).await?;
-        world.store.outbox(None, user(101), &request).await?;
+        world.store.outbox(None, &[user(101)], &request).await?;
         let touched = rows_read(&world).await? - before - overhead;
         ensure!(touched < 100, "{touched} rows for the outbox, {request:?}");
     }

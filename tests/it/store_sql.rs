@@ -9,7 +9,7 @@ use tidefeed::domain::{Direction, EdgeMode, PageRequest, PageSize, Position};
 use tidefeed::store::accounts::Registered;
 use tidefeed::store::follows::Followed;
 use tidefeed::store::sql::{SqlOptions, SqlStore};
-use tidefeed::store::{Accounts as _, Contents as _, Follows as _, StoreError};
+use tidefeed::store::{Accounts as _, Contents as _, FollowLists as _, Follows as _, Reactions as _, StoreError};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::conformance::{NOW, World, account, at_once, content_id, user};
@@ -95,7 +95,14 @@ on_each_backend! {
         store.credential(&ann).await.map(|_| one("credential"))?;
         store.by_ids(None, &contents).await.map(|_| one("by_ids"))?;
         store.counters(&contents).await.map(|_| one("counters"))?;
-        store.outbox(Some(user(2)), user(1), &page).await.map(|_| one("outbox"))?;
+        store.outbox(Some(user(2)), &users[..64], &page).await.map(|_| one("outbox"))?;
+        store.outbox(Some(user(2)), &users, &PageRequest::newest(PageSize::default())).await.map(|_| one("outbox without a bound"))?;
+        store.replies(Some(user(2)), &contents[..64], &page).await.map(|_| one("replies"))?;
+        store.ancestors(&contents, 50).await.map(|_| one("ancestors"))?;
+        store.followers(Some(user(2)), &users[..64], &page).await.map(|_| one("followers"))?;
+        store.following(Some(user(2)), &users[..64], &page).await.map(|_| one("following"))?;
+        store.likers(Some(user(2)), &contents[..64], &page).await.map(|_| one("likers"))?;
+        store.favourites(user(2), &page).await.map(|_| one("favourites"))?;
         store.outbox_heads(&users, 50).await.map(|_| one("outbox_heads"))?;
         store.followed_among(user(1), &users).await.map(|_| one("followed_among"))?;
         store.followed_by(user(1)).await.map(|_| one("followed_by"))?;

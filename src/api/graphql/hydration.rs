@@ -15,6 +15,7 @@ use super::{
     loaders::{
         AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source, StandingOf, Tracked,
     },
+    pages::{PageOf, Paged},
     services::Services,
     wants::{ContentWants, UserWants},
 };
@@ -177,6 +178,13 @@ impl Hydration {
     /// The user's profile.
     pub async fn profile(&self, id: UserId) -> Result<Option<Arc<Profile>>, Failure> {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
+    }
+
+    /// The page, one statement for all that are asked for at once and in the same way. Whose eyes it is for counts, be it loaded already or not.
+    pub async fn page(&self, page: PageOf) -> Result<Option<Paged>, Failure> {
+        let _looked = self.viewer_id();
+        let loaded = self.loader.load_one(page).await.map_err(Failure::Logged)?;
+        loaded.flatten().transpose().map_err(Failure::Logged)
     }
 
     /// Remembers what was read elsewhere.

@@ -16,6 +16,7 @@ use super::{
     errors::{ApiError, Failure},
     eyes::Eyes,
     services::Services,
+    turns,
 };
 use crate::{
     domain::{
@@ -169,12 +170,15 @@ fn complete<K: Copy + Eq + Hash, V: Default>(keys: &[K], found: impl Iterator<It
     keys.iter().map(|key| (*key, V::default())).chain(found).collect()
 }
 
-/// Runs a loader's batches as tracked tasks, logged as of the request that came first.
+/// Runs a loader's batches beside the operation that asks, or else as tracked tasks; logged as of the request that came first.
 pub struct Tracked(pub TaskTracker);
 
 impl Spawn for Tracked {
     fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
-        self.0.spawn(future.in_current_span());
+        let batch = FutureObj::new(Box::new(future.in_current_span()));
+        if let Some(batch) = turns::beside(batch) {
+            self.0.spawn(batch);
+        }
         Ok(())
     }
 }

@@ -11,18 +11,20 @@ mod ids;
 mod loaders;
 mod mutation;
 mod objects;
-mod outbox;
+mod pages;
 mod query;
 mod scalars;
 mod scope;
 mod services;
 mod subscription;
+mod turns;
 mod wants;
 mod weights;
 
 use std::sync::Arc;
 
-use async_graphql::{SDLExportOptions, Schema, SchemaBuilder};
+use async_graphql::{Data, Executor, Request, Response, SDLExportOptions, Schema, SchemaBuilder};
+use futures_util::stream::BoxStream;
 
 use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 
@@ -34,11 +36,23 @@ pub use self::{
 };
 
 /// The schema with what is behind it; cheap to clone. Requests must have passed [`attach`].
-pub type TidefeedSchema = Schema<Query, Mutation, SubscriptionRoot>;
+#[derive(Clone)]
+pub struct TidefeedSchema(Schema<Query, Mutation, SubscriptionRoot>);
+
+impl Executor for TidefeedSchema {
+    async fn execute(&self, request: Request) -> Response {
+        turns::taken(self.0.execute(request)).await
+    }
+
+    /// Events are made one by one, with batches of their own.
+    fn execute_stream(&self, request: Request, session: Option<Arc<Data>>) -> BoxStream<'static, Response> {
+        Executor::execute_stream(&self.0, request, session)
+    }
+}
 
 /// The schema over `services`.
 pub fn build_schema(services: Arc<Services>) -> TidefeedSchema {
-    builder().data(services).finish()
+    TidefeedSchema(builder().data(services).finish())
 }
 
 /// The schema as text, the same each time; needs no store.

@@ -52,6 +52,6 @@ pub struct Services {
     pub exclusions: Arc<dyn Exclusions>,
     /// Decides whether a token has ended since it was checked.
     pub clock: SharedClock,
-    /// Batches of the loaders run here; each ends with its statement.
+    /// Batches of the loaders run here where they run beside no operation; each ends with its statement.
     pub tasks: TaskTracker,
 }

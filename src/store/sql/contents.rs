@@ -118,10 +118,10 @@ impl Contents for SqlStore {
     async fn outbox(
         &self,
         viewer: Option<UserId>,
-        author: UserId,
+        authors: &[UserId],
         request: &PageRequest,
-    ) -> Result<OutboxPage, StoreError> {
-        self.listed_page(viewer, Listed::By(author), request).await
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        self.listed_pages(viewer, authors.iter().copied().map(Listed::By), request).await
     }
 
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
@@ -139,14 +139,14 @@ impl Contents for SqlStore {
     async fn replies(
         &self,
         viewer: Option<UserId>,
-        content: ContentId,
+        contents: &[ContentId],
         request: &PageRequest,
-    ) -> Result<OutboxPage, StoreError> {
-        self.listed_page(viewer, Listed::RepliesTo(content), request).await
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        self.listed_pages(viewer, contents.iter().copied().map(Listed::RepliesTo), request).await
     }
 
-    async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
-        self.upward_from(content, limit).await
+    async fn ancestors(&self, contents: &[ContentId], limit: usize) -> Result<Vec<Vec<ContentId>>, StoreError> {
+        self.upward_from(contents, limit).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {

@@ -1,11 +1,14 @@
 //! What contents are to each other, in SQL: what a new reply or repost refers to, how it is counted, and who has answered or repeated what.
 
+use std::collections::HashMap;
+
 use sea_orm::Value;
 
 use super::{
     SqlStore,
     contents::{COLUMNS, content},
     exclusions::not_blocked,
+    part::Part,
     rows::{MAX_LIST, id_list},
     transaction::Tx,
 };
@@ -95,12 +98,49 @@ impl SqlStore {
     }
 
     /// See [`crate::store::Contents::ancestors`].
-    pub(super) async fn upward_from(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
-        let sql = "WITH RECURSIVE upward (id, above, level) AS (\
-                   SELECT id, reply_to, 0 FROM contents WHERE id = ? \
-                   UNION ALL SELECT c.id, c.reply_to, u.level + 1 FROM upward u JOIN contents c ON c.id = u.above WHERE u.level < ?) \
-                   SELECT id FROM upward WHERE level > 0 ORDER BY level DESC";
+    pub(super) async fn upward_from(
+        &self,
+        contents: &[ContentId],
+        limit: usize,
+    ) -> Result<Vec<Vec<ContentId>>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.read(sql, [content.get().into(), limit.into()]).await?.iter().map(|row| row.content(0)).collect()
+        let mut upward: HashMap<ContentId, Vec<ContentId>> = HashMap::new();
+        for contents in contents.chunks(MAX_LIST) {
+            let Part { text, values } = upward_statement(contents, limit);
+            for row in self.read(&text, values).await? {
+                upward.entry(row.content(0)?).or_default().push(row.content(1)?);
+            }
+        }
+        Ok(contents.iter().map(|content| upward.get(content).cloned().unwrap_or_default()).collect())
+    }
+}
+
+/// `(root, id)`, for each root what lies above it, the farthest first.
+fn upward_statement(roots: &[ContentId], limit: i64) -> Part {
+    let (list, values) = id_list(roots);
+    let text = format!(
+        "WITH RECURSIVE upward (root, id, above, level) AS (\
+         SELECT id, id, reply_to, 0 FROM contents WHERE id IN {list} \
+         UNION ALL SELECT u.root, c.id, c.reply_to, u.level + 1 \
+         FROM upward u JOIN contents c ON c.id = u.above WHERE u.level < ?) \
+         SELECT root, id FROM upward WHERE level > 0 ORDER BY level DESC"
+    );
+    Part { text, values }.add("", [limit])
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::store::sql::tests::{migrated, plan};
+
+    #[tokio::test]
+    async fn what_many_contents_answer_is_found_by_key_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        let roots = [1, 2, 3].map(|id| ContentId::try_new(id).unwrap());
+        let plan = plan(&store, upward_statement(&roots, 50)).await;
+        assert!(!plan.contains("SCAN contents") && !plan.contains("SCAN c\n"), "{plan}");
+        assert_eq!(plan.matches("USING INTEGER PRIMARY KEY (rowid=?)").count(), 2, "{plan}");
     }
 }

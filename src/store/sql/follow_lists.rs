@@ -15,19 +15,21 @@ impl FollowLists for SqlStore {
     async fn followers(
         &self,
         viewer: Option<UserId>,
-        author: UserId,
+        authors: &[UserId],
         request: &PageRequest,
-    ) -> Result<Listing<UserId>, StoreError> {
-        self.listing(&followers(self.dialect, viewer, author), request, user).await
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
+        let lists: Vec<List> = authors.iter().map(|author| followers(self.dialect, viewer, *author)).collect();
+        self.listings(&lists, request, user).await
     }
 
     async fn following(
         &self,
         viewer: Option<UserId>,
-        follower: UserId,
+        followers: &[UserId],
         request: &PageRequest,
-    ) -> Result<Listing<UserId>, StoreError> {
-        self.listing(&following(self.dialect, viewer, follower), request, user).await
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
+        let lists: Vec<List> = followers.iter().map(|follower| following(self.dialect, viewer, *follower)).collect();
+        self.listings(&lists, request, user).await
     }
 }
 

@@ -1,6 +1,13 @@
 //! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a server that is slow.
 
-use super::{SqlStore, deliveries, follow_lists, follows, reactions, search, timelines};
+use super::{
+    SqlStore,
+    contents_outbox::{Listed, entries},
+    deliveries, follow_lists, follows,
+    listing::{List, pages},
+    part::Part,
+    reactions, search, timelines,
+};
 use crate::{
     domain::{
         ContentId, Entry, PageRequest, UserId,
@@ -22,12 +29,16 @@ pub enum HotStatement {
     FanOut(Entry, Range),
     /// The deliveries that are due at a time (ms), so many at most.
     Due(i64, u64),
-    /// A page of an author's followers, as the first of the two sees it.
-    Followers(UserId, UserId, PageRequest),
-    /// A page of those whom a user follows, as the first of the two sees it.
-    Following(UserId, UserId, PageRequest),
-    /// A page of those who like a content, as a user sees it.
-    Likers(UserId, ContentId, PageRequest),
+    /// A page of each author's followers, as the first user sees it.
+    Followers(UserId, Vec<UserId>, PageRequest),
+    /// A page of those whom each user follows, as the first user sees it.
+    Following(UserId, Vec<UserId>, PageRequest),
+    /// A page of those who like each content, as a user sees it.
+    Likers(UserId, Vec<ContentId>, PageRequest),
+    /// A page of each author's contents, as the first user sees it.
+    Outboxes(UserId, Vec<UserId>, PageRequest),
+    /// A page of the replies to each content, as a user sees it.
+    Replies(UserId, Vec<ContentId>, PageRequest),
     /// A page of a user's favourites.
     Favourites(UserId, PageRequest),
     /// The readers of a subtask whom the delivery policy looks at.
@@ -49,16 +60,22 @@ impl SqlStore {
             HotStatement::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             HotStatement::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             HotStatement::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
-            HotStatement::Followers(viewer, author, request) => {
-                follow_lists::followers(dialect, Some(viewer), author).page(&request)
+            HotStatement::Followers(viewer, authors, request) => {
+                each(&authors, &request, |author| follow_lists::followers(dialect, Some(viewer), author))
             }
-            HotStatement::Following(viewer, follower, request) => {
-                follow_lists::following(dialect, Some(viewer), follower).page(&request)
+            HotStatement::Following(viewer, followers, request) => {
+                each(&followers, &request, |follower| follow_lists::following(dialect, Some(viewer), follower))
             }
-            HotStatement::Likers(viewer, content, request) => {
-                reactions::likers(dialect, Some(viewer), content).page(&request)
+            HotStatement::Likers(viewer, contents, request) => {
+                each(&contents, &request, |content| reactions::likers(dialect, Some(viewer), content))
             }
-            HotStatement::Favourites(user, request) => reactions::favourites(dialect, user).page(&request),
+            HotStatement::Outboxes(viewer, authors, request) => {
+                each(&authors, &request, |author| entries(Some(viewer), Listed::By(author), request.kinds))
+            }
+            HotStatement::Replies(viewer, contents, request) => {
+                each(&contents, &request, |content| entries(Some(viewer), Listed::RepliesTo(content), request.kinds))
+            }
+            HotStatement::Favourites(user, request) => pages(&[reactions::favourites(dialect, user)], &request),
             HotStatement::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
             HotStatement::Counts(sources, span) => search::count(&sources, span),
             HotStatement::Candidates(viewer, look, span) => {
@@ -68,4 +85,8 @@ impl SqlStore {
         };
         part.spelled_out()
     }
+}
+
+fn each<K: Copy>(keys: &[K], request: &PageRequest, list: impl Fn(K) -> List) -> Part {
+    pages(&keys.iter().copied().map(list).collect::<Vec<_>>(), request)
 }

@@ -1,10 +1,15 @@
-//! Pages of lists in SQL: one statement reads the page and whether anything lies behind it, each a range of an index.
+//! Pages of lists in SQL: one statement reads the pages of many lists and whether anything lies behind each, every one of them a range of an index.
+
+use std::iter;
 
 use super::{SqlStore, keyset::Columns, part::Part, rows::Row};
 use crate::{
     domain::{Direction, Listed, Listing, PageRequest, Position},
     store::StoreError,
 };
+
+/// Members of a union that one statement has at most: SQLite allows 500.
+pub(super) const MEMBERS_PER_STATEMENT: usize = 128;
 
 /// A list: what is selected, first of all the two columns that order it.
 #[derive(Clone, Debug)]
@@ -15,19 +20,38 @@ pub(super) struct List {
     pub(super) columns: Columns,
 }
 
+/// The rows of a list's page, in any order; what the list selects is at their places from 1.
+#[derive(Debug, Default)]
+pub(super) struct Sides {
+    /// Beyond the bound, to the page's need.
+    pub(super) ahead: Vec<Row>,
+    /// On the near side of the bound (inclusive), to one; none without a bound.
+    pub(super) behind: Vec<Row>,
+}
+
+/// Rows of a side and what its list selects: side 2k is ahead, 2k+1 behind, for the list at place k. Filled up to a power of two with sides of no row: each
+/// distinct text is prepared once a connection.
+pub(super) fn pages(lists: &[List], request: &PageRequest) -> Part {
+    let need = i64::try_from(request.need()).unwrap_or(i64::MAX);
+    let idle = lists.len().next_power_of_two().saturating_sub(lists.len());
+    let idle = lists.last().into_iter().flat_map(|list| iter::repeat_n((list, 0, 0), idle));
+    let sides = lists.iter().map(|list| (list, need, 1)).chain(idle).enumerate();
+    let members = sides.map(|(place, (list, ahead, behind))| list.sides(2 * place, request, ahead, behind));
+    members.reduce(|all, next| all.add(" UNION ALL ", []).then(next)).unwrap_or_default()
+}
+
 impl List {
-    /// Rows of a side (0 ahead, 1 behind) and what the list selects.
-    pub(super) fn page(&self, request: &PageRequest) -> Part {
+    fn sides(&self, number: usize, request: &PageRequest, ahead: i64, behind: i64) -> Part {
         let (direction, back) = (request.direction, request.direction.reversed());
-        let need = i64::try_from(request.need()).unwrap_or(i64::MAX);
-        let ahead = self.side(0, self.columns.beyond(direction, request.bound), direction, need);
+        let ahead = self.side(number, self.columns.beyond(direction, request.bound), direction, ahead);
         if request.bound.is_none() {
             return ahead;
         }
-        ahead.add(" UNION ALL ", []).then(self.side(1, self.columns.from(back, request.bound), back, 1))
+        let behind = self.side(number + 1, self.columns.from(back, request.bound), back, behind);
+        ahead.add(" UNION ALL ", []).then(behind)
     }
 
-    fn side(&self, number: u8, window: (String, Vec<sea_orm::Value>), direction: Direction, limit: i64) -> Part {
+    fn side(&self, number: usize, window: (String, Vec<sea_orm::Value>), direction: Direction, limit: i64) -> Part {
         let rows = self.rows.clone().then(Part::keyset(window)).add(&self.columns.order(direction), []);
         let table = rows.add(" LIMIT ?", [limit]).into_table("x");
         Part::new(format!("SELECT {number} AS side, x.* FROM "), []).then(table)
@@ -35,28 +59,50 @@ impl List {
 }
 
 impl SqlStore {
-    /// A page of `list`; `item` reads a row whose columns begin at place 1, as the list selects them.
-    pub(super) async fn listing<T>(
+    /// The page of each list, in their order: one statement for each [`MEMBERS_PER_STATEMENT`] sides.
+    pub(super) async fn sides(&self, lists: &[List], request: &PageRequest) -> Result<Vec<Sides>, StoreError> {
+        let sides_each = if request.bound.is_some() { 2 } else { 1 };
+        let mut all = Vec::with_capacity(lists.len());
+        for lists in lists.chunks(MEMBERS_PER_STATEMENT / sides_each) {
+            let Part { text, values } = pages(lists, request);
+            let mut read: Vec<Sides> = lists.iter().map(|_| Sides::default()).collect();
+            for row in self.read(&text, values).await? {
+                let side = row.count(0)?;
+                let list = usize::try_from(side / 2).ok().and_then(|place| read.get_mut(place));
+                let list = list.ok_or_else(|| StoreError::Unreadable(format!("side {side} of {}", lists.len())))?;
+                (if side % 2 == 0 { &mut list.ahead } else { &mut list.behind }).push(row);
+            }
+            all.append(&mut read);
+        }
+        Ok(all)
+    }
+
+    /// As [`SqlStore::sides`], as pages; `item` reads a row whose columns begin at place 1, as the list selects them.
+    pub(super) async fn listings<T>(
         &self,
-        list: &List,
+        lists: &[List],
         request: &PageRequest,
         item: fn(&Row) -> Result<T, StoreError>,
-    ) -> Result<Listing<T>, StoreError> {
-        let Part { text, values } = list.page(request);
-        let (mut ahead, mut behind) = (Vec::new(), false);
-        for row in self.read(&text, values).await? {
-            if row.get::<i64>(0)? == 0 {
-                let since: i64 = row.get(1)?;
-                ahead.push((Position::bound(since, row.get(2)?), Listed { since, item: item(&row)? }));
-            } else {
-                behind = true;
-            }
-        }
-        // A union promises no order.
-        ahead.sort_by_key(|(place, _)| *place);
-        if request.direction == Direction::Older {
-            ahead.reverse();
-        }
-        Ok(Listing::of(request, ahead.into_iter().map(|(_, listed)| listed).collect(), behind))
+    ) -> Result<Vec<Listing<T>>, StoreError> {
+        let all = self.sides(lists, request).await?;
+        all.iter().map(|sides| listing(sides, request, item)).collect()
     }
+}
+
+fn listing<T>(
+    sides: &Sides,
+    request: &PageRequest,
+    item: fn(&Row) -> Result<T, StoreError>,
+) -> Result<Listing<T>, StoreError> {
+    let mut ahead = Vec::with_capacity(sides.ahead.len());
+    for row in &sides.ahead {
+        let since: i64 = row.get(1)?;
+        ahead.push((Position::bound(since, row.get(2)?), Listed { since, item: item(row)? }));
+    }
+    // A union promises no order.
+    ahead.sort_by_key(|(place, _)| *place);
+    if request.direction == Direction::Older {
+        ahead.reverse();
+    }
+    Ok(Listing::of(request, ahead.into_iter().map(|(_, listed)| listed).collect(), !sides.behind.is_empty()))
 }

@@ -85,14 +85,16 @@ impl Reactions for SqlStore {
     async fn likers(
         &self,
         viewer: Option<UserId>,
-        content: ContentId,
+        contents: &[ContentId],
         request: &PageRequest,
-    ) -> Result<Listing<UserId>, StoreError> {
-        self.listing(&likers(self.dialect, viewer, content), request, |row| row.user(2)).await
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
+        let lists: Vec<List> = contents.iter().map(|content| likers(self.dialect, viewer, *content)).collect();
+        self.listings(&lists, request, |row| row.user(2)).await
     }
 
     async fn favourites(&self, user: UserId, request: &PageRequest) -> Result<Listing<Entry>, StoreError> {
-        self.listing(&favourites(self.dialect, user), request, favourite).await
+        let mut page = self.listings(&[favourites(self.dialect, user)], request, favourite).await?;
+        page.pop().ok_or_else(|| StoreError::Unreadable("a list without its page".into()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::*;
+use super::{part::Part, *};
 
 fn options(folder: &tempfile::TempDir) -> SqlOptions {
     SqlOptions {
@@ -19,8 +19,8 @@ fn options(folder: &tempfile::TempDir) -> SqlOptions {
 }
 
 /// How SQLite answers a statement, a line for each step.
-pub(super) async fn plan(store: &SqlStore, (sql, values): (String, Vec<Value>)) -> String {
-    let rows = store.read(&format!("EXPLAIN QUERY PLAN {sql}"), values).await.unwrap();
+pub(super) async fn plan(store: &SqlStore, Part { text, values }: Part) -> String {
+    let rows = store.read(&format!("EXPLAIN QUERY PLAN {text}"), values).await.unwrap();
     rows.iter().map(|row| row.get::<String>(3).unwrap() + "\n").collect()
 }
 

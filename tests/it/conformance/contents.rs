@@ -7,7 +7,7 @@ use tidefeed::domain::{Content, ContentKind, Counters, Entry, Media, MediaKind, 
 use tidefeed::store::contents::{NewContent, Published, Removed, Restamped};
 use tidefeed::store::{Accounts as _, Contents as _};
 
-use super::{NOW, World, at_once, content, content_id, keyed, stamp, user};
+use super::{NOW, World, at_once, content, content_id, keyed, only, stamp, user};
 use crate::servers::on_each_backend;
 
 /// As much as a content may hold, in characters of four bytes and such as JSON escapes.
@@ -145,7 +145,7 @@ on_each_backend! {
         assert_eq!(world.traces().await?, before, "only a removal changes the stamp");
         let left: Vec<_> = world.store.by_ids(None, &[5, 6].map(content_id)).await?.iter().map(|content| content.id).collect();
         assert_eq!(left, [content_id(6)]);
-        let outbox = world.store.outbox(None, user(1), &PageRequest::newest(PageSize::default())).await?;
+        let outbox = only(world.store.outbox(None, &[user(1)], &PageRequest::newest(PageSize::default())).await)?;
         assert_eq!(outbox.ahead.entries().len(), 1);
         assert_eq!(world.content_count(1).await?, 1);
         assert_eq!(world.publish(8, 1, NOW).await?, Restamped { before: 9, after: stamp(8) }, "a publish follows a removal");

@@ -7,7 +7,7 @@ use tidefeed::store::follows::Followed;
 use tidefeed::store::relations::Pair;
 use tidefeed::store::{Accounts as _, Contents as _, Exclusions as _, Follows as _, StoreError};
 
-use super::{NOW, World, at_once, content_id, user};
+use super::{NOW, World, at_once, content_id, only, user};
 use crate::servers::on_each_backend;
 
 impl World {
@@ -129,7 +129,7 @@ on_each_backend! {
             shown.sort_unstable();
             assert_eq!(shown, expected, "{viewer:?}");
             for (id, author) in [(5, 2), (6, 3), (7, 4)] {
-                let page = world.store.outbox(viewer, user(author), &newest).await?;
+                let page = only(world.store.outbox(viewer, &[user(author)], &newest).await)?;
                 assert_eq!(page.ahead.entries().len(), usize::from(expected.contains(&id)), "{viewer:?} {author}");
             }
         }

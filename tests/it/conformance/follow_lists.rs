@@ -4,7 +4,7 @@ use anyhow::Result;
 use tidefeed::domain::{Direction, EdgeMode, Listing, PageRequest, PageSize, Position, UserId};
 use tidefeed::store::{Exclusions as _, FollowLists as _, Follows as _};
 
-use super::{NOW, World, user};
+use super::{NOW, World, only, user};
 use crate::servers::on_each_backend;
 
 fn ids(listing: &Listing<UserId>) -> Vec<i64> {
@@ -22,7 +22,7 @@ on_each_backend! {
         let size = PageSize::try_new(2)?;
         for followers in [true, false] {
             let page = async |request: &PageRequest| {
-                if followers { store.followers(None, user(1), request).await } else { store.following(None, user(1), request).await }
+                only(if followers { store.followers(None, &[user(1)], request).await } else { store.following(None, &[user(1)], request).await })
             };
             let first = page(&PageRequest::newest(size)).await?;
             assert_eq!((ids(&first), first.has_older, first.has_newer), (vec![2, 6], true, false));
@@ -37,7 +37,7 @@ on_each_backend! {
             let newer = page(&before).await?;
             assert_eq!((ids(&newer), newer.has_older, newer.has_newer), (vec![6, 5], true, true));
         }
-        let nobody = store.followers(None, user(7), &PageRequest::newest(size)).await?;
+        let nobody = only(store.followers(None, &[user(7)], &PageRequest::newest(size)).await)?;
         assert_eq!((ids(&nobody), nobody.has_older, nobody.has_newer), (vec![], false, false));
         Ok(())
     }
@@ -49,10 +49,10 @@ on_each_backend! {
             store.follow(user(follower), user(1), EdgeMode::Fill, 7, NOW + at).await?;
         }
         store.unfollow(user(2), user(1), NOW).await?;
-        assert_eq!(ids(&store.followers(None, user(1), &newest).await?), [3]);
+        assert_eq!(ids(&only(store.followers(None, &[user(1)], &newest).await)?), [3]);
         store.follow(user(2), user(1), EdgeMode::Fill, 8, NOW + 3).await?;
-        assert_eq!(ids(&store.followers(None, user(1), &newest).await?), [2, 3]);
-        assert_eq!(ids(&store.following(None, user(2), &newest).await?), [1]);
+        assert_eq!(ids(&only(store.followers(None, &[user(1)], &newest).await)?), [2, 3]);
+        assert_eq!(ids(&only(store.following(None, &[user(2)], &newest).await)?), [1]);
         Ok(())
     }
     async fn a_block_takes_each_of_the_two_out_of_what_the_other_reads_and_out_of_nothing_else(backend: Backend) -> Result<()> {
@@ -69,7 +69,7 @@ on_each_backend! {
         for followers in [true, false] {
             let page = async |viewer: Option<i64>, request: &PageRequest| {
                 let viewer = viewer.map(user);
-                if followers { store.followers(viewer, user(1), request).await } else { store.following(viewer, user(1), request).await }
+                only(if followers { store.followers(viewer, &[user(1)], request).await } else { store.following(viewer, &[user(1)], request).await })
             };
             for (viewer, seen) in [(Some(3), vec![2, 3, 4, 6, 7]), (Some(5), vec![2, 4, 5, 6, 7]), (Some(4), vec![2, 3, 4, 5, 6, 7]), (None, vec![2, 3, 4, 5, 6, 7])] {
                 let all = page(viewer, &PageRequest::newest(PageSize::default())).await?;
@@ -98,14 +98,14 @@ on_each_backend! {
         store.block(user(5), user(2), NOW).await?;
         store.block(user(4), user(5), NOW).await?;
         let one = PageRequest::newest(PageSize::try_new(1)?);
-        let page = store.followers(viewer, user(1), &one).await?;
+        let page = only(store.followers(viewer, &[user(1)], &one).await)?;
         assert_eq!((ids(&page), page.has_older, page.has_newer), (vec![3], false, false));
         let after_a_blocked_one = PageRequest { bound: Some(Position::bound(NOW + 30, 2)), ..one };
-        let page = store.followers(viewer, user(1), &after_a_blocked_one).await?;
+        let page = only(store.followers(viewer, &[user(1)], &after_a_blocked_one).await)?;
         assert_eq!((ids(&page), page.has_newer), (vec![3], false), "its place is a place still, and tells nothing");
         store.unblock(user(5), user(2)).await?;
         store.unblock(user(4), user(5)).await?;
-        let page = store.followers(viewer, user(1), &one).await?;
+        let page = only(store.followers(viewer, &[user(1)], &one).await)?;
         assert_eq!((ids(&page), page.has_older), (vec![2], true));
         Ok(())
     }

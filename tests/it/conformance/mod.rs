@@ -12,6 +12,7 @@ mod exclusions;
 mod follow_lists;
 mod follows;
 mod inboxes;
+mod many_lists;
 mod outbox_cache;
 mod outbox_model;
 mod outboxes;
@@ -111,6 +112,16 @@ impl World {
             other => anyhow::bail!("content {id} was not published: {other:?}"),
         }
     }
+}
+
+/// The one answer of a port that was asked about one thing.
+pub fn only<T, E>(answers: Result<Vec<T>, E>) -> Result<T>
+where
+    anyhow::Error: From<E>,
+{
+    let mut answers = answers?;
+    ensure!(answers.len() == 1, "{} answers about one thing", answers.len());
+    answers.pop().context("an answer")
 }
 
 /// A user.

@@ -5,7 +5,7 @@ use tidefeed::domain::{Direction, Entry, PageRequest, PageSize, Position, Run};
 use tidefeed::store::Contents as _;
 use tidefeed::store::contents::OutboxHead;
 
-use super::{NOW, World, at_once, content, content_id, stamp, user};
+use super::{NOW, World, at_once, content, content_id, only, stamp, user};
 use crate::servers::on_each_backend;
 
 impl World {
@@ -51,14 +51,14 @@ on_each_backend! {
             for size in [1, 3, 100] {
                 let size = PageSize::try_new(size)?;
                 for bound in &bounds {
-                    let page = world.store.outbox(None, user(1), &PageRequest { direction, bound: Some(*bound), ..PageRequest::newest(size) }).await?;
+                    let page = only(world.store.outbox(None, &[user(1)], &PageRequest { direction, bound: Some(*bound), ..PageRequest::newest(size) }).await)?;
                     let ahead = side(&all, direction, |position| direction.meets_first(*bound, position));
                     assert_eq!(page.ahead, expected_run(direction, ahead, size.get() + 1), "{direction:?} {bound:?}");
                     let back = direction.reversed();
                     let behind = side(&all, back, |position| !direction.meets_first(*bound, position));
                     assert_eq!(page.behind, Some(expected_run(back, behind, 1)), "{direction:?} {bound:?}");
                 }
-                let page = world.store.outbox(None, user(1), &PageRequest { direction, ..PageRequest::newest(size) }).await?;
+                let page = only(world.store.outbox(None, &[user(1)], &PageRequest { direction, ..PageRequest::newest(size) }).await)?;
                 assert_eq!(page.ahead, expected_run(direction, side(&all, direction, |_| true), size.get() + 1));
                 assert!(page.behind.is_none());
             }
@@ -69,7 +69,7 @@ on_each_backend! {
     async fn an_author_without_contents_has_an_empty_outbox(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         for author in [1, 99] {
-            let page = world.store.outbox(None, user(author), &PageRequest::newest(PageSize::default())).await?;
+            let page = only(world.store.outbox(None, &[user(author)], &PageRequest::newest(PageSize::default())).await)?;
             assert_eq!(page.ahead, Run::empty(Direction::Older));
             let head = OutboxHead { author: user(author), stamp: 0, entries: Vec::new(), whole: true };
             assert_eq!(world.store.outbox_heads(&[user(author)], 5).await?, [head]);

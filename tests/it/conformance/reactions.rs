@@ -5,7 +5,7 @@ use tidefeed::domain::{Counters, Direction, PageRequest, PageSize, Reaction, Vie
 use tidefeed::store::reactions::Reacted;
 use tidefeed::store::{Contents as _, Exclusions as _, Reactions as _};
 
-use super::{NOW, World, at_once, content_id, user};
+use super::{NOW, World, at_once, content_id, only, user};
 use crate::servers::on_each_backend;
 
 impl World {
@@ -103,7 +103,7 @@ on_each_backend! {
         let size = PageSize::try_new(4)?;
         let (mut likers, mut kept, mut request) = (Vec::new(), Vec::new(), PageRequest::newest(size));
         loop {
-            let page = store.likers(None, content_id(5), &request).await?;
+            let page = only(store.likers(None, &[content_id(5)], &request).await)?;
             let favourites = store.favourites(user(2), &request).await?;
             assert_eq!((page.has_older, page.has_newer), (favourites.has_older, favourites.has_newer));
             assert_eq!(page.has_newer, request.bound.is_some());
@@ -117,7 +117,7 @@ on_each_backend! {
         let newest_first: Vec<i64> = (1..=9).rev().collect();
         assert_eq!((likers, kept), (newest_first.clone(), newest_first));
         let back = PageRequest { direction: Direction::Newer, ..request };
-        let newer = store.likers(None, content_id(5), &back).await?;
+        let newer = only(store.likers(None, &[content_id(5)], &back).await)?;
         assert_eq!(newer.rows.iter().map(|row| row.item.get()).collect::<Vec<_>>(), [6, 5, 4, 3]);
         Ok(())
     }
@@ -130,11 +130,11 @@ on_each_backend! {
         }
         store.block(user(2), user(4), NOW).await?;
         for (viewer, seen, more) in [(Some(4), [3, 4], true), (Some(2), [2, 3], true), (Some(6), [2, 3], true), (None, [2, 3], true)] {
-            let page = store.likers(viewer.map(user), content_id(5), &newest).await?;
+            let page = only(store.likers(viewer.map(user), &[content_id(5)], &newest).await)?;
             let likers: Vec<i64> = page.rows.iter().map(|row| row.item.get()).collect();
             assert_eq!((&likers[..], page.has_older), (&seen[..], more), "as {viewer:?} sees it");
             let after = PageRequest { bound: page.rows.last().map(|row| row.place(row.item)), ..newest };
-            let rest = store.likers(viewer.map(user), content_id(5), &after).await?;
+            let rest = only(store.likers(viewer.map(user), &[content_id(5)], &after).await)?;
             let rest: Vec<i64> = rest.rows.iter().map(|row| row.item.get()).collect();
             assert_eq!(rest, if matches!(viewer, Some(2 | 4)) { vec![5] } else { vec![4, 5] }, "as {viewer:?} sees it");
         }

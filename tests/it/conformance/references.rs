@@ -7,7 +7,7 @@ use tidefeed::domain::{
 use tidefeed::store::contents::{NewContent, Published, Removed};
 use tidefeed::store::{Contents as _, Exclusions as _};
 
-use super::{NOW, World, at_once, content, content_id, keyed, user};
+use super::{NOW, World, at_once, content, content_id, keyed, only, user};
 use crate::servers::on_each_backend;
 
 fn repost(id: i64, author: i64, of: i64) -> NewContent {
@@ -48,7 +48,7 @@ impl World {
     ) -> Result<(Vec<i64>, bool, bool)> {
         let newest = PageRequest::newest(PageSize::try_new(size)?);
         let request = PageRequest { direction: Direction::Newer, bound: after, ..newest };
-        let page = self.store.replies(viewer.map(user), content_id(content), &request).await?;
+        let page = only(self.store.replies(viewer.map(user), &[content_id(content)], &request).await)?;
         let mut ids: Vec<i64> = page.ahead.entries().iter().map(|it| it.content.get()).collect();
         let more = ids.len() > request.size.get();
         ids.truncate(request.size.get());
@@ -183,10 +183,10 @@ on_each_backend! {
             world.made(reply(id, 1, id - 1)).await?;
         }
         world.store.remove(user(1), content_id(3), 9, NOW).await?;
-        assert_eq!(world.store.ancestors(content_id(6), 50).await?, [1, 2, 3, 4, 5].map(content_id));
-        assert_eq!(world.store.ancestors(content_id(6), 2).await?, [4, 5].map(content_id));
+        assert_eq!(only(world.store.ancestors(&[content_id(6)], 50).await)?, [1, 2, 3, 4, 5].map(content_id));
+        assert_eq!(only(world.store.ancestors(&[content_id(6)], 2).await)?, [4, 5].map(content_id));
         for without in [1, 99] {
-            assert!(world.store.ancestors(content_id(without), 50).await?.is_empty());
+            assert!(only(world.store.ancestors(&[content_id(without)], 50).await)?.is_empty());
         }
         Ok(())
     }

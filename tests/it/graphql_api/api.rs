@@ -1,11 +1,8 @@
 //! The schema over a new SQLite file, and how these tests talk to it.
 
-use std::{
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use async_graphql::{Request, Variables};
+use async_graphql::{Executor as _, Request, Variables};
 use futures_util::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -63,7 +60,7 @@ impl Api {
         let folder = tempfile::tempdir().unwrap();
         let store = SqlStore::connect(&options(&folder)).await.unwrap();
         store.migrate().await.unwrap();
-        let contents = Arc::new(Moody { store: store.clone(), counters_fail: AtomicBool::new(false) });
+        let contents = Arc::new(Moody::over(store.clone()));
         let store = Arc::new(store);
         let manual = Arc::new(ManualClock::at(NOW));
         let (clock, draw, tasks): (SharedClock, _, _) = (manual.clone(), Draw::from_seed(1), TaskTracker::new());
@@ -144,7 +141,7 @@ impl Api {
         query: &str,
         variables: Value,
     ) -> impl Stream<Item = Value> + Unpin + use<> {
-        let stream = self.schema.execute_stream(request(viewer, query, variables));
+        let stream = self.schema.execute_stream(request(viewer, query, variables), None);
         Box::pin(stream.map(|response| serde_json::to_value(response).unwrap()))
     }
 

@@ -86,3 +86,24 @@ async fn counters_that_cannot_be_read_null_themselves_and_give_nothing_away() {
     assert_eq!(faults(&response), fault("INTERNAL_SERVER_ERROR", path));
     assert!(!response.to_string().contains("secret"), "{response}");
 }
+
+#[tokio::test]
+async fn lists_that_cannot_be_read_fail_alone_each_in_its_place() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    for author in [&ann, &bob] {
+        api.publish(author, "post").await;
+    }
+    api.contents.outboxes_fail.store(true, Ordering::SeqCst);
+    let query = "{ timeline { nodes { likers { nodes { id } } author {
+        contents { nodes { id } } followers { nodes { handle } } } } } }";
+    let response = api.ask(Some(&ann), query, json!({})).await;
+    let path = |place: usize| json!(["timeline", "nodes", place, "author", "contents"]);
+    let expected = [0, 1].map(|place| ("INTERNAL_SERVER_ERROR".to_owned(), path(place)));
+    assert_eq!(faults(&response), expected);
+    assert!(!response.to_string().contains("secret"), "{response}");
+    let shown = |followers: Value| json!({"likers": {"nodes": []}, "author": {"contents": null, "followers": {"nodes": followers}}});
+    let nodes = json!([shown(json!([{"handle": "ann"}])), shown(json!([]))]);
+    assert_eq!(response["data"]["timeline"]["nodes"], nodes);
+}

@@ -124,3 +124,80 @@ async fn a_list_of_muted_users_costs_the_same_however_long() {
         assert_eq!(statements, 5, "viewer, list, profiles, counts, standings; for {first}");
     }
 }
+
+/// Lists that hang on the entries of a page, with what the statements beyond the page's three (page, originals, contents) are.
+const LISTS: [(&str, u64, &str); 6] = [
+    (
+        "replies(first: 3) { nodes { text author { handle } counters { likes } } }",
+        4,
+        "replies, contents, counters, profiles",
+    ),
+    ("likers(first: 3) { nodes { handle followerCount } }", 3, "likers, profiles, counts"),
+    ("ancestors { text counters { likes } }", 3, "ancestors, contents, counters"),
+    ("author { followers(first: 3) { nodes { handle } } }", 3, "authors, followers, profiles"),
+    (
+        "author { following(first: 3) { nodes { handle viewerIsFollowing } } }",
+        4,
+        "authors, followed, profiles, follows",
+    ),
+    ("author { contents(first: 3) { nodes { text viewerHasLiked } } }", 4, "authors, outboxes, contents, reactions"),
+];
+
+/// A reader whose newest twenty entries are replies to others, each by another author, answered and liked by bob, whom all authors follow.
+async fn read_with_lists() -> (Api, Person) {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let mut authors = Vec::new();
+    for number in 0..20 {
+        let author = api.person(&format!("author_{number}")).await;
+        api.follow(&ann, &author).await;
+        api.follow(&author, &bob).await;
+        let root = api.publish(&bob, "root").await;
+        let first = api.reply(&author, &root, "first").await;
+        authors.push((author, first));
+    }
+    let like = "mutation($id: ID!) { likeContent(input: {contentId: $id}) { userErrors { code } } }";
+    for (author, first) in &authors {
+        let entry = api.reply(author, first, "second").await;
+        api.reply(&bob, &entry, "answer").await;
+        api.data(Some(&bob), like, json!({ "id": entry })).await;
+    }
+    (api, ann)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn lists_on_a_page_of_twenty_cost_what_those_on_a_page_of_two_do() {
+    let (api, ann) = read_with_lists().await;
+    let cost_of = async |lists: &str, first: u64| {
+        let query = format!("query($first: Int) {{ timeline(first: $first) {{ nodes {{ id {lists} }} }} }}");
+        cost(&api, &ann, &query, json!({ "first": first })).await
+    };
+    for (list, statements, what) in LISTS {
+        for first in [1, 2, 20] {
+            assert_eq!(cost_of(list, first).await, 3 + statements, "{what}; for {first} times {list}");
+        }
+    }
+    let more = "more: replies(first: 4) { nodes { text } }";
+    let all = LISTS.map(|(list, ..)| list).join(" ") + " " + more;
+    let few = cost_of(&all, 2).await;
+    assert_eq!(
+        few,
+        3 + 1 + 7 + 7,
+        "authors; seven pages; contents, counters twice, profiles, counts, follows, reactions"
+    );
+    for _ in 0..5 {
+        assert_eq!(cost_of(&all, 20).await, few, "all lists at once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn lists_of_lists_cost_a_statement_a_level() {
+    let (api, ann) = read_with_lists().await;
+    let query = "query($first: Int) { timeline(first: $first) { nodes {
+        ancestors { likers(first: 3) { nodes { id } } replies(first: 3) { nodes { id } } } } } }";
+    let few = cost(&api, &ann, query, json!({ "first": 2 })).await;
+    assert_eq!(few, 7, "page, originals, contents; ancestors, their contents; likers and replies of those");
+    for _ in 0..5 {
+        assert_eq!(cost(&api, &ann, query, json!({ "first": 20 })).await, few);
+    }
+}

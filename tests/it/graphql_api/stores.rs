@@ -1,4 +1,4 @@
-//! The SQL store with counters that can be made to fail.
+//! The SQL store with counters and outboxes that can be made to fail.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,11 +12,20 @@ use tidefeed::{
     },
 };
 
-/// Contents as the store keeps them; their counters only while it pleases.
+/// Contents as the store keeps them; their counters and outboxes only while it pleases.
 pub struct Moody {
     pub store: SqlStore,
     /// Counters cannot be read.
     pub counters_fail: AtomicBool,
+    /// Outboxes cannot be read.
+    pub outboxes_fail: AtomicBool,
+}
+
+impl Moody {
+    /// In a good mood.
+    pub fn over(store: SqlStore) -> Self {
+        Self { store, counters_fail: AtomicBool::default(), outboxes_fail: AtomicBool::default() }
+    }
 }
 
 #[async_trait]
@@ -43,10 +52,13 @@ impl Contents for Moody {
     async fn outbox(
         &self,
         viewer: Option<UserId>,
-        author: UserId,
+        authors: &[UserId],
         request: &PageRequest,
-    ) -> Result<OutboxPage, StoreError> {
-        self.store.outbox(viewer, author, request).await
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        if self.outboxes_fail.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("the secret address refused".into()));
+        }
+        self.store.outbox(viewer, authors, request).await
     }
 
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
@@ -64,14 +76,14 @@ impl Contents for Moody {
     async fn replies(
         &self,
         viewer: Option<UserId>,
-        content: ContentId,
+        contents: &[ContentId],
         request: &PageRequest,
-    ) -> Result<OutboxPage, StoreError> {
-        self.store.replies(viewer, content, request).await
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        self.store.replies(viewer, contents, request).await
     }
 
-    async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
-        self.store.ancestors(content, limit).await
+    async fn ancestors(&self, contents: &[ContentId], limit: usize) -> Result<Vec<Vec<ContentId>>, StoreError> {
+        self.store.ancestors(contents, limit).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {

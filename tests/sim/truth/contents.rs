@@ -60,13 +60,13 @@ impl Contents for Truth {
     async fn outbox(
         &self,
         viewer: Option<UserId>,
-        author: UserId,
+        authors: &[UserId],
         request: &PageRequest,
-    ) -> Result<OutboxPage, StoreError> {
-        let listed = |tables: &Tables| -> Vec<Entry> {
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        let listed = |tables: &Tables, author: UserId| -> Vec<Entry> {
             tables.outbox(author).filter(|_| is_open(tables, viewer, author)).collect()
         };
-        self.read(|tables| page(tables, request, &listed(tables))).await
+        self.read(|tables| authors.iter().map(|it| page(tables, request, &listed(tables, *it))).collect()).await
     }
 
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
@@ -85,14 +85,15 @@ impl Contents for Truth {
     async fn replies(
         &self,
         viewer: Option<UserId>,
-        content: ContentId,
+        contents: &[ContentId],
         request: &PageRequest,
-    ) -> Result<OutboxPage, StoreError> {
-        self.read(|tables| page(tables, request, &references::replies(tables, viewer, content))).await
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        let replies = |tables: &Tables, content| page(tables, request, &references::replies(tables, viewer, content));
+        self.read(|tables| contents.iter().map(|it| replies(tables, *it)).collect()).await
     }
 
-    async fn ancestors(&self, content: ContentId, limit: usize) -> Result<Vec<ContentId>, StoreError> {
-        self.read(|tables| references::ancestors(tables, content, limit)).await
+    async fn ancestors(&self, contents: &[ContentId], limit: usize) -> Result<Vec<Vec<ContentId>>, StoreError> {
+        self.read(|tables| contents.iter().map(|it| references::ancestors(tables, *it, limit)).collect()).await
     }
 
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError> {

@@ -105,11 +105,21 @@ impl Identities for Truth {
 
 #[async_trait]
 impl FollowLists for Truth {
-    async fn followers(&self, _: Option<UserId>, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn followers(
+        &self,
+        _: Option<UserId>,
+        _: &[UserId],
+        _: &PageRequest,
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
         refused()
     }
 
-    async fn following(&self, _: Option<UserId>, _: UserId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn following(
+        &self,
+        _: Option<UserId>,
+        _: &[UserId],
+        _: &PageRequest,
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
         refused()
     }
 }
@@ -128,7 +138,12 @@ impl Reactions for Truth {
         refused()
     }
 
-    async fn likers(&self, _: Option<UserId>, _: ContentId, _: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+    async fn likers(
+        &self,
+        _: Option<UserId>,
+        _: &[ContentId],
+        _: &PageRequest,
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
         refused()
     }
 

@@ -14,11 +14,11 @@ pub enum Act {
     Remove(UserId, ContentId, i64),
     ByIds(Option<UserId>, Vec<ContentId>),
     Counters(Vec<ContentId>),
-    Outbox(Option<UserId>, UserId, PageRequest),
+    Outbox(Option<UserId>, Vec<UserId>, PageRequest),
     Originals(Vec<ContentId>),
     RepostedAmong(UserId, Vec<ContentId>),
-    Replies(Option<UserId>, ContentId, PageRequest),
-    Ancestors(ContentId, usize),
+    Replies(Option<UserId>, Vec<ContentId>, PageRequest),
+    Ancestors(Vec<ContentId>, usize),
     Heads(Vec<UserId>, usize),
 }
 
@@ -33,11 +33,11 @@ impl Act {
             }
             12 => Self::ByIds(from.viewer(), from.contents()),
             13 => Self::Counters(from.contents()),
-            14 => Self::Outbox(from.viewer(), from.user(), from.request()),
+            14 => Self::Outbox(from.viewer(), from.users(), from.request()),
             15 => Self::Originals(from.contents()),
             16 => Self::RepostedAmong(from.user(), from.contents()),
-            17 => Self::Replies(from.viewer(), from.content(), from.request()),
-            18 => Self::Ancestors(from.content(), from.dice.index(4) + 1),
+            17 => Self::Replies(from.viewer(), from.contents(), from.request()),
+            18 => Self::Ancestors(from.contents(), from.dice.index(4) + 1),
             _ => Self::Heads(from.users(), from.dice.index(5) + 1),
         }
     }
@@ -49,11 +49,11 @@ impl Act {
             Self::Remove(author, content, stamp) => told(contents.remove(*author, *content, *stamp, now).await),
             Self::ByIds(viewer, ids) => in_any_order(contents.by_ids(*viewer, ids).await),
             Self::Counters(ids) => in_any_order(contents.counters(ids).await),
-            Self::Outbox(viewer, author, request) => told(contents.outbox(*viewer, *author, request).await),
+            Self::Outbox(viewer, authors, request) => told(contents.outbox(*viewer, authors, request).await),
             Self::Originals(ids) => in_any_order(contents.originals(ids).await),
             Self::RepostedAmong(author, ids) => in_any_order(contents.reposted_among(*author, ids).await),
-            Self::Replies(viewer, content, request) => told(contents.replies(*viewer, *content, request).await),
-            Self::Ancestors(content, limit) => told(contents.ancestors(*content, *limit).await),
+            Self::Replies(viewer, ids, request) => told(contents.replies(*viewer, ids, request).await),
+            Self::Ancestors(ids, limit) => told(contents.ancestors(ids, *limit).await),
             Self::Heads(authors, limit) => told(contents.outbox_heads(authors, *limit).await),
         }
     }

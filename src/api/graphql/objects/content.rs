@@ -9,12 +9,12 @@ use crate::{
     api::graphql::{
         hydration::Hydration,
         ids,
-        outbox::replies_page,
+        pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
         wants::{ContentWants, UserWants},
     },
-    domain::{self, ContentId, PageRequest, cursor::List, limits::MAX_ANCESTORS},
+    domain::{self, ContentId, PageRequest, cursor::List},
 };
 
 /// What a content is to its readers.
@@ -145,8 +145,7 @@ impl Content {
             if self.content.reference.reply_to().is_none() {
                 return Ok(Some(Vec::new()));
             }
-            let _looked = self.hydration.viewer_id();
-            let ids = self.hydration.services().contents.ancestors(self.content.id, MAX_ANCESTORS).await?;
+            let ids = self.hydration.above(self.content.id).await?;
             let contents = self.hydration.contents(&ids, ContentWants::of(&ctx.look_ahead())).await?;
             let shown = |content: Arc<domain::Content>| Self::new(content, Arc::clone(&self.hydration));
             Ok(Some(contents.into_iter().map(|content| content.map(shown)).collect()))
@@ -164,10 +163,9 @@ impl Content {
     ) -> Answer<ReplyConnection> {
         answer(ctx, async {
             let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
-            let (contents, viewer) = (&*self.hydration.services().contents, self.hydration.viewer_id());
-            let page = replies_page(contents, viewer, self.content.id, request).await?;
+            let page = self.hydration.entries_in(PageOf::replies(self.content.id, request)).await?;
             let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(Shown::load(&self.hydration, &page.into(), wants).await?.reversed().into()))
+            Ok(Some(Shown::load(&self.hydration, &page, wants).await?.reversed().into()))
         })
         .await
     }
@@ -197,12 +195,7 @@ impl Content {
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Likers)?;
-            let listing = self
-                .hydration
-                .services()
-                .reactions
-                .likers(self.hydration.viewer_id(), self.content.id, &request)
-                .await?;
+            let listing = self.hydration.people_in(PageOf::Likers(self.content.id, request)).await?;
             let wants = UserWants::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Likers, &listing, wants).await.map(Some)
         })

@@ -12,7 +12,7 @@ use crate::{
     api::graphql::{
         hydration::Hydration,
         ids,
-        outbox::outbox_page,
+        pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
         wants::{ContentWants, UserWants},
@@ -220,15 +220,9 @@ impl User {
         answer(ctx, async {
             let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
             let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
-            let page = outbox_page(
-                &*self.hydration.services().contents,
-                self.hydration.viewer_id(),
-                self.profile.id,
-                &request,
-            )
-            .await?;
+            let page = self.hydration.entries_in(PageOf::Outbox(self.profile.id, request)).await?;
             let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page.into(), wants).await?)))
+            Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, wants).await?)))
         })
         .await
     }
@@ -248,12 +242,7 @@ impl User {
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Followers)?;
-            let listing = self
-                .hydration
-                .services()
-                .follow_lists
-                .followers(self.hydration.viewer_id(), self.profile.id, &request)
-                .await?;
+            let listing = self.hydration.people_in(PageOf::Followers(self.profile.id, request)).await?;
             let wants = UserWants::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Followers, &listing, wants).await.map(Some)
         })
@@ -275,12 +264,7 @@ impl User {
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Following)?;
-            let listing = self
-                .hydration
-                .services()
-                .follow_lists
-                .following(self.hydration.viewer_id(), self.profile.id, &request)
-                .await?;
+            let listing = self.hydration.people_in(PageOf::Following(self.profile.id, request)).await?;
             let wants = UserWants::of_connection(&ctx.look_ahead());
             UserConnection::load(&self.hydration, List::Following, &listing, wants).await.map(Some)
         })

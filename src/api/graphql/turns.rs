@@ -1,0 +1,87 @@
+//! Turns: what the fields of an operation ask for at once is fetched at once.
+//!
+//! An operation is one task, and a loader's batch a task of its own would race with it: it would leave with the keys that the first of twenty siblings asks for.
+//! So the batches of an operation run beside it in its task. It goes on until all of its fields wait; then the batches do. Whatever a batch brings, it brings to
+//! all who wait for it before one of them goes on: siblings stay together, level by level. Refuses to know loaders and the schema.
+
+use std::{cell::RefCell, pin::pin, task::Poll};
+
+use futures_util::{
+    stream::{FuturesUnordered, StreamExt as _},
+    task::FutureObj,
+};
+
+tokio::task_local! {
+    /// What has been begun in this turn.
+    static BEGUN: RefCell<Vec<FutureObj<'static, ()>>>;
+}
+
+/// Runs `work`, and what it leaves to [`beside`] while it lasts.
+pub async fn taken<F: Future>(work: F) -> F::Output {
+    let in_turns = async {
+        let (mut work, mut batches) = (pin!(work), FuturesUnordered::new());
+        std::future::poll_fn(|cx| {
+            if let Poll::Ready(output) = work.as_mut().poll(cx) {
+                return Poll::Ready(output);
+            }
+            batches.extend(BEGUN.with(RefCell::take));
+            while let Poll::Ready(Some(())) = batches.poll_next_unpin(cx) {}
+            Poll::Pending
+        })
+        .await
+    };
+    BEGUN.scope(RefCell::default(), in_turns).await
+}
+
+/// Lets `batch` run when the work that this belongs to waits; gives it back where there is none.
+pub fn beside(batch: FutureObj<'static, ()>) -> Option<FutureObj<'static, ()>> {
+    let mut batch = Some(batch);
+    let _outside = BEGUN.try_with(|begun| begun.borrow_mut().extend(batch.take()));
+    batch
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use futures_util::future::join_all;
+    use tokio::{sync::Notify, task::yield_now};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_batch_begins_when_all_siblings_wait_and_they_go_on_together() {
+        for _ in 0..100 {
+            let (told, brought) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
+            let siblings = (0..20).map(|sibling| {
+                let (told, brought) = (Arc::clone(&told), Arc::clone(&brought));
+                async move {
+                    let waits = brought.notified();
+                    told.lock().map(|mut told| told.push(format!("{sibling} waits"))).ok();
+                    if sibling == 0 {
+                        let told = Arc::clone(&told);
+                        let brought = Arc::clone(&brought);
+                        let batch = async move {
+                            told.lock().map(|mut told| told.push("batch".to_owned())).ok();
+                            yield_now().await;
+                            brought.notify_waiters();
+                        };
+                        assert!(beside(FutureObj::new(Box::new(batch))).is_none());
+                    }
+                    waits.await;
+                    told.lock().map(|mut told| told.push(format!("{sibling} goes on"))).ok();
+                }
+            });
+            taken(join_all(siblings)).await;
+            let told = told.lock().map(|told| told.clone()).unwrap_or_default();
+            let waiting = (0..20).map(|sibling| format!("{sibling} waits"));
+            let going = (0..20).map(|sibling| format!("{sibling} goes on"));
+            assert_eq!(told, waiting.chain(["batch".to_owned()]).chain(going).collect::<Vec<_>>());
+        }
+    }
+
+    #[tokio::test]
+    async fn outside_of_any_work_a_batch_is_given_back() {
+        assert!(beside(FutureObj::new(Box::new(async {}))).is_some());
+    }
+}
