@@ -24,9 +24,14 @@ pub async fn taken<F: Future>(work: F) -> F::Output {
             if let Poll::Ready(output) = work.as_mut().poll(cx) {
                 return Poll::Ready(output);
             }
-            batches.extend(BEGUN.with(RefCell::take));
-            while let Poll::Ready(Some(())) = batches.poll_next_unpin(cx) {}
-            Poll::Pending
+            // Until nothing can go on: a batch that ends, or begins another, leaves the rest to be looked at again.
+            loop {
+                batches.extend(BEGUN.with(RefCell::take));
+                let has_ended = matches!(batches.poll_next_unpin(cx), Poll::Ready(Some(())));
+                if !has_ended && BEGUN.with(|begun| begun.borrow().is_empty()) {
+                    return Poll::Pending;
+                }
+            }
         })
         .await
     };
@@ -78,6 +83,22 @@ mod tests {
             let going = (0..20).map(|sibling| format!("{sibling} goes on"));
             assert_eq!(told, waiting.chain(["batch".to_owned()]).chain(going).collect::<Vec<_>>());
         }
+    }
+
+    #[tokio::test]
+    async fn a_batch_that_begins_another_and_waits_for_it_goes_on() {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let (inner, answer) = tokio::sync::oneshot::channel();
+        let batch = async move {
+            assert!(beside(FutureObj::new(Box::new(async { inner.send(7).unwrap_or_default() }))).is_none());
+            sender.send(answer.await).unwrap_or_default();
+        };
+        let work = async {
+            assert!(beside(FutureObj::new(Box::new(batch))).is_none());
+            receiver.await
+        };
+        let brought = tokio::time::timeout(std::time::Duration::from_mins(1), taken(work)).await;
+        assert!(matches!(brought, Ok(Ok(Ok(7)))), "{brought:?}");
     }
 
     #[tokio::test]

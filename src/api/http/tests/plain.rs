@@ -178,11 +178,15 @@ impl std::io::Write for Log {
 
 #[tokio::test]
 async fn what_is_hidden_from_the_client_is_logged_once_with_the_request_id() {
+    let body = "{\"query\":\"{ secretFailure a: secretFailure codedFailure }\"}";
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
     let guard = tracing::subscriber::set_default(subscriber);
-    let body = "{\"query\":\"{ secretFailure a: secretFailure codedFailure }\"}";
+    // Whether anybody wants a span is decided where it is met first: perhaps in the thread of another test, where nobody does. So all are met, and asked again.
+    send(HttpSettings::default(), post(body, &[])).await;
+    tracing::callsite::rebuild_interest_cache();
+    log.0.lock().unwrap().clear();
     send(HttpSettings::default(), post(body, &[("x-request-id", "find-me")])).await;
     drop(guard);
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
