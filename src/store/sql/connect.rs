@@ -21,6 +21,8 @@ use crate::store::StoreError;
 
 /// A connection that has been idle for longer is asked whether it lives before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
+/// A connection that is older is replaced before it is used again: whatever lies between may have another server behind the name by now.
+const LONGEST_LIFE: Duration = Duration::from_mins(30);
 /// A WAL that a burst has made longer is cut back to this.
 const WAL_BYTES: &str = "67108864";
 
@@ -104,7 +106,8 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     })
 }
 
-/// A file that is open neither ages nor dies.
+/// A file that is open neither ages nor dies. No pool has time-outs of its own: the task that looks after them may take a core for ever (sqlx 0.9.0,
+/// transact-rs/sqlx#3645; mended by #4289, not released).
 fn unaging(pool: PoolOptions<sqlx::Sqlite>, options: &SqlOptions) -> PoolOptions<sqlx::Sqlite> {
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
 }
@@ -146,9 +149,14 @@ fn mysql_pool(options: &SqlOptions) -> MySqlPoolOptions {
     MySqlPoolOptions::new()
         .max_connections(options.max_connections.max(1))
         .acquire_timeout(options.acquire_timeout)
+        .idle_timeout(None)
+        .max_lifetime(None)
         .test_before_acquire(false)
         .before_acquire(|connection, seen| {
             Box::pin(async move {
+                if seen.age > LONGEST_LIFE {
+                    return Ok(false);
+                }
                 if seen.idle_for > TRUSTED_IDLE {
                     connection.ping().await?;
                 }

@@ -40,6 +40,7 @@ impl FreshDatabase {
 pub async fn connect(url: &str) -> Result<DatabaseConnection> {
     let mut options = ConnectOptions::new(url);
     options.max_connections(1).acquire_timeout(Duration::from_secs(2)).sqlx_logging(false);
+    options.idle_timeout(None).max_lifetime(None); // as the product's pools, and for their reason
     Database::connect(options).await.with_context(|| format!("{url} does not answer"))
 }
 
