@@ -106,9 +106,9 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     })
 }
 
-/// A file that is open neither ages nor dies. No pool has time-outs of its own: the task that looks after them may take a core for ever (sqlx 0.9.0,
-/// transact-rs/sqlx#3645; mended by #4289, not released).
-fn unaging(pool: PoolOptions<sqlx::Sqlite>, options: &SqlOptions) -> PoolOptions<sqlx::Sqlite> {
+/// What all pools have in common: none lets connections idle out or age by itself. The task that would see to that may take a core for ever (sqlx 0.9.0,
+/// transact-rs/sqlx#3645; mended by #4289, not released), and a file that is open neither ages nor dies.
+fn unaging<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
 }
 
@@ -146,12 +146,8 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
 
 fn mysql_pool(options: &SqlOptions) -> MySqlPoolOptions {
     let session = mysql_session(options);
-    MySqlPoolOptions::new()
+    unaging(MySqlPoolOptions::new(), options)
         .max_connections(options.max_connections.max(1))
-        .acquire_timeout(options.acquire_timeout)
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
         .before_acquire(|connection, seen| {
             Box::pin(async move {
                 if seen.age > LONGEST_LIFE {

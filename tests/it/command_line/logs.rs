@@ -81,6 +81,11 @@ async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> 
         logged.insert(line["span"]["request_id"].as_str().with_context(|| line.to_string())?.to_owned());
     }
     ensure!(logged == told, "{logged:?} {told:?}");
+    for line in node.log() {
+        let line: Value = serde_json::from_str(&line)?;
+        let of_a_request = line["target"].as_str().is_some_and(|target| target.starts_with("tidefeed::api"));
+        ensure!(!of_a_request || line["span"]["request_id"].is_string(), "of no request: {line}");
+    }
     Ok(())
 }
 
