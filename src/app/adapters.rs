@@ -21,7 +21,7 @@ use crate::{
 const QUEUE_CAPACITY: usize = 100_000;
 /// Announcements that the slowest listener of this process may be behind.
 const ANNOUNCEMENT_BUFFER: usize = 4_096;
-/// How long reaching a Redis server may take.
+/// How long reaching a Redis server may take; longer where a command may.
 const REDIS_CONNECT_MS: u64 = 2_000;
 
 /// The adapters of one node.
@@ -71,12 +71,13 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, draw: &Draw) -> Result
 /// How Redis is reached, if at all.
 pub fn redis_options(config: &Config) -> Option<RedisOptions> {
     let urls: Vec<String> = config.redis.urls.iter().map(|url| url.expose().to_owned()).collect();
+    let command_timeout_ms = u64::try_from(config.redis.command_timeout_ms.as_i64()).unwrap_or(0);
     (!urls.is_empty()).then(|| RedisOptions {
         urls,
         cluster: config.redis.cluster,
         prefix: config.redis.prefix.clone(),
-        connect_timeout_ms: REDIS_CONNECT_MS,
-        command_timeout_ms: u64::try_from(config.redis.command_timeout_ms.as_i64()).unwrap_or(0),
+        connect_timeout_ms: REDIS_CONNECT_MS.max(command_timeout_ms),
+        command_timeout_ms,
         redelivery_ms: u64::try_from(config.redis.redelivery_ms.as_i64()).unwrap_or(0),
         stream_max_len: usize::try_from(config.redis.stream_max_len).unwrap_or(usize::MAX),
         outbox_capacity: config.outbox_cache.capacity,

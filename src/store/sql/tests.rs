@@ -13,8 +13,8 @@ fn options(folder: &tempfile::TempDir) -> SqlOptions {
     SqlOptions {
         url: format!("sqlite://{}", folder.path().join("deeper/tidefeed.db").display()),
         max_connections: 4,
-        acquire_timeout: Duration::from_secs(10),
-        statement_timeout: Duration::from_secs(10),
+        acquire_timeout: Duration::from_mins(1),
+        statement_timeout: Duration::from_mins(1),
     }
 }
 

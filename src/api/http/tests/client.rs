@@ -15,6 +15,9 @@ use tokio_tungstenite::{
 
 use super::*;
 
+/// Longer than anything takes on a busy machine.
+pub(super) const PATIENCE: Duration = Duration::from_mins(2);
+
 /// A server on a port of its own, ended with the test.
 pub(super) struct Server {
     pub(super) address: SocketAddr,
@@ -28,7 +31,14 @@ impl Server {
         Self::among(settings, ConnectionLimits::default()).await
     }
 
-    pub(super) async fn among(settings: HttpSettings, limits: ConnectionLimits) -> Self {
+    /// Times for an init and for a close that the test has not chosen are no matter of it: what ends, ends by something else.
+    pub(super) async fn among(mut settings: HttpSettings, limits: ConnectionLimits) -> Self {
+        let (socket, usual) = (&mut settings.socket, SocketLimits::default());
+        for (time, usual) in [(&mut socket.init_time, usual.init_time), (&mut socket.close_time, usual.close_time)] {
+            if *time == usual {
+                *time = PATIENCE * 2;
+            }
+        }
         let transport = transport(settings);
         let (stop, sockets) = (transport.stop.clone(), transport.sockets.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -48,7 +58,7 @@ impl Server {
 
     /// It has ended by itself.
     pub(super) async fn ended(mut self) {
-        timeout(Duration::from_secs(5), self.serving.join_next()).await.unwrap().unwrap().unwrap();
+        timeout(PATIENCE, self.serving.join_next()).await.unwrap().unwrap().unwrap();
     }
 
     /// Opens a socket; `Err`: the status with which it was refused.
@@ -93,10 +103,10 @@ impl Client {
         self.say(json!({"type": "subscribe", "id": id, "payload": {"query": query}})).await;
     }
 
-    /// The next frame that is not a ping, within 5 seconds.
+    /// The next frame that is not a ping.
     pub(super) async fn frame(&mut self) -> Option<Result<Message, WsError>> {
         loop {
-            match timeout(Duration::from_secs(5), self.0.next()).await.unwrap() {
+            match timeout(PATIENCE, self.0.next()).await.unwrap() {
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 frame => return frame,
             }

@@ -8,9 +8,15 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{client::Server, *};
+use super::{
+    client::{PATIENCE, Server},
+    *,
+};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longer than a test lasts.
+const NEVER: Duration = Duration::from_mins(10);
+/// How often a test is begun anew that a busy machine has kept from its next step for too long.
+const TRIES: u32 = 20;
 
 async fn server(limits: ConnectionLimits) -> Server {
     Server::among(HttpSettings::default(), limits).await
@@ -33,9 +39,10 @@ async fn rest(stream: &mut TcpStream) -> String {
 
 /// The answer to one request on a connection that stays open: its head.
 async fn answered(stream: &mut TcpStream, path: &str) -> String {
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).await.unwrap();
+    // Who has been hung up on reads nothing.
+    let _ = stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).await;
     let mut answer = vec![0_u8; 8192];
-    let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap();
+    let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap_or_default();
     String::from_utf8_lossy(&answer[..length]).into_owned()
 }
 
@@ -54,30 +61,39 @@ async fn who_says_nothing_or_half_a_head_is_hung_up_on() {
 
 #[tokio::test]
 async fn who_asks_nothing_more_is_hung_up_on_after_the_idle_time_and_not_before() {
-    let (head_time, idle_time) = (Duration::from_millis(100), Duration::from_millis(600));
+    let (head_time, idle_time) = (Duration::from_millis(300), Duration::from_millis(1_500));
     let server = server(ConnectionLimits { head_time, idle_time, ..ConnectionLimits::default() }).await;
-    let mut stream = connected(&server, "").await;
-    let begin = Instant::now();
-    assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
-    while begin.elapsed() < head_time * 2 {
-        tokio::task::yield_now().await;
+    for _ in 0..TRIES {
+        let begin = Instant::now();
+        let mut stream = connected(&server, "").await;
+        let first = answered(&mut stream, "/graphql?query=%7Bhello%7D").await;
+        let is_early = begin.elapsed() < head_time;
+        while begin.elapsed() < head_time * 2 {
+            tokio::task::yield_now().await;
+        }
+        let second = answered(&mut stream, "/graphql?query=%7Bhello%7D").await;
+        if is_early && begin.elapsed() < idle_time {
+            assert!([first, second].iter().all(|answer| answer.starts_with("HTTP/1.1 200")));
+            assert_eq!(rest(&mut stream).await, "");
+            return;
+        }
     }
-    assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
-    assert_eq!(rest(&mut stream).await, "");
+    unreachable!("the machine was too slow {TRIES} times");
 }
 
 #[tokio::test]
 async fn a_socket_outlives_the_time_for_heads() {
-    let (head_time, idle_time) = (Duration::from_millis(50), Duration::from_millis(50));
+    let (head_time, idle_time) = (Duration::from_secs(2), Duration::from_secs(2));
     let server = server(ConnectionLimits { head_time, idle_time, ..ConnectionLimits::default() }).await;
     let mut client = server.acknowledged().await;
-    client.subscribe("1", "{ slow(ms: 500) }").await;
-    assert_eq!(client.hear().await["payload"]["data"]["slow"], 500);
+    client.subscribe("1", "{ slow(ms: 4000) }").await;
+    assert_eq!(client.hear().await["payload"]["data"]["slow"], 4000);
 }
 
 #[tokio::test]
 async fn when_there_is_no_room_operators_are_answered_and_others_told_so_until_there_is() {
-    let limits = ConnectionLimits { connections: 3, per_address: 0, spare: 2, ..ConnectionLimits::default() };
+    let limits =
+        ConnectionLimits { connections: 3, per_address: 0, spare: 2, head_time: NEVER, ..ConnectionLimits::default() };
     let server = server(limits).await;
     let mut silent = Vec::new();
     for _ in 0..3 {
@@ -97,7 +113,7 @@ async fn when_there_is_no_room_operators_are_answered_and_others_told_so_until_t
 
 #[tokio::test]
 async fn an_address_has_so_many_connections_sockets_included_and_a_proxy_any_number() {
-    let limits = ConnectionLimits { per_address: 2, ..ConnectionLimits::default() };
+    let limits = ConnectionLimits { per_address: 2, head_time: NEVER, ..ConnectionLimits::default() };
     let server = server(limits.clone()).await;
     let (_socket, _silent) = (server.acknowledged().await, connected(&server, "").await);
     let mut third = connected(&server, "GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -126,7 +142,8 @@ async fn who_takes_nothing_of_an_answer_is_hung_up_on() {
 
 #[tokio::test]
 async fn a_stopping_server_lets_go_of_silent_connections_and_ends() {
-    let server = server(ConnectionLimits::default()).await;
+    let limits = ConnectionLimits { head_time: NEVER, idle_time: NEVER, ..ConnectionLimits::default() };
+    let server = server(limits).await;
     let mut stream = connected(&server, "").await;
     assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
     let mut silent = connected(&server, "").await;

@@ -55,15 +55,23 @@ async fn an_operation_that_costs_too_much_is_refused_before_it_runs() {
 
 #[tokio::test]
 async fn operations_of_a_socket_pay_as_others_do() {
-    let server = Server::start(poor(3)).await;
-    let mut client = server.acknowledged().await;
-    client.subscribe("1", "subscription { count(to: 1) }").await;
-    assert_eq!(client.hear().await["payload"]["extensions"]["cost"]["requested"], 1);
-    assert_eq!(client.hear().await["type"], "complete");
-    client.subscribe("2", "mutation { bump }").await;
-    let error = client.hear().await;
-    assert_eq!(error["payload"][0]["extensions"]["code"], "RATE_LIMITED", "{error}");
-    assert!(error["payload"][0]["extensions"]["retryAfter"].as_u64().is_some(), "{error}");
+    for _ in 0..20 {
+        let server = Server::start(poor(3)).await;
+        let mut client = server.acknowledged().await;
+        let begin = tokio::time::Instant::now();
+        client.subscribe("1", "subscription { count(to: 1) }").await;
+        assert_eq!(client.hear().await["payload"]["extensions"]["cost"]["requested"], 1);
+        assert_eq!(client.hear().await["type"], "complete");
+        client.subscribe("2", "mutation { bump }").await;
+        let error = client.hear().await;
+        // On a machine that took longer a point has come back.
+        if begin.elapsed().as_secs() == 0 {
+            assert_eq!(error["payload"][0]["extensions"]["code"], "RATE_LIMITED", "{error}");
+            assert!(error["payload"][0]["extensions"]["retryAfter"].as_u64().is_some(), "{error}");
+            return;
+        }
+    }
+    unreachable!("the machine was too slow twenty times");
 }
 
 #[tokio::test(start_paused = true)]

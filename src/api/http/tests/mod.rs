@@ -27,7 +27,7 @@ use self::schema::{Person, TestSchema, schema};
 use super::*;
 use crate::clock::ManualClock;
 
-/// `good` is Ann's token, `brief` one that ends after 600 ms, `nobody` is nobody's, `down` cannot be checked.
+/// `good` is Ann's token, `brief` one that ends after three seconds, `nobody` is nobody's, `down` cannot be checked.
 struct Tokens;
 
 #[async_trait]
@@ -35,7 +35,7 @@ impl Authenticate<Person> for Tokens {
     async fn authenticate(&self, token: &str) -> Result<Option<Person>, AuthenticateError> {
         match token {
             "good" => Ok(Some(Person("ann", None))),
-            "brief" => Ok(Some(Person("ann", Some(600)))),
+            "brief" => Ok(Some(Person("ann", Some(3_000)))),
             "nobody" => Ok(None),
             "down" => Err(AuthenticateError::Unavailable("the store at 10.0.0.7 is down".to_owned())),
             _ => Err(AuthenticateError::Invalid("The token has expired. Sign in again.".to_owned())),

@@ -83,14 +83,17 @@ async fn a_client_that_completes_hears_no_more_and_may_use_the_id_again() {
 async fn an_id_is_free_as_soon_as_the_client_can_know_and_that_is_at_once() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
-    let begin = tokio::time::Instant::now();
+    let mut times = Vec::new();
     for _ in 0..200 {
+        let begin = tokio::time::Instant::now();
         client.subscribe("1", "{ hello }").await;
         assert_eq!(client.hear().await["type"], "next");
         assert_eq!(client.hear().await["type"], "complete");
+        times.push(begin.elapsed());
     }
-    let each = begin.elapsed() / 200;
-    assert!(each < Duration::from_millis(30), "a round trip takes {each:?}: is Nagle's algorithm on?");
+    // A busy machine keeps some of them waiting; a delayed acknowledgement all but the first few.
+    times.sort();
+    assert!(times[60] < Duration::from_millis(30), "a round trip takes {:?}: is Nagle's algorithm on?", times[60]);
 }
 
 #[tokio::test]

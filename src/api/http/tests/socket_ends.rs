@@ -14,12 +14,15 @@ use tokio_tungstenite::tungstenite::{
     protocol::{CloseFrame, frame::coding::CloseCode},
 };
 
-use super::{client::Server, *};
+use super::{
+    client::{PATIENCE, Server},
+    *,
+};
 
-/// All sockets are gone within `time`.
-async fn emptied(server: &Server, time: Duration) {
+/// All sockets are gone in the end.
+async fn emptied(server: &Server) {
     server.sockets.close();
-    let gone = timeout(time, server.sockets.wait()).await;
+    let gone = timeout(PATIENCE, server.sockets.wait()).await;
     assert!(gone.is_ok(), "{} sockets are left", server.sockets.len());
 }
 
@@ -27,10 +30,10 @@ async fn emptied(server: &Server, time: Duration) {
 async fn silence_at_the_beginning_closes_with_4408_when_the_time_is_up() {
     assert_eq!(SocketLimits::default().init_time, Duration::from_secs(3));
     let server = Server::with(SocketLimits { init_time: Duration::from_millis(300), ..SocketLimits::default() }).await;
-    let mut client = server.client().await;
     let begin = Instant::now();
+    let mut client = server.client().await;
     assert_eq!(client.closed().await, (4408, "Connection initialisation timeout".to_owned()));
-    assert!((290..1500).contains(&begin.elapsed().as_millis()), "{:?}", begin.elapsed());
+    assert!((290..3000).contains(&begin.elapsed().as_millis()), "{:?}", begin.elapsed());
 }
 
 #[tokio::test]
@@ -57,7 +60,7 @@ async fn a_stopping_server_completes_every_operation_and_closes_with_1001() {
     for client in [&mut busy, &mut idle, &mut new] {
         assert_eq!(client.closed().await.0, 1001);
     }
-    emptied(&server, Duration::from_secs(1)).await;
+    emptied(&server).await;
 }
 
 #[tokio::test]
@@ -69,7 +72,7 @@ async fn a_client_that_closes_is_answered_with_its_own_code() {
     let answer = client.frame().await.unwrap().unwrap();
     assert!(matches!(&answer, Message::Close(Some(close)) if close.code == CloseCode::Normal), "{answer:?}");
     assert!(client.frame().await.is_none());
-    emptied(&server, Duration::from_secs(1)).await;
+    emptied(&server).await;
 }
 
 #[tokio::test]
@@ -78,7 +81,7 @@ async fn a_client_that_vanishes_takes_its_operations_with_it() {
     let mut client = server.acknowledged().await;
     client.subscribe("1", "subscription { silence }").await;
     drop(client);
-    emptied(&server, Duration::from_secs(1)).await;
+    emptied(&server).await;
 }
 
 #[tokio::test]
@@ -86,7 +89,7 @@ async fn a_client_that_does_not_answer_the_close_is_left_after_a_while() {
     let server = Server::with(SocketLimits { close_time: Duration::from_millis(200), ..SocketLimits::default() }).await;
     let _client = server.acknowledged().await;
     server.stop.cancel();
-    emptied(&server, Duration::from_secs(1)).await;
+    emptied(&server).await;
 }
 
 #[tokio::test]
@@ -96,7 +99,7 @@ async fn a_client_that_does_not_read_is_read_from_and_then_dropped() {
     let mut client = server.acknowledged().await;
     client.subscribe("1", "subscription { flood }").await;
     let begin = Instant::now();
-    emptied(&server, Duration::from_secs(5)).await;
+    emptied(&server).await;
     assert!(begin.elapsed() >= send_time, "it had its time: {:?}", begin.elapsed());
 }
 
@@ -129,7 +132,7 @@ async fn a_client_that_asks_without_reading_the_answers_is_dropped() {
     let mut client = server.acknowledged().await;
     let ping = json!({"type": "ping", "payload": {"text": "x".repeat(60_000)}}).to_string();
     while client.0.send(Message::text(ping.clone())).await.is_ok() {}
-    emptied(&server, Duration::from_secs(5)).await;
+    emptied(&server).await;
 }
 
 #[tokio::test]
@@ -147,19 +150,19 @@ async fn a_message_that_is_too_large_closes_with_1009() {
 async fn the_server_pings_and_gives_up_on_who_does_not_answer() {
     let limits = SocketLimits {
         ping_every: Duration::from_millis(100),
-        silence: Duration::from_secs(2),
+        silence: Duration::from_secs(4),
         ..SocketLimits::default()
     };
     let server = Server::with(limits).await;
     let mut answering = server.acknowledged().await;
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(3) {
-        let frame = timeout(Duration::from_secs(10), answering.0.next()).await.unwrap().unwrap().unwrap();
+    while begin.elapsed() < Duration::from_secs(6) {
+        let frame = timeout(PATIENCE, answering.0.next()).await.unwrap().unwrap().unwrap();
         assert!(matches!(frame, Message::Ping(_)), "{frame:?}");
     }
     drop(answering);
     let _mute = mute(&server).await;
-    emptied(&server, Duration::from_secs(20)).await;
+    emptied(&server).await;
 }
 
 /// A frame of a client's, masked with zeros.
@@ -189,18 +192,18 @@ async fn a_message_that_never_comes_whole_closes_with_1008_whatever_else_the_cli
             heard.extend_from_slice(&part[..length]);
         }
     };
-    timeout(Duration::from_secs(10), closes).await.unwrap();
+    timeout(PATIENCE, closes).await.unwrap();
     let at = heard.windows(2).position(|head| head[0] == 0x88).unwrap();
     assert_eq!(u16::from_be_bytes([heard[at + 2], heard[at + 3]]), 1008);
 }
 
 #[tokio::test]
 async fn who_says_much_in_whole_messages_is_not_taken_for_one_who_does_not_finish() {
-    let limits = SocketLimits { message_time: Duration::from_millis(20), ..SocketLimits::default() };
+    let limits = SocketLimits { message_time: Duration::from_secs(1), ..SocketLimits::default() };
     let server = Server::with(limits).await;
     let mut client = server.acknowledged().await;
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_millis(300) {
+    while begin.elapsed() < Duration::from_secs(3) {
         client.say(json!({"type": "ping", "payload": {"text": "x".repeat(20_000)}})).await;
         assert_eq!(client.hear().await["type"], "pong");
         client.0.send(Message::Ping(vec![7; 120].into())).await.unwrap();
@@ -238,7 +241,7 @@ async fn an_address_has_so_many_sockets_and_each_viewer_so_many_of_their_own() {
             anns.push(client);
         }
     };
-    timeout(Duration::from_secs(5), room).await.unwrap();
+    timeout(PATIENCE, room).await.unwrap();
     let mut third = server.open(&[("authorization", "Bearer good")]).await.unwrap();
     third.say(json!({"type": "connection_init"})).await;
     assert_eq!(third.closed().await, (4429, "Too many sockets: the limit is 2 for one viewer".to_owned()));
@@ -255,7 +258,7 @@ async fn no_more_sockets_than_there_is_room_for() {
             tokio::task::yield_now().await;
         }
     };
-    assert!(timeout(Duration::from_secs(2), room).await.is_ok());
+    assert!(timeout(PATIENCE, room).await.is_ok());
 }
 
 #[tokio::test]
@@ -268,5 +271,5 @@ async fn a_socket_closes_with_4403_when_its_token_ends_and_completes_nothing() {
     let frame = client.frame().await.unwrap().unwrap();
     assert!(matches!(&frame, Message::Close(Some(close)) if u16::from(close.code) == 4403), "{frame:?}");
     assert!(client.frame().await.is_none());
-    emptied(&server, Duration::from_secs(2)).await;
+    emptied(&server).await;
 }
