@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use tidefeed::domain::{Direction, Position, cursor};
@@ -13,6 +13,9 @@ use crate::binary::process::http_client;
 
 /// Longer than the nodes' own limit for a request: mostly it is the node that gives up.
 const LIMIT: Duration = Duration::from_secs(8);
+
+/// How often an account is tried to be made.
+const TRIES: usize = 20;
 
 const PUBLISH: &str = "mutation($text: String!, $key: String!) { publishContent(input: { text: $text, idempotencyKey: $key }) \
                        { timelineEdge { cursor } userErrors { code } } }";
@@ -77,12 +80,17 @@ impl Api {
         *self.addresses[node].lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
 
-    /// Makes one account more.
+    /// Makes one account more; under another name each time that there is no answer.
     pub async fn register(&mut self) -> Result<()> {
-        let handle = format!("user{}", self.accounts.len());
-        let Answer::Done(data) = self.call(0, None, REGISTER, json!({ "handle": handle })).await? else {
-            bail!("{handle} cannot be registered");
-        };
+        let mut answered = None;
+        for attempt in 0..TRIES {
+            let handle = format!("user{}_{attempt}", self.accounts.len());
+            if let Answer::Done(data) = self.call(0, None, REGISTER, json!({ "handle": handle })).await? {
+                answered = Some(data);
+                break;
+            }
+        }
+        let data = answered.with_context(|| format!("user {} cannot be registered", self.accounts.len()))?;
         let registered = &data["registerUser"];
         let text = |value: &Value| value.as_str().map(str::to_owned).with_context(|| data.to_string());
         self.accounts.push(Account { id: text(&registered["user"]["id"])?, token: text(&registered["token"])? });

@@ -21,9 +21,9 @@ pub const USERS: usize = 12;
 /// An author with more contents deletes rather than publishes: timelines stay a few pages long.
 const CONTENTS_OF_AN_AUTHOR: usize = 25;
 /// A request without an answer is over on every machine after so long: longer than a line is held, and than a node or a server works on.
-const OVER_AFTER: Duration = Duration::from_secs(6);
+const OVER_AFTER: Duration = Duration::from_secs(10);
 /// Trying again must end.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// Between two tries.
 const REST: Duration = Duration::from_millis(40);
 /// Pages of a walk at most.

@@ -13,7 +13,7 @@ use crate::servers::{FreshDatabase, Kind, RedisCluster, Server, connect_redis, c
 
 /// Two nodes, or one where the database is a file.
 const NODES: usize = 2;
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_mins(3);
 
 /// So small and so quick that in a short time everything turns: chains of subtasks, pulled authors, trimming, leases, redelivery.
 const SETTINGS: &[(&str, &str)] = &[
@@ -99,8 +99,8 @@ impl Place {
             Some((server, line)) => database.url.replace(&port(server.port()), &port(line.port())),
             None => database.url.clone(),
         };
+        CommandLine::on(&url)?.done(&["migrate"]).await?;
         let command_line = command_line(&url, between, &redis_lines)?;
-        command_line.done(&["migrate"]).await?;
         let nodes = if between == Between::Nothing { 1 } else { NODES };
         let nodes = (0..nodes).map(|_| None).collect();
         let odd_lines = Vec::new();
@@ -129,12 +129,23 @@ impl Place {
         connect_sql(&self.database.url).await
     }
 
-    /// Starts the node; its address, once it listens.
+    /// Starts the node; its address, once it listens. As short as its patience with servers is, a busy machine may make it give up: whoever runs
+    /// nodes starts them again.
     pub async fn start_node(&mut self, number: usize) -> Result<String> {
-        let mut node = Node::start(&self.command_line, &["serve"])?;
-        let said = node.said("serving").await?;
-        self.nodes[number] = Some(node);
-        said["address"].as_str().map(str::to_owned).with_context(|| format!("no address: {said}"))
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let mut node = Node::start(&self.command_line, &["serve"])?;
+            match node.said("serving").await {
+                Ok(said) => {
+                    self.nodes[number] = Some(node);
+                    return said["address"].as_str().map(str::to_owned).with_context(|| format!("no address: {said}"));
+                }
+                Err(error) if Instant::now() > deadline => return Err(error),
+                // It has said why in plain words, and ended in order; a panic ends otherwise.
+                Err(_) if node.code().await? == Some(1) => {}
+                Err(_) => self.keep_odd_lines(&node),
+            }
+        }
     }
 
     /// `kill -9`.

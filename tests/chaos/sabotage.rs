@@ -7,14 +7,15 @@ use crate::place::{Between, Truth};
 use crate::run::Run;
 use crate::servers::{execute, numbers};
 
-/// Rows that pages are made of: on an edge that is trusted, at or above the floor, delivered.
+/// A row that pages are made of, the newest, which is trimmed last: on an edge that is trusted, at or above the floor, delivered.
 const TRUSTED: &str = "SELECT i.content_id FROM inboxes i \
      JOIN follows f ON f.follower_id = i.user_id AND f.author_id = i.author_id AND f.mode = 2 \
      JOIN contents c ON c.id = i.content_id AND c.removed_at IS NULL \
      JOIN inbox_states s ON s.user_id = i.user_id AND (i.publish_time > s.floor_time \
          OR (i.publish_time = s.floor_time AND i.content_id >= s.floor_content)) \
      WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.content_id = c.id) \
-     AND NOT EXISTS (SELECT 1 FROM exclusions x WHERE x.reader_id = i.user_id AND x.author_id = i.author_id) LIMIT 1";
+     AND NOT EXISTS (SELECT 1 FROM exclusions x WHERE x.reader_id = i.user_id AND x.author_id = i.author_id) \
+     ORDER BY i.publish_time DESC, i.content_id DESC LIMIT 1";
 
 /// After some work that is right, spoils the database, and has everything read once more.
 async fn spoilt(spoil: impl AsyncFn(&DatabaseConnection) -> Result<()>) -> Result<Run> {

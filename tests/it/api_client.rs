@@ -28,6 +28,8 @@ pub struct ApiServer {
     pub house: Arc<TestHouse>,
     pub address: std::net::SocketAddr,
     http: reqwest::Client,
+    /// Clones of it are held by whatever watches the feed here.
+    pub watchers: Arc<()>,
     stop: CancellationToken,
 }
 
@@ -51,7 +53,7 @@ impl ApiServer {
             let listening = ended.run_until_cancelled(hub.run(announcements));
             let _ = tokio::join!(serving, listening);
         });
-        Ok(Self { house, address, http: http_client(LIMIT)?, stop })
+        Ok(Self { house, address, http: http_client(LIMIT)?, watchers: Arc::default(), stop })
     }
 
     /// The answer's whole body, whatever it says.
@@ -97,9 +99,12 @@ impl Drop for ApiServer {
     }
 }
 
-/// Quick to hash, patient with clients that do not read, otherwise as delivered.
+/// Longer than a client of the tests is silent, also where it is kept from the processor.
+const LONG: Duration = Duration::from_mins(10);
+
+/// Quick to hash, patient with clients that do not read or are slow, otherwise as delivered.
 pub fn settings() -> ApiSettings {
-    let socket = SocketLimits { send_time: Duration::from_mins(2), ..SocketLimits::default() };
+    let socket = SocketLimits { init_time: LONG, silence: LONG, send_time: LONG, ..SocketLimits::default() };
     ApiSettings {
         http: HttpSettings { socket, ..HttpSettings::default() },
         secret: b"a secret of tests, long enough to sign with".to_vec(),

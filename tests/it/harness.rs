@@ -215,8 +215,8 @@ pub async fn open_store(url: &str) -> Result<SqlStore> {
     let options = SqlOptions {
         url: url.to_owned(),
         max_connections: 8,
-        acquire_timeout: Duration::from_secs(30),
-        statement_timeout: Duration::from_secs(30),
+        acquire_timeout: Duration::from_mins(2),
+        statement_timeout: Duration::from_mins(2),
     };
     Ok(SqlStore::connect(&options).await?)
 }
@@ -240,14 +240,14 @@ async fn redis(around: Around) -> Result<Option<RedisOptions>> {
             RedisOptions { urls: cluster.urls(), cluster: true, prefix, ..RedisOptions::default() }
         }
     };
-    Ok(Some(RedisOptions { command_timeout_ms: 10_000, outbox_capacity: 50, ..options }))
+    Ok(Some(RedisOptions { command_timeout_ms: 60_000, connect_timeout_ms: 60_000, outbox_capacity: 50, ..options }))
 }
 
 async fn surroundings(place: &Place, stop: &CancellationToken) -> Result<Surroundings> {
     let Some(options) = place.redis.clone() else {
         let cache: Arc<dyn OutboxCache> = Arc::new(MemoryOutboxCache::new(1_000, 50));
         let cache = (place.around == Around::Memory).then_some(cache);
-        let queue = Arc::new(MemoryQueue::new(100_000, Duration::from_secs(30)));
+        let queue = Arc::new(MemoryQueue::new(100_000, Duration::from_mins(10)));
         return Ok((queue, cache, Arc::new(MemoryAnnouncements::new(1_024))));
     };
     let redis = Redis::connect(options).await?;

@@ -42,7 +42,7 @@ mod outage {
             let kind = if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb };
             let server = Server::start(kind).await?;
             let database = FreshDatabase::on(&server).await?;
-            let before = connect_sql(&database.url).await?;
+            let before = crate::servers::connect_sql_within(&database.url, std::time::Duration::from_secs(10)).await?;
             before.execute_unprepared("CREATE TABLE marks (id BIGINT PRIMARY KEY)").await?;
             before.execute_unprepared("INSERT INTO marks VALUES (1), (2)").await?;
             let first_pid = server.pid();
@@ -87,7 +87,8 @@ async fn a_killed_redis_comes_back_empty_on_its_port() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redis_cluster_spreads_keys_over_three_masters() -> Result<()> {
     let cluster = redis_cluster().await?;
-    let client = redis::cluster::ClusterClient::new(cluster.urls())?;
+    let client =
+        redis::cluster::ClusterClient::builder(cluster.urls()).connection_timeout(Duration::from_mins(1)).build()?;
     let mut connection = client.get_async_connection().await?;
     for key in 0..60 {
         let () = redis::cmd("SET").arg(format!("spread:{key}")).arg(key).query_async(&mut connection).await?;
@@ -120,7 +121,7 @@ async fn a_server_is_gone_when_its_test_process_is_killed() -> Result<()> {
     }
     for kind in [Kind::MariaDb, Kind::Redis] {
         let (pid, folder) = killed_holder(kind)?;
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_mins(2);
         while is_running(pid) || folder.exists() {
             ensure!(Instant::now() < deadline, "{kind:?} has outlived its test process");
             tokio::time::sleep(Duration::from_millis(10)).await;

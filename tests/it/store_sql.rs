@@ -30,12 +30,16 @@ impl Rival {
 }
 
 fn options(url: &str, statement_timeout: Duration) -> SqlOptions {
-    SqlOptions { url: url.to_owned(), max_connections: 4, acquire_timeout: Duration::from_secs(3), statement_timeout }
+    SqlOptions { url: url.to_owned(), max_connections: 4, acquire_timeout: Duration::from_mins(1), statement_timeout }
 }
 
 /// A store with users 1 and 2 whose waits for locks end after a second.
 async fn impatient(database: &FreshDatabase) -> Result<SqlStore> {
-    let store = SqlStore::connect(&options(&database.url, Duration::from_secs(3))).await?;
+    with_two(&options(&database.url, Duration::from_secs(3))).await
+}
+
+async fn with_two(options: &SqlOptions) -> Result<SqlStore> {
+    let store = SqlStore::connect(options).await?;
     store.migrate().await?;
     for id in 1..=2 {
         assert_eq!(store.register(account(id, &format!("user_{id}"))).await?, Registered::Created);
@@ -68,7 +72,7 @@ on_each_backend! {
         let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
         let lock = rival.0.begin().await?;
         lock.execute_unprepared("UPDATE user_counts SET followers = 5 WHERE user_id = 2").await?;
-        let refused = timeout(Duration::from_secs(30), follow(&store)).await?;
+        let refused = timeout(Duration::from_mins(2), follow(&store)).await?;
         assert!(matches!(refused, Err(StoreError::Contended(_))), "{refused:?}");
         lock.rollback().await?;
         assert_eq!(store.followed_by(user(1)).await?, [user(1)]);
@@ -146,7 +150,7 @@ mod servers_only {
     async fn waiting_isolation(rival: &Rival) -> Result<String> {
         let sql = "SELECT MAX(t.trx_isolation_level) FROM information_schema.innodb_trx t \
              JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_mins(1);
         loop {
             let statement = Statement::from_string(rival.0.get_database_backend(), sql);
             let row = rival.0.query_one_raw(statement).await?.context("a row")?;
@@ -208,7 +212,7 @@ mod servers_only {
             let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
             let session = rival.0.begin().await?;
             session.execute_unprepared("LOCK TABLES users WRITE").await?;
-            let ended = timeout(Duration::from_secs(20), store.count()).await?;
+            let ended = timeout(Duration::from_mins(2), store.count()).await?;
             assert!(matches!(ended, Err(StoreError::Unavailable(_))), "{ended:?}");
             session.execute_unprepared("UNLOCK TABLES").await?;
             session.commit().await?;
@@ -219,7 +223,9 @@ mod servers_only {
         async fn a_store_comes_back_with_its_server(backend: Backend) -> Result<()> {
             let server = Server::start(if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb }).await?;
             let database = FreshDatabase::on(&server).await?;
-            let store = impatient(&database).await?;
+            // A server that is away is waited for as for a connection.
+            let options = SqlOptions { acquire_timeout: Duration::from_secs(5), ..options(&database.url, Duration::from_secs(10)) };
+            let store = with_two(&options).await?;
             server.kill().await?;
             for _ in 0..3 {
                 let refused = store.count().await;

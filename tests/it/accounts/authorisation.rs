@@ -8,7 +8,7 @@ use async_graphql::parser::{parse_query, parse_schema, types::TypeSystemDefiniti
 use serde_json::{Map, Value, json};
 
 use super::client::{PASSWORD, Socket, Tokens, register, server, sign_in, who};
-use crate::{api_client::ApiServer, harness::Around, servers::Backend};
+use crate::{api_client::ApiServer, binary::process::until, harness::Around, servers::Backend};
 
 const TABLE: &str = include_str!("../../../docs/authorisation.md");
 const OPERATIONS: &str = include_str!("../../fixtures/authorisation.graphql");
@@ -215,21 +215,20 @@ fn is_empty(it: &Value) -> bool {
 /// What a subscriber is told first when the owner and then they themselves have published.
 async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query: String) -> Result<Value> {
     let refused = |code: &str| json!({ "errors": [{ "extensions": { "code": code } }] });
+    // The socket of the row before may be watching still.
+    until("nobody watches", async || Ok(server.house.hub.watching() == 0)).await?;
     let mut socket = Socket::open(server, token).await?;
     match socket.hear().await? {
         Ok(message) => ensure!(message["type"] == "connection_ack", "{message}"),
         Err(4403) => return Ok(refused("UNAUTHENTICATED")),
         Err(code) => bail!("closed with {code}"),
     }
-    let before = server.house.hub.watching();
     socket.say(&json!({ "type": "subscribe", "id": "1", "payload": { "query": query } })).await?;
     let Some(token) = token else {
         let heard = socket.hear().await?.ok().context("closed")?;
         return Ok(json!({ "errors": heard["payload"] }));
     };
-    while server.house.hub.watching() <= before {
-        tokio::task::yield_now().await;
-    }
+    until("the subscription has begun", async || Ok(server.house.hub.watching() == 1)).await?;
     for publisher in [owner.tokens.access.as_str(), token] {
         let publish = "mutation { publishContent(input: { text: \"new\" }) { userErrors { code } } }";
         server.data(publisher, publish, json!({})).await?;

@@ -14,7 +14,7 @@ use tokio::{
 use super::CommandLine;
 
 /// Longer than anything takes on a busy machine.
-pub const LIMIT: Duration = Duration::from_mins(2);
+pub const LIMIT: Duration = Duration::from_mins(5);
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 

@@ -36,6 +36,7 @@ async fn place(database_url: &str) -> Result<CommandLine> {
     let it = CommandLine::on(database_url)?
         .with("TIDEFEED__REDIS__URL", &keys.url)
         .with("TIDEFEED__REDIS__PREFIX", &keys.prefix)
+        .with("TIDEFEED__REDIS__COMMAND_TIMEOUT_MS", "20000")
         .with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0")
         .with("TIDEFEED__UPKEEP__SWEEP_MS", "100")
         .with("TIDEFEED__LOG__FORMAT", "json");
@@ -215,11 +216,11 @@ impl Witness {
 async fn a_worker_that_is_killed_amid_its_subtasks_is_replaced_and_nobody_notices() -> Result<()> {
     let house = TestHouse::start(Backend::MariaDb, Around::NoCache).await?;
     let it = place(house.database_url()).await?;
+    let (_serving, api) = Node::listening(&it, SERVE, "serving").await?;
     // Many small transactions; a dead worker's messages and subtasks are free again soon.
     let it = it.with("TIDEFEED__DELIVERY__SUBTASK_SIZE", "250").with("TIDEFEED__DELIVERY__BATCH_SIZE", "10");
     let it = it.with("TIDEFEED__STORE__STATEMENT_TIMEOUT_MS", "5000").with("TIDEFEED__DELIVERY__LEASE_MS", "5000");
     let it = it.with("TIDEFEED__REDIS__REDELIVERY_MS", "6000");
-    let (_serving, api) = Node::listening(&it, SERVE, "serving").await?;
     let ((_, anns), (_, bobs)) = (register(&api, "ann").await?, register(&api, "bob").await?);
     add_followers(&house, user(&house, "ann").await?, user(&house, "bob").await?).await?;
     for number in 1..=CONTENTS {

@@ -65,6 +65,7 @@ async fn a_server_that_is_away_is_told_with_what_to_do() -> Result<()> {
 async fn the_doctor_knows_a_redis_and_what_would_make_it_cheaper() -> Result<()> {
     let keys = crate::servers::fresh_keys().await?;
     let it = CommandLine::embedded()?.with("TIDEFEED__REDIS__URL", &keys.url);
+    let it = it.with("TIDEFEED__REDIS__COMMAND_TIMEOUT_MS", "20000");
     it.done(&["migrate"]).await?;
     let well = it.done(&["doctor"]).await?;
     ensure!(well.contains(": Redis ") || well.contains(": Valkey "), "{well}");

@@ -22,7 +22,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::places::{Backdoor, Place, on_each_place};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 on_each_place!(
     every_listener_on_every_node_hears_everything,

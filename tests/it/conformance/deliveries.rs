@@ -333,7 +333,7 @@ mod locks {
             let job = world.rows.begin().await?;
             job.execute_unprepared("UPDATE inbox_states SET rev = rev + 1").await?;
             job.execute_unprepared("UPDATE follows SET mode = 0").await?;
-            let pushed = tokio::time::timeout(Duration::from_secs(3), world.store.push_batch(&subtask, 10)).await;
+            let pushed = tokio::time::timeout(Duration::from_mins(1), world.store.push_batch(&subtask, 10)).await;
             assert_eq!(pushed.context("the batch waits")??.rows, 3, "as committed, not as the job would have it");
             job.rollback().await?;
             assert_eq!(served(&world).await?, [1, 2, 3]);

@@ -68,7 +68,7 @@ impl World {
 
     /// In this database, as it is.
     pub async fn without_tables(database: FreshDatabase) -> Result<Self> {
-        let patience = Duration::from_secs(30);
+        let patience = Duration::from_mins(2);
         let store = SqlStore::connect(&SqlOptions {
             url: database.url.clone(),
             max_connections: 8,

@@ -1,12 +1,15 @@
 //! Where the adapters of queue, outbox cache and announcements keep what they keep, and a way to it behind their backs.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use anyhow::Result;
 use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cluster_async::ClusterConnection};
 use tidefeed::store::redis::{Redis, RedisOptions};
 
-use crate::servers::{Kind, redis_cluster, shared};
+use crate::servers::{Kind, connect_redis, redis_cluster, shared};
 
 /// A place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +38,8 @@ impl Place {
             urls,
             cluster,
             prefix,
-            command_timeout_ms: 5_000,
-            connect_timeout_ms: 5_000,
+            command_timeout_ms: 60_000,
+            connect_timeout_ms: 60_000,
             ..RedisOptions::default()
         }))
     }
@@ -62,11 +65,11 @@ impl Backdoor {
     /// To where `options` point.
     pub async fn open(options: &RedisOptions) -> Result<Self> {
         if options.cluster {
-            let client = redis::cluster::ClusterClient::new(options.urls.clone())?;
+            let builder = redis::cluster::ClusterClient::builder(options.urls.clone());
+            let client = builder.connection_timeout(Duration::from_mins(1)).build()?;
             return Ok(Self::Cluster(client.get_async_connection().await?));
         }
-        let client = redis::Client::open(options.urls[0].clone())?;
-        Ok(Self::Single(client.get_multiplexed_async_connection().await?))
+        Ok(Self::Single(connect_redis(&options.urls[0]).await?))
     }
 
     /// Runs one command.

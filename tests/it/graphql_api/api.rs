@@ -119,6 +119,8 @@ impl Api {
     /// The whole response, as a client reads it.
     pub async fn ask(&self, viewer: Option<&Person>, query: &str, variables: Value) -> Value {
         let response = self.schema.execute(request(viewer, query, variables)).await;
+        // What was announced is passed on now, and not to whoever subscribes next.
+        tokio::task::yield_now().await;
         serde_json::to_value(response).unwrap()
     }
 
@@ -220,8 +222,8 @@ fn options(folder: &TempDir) -> SqlOptions {
     SqlOptions {
         url: format!("sqlite://{}", folder.path().join("tidefeed.db").display()),
         max_connections: 4,
-        acquire_timeout: Duration::from_secs(10),
-        statement_timeout: Duration::from_secs(10),
+        acquire_timeout: Duration::from_mins(2),
+        statement_timeout: Duration::from_mins(2),
     }
 }
 

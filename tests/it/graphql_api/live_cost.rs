@@ -49,7 +49,7 @@ async fn subscribed(api: &Api, readers: &[Person], query: &str) -> Vec<impl Stre
 
 async fn all_are_told(feeds: &mut [impl Stream<Item = Value> + Unpin]) -> Vec<Value> {
     let events = join_all(feeds.iter_mut().map(StreamExt::next));
-    timeout(Duration::from_mins(1), events).await.unwrap().into_iter().flatten().collect()
+    timeout(Duration::from_mins(5), events).await.unwrap().into_iter().flatten().collect()
 }
 
 fn renderings(handle: &PrometheusHandle, way: &str) -> u64 {

@@ -83,7 +83,7 @@ async fn a_read_marker_moves_forwards_on_all_devices_and_is_nobody_elses_to_see(
             }
         }
     };
-    assert_eq!(tokio::time::timeout(Duration::from_secs(10), heard).await.unwrap(), newest[0]);
+    assert_eq!(tokio::time::timeout(Duration::from_mins(2), heard).await.unwrap(), newest[0]);
     assert_eq!(mark(&api, &ann, &newest[1]).await, newest[0], "never back");
     assert_eq!(api.data(Some(&ann), me, json!({})).await, shown(newest[0].clone(), newest[0].clone()));
     assert_eq!(api.data(Some(&bob), me, json!({})).await, shown(json!(null), json!(null)));

@@ -17,7 +17,7 @@ fn feed(api: &Api, viewer: &Person, after: &Value) -> impl Stream<Item = Value> 
 }
 
 async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Value {
-    let mut event = timeout(Duration::from_secs(10), feed.next()).await.unwrap().unwrap();
+    let mut event = timeout(Duration::from_mins(2), feed.next()).await.unwrap().unwrap();
     assert_eq!(event.get("errors"), None, "{event:#}");
     event["data"]["newFeed"].take()
 }

@@ -12,6 +12,12 @@ use crate::{
     servers::{Kind, Server, on_each_backend},
 };
 
+/// For a machine that keeps commands waiting.
+fn patient(url: String) -> RedisOptions {
+    let (command_timeout_ms, connect_timeout_ms) = (20_000, 20_000);
+    RedisOptions { urls: vec![url], command_timeout_ms, connect_timeout_ms, ..RedisOptions::default() }
+}
+
 /// What may be told of what is published when a connection to Redis may be about to be made anew.
 async fn hears_of_it_or_reads_again(watcher: &mut Watcher, text: &str) -> Result<()> {
     let heard = watcher.hears().await?;
@@ -23,7 +29,7 @@ on_each_backend! {
     on mariadb, mysql;
     async fn after_redis_was_away_every_subscriber_is_caught_up_or_told(backend: Backend) -> Result<()> {
         let redis = Server::start(Kind::Redis).await?;
-        let options = RedisOptions { urls: vec![redis.url()], ..RedisOptions::default() };
+        let options = patient(redis.url());
         let near = ApiServer::start(TestHouse::start_on(backend, options).await?).await?;
         let far = ApiServer::start(near.house.beside().await?).await?;
         let people = People::meet(&near).await?;

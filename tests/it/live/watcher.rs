@@ -1,6 +1,6 @@
 //! One `newFeed` over a socket, and what it tells in short words.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail, ensure};
 use futures_util::{SinkExt, StreamExt};
@@ -16,7 +16,7 @@ use tokio_tungstenite::{
 
 use crate::api_client::ApiServer;
 
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 pub const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after) {
     resumeToken refetch refetchReason readMarker removedContentId removedAuthorId relationChange { viewerIsFollowing }
     timelineEdge { cursor node { text author { handle } } } } }";
@@ -24,7 +24,10 @@ pub const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after
 const SMALL_BUFFER: u32 = 4_096;
 
 /// One subscription over graphql-transport-ws.
-pub struct Watcher(WebSocketStream<TcpStream>);
+pub struct Watcher {
+    socket: WebSocketStream<TcpStream>,
+    _counted: Arc<()>,
+}
 
 impl Watcher {
     /// Subscribed without `after`: what happens after this returns is seen.
@@ -44,31 +47,31 @@ impl Watcher {
         let socket = TcpSocket::new_v4()?;
         socket.set_recv_buffer_size(SMALL_BUFFER)?;
         let (socket, _) = client_async(request, socket.connect(server.address).await?).await?;
-        let mut watcher = Self(socket);
+        let others = Arc::strong_count(&server.watchers) - 1;
+        let mut watcher = Self { socket, _counted: Arc::clone(&server.watchers) };
         watcher
             .send(json!({ "type": "connection_init", "payload": { "authorization": format!("Bearer {token}") } }))
             .await?;
         ensure!(watcher.next().await?["type"] == "connection_ack");
-        let before = server.house.hub.watching();
+        // Whatever was closed before may be watching still, and must not be taken for this one.
+        until_watching(server, others).await?;
         let payload = json!({ "query": query, "variables": { "after": after } });
         watcher.send(json!({ "id": "1", "type": "subscribe", "payload": payload })).await?;
-        timeout(PATIENCE, async {
-            while server.house.hub.watching() <= before {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await
-        .context("the subscription did not begin")?;
+        until_watching(server, others + 1).await?;
         Ok(watcher)
     }
 
     async fn send(&mut self, message: Value) -> Result<()> {
-        Ok(self.0.send(Message::text(message.to_string())).await?)
+        Ok(self.socket.send(Message::text(message.to_string())).await?)
     }
 
     async fn next(&mut self) -> Result<Value> {
         loop {
-            match timeout(PATIENCE, self.0.next()).await.context("nothing came")?.context("the socket was closed")?? {
+            match timeout(PATIENCE, self.socket.next())
+                .await
+                .context("nothing came")?
+                .context("the socket was closed")??
+            {
                 Message::Text(text) => return Ok(serde_json::from_str(&text)?),
                 Message::Ping(_) | Message::Pong(_) => {}
                 other => bail!("unexpected: {other:?}"),
@@ -98,6 +101,15 @@ impl Watcher {
         }
         Ok(token)
     }
+}
+
+async fn until_watching(server: &ApiServer, many: usize) -> Result<()> {
+    let so_many = async {
+        while server.house.hub.watching() != many {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, so_many).await.with_context(|| format!("{} watch, not {many}", server.house.hub.watching()))
 }
 
 /// `+text`, `-id`, `following`, `not following`, `refetch REASON`.

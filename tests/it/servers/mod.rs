@@ -19,7 +19,7 @@ pub(crate) use self::backend::on_each_backend;
 pub use self::recipe::{Kind, Recipe};
 pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
 pub use self::server::Server;
-pub use self::sql::{FreshDatabase, connect as connect_sql, execute, numbers};
+pub use self::sql::{FreshDatabase, connect as connect_sql, connect_within as connect_sql_within, execute, numbers};
 pub use self::watchdog::is_running;
 
 /// The server of this kind that all tests of this process share, started at the first call.

@@ -38,15 +38,20 @@ impl FreshDatabase {
 
 /// One connection of the test's own, not pooled with anything.
 pub async fn connect(url: &str) -> Result<DatabaseConnection> {
+    connect_within(url, Duration::from_mins(1)).await
+}
+
+/// As [`connect`], with another patience: a server that refuses is asked again until it is over, at the beginning and whenever the connection has broken.
+pub async fn connect_within(url: &str, patience: Duration) -> Result<DatabaseConnection> {
     let mut options = ConnectOptions::new(url);
-    options.max_connections(1).acquire_timeout(Duration::from_secs(2)).sqlx_logging(false);
+    options.max_connections(1).acquire_timeout(patience).sqlx_logging(false);
     options.idle_timeout(None).max_lifetime(None); // as the product's pools, and for their reason
     Database::connect(options).await.with_context(|| format!("{url} does not answer"))
 }
 
-/// Where the server behind this address keeps its tables.
+/// Where the server behind this address keeps its tables; asked while it starts.
 pub async fn data_folder(url: &str) -> Result<PathBuf> {
-    let connection = connect(url).await?;
+    let connection = connect_within(url, Duration::from_secs(5)).await?;
     let question = Statement::from_string(DbBackend::MySql, "SELECT @@datadir AS folder");
     let row = connection.query_one_raw(question).await?.context("the server named no folder")?;
     let folder: String = row.try_get("", "folder")?;
