@@ -189,7 +189,7 @@ mod servers_only {
 
         async fn a_migration_waits_for_another_nodes_longer_than_statements_may_take(backend: Backend) -> Result<()> {
             let database = backend.fresh_database().await?;
-            let store = SqlStore::connect(&options(&database.url, Duration::from_secs(1))).await?;
+            let store = SqlStore::connect(&options(&database.url, Duration::from_secs(2))).await?;
             let rival = Rival::on(&database).await?;
             let other_node = rival.0.begin().await?;
             let name = "LEFT(CONCAT('tidefeed:', DATABASE()), 64)";

@@ -123,8 +123,8 @@ async fn silent_connections_take_no_room_for_long_and_never_the_operators() -> R
     }
     let peer = Peer::at(&address)?;
     ensure!(peer.get("healthz").await?.0 == 200);
-    until("the silent ones are hung up on", async || Ok(peer.get("graphql?query=%7B__typename%7D").await?.0 == 200))
-        .await?;
+    let has_room = async || peer.get("graphql?query=%7B__typename%7D").await.is_ok_and(|(status, _)| status == 200);
+    until("the silent ones are hung up on", async || Ok(has_room().await)).await?;
     ensure!(peer.metric("tidefeed_connections").await?.is_some_and(|open| open <= 20.0));
     for mut stream in silent {
         let mut heard = Vec::new();
