@@ -5,7 +5,8 @@ use tidefeed::domain::profile::{ProfileCounts, Registration};
 use tidefeed::domain::{Handle, Profile};
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
 use tidefeed::store::identities::{Adopted, Identity};
-use tidefeed::store::{Accounts as _, Follows as _, Identities as _};
+use tidefeed::store::sql::SqlStore;
+use tidefeed::store::{Accounts as _, Follows as _, Identities as _, StoreError};
 
 use super::{NOW, World, account, at_once, user};
 use crate::servers::on_each_backend;
@@ -18,6 +19,17 @@ fn handle(text: &str) -> Handle {
 fn longest() -> Registration {
     let url = format!("https://a.example/{}", "字".repeat(2_030));
     Registration::try_new(&"x".repeat(30), &"👩".repeat(60), &"👩".repeat(500), Some(url)).expect("within the limits")
+}
+
+/// Who has waited for a minute in vain asks again: a busy machine may take longer to make the tables.
+async fn migrated(store: &SqlStore) -> Result<(), StoreError> {
+    for _ in 0..5 {
+        match store.migrate().await {
+            Err(StoreError::Contended(_)) => {}
+            ended => return ended,
+        }
+    }
+    store.migrate().await
 }
 
 on_each_backend! {
@@ -128,7 +140,7 @@ on_each_backend! {
 
     async fn a_migration_on_several_nodes_is_made_once(backend: Backend) -> Result<()> {
         let world = World::without_tables(backend.fresh_database().await?).await?;
-        at_once((0..4).map(|_| world.store.migrate())).await?;
+        at_once((0..4).map(|_| migrated(&world.store))).await?;
         assert!(world.store.pending_migrations().await?.is_empty());
         let twice = "SELECT COUNT(*) - COUNT(DISTINCT version) FROM seaql_migrations";
         assert_eq!(world.number(twice).await?, 0);
