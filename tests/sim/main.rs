@@ -11,6 +11,7 @@
 mod campaign;
 mod checks;
 mod client;
+mod device;
 mod dice;
 mod due;
 mod fate;
