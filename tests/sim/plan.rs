@@ -43,6 +43,8 @@ pub struct Plan {
     pub leap: i64,
     pub rates: Rates,
     pub watchers: Watchers,
+    /// Of the workers' steps, how many in a million are audits, and how many mend an inbox that needs none.
+    pub audits: [u32; 2],
 }
 
 /// Who watches live.
@@ -117,6 +119,7 @@ impl Plan {
             leap: dice.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
             rates: weather(dice),
             watchers: Watchers::default(),
+            audits: [0, 0],
         };
         match dice.below(6) {
             0 => any.of_many_ranges(dice),
@@ -126,8 +129,9 @@ impl Plan {
         }
     }
 
-    /// In every other world somebody watches.
-    pub fn with_watchers(mut self, dice: &mut Dice) -> Self {
+    /// In every other world somebody watches, in some there are audits.
+    pub fn with_onlookers(mut self, dice: &mut Dice) -> Self {
+        self.audits = dice.pick(&[[0, 0], [0, 0], [100_000, 20_000], [50_000, 100_000]]);
         let Rates { crash, cancel, answer_lost, .. } = self.rates;
         let devices = if dice.chance(500_000) { 1 + dice.index(4) } else { 0 };
         let hang_up = dice.pick(&[0, 5_000, 100_000]);

@@ -37,6 +37,7 @@ pub struct Sums {
     pub steps: u64,
     pub faults: u64,
     pub unanswered: u64,
+    pub audits: u64,
     pub events: u64,
     pub mismatches: u64,
 }
@@ -57,6 +58,7 @@ impl Sums {
             (&mut self.steps, more.steps),
             (&mut self.faults, more.faults),
             (&mut self.unanswered, more.unanswered),
+            (&mut self.audits, more.audits),
             (&mut self.events, more.events),
             (&mut self.mismatches, more.mismatches),
         ];
@@ -77,6 +79,7 @@ impl Sums {
             entries,
             unanswered,
             steps,
+            audits,
             events,
         } = &world.shared.counts;
         let [publishes, removals, follows, unfollows, boundaries, pages] =
@@ -95,6 +98,7 @@ impl Sums {
             steps: steps.load(Relaxed),
             faults: world.shared.fate.faults(),
             unanswered: unanswered.load(Relaxed),
+            audits: audits.load(Relaxed),
             events: events.load(Relaxed),
             mismatches: 0,
         }
@@ -114,7 +118,8 @@ impl fmt::Display for Sums {
             self.steps, self.faults
         )?;
         write!(f, "{} operations without an answer, {} pages checked ", self.unanswered, self.checked)?;
-        write!(f, "({} entries), {} live events, {} mismatches", self.entries, self.events, self.mismatches)
+        let Self { entries, audits, events, mismatches, .. } = self;
+        write!(f, "({entries} entries), {events} live events, {audits} audits, {mismatches} mismatches")
     }
 }
 

@@ -9,10 +9,11 @@ use tidefeed::{
 };
 
 use crate::{
+    audits,
     client::{Client, KeepOut},
     dice::Dice,
     scheduler::Place,
-    world::{Counts, Shared, World},
+    world::{Counts, Node, Shared, World},
 };
 
 /// Steps of the scheduler for each operation at most; a story that takes more stands still.
@@ -107,13 +108,27 @@ impl World {
         let house = Arc::clone(&self.nodes[node].house);
         let shared = Arc::clone(&self.shared);
         if self.shared.fate.chance(shared.plan.work) {
-            let worker = shared.fate.pick(&Worker::DRAWN);
-            self.scheduler.start(Place::Node(node), work(shared, house, worker));
+            self.begin_work(node);
             return false;
         }
         let Some(operation) = operation(Client { shared, house }) else { return false };
         self.scheduler.start(Place::Node(node), operation);
         true
+    }
+
+    fn begin_work(&mut self, node: usize) {
+        let (shared, Node { house, auditor, .. }) = (Arc::clone(&self.shared), &self.nodes[node]);
+        let [audits, repairs] = shared.plan.audits;
+        let work: Work = if shared.fate.chance(audits) {
+            Box::pin(audits::audit(shared, Arc::clone(auditor)))
+        } else if shared.fate.chance(repairs) {
+            let reader = shared.fate.pick(&shared.people);
+            Box::pin(audits::mend(shared, reader))
+        } else {
+            let worker = shared.fate.pick(&Worker::DRAWN);
+            Box::pin(work(shared, Arc::clone(house), worker))
+        };
+        self.scheduler.start(Place::Node(node), work);
     }
 
     /// Time passes, and something may go wrong.

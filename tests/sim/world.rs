@@ -6,14 +6,16 @@ use std::sync::{
 };
 
 use tidefeed::{
-    app::{House, Ports},
+    app::{House, Ports, auditor},
     clock::SharedClock,
     domain::{UserId, profile::Registration},
     draw::Draw,
     store::{Accounts, Announcements as _, OutboxCache, Queue, StoreError, accounts::NewAccount},
+    upkeep::Auditor,
 };
 
 use crate::{
+    audits,
     checks::Checks,
     device::Device,
     dice::Dice,
@@ -56,6 +58,8 @@ pub struct Counts {
     pub unanswered: AtomicU64,
     /// Workers' steps.
     pub steps: AtomicU64,
+    /// Readers that were audited.
+    pub audits: AtomicU64,
     /// What devices that watch were told.
     pub events: AtomicU64,
 }
@@ -91,6 +95,7 @@ impl Shared {
 /// A node: the house, and its clock.
 pub struct Node {
     pub house: Arc<House>,
+    pub auditor: Arc<Auditor>,
     clock: Arc<SkewedClock>,
 }
 
@@ -112,7 +117,7 @@ impl World {
         let mut dice = Dice::of(seed);
         let plan = Plan::draw(&mut dice, operations);
         let fate = Fate::new(dice.next(), plan.rates.clone(), way.traced);
-        let plan = plan.with_watchers(&mut dice);
+        let plan = plan.with_onlookers(&mut dice);
         let Plan { one_writer, ranges_at_once, .. } = plan;
         let engine = Engine { one_writer, ranges_at_once, broken: way.broken };
         let truth = Truth::new(fate.clone(), engine, Checks::new(!way.as_clients_see));
@@ -222,6 +227,8 @@ impl Node {
         let draw = Draw::from_seed(shared.fate.next());
         let shared_clock: SharedClock = clock.clone();
         let house = House::build(&ports, shared.plan.settings, &shared_clock, &draw);
-        Self { house: Arc::new(house), clock }
+        let audits = Arc::new(shared.truth.clone());
+        let auditor = auditor(&ports, audits, house.reader.clone(), audits::options(shared));
+        Self { house: Arc::new(house), auditor: Arc::new(auditor), clock }
     }
 }
