@@ -28,6 +28,10 @@ pub enum KeepOut {
     Blocks,
 }
 
+impl KeepOut {
+    pub const ALL: [Self; 3] = [Self::Mutes, Self::HidesFrom, Self::Blocks];
+}
+
 /// Somebody's device, talking to one node.
 pub struct Client {
     pub shared: Arc<Shared>,

@@ -125,18 +125,21 @@ impl Plan {
             0 => any.of_many_ranges(dice),
             1 => any.of_fickle_edges(dice),
             2 => any.of_lapses(dice),
-            _ => any,
+            _ => any.with_onlookers(dice),
         }
     }
 
     /// In every other world somebody watches, in some there are audits.
-    pub fn with_onlookers(mut self, dice: &mut Dice) -> Self {
+    fn with_onlookers(mut self, dice: &mut Dice) -> Self {
         self.audits = dice.pick(&[[0, 0], [0, 0], [100_000, 20_000], [50_000, 100_000]]);
-        let Rates { crash, cancel, answer_lost, .. } = self.rates;
         let devices = if dice.chance(500_000) { 1 + dice.index(4) } else { 0 };
+        if devices > 0 && dice.chance(500_000) {
+            // Who dies between a commit and its announcement takes that along: not here.
+            (self.rates.crash, self.rates.cancel, self.rates.answer_lost) = (0, 0, 0);
+            (self.shares[6], self.references) = (4, [400_000, 50_000]);
+        }
+        let check = self.rates.crash > 0 || self.rates.cancel > 0 || self.rates.answer_lost > 0;
         let hang_up = dice.pick(&[0, 5_000, 100_000]);
-        // Who dies between a commit and its announcement takes that along.
-        let check = crash > 0 || cancel > 0 || answer_lost > 0;
         self.watchers = Watchers { devices, page: dice.within(1, 12), hang_up, check };
         self.settings.live = LiveSettings {
             buffer: dice.pick(&[1, 2, 4, 64]),

@@ -23,6 +23,8 @@ use crate::{
 const ROUNDS: u32 = 40;
 /// Time that passes after the first round, in ms; after each later one half as much again.
 const FIRST_PAUSE: i64 = 1_000;
+/// Changes that are made one by one in the end: none mends for devices what another has spoiled.
+const CHANGES: usize = 12;
 /// Steps of one worker in one round.
 const STEPS: usize = 10_000;
 
@@ -51,6 +53,11 @@ impl World {
             self.let_checks_come(time);
         }
         self.look_at_devices();
+        for _ in 0..if self.devices.is_empty() { 0 } else { CHANGES } {
+            self.change_something();
+            self.let_announcements_come();
+            self.look_at_devices();
+        }
     }
 
     /// The last of them, and what devices do about them.

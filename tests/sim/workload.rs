@@ -116,6 +116,22 @@ impl World {
         true
     }
 
+    /// One operation, in peace; mostly one that somebody who watches must hear of.
+    pub fn change_something(&mut self) {
+        let client = Client { house: Arc::clone(&self.nodes[0].house), shared: Arc::clone(&self.shared) };
+        let fate = &self.shared.fate;
+        let reader = self.devices[fate.index(self.devices.len())].device.reader;
+        let (other, how) = (fate.pick(&self.shared.people), fate.pick(&KeepOut::ALL));
+        let is_about_reader = fate.chance(500_000);
+        if fate.chance(600_000) {
+            let (who, whom) = if is_about_reader { (other, reader) } else { (reader, other) };
+            let there = fate.chance(500_000);
+            self.in_peace(client.keep_out(who, whom, how, there));
+        } else if let Some(operation) = operation(client) {
+            self.in_peace(operation);
+        }
+    }
+
     fn begin_work(&mut self, node: usize) {
         let (shared, Node { house, auditor, .. }) = (Arc::clone(&self.shared), &self.nodes[node]);
         let [audits, repairs] = shared.plan.audits;
@@ -204,7 +220,7 @@ fn operation(client: Client) -> Option<Work> {
         }
         5 => Box::pin(client.walk(somebody, PageRequest { direction, ..newest })),
         6 => {
-            let how = dice.pick(&[KeepOut::Mutes, KeepOut::HidesFrom, KeepOut::Blocks]);
+            let how = dice.pick(&KeepOut::ALL);
             Box::pin(client.keep_out(somebody, other, how, dice.chance(500_000)))
         }
         _ => {

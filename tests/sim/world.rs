@@ -117,7 +117,6 @@ impl World {
         let mut dice = Dice::of(seed);
         let plan = Plan::draw(&mut dice, operations);
         let fate = Fate::new(dice.next(), plan.rates.clone(), way.traced);
-        let plan = plan.with_onlookers(&mut dice);
         let Plan { one_writer, ranges_at_once, .. } = plan;
         let engine = Engine { one_writer, ranges_at_once, broken: way.broken };
         let truth = Truth::new(fate.clone(), engine, Checks::new(!way.as_clients_see));
