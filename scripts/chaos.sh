@@ -17,8 +17,8 @@ cargo test --profile long --test chaos --no-run
 status=0
 OPERATIONS=${OPERATIONS:-100000} cargo test --profile long --test chaos -- combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
 
-step "Calls of the API, pages and entries checked, faults, failed reads, changes without an answer, wrong pages, longest way to rest"
-printf '| servers | calls | pages | entries | faults | failed reads | unanswered changes | mismatches | rest, ms | seconds | seed |\n'
-printf '|---|---|---|---|---|---|---|---|---|---|---|\n'
+step "Calls of the API, pages and entries checked, live events, faults, failed reads, changes without an answer, wrong pages or devices, longest ways to rest"
+printf '| servers | calls | pages | entries | live events | faults | failed reads | unanswered changes | mismatches | rest, ms | devices, ms | seconds | seed |\n'
+printf '|---|---|---|---|---|---|---|---|---|---|---|---|---|\n'
 grep -o '| [A-Z][A-Za-z]* with .*|$' "$log" || true
 exit "$status"

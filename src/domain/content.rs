@@ -110,7 +110,9 @@ pub enum InvalidDraft {
     #[error("{0} media are too many; at most {MAX_MEDIA} go with one content")]
     TooManyMedia(usize),
     /// Neither http nor https, or too long.
-    #[error("medium {0}: the url must start with https:// or http:// and have at most {MAX_URL_CHARS} characters")]
+    #[error(
+        "medium {0}: the url must start with https:// or http://, and have no spaces and at most {MAX_URL_CHARS} characters"
+    )]
     MediaUrl(usize),
     /// Not 1 to 100 000 pixels.
     #[error("medium {0}: width and height are pixels, 1 to 100000")]

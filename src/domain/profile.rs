@@ -6,7 +6,8 @@ use super::{
     content::is_web_url,
     ids::UserId,
     limits::{
-        MAX_BIO_CHARS, MAX_HANDLE_CHARS, MAX_NAME_CHARS, MAX_PASSWORD_BYTES, MIN_HANDLE_CHARS, MIN_PASSWORD_CHARS,
+        MAX_BIO_CHARS, MAX_HANDLE_CHARS, MAX_NAME_CHARS, MAX_PASSWORD_BYTES, MAX_URL_CHARS, MIN_HANDLE_CHARS,
+        MIN_PASSWORD_CHARS,
     },
 };
 
@@ -85,14 +86,16 @@ pub enum InvalidProfile {
     /// Length or characters.
     #[error("a handle has {MIN_HANDLE_CHARS} to {MAX_HANDLE_CHARS} of the characters a to z, 0 to 9 and _")]
     Handle,
-    /// Empty, or longer than [`MAX_NAME_CHARS`].
-    #[error("a name has 1 to {MAX_NAME_CHARS} characters")]
+    /// Empty, longer than [`MAX_NAME_CHARS`], or with control characters.
+    #[error("a name has 1 to {MAX_NAME_CHARS} characters, none of them a line break or another control character")]
     Name,
     /// Longer than [`MAX_BIO_CHARS`].
     #[error("a bio has at most {MAX_BIO_CHARS} characters")]
     Bio,
-    /// Not http or https.
-    #[error("an avatar is a link that starts with https:// or http://")]
+    /// Not http or https, or longer than [`MAX_URL_CHARS`].
+    #[error(
+        "an avatar is a link that starts with https:// or http://, without spaces, of at most {MAX_URL_CHARS} characters"
+    )]
     Avatar,
     /// Too short or too long.
     #[error("a password has at least {MIN_PASSWORD_CHARS} characters and at most {MAX_PASSWORD_BYTES} bytes")]

@@ -91,7 +91,9 @@ impl Hub {
             }
             Announcement::FollowsChanged { reader, author, change } => {
                 let excluded = *change == Some(RelationChange::Excluded);
-                let cause = Cause::Relation { author: *author, excluded };
+                // What comes back may be others' reposts of the author's, whether they are followed or not: nothing but a look tells.
+                let author = author.filter(|_| *change != Some(RelationChange::Included));
+                let cause = Cause::Relation { author, excluded };
                 let state = self.lock();
                 state.tell(state.by_reader.get(reader), |_| Some(Heard::Look(cause)));
             }

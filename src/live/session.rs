@@ -134,8 +134,12 @@ impl Session {
             Cause::Relation { author, excluded } => (author, excluded),
             Cause::Missed => (None, false),
         };
-        // Also of whom that was known before: what was on its way then may have arrived since.
-        gone.extend(named.filter(|author| (excluded || !self.followed.contains(author)) && !gone.contains(author)));
+        // Also of whom that was known before: what was on its way then may have arrived since. Of somebody who was not followed there is nothing but others'
+        // reposts, which a look takes away one by one: nobody is told who keeps them out.
+        gone.extend(named.filter(|author| {
+            let is_out = if excluded { before.contains(author) } else { !self.followed.contains(author) };
+            is_out && !gone.contains(author)
+        }));
         for author in gone {
             self.view.author_removed(author);
         }

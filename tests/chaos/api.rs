@@ -109,7 +109,7 @@ impl Api {
 
     /// Also done if there is none any more.
     pub async fn delete(&self, node: usize, author: User, position: Position) -> Result<Answer<()>> {
-        let id = format!("C_{}", URL_SAFE_NO_PAD.encode(position.content_number().to_be_bytes()));
+        let id = content_id(position);
         let Answer::Done(data) = self.call(node, Some(author), DELETE, json!({ "id": id })).await? else {
             return Ok(Answer::Unknown);
         };
@@ -158,12 +158,20 @@ impl Api {
         Ok(Answer::Done(Page { seen, has_older: flag("hasNextPage")?, has_newer: flag("hasPreviousPage")? }))
     }
 
+    /// Where the node listens now.
+    pub fn address(&self, node: usize) -> String {
+        self.addresses[node].lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn token(&self, user: User) -> &str {
+        &self.accounts[user].token
+    }
+
     /// An error is an answer that no fault explains.
-    async fn call(&self, node: usize, user: Option<User>, query: &str, variables: Value) -> Result<Answer<Value>> {
-        let address = self.addresses[node].lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut request = self.http.post(format!("http://{address}/graphql"));
+    pub async fn call(&self, node: usize, user: Option<User>, query: &str, variables: Value) -> Result<Answer<Value>> {
+        let mut request = self.http.post(format!("http://{}/graphql", self.address(node)));
         if let Some(user) = user {
-            request = request.bearer_auth(&self.accounts[user].token);
+            request = request.bearer_auth(self.token(user));
         }
         let response = request.json(&json!({ "query": query, "variables": variables })).send().await;
         let Ok(response) = response else { return Ok(Answer::Unknown) };
@@ -175,6 +183,11 @@ impl Api {
         }
         Ok(Answer::Done(answer["data"].take()))
     }
+}
+
+/// As the API names the content at a position.
+pub fn content_id(position: Position) -> String {
+    format!("C_{}", URL_SAFE_NO_PAD.encode(position.content_number().to_be_bytes()))
 }
 
 /// What a store that is away may be told as.

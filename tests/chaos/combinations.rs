@@ -39,11 +39,13 @@ fn row(run: &Run, name: &str, seconds: u64, seed: u64) -> Result<String> {
     let [operations, failed, unknown] =
         [&counts.operations, &counts.failed_reads, &counts.unknown].map(|count| count.load(Relaxed));
     Ok(format!(
-        "| {name} | {operations} | {} | {} | {faults} | {failed} | {unknown} | {} | {} | {seconds} | {seed} |",
+        "| {name} | {operations} | {} | {} | {} | {faults} | {failed} | {unknown} | {} | {} | {} | {seconds} | {seed} |",
         found.pages,
         found.entries,
+        run.events.load(Relaxed),
         found.mismatches.len(),
         found.slowest_rest_ms,
+        found.slowest_device_ms,
     ))
 }
 

@@ -7,6 +7,7 @@ mod api;
 mod checker;
 mod combinations;
 mod crew;
+mod device;
 mod history;
 mod place;
 mod proxy;

@@ -40,6 +40,8 @@ const SETTINGS: &[(&str, &str)] = &[
     ("UPKEEP__SWEEP_MS", "100"),
     ("UPKEEP__TRIM_MS", "200"),
     ("UPKEEP__RELATION_WORKERS", "1"),
+    // What a killed node has not announced must be found soon.
+    ("LIVE__CHECK_MS", "3000"),
     // An audit would mend what clients are here to find.
     ("AUDIT__EVERY_MS", "0"),
     ("LOG__FORMAT", "json"),

@@ -8,9 +8,9 @@ use std::sync::{
 };
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use sea_orm::DatabaseConnection;
-use tidefeed::draw::Draw;
+use tidefeed::{domain::Position, draw::Draw};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep},
@@ -19,6 +19,7 @@ use tokio::{
 use crate::checker::check;
 use crate::coverage::BROKEN;
 use crate::crew::{Crew, USERS, below};
+use crate::device::Device;
 use crate::history::Read;
 use crate::place::{Between, Place, Truth};
 use crate::servers::numbers;
@@ -43,6 +44,8 @@ pub struct Findings {
     pub mismatches: Vec<String>,
     /// How long the slowest round took to come to rest, in ms.
     pub slowest_rest_ms: u128,
+    /// How long the slowest device took to hold its timeline after that, in ms.
+    pub slowest_device_ms: u128,
 }
 
 /// A place, its clients, and what was found so far.
@@ -52,14 +55,24 @@ pub struct Run {
     pub found: Findings,
     draw: Draw,
     acts: Arc<AtomicU64>,
+    devices: Vec<Arc<Device>>,
+    /// The devices' lives; they end with the run.
+    watching: JoinSet<Result<()>>,
+    pub events: Arc<AtomicU64>,
 }
 
 impl Run {
     pub async fn start((truth, between): (Truth, Between), seed: u64) -> Result<Self> {
         let (place, addresses) = Box::pin(Place::start(truth, between)).await?;
         let crew = Arc::new(Crew::gather(addresses).await?);
-        let (found, acts) = (Findings::default(), Arc::default());
-        Ok(Self { place, crew, found, draw: Draw::from_seed(seed), acts })
+        let (found, draw, events) = (Findings::default(), Draw::from_seed(seed), Arc::default());
+        let devices: Vec<_> = (0..USERS).map(|reader| Arc::new(Device::of(reader, Arc::clone(&events)))).collect();
+        let mut watching = JoinSet::new();
+        for device in &devices {
+            let (device, crew, draw) = (Arc::clone(device), Arc::clone(&crew), Draw::from_seed(draw.u64()));
+            watching.spawn(async move { device.live(&crew, &draw).await });
+        }
+        Ok(Self { place, crew, found, draw, acts: Arc::default(), devices, watching, events })
     }
 
     pub fn operations(&self) -> u64 {
@@ -112,21 +125,55 @@ impl Run {
         self.nothing_is_left().await?;
         self.found.slowest_rest_ms = self.found.slowest_rest_ms.max(began.elapsed().as_millis());
         self.judge();
+        let mut timelines = vec![Vec::new(); USERS];
         for node in 0..self.place.nodes() {
-            for reader in 0..USERS {
+            for (reader, timeline) in timelines.iter_mut().enumerate() {
                 let (size, began) = (30 + below(&self.draw, 71), Instant::now());
                 // A page that a busy machine keeps beyond the nodes' short limits is asked for again.
-                while self.crew.walk(node, reader, size).await?.is_none() {
-                    ensure!(began.elapsed() < PATIENCE, "node {node} fails at rest:\n{}", self.place.last_words(node));
-                }
+                let walked = loop {
+                    match self.crew.walk(node, reader, size).await? {
+                        Some(walked) => break walked,
+                        None if began.elapsed() < PATIENCE => {}
+                        None => bail!("node {node} fails at rest:\n{}", self.place.last_words(node)),
+                    }
+                };
+                *timeline = walked.seen.iter().map(|it| it.position).collect();
             }
         }
         self.judge();
+        self.ask_devices(&timelines).await?;
         self.ask_invariant().await?;
         self.place.lines_are_used()?;
         self.place.read_logs();
         let odd = std::mem::take(&mut self.place.odd_lines);
         self.found.mismatches.extend(odd.into_iter().map(|line| format!("a node wrote: {line}")));
+        Ok(())
+    }
+
+    /// Every device comes to hold its timeline, down to its floor, and was told nothing wrong on the way.
+    async fn ask_devices(&mut self, timelines: &[Vec<Position>]) -> Result<()> {
+        if let Some(ended) = self.watching.try_join_next() {
+            ended??;
+        }
+        let began = Instant::now();
+        for device in &self.devices {
+            let timeline = &timelines[device.reader];
+            loop {
+                let held = device.above_floor()?;
+                let due = |floor| timeline.iter().copied().filter(|it| *it > floor).collect::<Vec<_>>();
+                if held.as_ref().is_some_and(|(floor, held)| *held == due(*floor)) {
+                    break;
+                }
+                if began.elapsed() > PATIENCE {
+                    let wrong = format!("the device of {} holds {held:?} of {timeline:?}", device.reader);
+                    self.found.mismatches.push(wrong);
+                    break;
+                }
+                sleep(LOOK_EVERY).await;
+            }
+            self.found.mismatches.append(&mut device.wrong());
+        }
+        self.found.slowest_device_ms = self.found.slowest_device_ms.max(began.elapsed().as_millis());
         Ok(())
     }
 

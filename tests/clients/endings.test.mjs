@@ -63,7 +63,9 @@ const STATUSES = {
     return answer;
   },
   413: () => posted({ query: "x".repeat(20_001) }),
+  414: () => asked({}, `?query=${"x".repeat(70_000)}`),
   415: () => asked({ method: "POST", headers: { "content-type": "text/plain" }, body: "{}" }),
+  431: () => asked({ headers: Object.fromEntries(Array.from({ length: 150 }, (_, number) => [`x-${number}`, "y"])) }),
   429: async () => {
     const dear = { method: "POST", headers: STRICT, body: JSON.stringify({ query: "{ __schema { queryType { name } } }" }) };
     let answer = await fetch(poor.url, dear);

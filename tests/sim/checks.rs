@@ -67,6 +67,11 @@ impl Checks {
         std::mem::replace(&mut watch.versions, latest)
     }
 
+    /// What it has been, remembered still.
+    pub fn remembered(&self, watch: u64) -> &[Version] {
+        self.watched.get(&watch).map_or(&[], |watch| &watch.versions)
+    }
+
     pub fn unwatch(&mut self, watch: u64) {
         self.watched.remove(&watch);
     }

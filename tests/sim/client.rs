@@ -28,6 +28,10 @@ pub enum KeepOut {
     Blocks,
 }
 
+impl KeepOut {
+    pub const ALL: [Self; 3] = [Self::Mutes, Self::HidesFrom, Self::Blocks];
+}
+
 /// Somebody's device, talking to one node.
 pub struct Client {
     pub shared: Arc<Shared>,
@@ -35,14 +39,19 @@ pub struct Client {
 }
 
 /// A reader's timeline, remembered while this lives.
-struct Watch<'a> {
+pub struct Watch<'a> {
     shared: &'a Shared,
     number: u64,
 }
 
 impl<'a> Watch<'a> {
-    fn of(shared: &'a Shared, reader: UserId) -> Self {
+    pub fn of(shared: &'a Shared, reader: UserId) -> Self {
         Self { shared, number: shared.truth.base().checks.watch(reader) }
+    }
+
+    /// Of all instants since it began, or since [`Self::versions`], this is true of one.
+    pub fn ever(&self, is_so: impl FnMut(&Version) -> bool) -> bool {
+        self.shared.truth.base().checks.remembered(self.number).iter().any(is_so)
     }
 
     fn versions(&self, anew: bool) -> Vec<Version> {
@@ -57,7 +66,7 @@ impl Drop for Watch<'_> {
 }
 
 impl Client {
-    fn fail(&self, what: &'static str, detail: impl FnOnce() -> String) {
+    pub fn fail(&self, what: &'static str, detail: impl FnOnce() -> String) {
         self.shared.truth.base().checks.fail(what, detail);
     }
 

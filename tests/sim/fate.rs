@@ -195,7 +195,7 @@ impl Fate {
     pub async fn before_commit(&self) {
         if self.strikes(self.0.rates.held) {
             self.0.held.store(true, Relaxed);
-            Switch { fate: Some(self.clone()), always: true }.await;
+            self.pause().await;
         }
     }
 
@@ -207,6 +207,11 @@ impl Fate {
     /// Another task may go on here; this one may also never go on.
     pub fn switch(&self) -> Switch {
         Switch { fate: Some(self.clone()), always: false }
+    }
+
+    /// Another task goes on here, if there is one.
+    pub fn pause(&self) -> Switch {
+        Switch { fate: Some(self.clone()), always: true }
     }
 
     /// A statement is on its way: a switch point, and what may happen to it.

@@ -8,9 +8,11 @@
 #![expect(clippy::print_stdout, reason = "a long run tells how far it is")]
 #![expect(clippy::disallowed_methods, reason = "a long run takes its size from the environment")]
 
+mod audits;
 mod campaign;
 mod checks;
 mod client;
+mod device;
 mod dice;
 mod due;
 mod fate;

@@ -1,5 +1,7 @@
 //! What a seed's world is like: its size, its numbers, its weather. Worlds are tiny, so that whatever is rare in a large one is common.
 
+use std::time::Duration;
+
 use tidefeed::{
     app::Settings,
     domain::{
@@ -40,7 +42,25 @@ pub struct Plan {
     /// How far time leaps at most, in ms.
     pub leap: i64,
     pub rates: Rates,
+    pub watchers: Watchers,
+    /// Of the workers' steps, how many in a million are audits, and how many mend an inbox that needs none.
+    pub audits: [u32; 2],
 }
+
+/// Who watches live.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Watchers {
+    pub devices: usize,
+    /// Largest page that a device begins with.
+    pub page: i64,
+    /// How many in a million events are the last of their connection, received or not.
+    pub hang_up: u32,
+    /// Whether some loss may leave no trace, so that only a look now and then finds it.
+    pub check: bool,
+}
+
+/// Of tokio's time, which stands still until [`crate::world::World::let_checks_come`].
+pub const CHECK_EVERY: Duration = Duration::from_mins(5);
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
@@ -98,13 +118,36 @@ impl Plan {
             skew: dice.pick(&[0, 50, 5 * SECOND, 10 * MINUTE, DAY]),
             leap: dice.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
             rates: weather(dice),
+            watchers: Watchers::default(),
+            audits: [0, 0],
         };
         match dice.below(6) {
             0 => any.of_many_ranges(dice),
             1 => any.of_fickle_edges(dice),
             2 => any.of_lapses(dice),
-            _ => any,
+            _ => any.with_onlookers(dice),
         }
+    }
+
+    /// In every other world somebody watches, in some there are audits.
+    fn with_onlookers(mut self, dice: &mut Dice) -> Self {
+        self.audits = dice.pick(&[[0, 0], [0, 0], [100_000, 20_000], [50_000, 100_000]]);
+        let devices = if dice.chance(500_000) { 1 + dice.index(4) } else { 0 };
+        if devices > 0 && dice.chance(500_000) {
+            // Who dies between a commit and its announcement takes that along: not here.
+            (self.rates.crash, self.rates.cancel, self.rates.answer_lost) = (0, 0, 0);
+            (self.shares[6], self.references) = (4, [400_000, 50_000]);
+        }
+        let check = self.rates.crash > 0 || self.rates.cancel > 0 || self.rates.answer_lost > 0;
+        let hang_up = dice.pick(&[0, 5_000, 100_000]);
+        self.watchers = Watchers { devices, page: dice.within(1, 12), hang_up, check };
+        self.settings.live = LiveSettings {
+            buffer: dice.pick(&[1, 2, 4, 64]),
+            catch_up: dice.pick(&[1, 4, 20, 200]),
+            catch_ups: 1 + dice.index(3),
+            check_every: if check { CHECK_EVERY } else { Duration::ZERO },
+        };
+        self
     }
 
     /// One author whose followers come and go in crowds while deliveries to them are cut into ranges by several dispatchers at once.

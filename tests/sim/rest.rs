@@ -7,9 +7,13 @@ use tidefeed::{
     domain::{Direction, EdgeMode, PageRequest, PageSize},
 };
 
+use tokio::runtime::Runtime;
+
 use crate::{
     client::Client,
     due::due,
+    nudges::LATEST,
+    plan::CHECK_EVERY,
     truth::tables::Tables,
     workload::Worker,
     world::{Shared, World},
@@ -19,12 +23,14 @@ use crate::{
 const ROUNDS: u32 = 40;
 /// Time that passes after the first round, in ms; after each later one half as much again.
 const FIRST_PAUSE: i64 = 1_000;
+/// Changes that are made one by one in the end: none mends for devices what another has spoiled.
+const CHANGES: usize = 12;
 /// Steps of one worker in one round.
 const STEPS: usize = 10_000;
 
 impl World {
     /// Waits for what is under way, does what is left, and looks at everything.
-    pub fn come_to_rest(&mut self) {
+    pub fn come_to_rest(&mut self, time: &Runtime) {
         let shared = Arc::clone(&self.shared);
         self.in_peace(async {});
         let mut pause = FIRST_PAUSE;
@@ -42,6 +48,29 @@ impl World {
         self.work_off();
         self.read_everything(1, Direction::Newer);
         look_at_all_rows(&shared);
+        self.let_announcements_come();
+        if shared.plan.watchers.check {
+            self.let_checks_come(time);
+        }
+        self.look_at_devices();
+        for _ in 0..if self.devices.is_empty() { 0 } else { CHANGES } {
+            self.change_something();
+            self.let_announcements_come();
+            self.look_at_devices();
+        }
+    }
+
+    /// The last of them, and what devices do about them.
+    fn let_announcements_come(&mut self) {
+        self.shared.fate.pass(LATEST);
+        self.shared.announcements.come();
+        self.in_peace(async {});
+    }
+
+    /// Every subscription looks at its timeline, as it does now and then.
+    pub fn let_checks_come(&mut self, time: &Runtime) {
+        time.block_on(tokio::time::advance(2 * CHECK_EVERY));
+        self.in_peace(async {});
     }
 
     /// Every worker of every node works until there is nothing to do.

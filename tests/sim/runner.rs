@@ -5,6 +5,8 @@ use std::{
     sync::atomic::Ordering::Relaxed,
 };
 
+use tokio::runtime::Builder;
+
 use crate::{
     checks::Failure,
     world::{Counts, Way, World},
@@ -35,6 +37,8 @@ pub struct Sums {
     pub steps: u64,
     pub faults: u64,
     pub unanswered: u64,
+    pub audits: u64,
+    pub events: u64,
     pub mismatches: u64,
 }
 
@@ -54,6 +58,8 @@ impl Sums {
             (&mut self.steps, more.steps),
             (&mut self.faults, more.faults),
             (&mut self.unanswered, more.unanswered),
+            (&mut self.audits, more.audits),
+            (&mut self.events, more.events),
             (&mut self.mismatches, more.mismatches),
         ];
         for (sum, more) in pairs {
@@ -62,8 +68,20 @@ impl Sums {
     }
 
     fn of(world: &World) -> Self {
-        let Counts { publishes, removals, follows, unfollows, boundaries, pages, checked, entries, unanswered, steps } =
-            &world.shared.counts;
+        let Counts {
+            publishes,
+            removals,
+            follows,
+            unfollows,
+            boundaries,
+            pages,
+            checked,
+            entries,
+            unanswered,
+            steps,
+            audits,
+            events,
+        } = &world.shared.counts;
         let [publishes, removals, follows, unfollows, boundaries, pages] =
             [publishes, removals, follows, unfollows, boundaries, pages].map(|counter| counter.load(Relaxed));
         Self {
@@ -80,6 +98,8 @@ impl Sums {
             steps: steps.load(Relaxed),
             faults: world.shared.fate.faults(),
             unanswered: unanswered.load(Relaxed),
+            audits: audits.load(Relaxed),
+            events: events.load(Relaxed),
             mismatches: 0,
         }
     }
@@ -98,16 +118,21 @@ impl fmt::Display for Sums {
             self.steps, self.faults
         )?;
         write!(f, "{} operations without an answer, {} pages checked ", self.unanswered, self.checked)?;
-        write!(f, "({} entries), {} mismatches", self.entries, self.mismatches)
+        let Self { entries, audits, events, mismatches, .. } = self;
+        write!(f, "({entries} entries), {events} live events, {audits} audits, {mismatches} mismatches")
     }
 }
 
 /// One world, from its seed to its rest.
 pub fn run(seed: u64, operations: usize, way: Way) -> Outcome {
+    // Tokio's time stands still but for `World::let_checks_come`; nothing else of its runtime is used.
+    let time =
+        Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime without sockets");
+    let _within = time.enter();
     let mut world = World::found(seed, operations, way);
     world.tell();
     if !world.has_failed() {
-        world.come_to_rest();
+        world.come_to_rest(&time);
     }
     let failure = world.shared.truth.base().checks.failure.clone();
     let sums = Sums { mismatches: u64::from(failure.is_some()), ..Sums::of(&world) };

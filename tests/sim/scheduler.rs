@@ -47,6 +47,8 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 struct Task {
     number: u64,
     place: Place,
+    /// Whether it never ends, but waits for something to do.
+    resident: bool,
     work: Work,
     woken: Arc<Woken>,
     waker: Waker,
@@ -69,18 +71,31 @@ impl Scheduler {
 
     /// Starts an operation.
     pub fn start(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) {
-        let work: Work = Box::pin(work);
+        self.add(place, Box::pin(work), false);
+    }
+
+    /// Starts what goes on for as long as its place: no caller of its goes away.
+    pub fn settle(&mut self, place: Place, work: impl Future<Output = ()> + Send + 'static) {
+        self.add(place, Box::pin(work), true);
+    }
+
+    fn add(&mut self, place: Place, work: Work, resident: bool) {
         let woken = Arc::new(Woken(AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&woken));
         let number = self.next;
         let rank = self.fate.below(RANKS);
         self.next += 1;
-        self.tasks.push(Task { number, place, work, woken, waker, still_until: 0, rank });
+        self.tasks.push(Task { number, place, resident, work, woken, waker, still_until: 0, rank });
     }
 
     /// Operations that have not ended.
     pub fn active(&self) -> usize {
-        self.tasks.len()
+        self.tasks.iter().filter(|task| !task.resident).count()
+    }
+
+    /// Whether nobody has anything to do.
+    pub fn is_quiet(&self) -> bool {
+        self.tasks.iter().all(|task| task.resident && !task.woken.0.load(Relaxed))
     }
 
     /// Lets one task go on; `false` if none can.
@@ -127,8 +142,9 @@ impl Scheduler {
 
     /// Drops one operation at random: its caller went away.
     pub fn cancel_one(&mut self) {
-        if !self.tasks.is_empty() {
-            let index = self.fate.index(self.tasks.len());
+        let drawn = self.fate.index(self.active());
+        let mut operations = (0..self.tasks.len()).filter(|index| !self.tasks[*index].resident);
+        if let Some(index) = operations.nth(drawn) {
             self.fate.note(|| format!("the caller of #{} goes away", self.tasks[index].number));
             drop(self.tasks.swap_remove(index));
         }

@@ -9,10 +9,11 @@ use tidefeed::{
 };
 
 use crate::{
+    audits,
     client::{Client, KeepOut},
     dice::Dice,
     scheduler::Place,
-    world::{Counts, Shared, World},
+    world::{Counts, Node, Shared, World},
 };
 
 /// Steps of the scheduler for each operation at most; a story that takes more stands still.
@@ -107,13 +108,43 @@ impl World {
         let house = Arc::clone(&self.nodes[node].house);
         let shared = Arc::clone(&self.shared);
         if self.shared.fate.chance(shared.plan.work) {
-            let worker = shared.fate.pick(&Worker::DRAWN);
-            self.scheduler.start(Place::Node(node), work(shared, house, worker));
+            self.begin_work(node);
             return false;
         }
         let Some(operation) = operation(Client { shared, house }) else { return false };
         self.scheduler.start(Place::Node(node), operation);
         true
+    }
+
+    /// One operation, in peace; mostly one that somebody who watches must hear of.
+    pub fn change_something(&mut self) {
+        let client = Client { house: Arc::clone(&self.nodes[0].house), shared: Arc::clone(&self.shared) };
+        let fate = &self.shared.fate;
+        let reader = self.devices[fate.index(self.devices.len())].device.reader;
+        let (other, how) = (fate.pick(&self.shared.people), fate.pick(&KeepOut::ALL));
+        let is_about_reader = fate.chance(500_000);
+        if fate.chance(600_000) {
+            let (who, whom) = if is_about_reader { (other, reader) } else { (reader, other) };
+            let there = fate.chance(500_000);
+            self.in_peace(client.keep_out(who, whom, how, there));
+        } else if let Some(operation) = operation(client) {
+            self.in_peace(operation);
+        }
+    }
+
+    fn begin_work(&mut self, node: usize) {
+        let (shared, Node { house, auditor, .. }) = (Arc::clone(&self.shared), &self.nodes[node]);
+        let [audits, repairs] = shared.plan.audits;
+        let work: Work = if shared.fate.chance(audits) {
+            Box::pin(audits::audit(shared, Arc::clone(auditor)))
+        } else if shared.fate.chance(repairs) {
+            let reader = shared.fate.pick(&shared.people);
+            Box::pin(audits::mend(shared, reader))
+        } else {
+            let worker = shared.fate.pick(&Worker::DRAWN);
+            Box::pin(work(shared, Arc::clone(house), worker))
+        };
+        self.scheduler.start(Place::Node(node), work);
     }
 
     /// Time passes, and something may go wrong.
@@ -189,7 +220,7 @@ fn operation(client: Client) -> Option<Work> {
         }
         5 => Box::pin(client.walk(somebody, PageRequest { direction, ..newest })),
         6 => {
-            let how = dice.pick(&[KeepOut::Mutes, KeepOut::HidesFrom, KeepOut::Blocks]);
+            let how = dice.pick(&KeepOut::ALL);
             Box::pin(client.keep_out(somebody, other, how, dice.chance(500_000)))
         }
         _ => {

@@ -6,15 +6,18 @@ use std::sync::{
 };
 
 use tidefeed::{
-    app::{House, Ports},
+    app::{House, Ports, auditor},
     clock::SharedClock,
     domain::{UserId, profile::Registration},
     draw::Draw,
-    store::{Accounts, OutboxCache, Queue, StoreError, accounts::NewAccount},
+    store::{Accounts, Announcements as _, OutboxCache, Queue, StoreError, accounts::NewAccount},
+    upkeep::Auditor,
 };
 
 use crate::{
+    audits,
     checks::Checks,
+    device::Device,
     dice::Dice,
     fate::{Fate, SkewedClock},
     nudges::{SimAnnouncements, SimCache, SimQueue},
@@ -55,6 +58,10 @@ pub struct Counts {
     pub unanswered: AtomicU64,
     /// Workers' steps.
     pub steps: AtomicU64,
+    /// Readers that were audited.
+    pub audits: AtomicU64,
+    /// What devices that watch were told.
+    pub events: AtomicU64,
 }
 
 impl Counts {
@@ -88,6 +95,7 @@ impl Shared {
 /// A node: the house, and its clock.
 pub struct Node {
     pub house: Arc<House>,
+    pub auditor: Arc<Auditor>,
     clock: Arc<SkewedClock>,
 }
 
@@ -95,6 +103,13 @@ pub struct World {
     pub shared: Arc<Shared>,
     pub scheduler: Scheduler,
     pub nodes: Vec<Node>,
+    pub devices: Vec<Connected>,
+}
+
+/// A device, and where its connection leads.
+pub struct Connected {
+    pub device: Arc<Device>,
+    pub node: usize,
 }
 
 impl World {
@@ -109,15 +124,17 @@ impl World {
             people: (1..=plan.users).filter_map(|id| UserId::try_new(id * 10).ok()).collect(),
             queue: Arc::new(SimQueue::new(fate.clone())),
             cache: (plan.cache > 0).then(|| Arc::new(SimCache::new(truth.clone(), plan.cache))),
-            announcements: Arc::new(SimAnnouncements::new(fate.clone())),
+            announcements: Arc::new(SimAnnouncements::new(fate.clone(), way.broken)),
             counts: Counts::default(),
             plan,
             fate: fate.clone(),
             truth,
         });
         let nodes = (0..shared.plan.nodes).map(|_| Node::start(&shared)).collect();
-        let mut world = Self { shared, scheduler: Scheduler::new(fate), nodes };
+        let devices = Vec::new();
+        let mut world = Self { shared, scheduler: Scheduler::new(fate), nodes, devices };
         world.settle_people();
+        world.settle_devices();
         world
     }
 
@@ -139,18 +156,38 @@ impl World {
         });
     }
 
+    fn settle_devices(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        for _ in 0..shared.plan.watchers.devices {
+            let reader = shared.fate.pick(&shared.people);
+            self.devices.push(Connected { device: Arc::new(Device::of(reader, &shared)), node: 0 });
+        }
+        for node in 0..self.nodes.len() {
+            self.listen(node);
+        }
+        self.connect(0..self.devices.len());
+    }
+
+    /// If anybody watches, the node passes on what it hears.
+    fn listen(&mut self, node: usize) {
+        if !self.devices.is_empty() {
+            let (hub, heard) = (Arc::clone(&self.nodes[node].house.hub), self.shared.announcements.listen());
+            self.scheduler.settle(Place::Node(node), async move { hub.run(heard).await });
+        }
+    }
+
     /// Runs this to its end with everything that is under way, while nothing goes wrong.
     pub fn in_peace(&mut self, work: impl Future<Output = ()> + Send + 'static) {
         self.shared.fate.calm(true);
         self.scheduler.resume_all();
         self.scheduler.start(Place::Outside, work);
         for _ in 0..PATIENCE {
-            if self.scheduler.active() == 0 || self.has_failed() || !self.scheduler.step() {
+            if self.scheduler.is_quiet() || self.has_failed() || !self.scheduler.step() {
                 break;
             }
             self.shared.announcements.come();
         }
-        let endless = self.scheduler.active() > 0;
+        let endless = !self.scheduler.is_quiet();
         self.shared.truth.base().checks.fail_if(endless, "some work never ends", String::new);
         self.shared.fate.calm(false);
     }
@@ -164,6 +201,9 @@ impl World {
         self.shared.fate.note(|| format!("node {node} dies"));
         self.scheduler.crash(node);
         self.nodes[node] = Node::start(&self.shared);
+        self.listen(node);
+        let cut_off: Vec<usize> = (0..self.devices.len()).filter(|it| self.devices[*it].node == node).collect();
+        self.connect(cut_off);
     }
 
     /// The node's clock is wrong in another way from now on.
@@ -186,6 +226,8 @@ impl Node {
         let draw = Draw::from_seed(shared.fate.next());
         let shared_clock: SharedClock = clock.clone();
         let house = House::build(&ports, shared.plan.settings, &shared_clock, &draw);
-        Self { house: Arc::new(house), clock }
+        let audits = Arc::new(shared.truth.clone());
+        let auditor = auditor(&ports, audits, house.reader.clone(), audits::options(shared));
+        Self { house: Arc::new(house), auditor: Arc::new(auditor), clock }
     }
 }

@@ -1,6 +1,6 @@
 // What a profile lets one decide: seeing less of somebody, and what one's own says.
 import { expect, test } from "@playwright/test";
-import { block, follow, like, type Person, publish, registerThree } from "./api";
+import { block, follow, like, type Person, publish, register, registerThree } from "./api";
 import { namesOf, openAs, postWith, takePicture } from "./page";
 
 let vera: Person;
@@ -90,4 +90,22 @@ test("one's own profile is changed, and a refusal stands at its field", async ({
   await expect(profile.getByRole("heading", { name: "Vera of the Bay" })).toBeVisible();
   await expect(profile).toContainText("Counts the ribs of the wreck.");
   await expect(page.getByTestId("viewer-card")).toContainText("Vera of the Bay");
+});
+
+test("a name that is written from right to left turns nothing round it", async ({ page }) => {
+  const turned = await register("rana", "\u202eRana");
+  await follow(vera, turned);
+  await publish(turned, "שלום");
+  await openAs(page, vera);
+  const handle = page.getByTestId("post-author").locator("span");
+  await expect(handle).toHaveText(`@${turned.handle}`);
+  const [first, last] = await handle.evaluate(({ firstChild, lastChild }) => [firstChild, lastChild].map((text, end) => {
+    const range = document.createRange();
+    const at = end === 0 ? 0 : (text?.textContent?.length ?? 1) - 1;
+    range.setStart(text as Node, at);
+    range.setEnd(text as Node, at + 1);
+    return range.getBoundingClientRect().left;
+  }));
+  expect(first).toBeLessThan(last ?? 0);
+  await expect(page.getByTestId("post-text")).toHaveCSS("direction", "rtl");
 });

@@ -12,6 +12,9 @@ pub fn count(number: i64) -> i32 {
     i32::try_from(number.max(0)).unwrap_or(i32::MAX)
 }
 
+/// Of whatever kind the value is: what is no string is as much the client's own fault as one that says no time.
+const NO_MOMENT: &str = "a moment is a string such as \"2026-11-21T09:30:00.000Z\", with a time and its offset";
+
 /// Milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp(pub i64);
@@ -20,10 +23,9 @@ pub struct Timestamp(pub i64);
 #[Scalar(name = "DateTime")]
 impl ScalarType for Timestamp {
     fn parse(value: Value) -> InputValueResult<Self> {
-        match &value {
-            Value::String(text) => Ok(Self(DateTime::parse_from_rfc3339(text)?.timestamp_millis())),
-            _ => Err(InputValueError::expected_type(value)),
-        }
+        let Value::String(text) = value else { return Err(InputValueError::custom(NO_MOMENT)) };
+        let time = DateTime::parse_from_rfc3339(&text).map_err(|_| InputValueError::custom(NO_MOMENT))?;
+        Ok(Self(time.timestamp_millis()))
     }
 
     fn to_value(&self) -> Value {

@@ -67,7 +67,8 @@ fn has_code(error: &ServerError) -> bool {
 /// Whether it is the executor's own report of an argument that could not be read or that a validator refused. It has
 /// these words and no source; a failure that a resolver passes on has one.
 fn is_refused_argument(error: &ServerError) -> bool {
-    error.source.is_none() && error.message.starts_with("Failed to parse \"")
+    let words = ["Failed to parse \"", "Expected input type \""];
+    error.source.is_none() && words.iter().any(|words| error.message.starts_with(words))
 }
 
 /// Leaves place and path, which are the client's own, and answers the error as it was.

@@ -140,6 +140,37 @@ async fn who_is_muted_on_another_device_leaves_the_feed_and_comes_back() {
 }
 
 #[tokio::test]
+async fn reposts_of_somebody_who_is_not_followed_leave_with_each_boundary_and_come_back_and_nobody_is_named() {
+    let api = Api::new().await;
+    let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
+    api.follow(&ann, &bob).await;
+    let repost = api.repost(&bob, &api.publish(&cid, "of cid").await).await["timelineEdge"]["node"]["id"].take();
+    let mut feed = feed(&api, &ann, &page(&api, &ann).await["resumeToken"]);
+    let (_, event) = tokio::join!(api.publish(&ann, "begun"), next(&mut feed));
+    assert_eq!(brief(&event), "+begun");
+    let (mute, block, hide) =
+        (("muteUser", "unmuteUser"), ("blockUser", "unblockUser"), ("hideFromFollower", "unhideFromFollower"));
+    for ((who, whom), (verb, undo)) in
+        [((&ann, &cid), mute), ((&ann, &cid), block), ((&cid, &ann), block), ((&cid, &ann), hide)]
+    {
+        let change = async |verb: &str| {
+            let query = format!("mutation($id: ID!) {{ {verb}(input: {{userId: $id}}) {{ userErrors {{ code }} }} }}");
+            api.data(Some(who), &query, json!({ "id": whom.id })).await;
+        };
+        change(verb).await;
+        let gone = next(&mut feed).await;
+        assert_eq!((&gone["removedContentId"], &gone["removedAuthorId"]), (&repost, &json!(null)), "{verb}");
+        change(undo).await;
+        assert_eq!(next(&mut feed).await["timelineEdge"]["node"]["id"], repost, "{undo}");
+    }
+    // Of a stranger who is in no entry nothing is told.
+    let dee = api.person("dee").await;
+    let hide = "mutation($id: ID!) { hideFromFollower(input: {userId: $id}) { userErrors { code } } }";
+    api.data(Some(&dee), hide, json!({ "id": ann.id })).await;
+    quiet(&api, &ann, &mut feed).await;
+}
+
+#[tokio::test]
 async fn a_cursor_resumes_above_its_entry() {
     let api = Api::new().await;
     let ann = api.person("ann").await;

@@ -7,7 +7,7 @@ use tidefeed::store::{Announcements, StoreError, announcements::Announcement};
 use tokio::sync::broadcast::{Receiver, Sender};
 
 use super::{Late, Way};
-use crate::fate::Fate;
+use crate::{fate::Fate, rules::Rule};
 
 /// Announcements that the slowest listener may be behind.
 const BUFFER: usize = 8;
@@ -17,11 +17,13 @@ pub struct SimAnnouncements {
     fate: Fate,
     listeners: Sender<Announcement>,
     late: Mutex<Late<Announcement>>,
+    /// The rule that is broken in this run.
+    broken: Option<Rule>,
 }
 
 impl SimAnnouncements {
-    pub fn new(fate: Fate) -> Self {
-        Self { fate, listeners: Sender::new(BUFFER), late: Mutex::default() }
+    pub fn new(fate: Fate, broken: Option<Rule>) -> Self {
+        Self { fate, listeners: Sender::new(BUFFER), late: Mutex::default(), broken }
     }
 
     /// Those that were late and have come by now.
@@ -42,7 +44,12 @@ impl SimAnnouncements {
 impl Announcements for SimAnnouncements {
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError> {
         self.fate.switch().await;
+        if self.broken == Some(Rule::RelationsAreNotTold) && matches!(announcement, Announcement::FollowsChanged { .. })
+        {
+            return Ok(());
+        }
         match Way::of(&self.fate, self.fate.rates().announcement) {
+            Way::Lost if self.broken == Some(Rule::LossIsNotTold) => {}
             Way::Lost => self.tell(Announcement::Gap),
             Way::Once => self.tell(announcement.clone()),
             Way::Twice => (0..2).for_each(|_| self.tell(announcement.clone())),

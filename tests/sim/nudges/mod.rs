@@ -12,7 +12,7 @@ pub use queue::SimQueue;
 use crate::fate::Fate;
 
 /// How late what is late comes at most, in ms.
-const LATEST: i64 = 400;
+pub const LATEST: i64 = 400;
 
 /// What becomes of something that is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -90,6 +90,9 @@ impl Timelines for Truth {
     }
 
     async fn visible_to(&self, content: ContentId, readers: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        if self.engine.broken == Some(Rule::AnnouncedIsVisible) {
+            return Ok(readers.to_vec());
+        }
         Truth::read(self, |tables| {
             let Some(it) = tables.contents.get(&content).filter(|it| !it.removed) else { return Vec::new() };
             let follows = readers.iter().filter(|reader| tables.mode(**reader, it.author).is_some());

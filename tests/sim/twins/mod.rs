@@ -72,7 +72,7 @@ fn model() -> (Truth, Ports) {
     let engine = Engine { ranges_at_once: usize::MAX, ..Engine::default() };
     let truth = Truth::new(fate.clone(), engine, Checks::new(true));
     let queue = Arc::new(MemoryQueue::new(1, Duration::ZERO));
-    let ports = Ports::with_truth(Arc::new(truth.clone()), queue, None, Arc::new(SimAnnouncements::new(fate)));
+    let ports = Ports::with_truth(Arc::new(truth.clone()), queue, None, Arc::new(SimAnnouncements::new(fate, None)));
     (truth, ports)
 }
 

@@ -21,7 +21,7 @@ function AuthorLine({ author }: { author: CardFragment["author"] }) {
   if (author === null) return <strong className="muted">Author not available</strong>;
   return (
     <a className="post-author" href={profilePath(author.handle)} data-testid="post-author">
-      <strong>{author.name}</strong> <span className="muted">@{author.handle}</span>
+      <strong><bdi>{author.name}</bdi></strong> <span className="muted">@{author.handle}</span>
     </a>
   );
 }
@@ -51,7 +51,7 @@ export function CardBody({ post, headId }: { post: CardFragment; headId?: string
           <a className="muted post-time" href={threadPath(post.id)} data-testid="post-time"><RelativeTime iso={post.publishTime} /></a>
         </header>
         <InReplyTo post={post} />
-        {post.text !== "" && <p className="post-text" data-testid="post-text">{post.text}</p>}
+        {post.text !== "" && <p className="post-text" dir="auto" data-testid="post-text">{post.text}</p>}
         <MediaGallery media={post.media} />
         <footer className="post-foot">
           <Reactions post={post} />
@@ -85,7 +85,7 @@ export function PostCard({ post, position, total }: PostCardProps) {
     <article className="post" tabIndex={0} aria-posinset={position} aria-setsize={total} aria-labelledby={by} data-testid="post">
       {isRepost && (
         <p className="repost-line muted" data-testid="repost-line" id={shown === null ? by : undefined}>
-          <Icon name="repost" /> {post.viewerIsAuthor ? "You" : post.author?.name ?? "Somebody"} reposted
+          <Icon name="repost" /> {post.viewerIsAuthor ? "You" : <bdi>{post.author?.name ?? "Somebody"}</bdi>} reposted
         </p>
       )}
       {shown === null ? <GoneBody post={post} /> : <CardBody post={shown} headId={by} />}

@@ -19,7 +19,7 @@ export function Boundaries({ user }: { user: BoundedUser }) {
       <div id={id} className="boundaries-choice" hidden={!open}>
         {asking ? (
           <span className="confirm" role="group" aria-label={`Block ${user.name}?`}>
-            <span>Block {user.name}? Neither of you follows the other any more, or sees what the other publishes.</span>
+            <span>Block <bdi>{user.name}</bdi>? Neither of you follows the other any more, or sees what the other publishes.</span>
             <button type="button" className="button danger small" disabled={busy} autoFocus onClick={() => { void toggleBlock(); }}
               data-testid="block-confirm">Block</button>
             <button type="button" className="button quiet small" onClick={() => { setAsking(false); }}>Keep</button>
@@ -36,7 +36,7 @@ export function Boundaries({ user }: { user: BoundedUser }) {
         )}
       </div>
       {refusal !== null && <p role="alert" className="field-error">{refusal}</p>}
-      {has.block && <p className="muted" data-testid="is-blocked">You have blocked {user.name}.</p>}
+      {has.block && <p className="muted" data-testid="is-blocked">You have blocked <bdi>{user.name}</bdi>.</p>}
       {has.mute && !has.block && <p className="muted" data-testid="is-muted">Muted: nothing of theirs comes to your timeline.</p>}
       {has.hide && !has.block && (
         <p className="muted" data-testid="is-hidden">Hidden: nothing of yours comes to their timeline. Your profile stays public.</p>

@@ -34,7 +34,7 @@ export function FindUser() {
           <div className="found" data-testid="found-user">
             <a className="person" href={profilePath(user.handle)} data-testid="found-link">
               <Avatar {...user} />
-              <span><strong>{user.name}</strong><small>@{user.handle}</small></span>
+              <span><strong><bdi>{user.name}</bdi></strong><small>@{user.handle}</small></span>
             </a>
             {!user.isViewer && <FollowButton user={user} />}
           </div>

@@ -27,10 +27,10 @@ function Nobody({ user, side }: { user: User; side: FollowSide }) {
     <EmptyState title={side === "followers" ? "No followers yet" : "Not following anyone yet"} testId="nobody">
       {side === "followers" && (user.isViewer
         ? <p>Whoever follows you stands here. <a href={timelinePath}>Publish something</a> worth following.</p>
-        : <p>Be the first: <a href={profilePath(user.handle)}>follow {user.name}</a>.</p>)}
+        : <p>Be the first: <a href={profilePath(user.handle)}>follow <bdi>{user.name}</bdi></a>.</p>)}
       {side === "following" && (user.isViewer
         ? <p>Find someone by their handle with the box on this page, and follow them.</p>
-        : <p>Whom {user.name} follows stands here.</p>)}
+        : <p>Whom <bdi>{user.name}</bdi> follows stands here.</p>)}
     </EmptyState>
   );
 }

@@ -15,12 +15,12 @@ function PersonRow({ person, action }: { person: PersonFragment; action: ReactNo
       <a className="person" href={profilePath(person.handle)}>
         <Avatar {...person} />
         <span>
-          <strong>{person.name}</strong>
+          <strong><bdi>{person.name}</bdi></strong>
           <small>@{person.handle}</small>
         </span>
       </a>
       {person.isViewer ? <span className="tag">This is you</span> : action}
-      {person.bio !== "" && <p className="person-bio">{person.bio}</p>}
+      {person.bio !== "" && <p className="person-bio" dir="auto">{person.bio}</p>}
     </li>
   );
 }

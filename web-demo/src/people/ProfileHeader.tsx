@@ -17,11 +17,11 @@ export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragme
         <Avatar {...user} large />
         {user.isViewer ? <span className="tag">This is you</span> : (user.viewerHasBlocked !== true && <FollowButton user={user} />)}
       </div>
-      <h1>{user.name}</h1>
+      <h1><bdi>{user.name}</bdi></h1>
       <p className="muted">
         @{user.handle} · joined <time dateTime={user.createdAt} title={exact.format(joined)}>{month.format(joined)}</time>
       </p>
-      {user.bio !== "" && <p className="bio">{user.bio}</p>}
+      {user.bio !== "" && <p className="bio" dir="auto">{user.bio}</p>}
       <UserCounts user={user} />
       {user.isViewer ? <EditProfile user={user} /> : <Boundaries user={user} />}
     </section>

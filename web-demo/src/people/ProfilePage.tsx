@@ -33,7 +33,7 @@ export function ProfilePage({ handle }: { handle: string }) {
         <EmptyState title={user.viewerHasBlocked === true ? "Nothing to see here" : "Nothing published yet"} testId="empty-profile">
           {user.isViewer && <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>}
           {!user.isViewer && user.viewerHasBlocked !== true && (
-            <p>Follow {user.name}, and the first post will come to your timeline by itself.</p>
+            <p>Follow <bdi>{user.name}</bdi>, and the first post will come to your timeline by itself.</p>
           )}
         </EmptyState>
       )}

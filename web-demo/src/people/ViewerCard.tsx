@@ -17,7 +17,7 @@ export function ViewerCard() {
     <section className="card viewer-card" aria-label="You" data-testid="viewer-card">
       <a className="person" href={profilePath(viewer.handle)}>
         <Avatar {...viewer} />
-        <span><strong>{viewer.name}</strong><small>@{viewer.handle}</small></span>
+        <span><strong><bdi>{viewer.name}</bdi></strong><small>@{viewer.handle}</small></span>
       </a>
       <UserCounts user={viewer} />
     </section>

@@ -7,7 +7,7 @@ use async_graphql::SimpleObject;
 use super::{User, connection::PageInfo};
 use crate::{
     api::graphql::{errors::Failure, hydration::Hydration, ids, wants::UserWants},
-    domain::{PageSize, UserId},
+    domain::{PageSize, UserId, cursor::InvalidCursor, page::InvalidPage},
     store::exclusions::Decided,
 };
 
@@ -44,7 +44,8 @@ impl ExcludedUserConnection {
             return Ok(None);
         }
         let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?.get();
-        let after = after.map(ids::parse_user).transpose()?;
+        let after = after.map(ids::parse_user).transpose();
+        let after = after.map_err(|_| InvalidPage::After(InvalidCursor::Malformed))?;
         let mut users = hydration.services().exclusions.decided(owner, what, after, size + 1).await?;
         let has_next_page = users.len() > size;
         users.truncate(size);

@@ -1,0 +1,219 @@
+//! Devices that watch live: each reads a page, subscribes with its token, keeps what it is told, and comes back with its last token when its
+//! connection breaks or its node dies. docs/live.md says what it is promised: that is asked here.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tidefeed::{
+    app::House,
+    domain::{
+        ContentId, Entry, PageRequest, PageSize, Position, ResumePoint, UserId,
+        view::{Change, Reason},
+    },
+    live::Told,
+};
+
+use crate::{
+    client::{Client, Watch},
+    oracle::Version,
+    scheduler::Place,
+    world::{Connected, Counts, Shared, World},
+};
+
+/// Turns that a device stays away at most.
+const LONGEST_AWAY: u64 = 60;
+
+/// Somebody's device, wherever it is connected.
+pub struct Device {
+    pub reader: UserId,
+    /// The number of the watch that remembers the reader's timeline from the beginning on.
+    life: u64,
+    held: Mutex<Held>,
+}
+
+/// What it shows, and what it says of that when it comes back.
+#[derive(Debug, Default)]
+struct Held {
+    entries: BTreeMap<ContentId, Entry>,
+    /// `None`: it must read a page.
+    point: Option<ResumePoint>,
+}
+
+/// What a device is answered with.
+struct Connection<'a> {
+    device: &'a Device,
+    client: &'a Client,
+    /// The timeline since the connection was made.
+    since: Watch<'a>,
+}
+
+impl Device {
+    pub fn of(reader: UserId, shared: &Shared) -> Self {
+        Self { reader, life: shared.truth.base().checks.watch(reader), held: Mutex::default() }
+    }
+
+    /// Reads, watches, and does so again whenever that ends.
+    pub async fn live(self: Arc<Self>, shared: Arc<Shared>, house: Arc<House>) {
+        let client = Client { shared: Arc::clone(&shared), house };
+        loop {
+            self.connect(&client).await;
+            for _ in 0..=shared.fate.below(LONGEST_AWAY) {
+                shared.fate.pause().await;
+            }
+        }
+    }
+
+    /// What it holds above the floor, newest first, and the floor; `None` if it does not know.
+    pub fn above_floor(&self) -> Option<(Position, Vec<Entry>)> {
+        let held = self.held();
+        let floor = held.point.as_ref()?.floor();
+        let mut entries: Vec<Entry> = held.entries.values().filter(|it| it.position() > floor).copied().collect();
+        entries.sort_by_key(|it| std::cmp::Reverse(it.position()));
+        Some((floor, entries))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Until the connection breaks, or the device must read again.
+    async fn connect(&self, client: &Client) {
+        let fate = &client.shared.fate;
+        let Some(point) = self.point(client).await else { return };
+        let since = Watch::of(&client.shared, self.reader);
+        fate.note(|| format!("{} watches, holding {point:?}", self.reader));
+        let mut subscription = match client.house.live.subscribe(self.reader, Some(point)).await {
+            Ok(subscription) => subscription,
+            Err(error) => return client.shared.excuse("a subscription failed", &error),
+        };
+        let connection = Connection { device: self, client, since };
+        let hang_up = client.shared.plan.watchers.hang_up;
+        loop {
+            let told = match subscription.next().await {
+                Ok(Some(event)) => event.told,
+                Ok(None) => return client.fail("a subscription ends by itself", || self.reader.to_string()),
+                Err(error) => return client.shared.excuse("a subscription failed", &error),
+            };
+            if fate.strikes(hang_up) {
+                return fate.note(|| format!("{} does not hear of {told:?}", self.reader));
+            }
+            fate.note(|| format!("{} is told {told:?}", self.reader));
+            connection.told(told, subscription.point());
+            if fate.strikes(hang_up) || self.held().point.is_none() {
+                return;
+            }
+            fate.switch().await;
+        }
+    }
+
+    /// Its own, or that of a page that it reads for it. As it travels.
+    async fn point(&self, client: &Client) -> Option<ResumePoint> {
+        let known = self.held().point.clone();
+        let point = match known {
+            Some(point) => point,
+            None => self.read(client).await?,
+        };
+        let decoded = ResumePoint::decode(&point.encode());
+        decoded.inspect_err(|error| client.fail("a token is refused", || format!("{point:?}: {error}"))).ok()
+    }
+
+    async fn read(&self, client: &Client) -> Option<ResumePoint> {
+        let size = client.shared.fate.within(1, client.shared.plan.watchers.page);
+        let request = PageRequest::newest(PageSize::try_new(size).ok()?);
+        let page = client.page(self.reader, request).await?.unfolded();
+        let point = ResumePoint::of_page(&request, &page);
+        let entries = page.entries.iter().map(|entry| (entry.content, *entry)).collect();
+        *self.held() = Held { entries, point: Some(point.clone()) };
+        Some(point)
+    }
+}
+
+impl Connection<'_> {
+    fn told(&self, told: Told, point: Option<ResumePoint>) {
+        Counts::count(&self.client.shared.counts.events, 1);
+        let mut held = self.device.held();
+        let floor = held.point.as_ref().map_or(Position::NEWEST, ResumePoint::floor);
+        let wrong = match told {
+            Told::Change(Change::Added(entry)) => {
+                let twice = held.entries.insert(entry.content, entry).is_some() && entry.position() > floor;
+                if twice { Some("a device is told of a content that it holds") } else { self.is_new(entry) }
+            }
+            Told::Change(Change::Removed(content)) => match held.entries.remove(&content) {
+                None if self.is_above(floor, content) => {
+                    Some("a device is told that something is gone which it does not hold")
+                }
+                _ => self.is_gone(content),
+            },
+            Told::Change(Change::AuthorRemoved(author)) => {
+                held.entries.retain(|_, it| it.author != author);
+                None
+            }
+            Told::Change(Change::Refetch(reason)) => self.must_read(floor, reason),
+            Told::Relation { .. } | Told::ReadUpTo(_) => None,
+        };
+        *held = match told {
+            Told::Change(Change::Refetch(_)) => Held::default(),
+            _ => Held { point, entries: std::mem::take(&mut held.entries) },
+        };
+        if let Some(what) = wrong {
+            self.client.fail(what, || format!("{}: {told:?}", self.device.reader));
+        }
+    }
+
+    /// What is wrong with an entry that was added, if it never was in the timeline.
+    fn is_new(&self, entry: Entry) -> Option<&'static str> {
+        let there = |version: &Version| version.iter().any(|it| it.entry == entry);
+        let ever = self.client.shared.truth.base().checks.remembered(self.device.life).iter().any(there);
+        (!ever).then_some("a device is told of what is not in its timeline")
+    }
+
+    fn is_gone(&self, content: ContentId) -> Option<&'static str> {
+        let gone = |version: &Version| version.iter().all(|it| it.entry.content != content);
+        (!self.since.ever(gone)).then_some("a device is told that something is gone which is there")
+    }
+
+    fn is_above(&self, floor: Position, content: ContentId) -> bool {
+        let base = self.client.shared.truth.base();
+        base.checks.oracle.contents().any(|(it, _)| it.content == content && it.position() > floor)
+    }
+
+    /// A client that says what it holds is told to read again only if there is more than a catch-up brings.
+    fn must_read(&self, floor: Position, reason: Reason) -> Option<&'static str> {
+        let most = usize::from(self.client.shared.plan.settings.live.catch_up);
+        let many = |version: &Version| version.iter().filter(|it| it.entry.position() > floor).count() > most;
+        let due = reason == Reason::GapTooLarge && self.since.ever(many);
+        (!due).then_some("a device is told to read again without need")
+    }
+}
+
+impl World {
+    /// Devices that have no connection get one, to any node.
+    pub fn connect(&mut self, devices: impl IntoIterator<Item = usize>) {
+        for device in devices {
+            let shared = Arc::clone(&self.shared);
+            let node = shared.fate.index(self.nodes.len());
+            let house = Arc::clone(&self.nodes[node].house);
+            self.devices[device].node = node;
+            let life = Arc::clone(&self.devices[device].device).live(shared, house);
+            self.scheduler.settle(Place::Node(node), life);
+        }
+    }
+
+    /// What every device holds above its floor is the timeline, once nothing happens any more.
+    pub fn look_at_devices(&mut self) {
+        for Connected { device, .. } in &self.devices {
+            let mut base = self.shared.truth.base();
+            let timeline = base.checks.oracle.timeline(device.reader);
+            let Some((floor, held)) = device.above_floor() else {
+                base.checks.fail("a device never knows what it holds", || device.reader.to_string());
+                continue;
+            };
+            let due: Vec<Entry> = timeline.iter().map(|it| it.entry).filter(|it| it.position() > floor).collect();
+            base.checks.fail_if(held != due, "a device does not hold its timeline", || {
+                format!("{} above {floor:?}\n  holds {held:?}\n  due: {due:?}", device.reader)
+            });
+        }
+    }
+}
