@@ -122,7 +122,7 @@ async fn the_anonymous_watch_nothing() {
 async fn a_feed_ends_with_its_token() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
-    api.clock.set(ann.viewer.good_until_ms - 3_000);
+    api.clock.set(ann.viewer.good_until_ms - 10_000);
     let mut feed = api.watch(Some(&ann), WATCH);
     begun(&api, &mut feed).await;
     let last = next(&mut feed).await.unwrap();
