@@ -98,16 +98,9 @@ impl Rule {
             self,
             Self::BrokenChainIsExtended
                 | Self::FillIsSkipped
-                | Self::OpenFloorIsSkipped
-                | Self::BelowFloorIsSkipped
                 | Self::CoverOfAnyEdge
                 | Self::CoverInsertsOnlyNewest
-                | Self::CleanUpLooksBeforeLocking
-                | Self::PulledInALaterSnapshot
-                | Self::TrimReadsBeforeLocking
                 | Self::ExtendIgnoresOff
-                | Self::ExclusionsAreNotTold
-                | Self::RefillOfTwoSnapshots
         )
     }
 }
