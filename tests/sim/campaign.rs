@@ -66,6 +66,6 @@ impl Campaign {
             println!("{}", runner::report(&outcome, self.story));
             tally.failed.push(outcome);
         }
-        tally.sums.operations >= self.operations || tally.failed.len() > 5
+        tally.sums.operations() >= self.operations || tally.failed.len() > 5
     }
 }

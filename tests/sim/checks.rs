@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use tidefeed::domain::{EdgeMode, Entry, Floor, Position, UserId};
+use tidefeed::domain::{EdgeMode, Entry, UserId};
 
 use crate::{
     oracle::{Fact, Oracle, Version},
-    truth::tables::{Change, Tables},
+    truth::{
+        audits::is_hole,
+        tables::{Change, Tables},
+    },
 };
 
 /// Something went wrong that must not.
@@ -156,18 +159,10 @@ impl Checks {
 
     /// Every content on a covered edge, at the floor or above it, is in flight or in the inbox.
     fn look_at_row(&mut self, tables: &Tables, reader: UserId, entry: Entry) {
-        let Floor::At(floor) = tables.floor(reader) else { return };
-        let due = entry.position() >= floor
-            && tables.mode(reader, entry.author) == Some(EdgeMode::Push)
-            && tables.is_visible(entry.content);
-        if due && !holds(tables, reader, entry.position()) && !tables.deliveries.contains_key(&entry.content) {
+        if is_hole(tables, reader, entry) {
             self.fail("the invariant: a hole in an inbox", || {
                 format!("{entry:?} is missing from the inbox of {reader}")
             });
         }
     }
-}
-
-fn holds(tables: &Tables, reader: UserId, place: Position) -> bool {
-    tables.inboxes.contains_key(&(reader, place))
 }

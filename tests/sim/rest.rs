@@ -53,7 +53,8 @@ impl World {
             self.let_checks_come(time);
         }
         self.look_at_devices();
-        for _ in 0..if self.devices.is_empty() { 0 } else { CHANGES } {
+        let changes = if self.devices.is_empty() { 0 } else { CHANGES };
+        for _ in 0..changes {
             self.change_something();
             self.let_announcements_come();
             self.look_at_devices();

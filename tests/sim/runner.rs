@@ -2,14 +2,14 @@
 
 use std::{
     fmt::{self, Write as _},
-    sync::atomic::Ordering::Relaxed,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use tokio::runtime::Builder;
 
 use crate::{
     checks::Failure,
-    world::{Counts, Way, World},
+    world::{Way, World},
 };
 
 /// What a world came to.
@@ -25,7 +25,6 @@ pub struct Outcome {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sums {
     pub seeds: u64,
-    pub operations: u64,
     pub publishes: u64,
     pub removals: u64,
     pub follows: u64,
@@ -43,10 +42,14 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// What clients did.
+    pub const fn operations(&self) -> u64 {
+        self.publishes + self.removals + self.follows + self.unfollows + self.boundaries + self.pages
+    }
+
     pub fn add(&mut self, more: &Self) {
         let pairs = [
             (&mut self.seeds, more.seeds),
-            (&mut self.operations, more.operations),
             (&mut self.publishes, more.publishes),
             (&mut self.removals, more.removals),
             (&mut self.follows, more.follows),
@@ -68,38 +71,23 @@ impl Sums {
     }
 
     fn of(world: &World) -> Self {
-        let Counts {
-            publishes,
-            removals,
-            follows,
-            unfollows,
-            boundaries,
-            pages,
-            checked,
-            entries,
-            unanswered,
-            steps,
-            audits,
-            events,
-        } = &world.shared.counts;
-        let [publishes, removals, follows, unfollows, boundaries, pages] =
-            [publishes, removals, follows, unfollows, boundaries, pages].map(|counter| counter.load(Relaxed));
+        let counts = &world.shared.counts;
+        let of = |counter: &AtomicU64| counter.load(Relaxed);
         Self {
             seeds: 1,
-            operations: publishes + removals + follows + unfollows + boundaries + pages,
-            publishes,
-            removals,
-            follows,
-            unfollows,
-            boundaries,
-            pages,
-            checked: checked.load(Relaxed),
-            entries: entries.load(Relaxed),
-            steps: steps.load(Relaxed),
+            publishes: of(&counts.publishes),
+            removals: of(&counts.removals),
+            follows: of(&counts.follows),
+            unfollows: of(&counts.unfollows),
+            boundaries: of(&counts.boundaries),
+            pages: of(&counts.pages),
+            checked: of(&counts.checked),
+            entries: of(&counts.entries),
+            steps: of(&counts.steps),
             faults: world.shared.fate.faults(),
-            unanswered: unanswered.load(Relaxed),
-            audits: audits.load(Relaxed),
-            events: events.load(Relaxed),
+            unanswered: of(&counts.unanswered),
+            audits: of(&counts.audits),
+            events: of(&counts.events),
             mismatches: 0,
         }
     }
@@ -107,7 +95,8 @@ impl Sums {
 
 impl fmt::Display for Sums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, operations, publishes, removals, follows, unfollows, boundaries, pages, .. } = self;
+        let Self { seeds, publishes, removals, follows, unfollows, boundaries, pages, .. } = self;
+        let operations = self.operations();
         write!(
             f,
             "{operations} operations in {seeds} worlds ({publishes} publishes, {removals} removals, {follows} follows, "

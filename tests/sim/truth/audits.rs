@@ -37,12 +37,18 @@ impl Audits for Truth {
 
 /// Contents on trusted edges, at the floor or above it, that are neither in flight nor in the inbox.
 fn holes(tables: &Tables, reader: UserId) -> Vec<Entry> {
-    let Floor::At(floor) = tables.floor(reader) else { return Vec::new() };
-    let pushed = tables.edges(reader).filter(|(_, edge)| edge.mode == EdgeMode::Push);
-    let due = pushed.flat_map(|(author, _)| tables.outbox(author)).filter(|it| it.position() >= floor);
-    due.filter(|it| tables.is_visible(it.content) && !tables.deliveries.contains_key(&it.content))
-        .filter(|it| !tables.inboxes.contains_key(&(reader, it.position())))
-        .collect()
+    let published = tables.edges(reader).flat_map(|(author, _)| tables.outbox(author));
+    published.filter(|entry| is_hole(tables, reader, *entry)).collect()
+}
+
+/// Whether the invariant of docs/coverage.md is broken there.
+pub fn is_hole(tables: &Tables, reader: UserId, entry: Entry) -> bool {
+    let Floor::At(floor) = tables.floor(reader) else { return false };
+    entry.position() >= floor
+        && tables.mode(reader, entry.author) == Some(EdgeMode::Push)
+        && tables.is_visible(entry.content)
+        && !tables.inboxes.contains_key(&(reader, entry.position()))
+        && !tables.deliveries.contains_key(&entry.content)
 }
 
 /// Rows at the floor or above it that say something else of their content than the content itself.
