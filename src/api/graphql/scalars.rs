@@ -82,6 +82,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_time_is_refused_with_the_form_that_one_has() {
+        // The beginning is by what the mask knows that it is the client's own fault.
+        let words = format!("Failed to parse \"DateTime\": {NO_MOMENT}");
+        let list = Value::List(vec![Value::from("2026-11-21T09:30:00Z")]);
+        for value in [Value::from(1_795_253_400_007_i64), Value::from(true), list, Value::from("2026-11-21")] {
+            let refused = <Timestamp as ScalarType>::parse(value.clone()).err();
+            let told = refused.map(|error| error.into_server_error(async_graphql::Pos::default()).message);
+            assert_eq!(told.as_ref(), Some(&words), "{value}");
+        }
+    }
+
+    #[test]
     fn times_are_written_in_utc_with_milliseconds() {
         let written = |ms| ScalarType::to_value(&Timestamp(ms));
         assert_eq!(written(0), Value::from("1970-01-01T00:00:00.000Z"));

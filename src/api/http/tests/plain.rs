@@ -209,6 +209,13 @@ async fn an_argument_that_its_type_refuses_is_shown_as_the_clients_own() {
 }
 
 #[tokio::test]
+async fn a_value_of_a_kind_that_its_scalar_does_not_take_is_the_clients_own() {
+    let answer = ask("{ picked(of: 5) }").await;
+    assert_eq!(answer.extension("code"), "BAD_USER_INPUT", "{}", answer.body);
+    assert!(answer.message().starts_with("Expected input type \"Picky\""), "{}", answer.body);
+}
+
+#[tokio::test]
 async fn a_failure_that_nulls_all_data_is_still_an_execution() {
     let answer = ask("{ requiredFailure }").await;
     assert_eq!((answer.status, answer.extension("code")), (StatusCode::OK, "INTERNAL_SERVER_ERROR"));

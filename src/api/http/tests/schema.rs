@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use async_graphql::{Context, Error, ErrorExtensions as _, ID, Object, Schema, SimpleObject, Subscription};
+use async_graphql::{
+    Context, Error, ErrorExtensions as _, ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Schema,
+    SimpleObject, Subscription, Value,
+};
 use futures_util::{Stream, StreamExt as _, stream};
 
 /// Who asks.
@@ -19,6 +22,20 @@ impl crate::api::http::Viewer for Person {
 
     fn good_until_ms(&self) -> Option<i64> {
         self.1
+    }
+}
+
+/// Takes no value whatever, in the executor's own words; no document can be told so beforehand.
+struct Picky;
+
+#[Scalar]
+impl ScalarType for Picky {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        Err(InputValueError::expected_type(value))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Null
     }
 }
 
@@ -52,6 +69,10 @@ impl Query {
 
     async fn at_most_ten(&self, #[graphql(validator(maximum = 10))] number: i32) -> i32 {
         number
+    }
+
+    async fn picked(&self, #[graphql(name = "of")] _of: Picky) -> bool {
+        true
     }
 
     async fn nested(&self) -> Query {
