@@ -12,7 +12,7 @@ use sea_orm::{
         self, ConnectOptions, Connection, Executor, Pool,
         mysql::{MySqlConnectOptions, MySqlPoolOptions},
         pool::PoolOptions,
-        sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+        sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
     },
 };
 
@@ -93,6 +93,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         .synchronous(SqliteSynchronous::Full)
         .pragma("journal_size_limit", WAL_BYTES);
     let writer = unaging(SqlitePoolOptions::new(), options).max_connections(1);
+    let writer = writer.before_acquire(|connection, _| Box::pin(async move { Ok(is_at_rest(connection).await) }));
     let writer = writer.connect_with(writing).await.map_err(connect_error)?;
     let reading = file.create_if_missing(false).read_only(true);
     let readers = unaging(SqlitePoolOptions::new(), options).max_connections(options.max_connections.max(1));
@@ -110,6 +111,13 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
 /// transact-rs/sqlx#3645; mended by #4289, not released), and a file that is open neither ages nor dies.
 fn unaging<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
+}
+
+/// Whether no transaction is open, in sqlx's books and in SQLite; if in doubt, no: then the pool closes the connection, which undoes what is open, and makes
+/// another. SQLite ends a transaction by itself when a statement or a commit finds the disk full or fails to write; sqlx's `ROLLBACK` then fails and
+/// its depth stays above 0, so that the next transaction would be a savepoint, and what follows it part of a transaction that nobody commits.
+async fn is_at_rest(connection: &mut SqliteConnection) -> bool {
+    !connection.is_in_transaction() && connection.execute("BEGIN; ROLLBACK").await.is_ok()
 }
 
 async fn make_folder(file: &Path) -> Result<(), StoreError> {

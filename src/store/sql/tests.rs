@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod faults;
+
 use std::{
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,

@@ -1,0 +1,241 @@
+//! Writes that fail at every row they touch and at their commit: nothing of them stays, and the writer is sound afterwards.
+
+#![expect(clippy::panic, reason = "a write that is not known, or never passes, fails the test")]
+
+use sea_orm::{DatabaseConnection, Statement};
+
+use super::*;
+use crate::{
+    domain::{
+        ContentId, EdgeMode, Position, Reaction, Reference, UserId,
+        content::Draft,
+        profile::Registration,
+        subtask::{Progress, Range},
+    },
+    store::{
+        Accounts, Attempts, Contents, Deliveries, Exclusions, Follows, Inboxes, Profiles, Reactions, ReadMarkers,
+        accounts::{NewAccount, PasswordHash},
+        attempts::Subjects,
+        contents::NewContent,
+        deliveries::Subtask,
+        profiles::ProfileEdit,
+    },
+};
+
+/// A way in which SQLite ends a statement or a transaction.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    /// The statement fails and SQLite undoes the whole transaction by itself, as it does when the disk is full.
+    UndoneByItself,
+    /// `SQLITE_FULL`; the transaction may stay open.
+    Full,
+    /// `COMMIT` fails and the transaction stays open.
+    AtCommit,
+}
+
+fn user(id: i64) -> UserId {
+    UserId::try_new(id).unwrap()
+}
+
+fn account(id: i64) -> NewAccount {
+    let name = format!("user_{id}");
+    NewAccount {
+        id: user(id),
+        registration: Registration::try_new(&name, &name, "", None).unwrap(),
+        password_hash: Some(PasswordHash("a hash".to_owned())),
+        inc: id,
+        now_ms: 1,
+    }
+}
+
+fn content(id: i64, author: i64) -> NewContent {
+    let draft = Draft {
+        text: format!("content {id} ").repeat(400),
+        media: Vec::new(),
+        idempotency_key: Some(format!("key {id}")),
+        reference: Reference::Nothing,
+    };
+    NewContent { id: ContentId::try_new(id).unwrap(), author: user(author), draft, publish_time: id, stamp: id }
+}
+
+/// What is written, one transaction each, in an order in which every one of them has something to do.
+const WRITES: [&str; 21] = [
+    "register",
+    "follow",
+    "see",
+    "publish",
+    "chain",
+    "take",
+    "push",
+    "finish",
+    "cover",
+    "extend",
+    "trim",
+    "like",
+    "take back",
+    "read",
+    "edit",
+    "admit",
+    "mute",
+    "unfollow",
+    "clear",
+    "block",
+    "remove",
+];
+
+async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
+    let id = |id| ContentId::try_new(id).unwrap();
+    let progress = Progress { range: Range { after: 0, through: i64::MAX }, pushed_through: 0 };
+    let subtask = Subtask { content: id(20), task_no: 1, progress };
+    let name = |of: &str| of.to_owned();
+    let subjects = Subjects { pair: name("pair"), account: name("account"), network: name("network") };
+    match what {
+        "register" => store.register(account(4)).await.map(drop),
+        "follow" => store.follow(user(4), user(1), EdgeMode::Fill, 9, 5).await.map(drop),
+        "see" => store.mark_seen(user(4), 5).await.map(drop),
+        "publish" => store.publish(content(20, 1)).await.map(drop),
+        "chain" => store.extend_chain(id(20), 100, 1).await.map(drop),
+        "take" => store.take_subtask(id(20), 0, 10, 20).await.map(drop),
+        "push" => store.push_batch(&subtask, 100).await.map(drop),
+        "finish" => store.finish(id(20)).await.map(drop),
+        "cover" => store.cover(user(4), user(1), 4).await.map(drop),
+        "extend" => store.extend(user(4), 4).await.map(drop),
+        "trim" => store.trim(user(4), 2).await.map(drop),
+        "like" => store.react(user(4), id(20), Reaction::Like, 30).await.map(drop),
+        "take back" => store.take_back(user(4), id(20), Reaction::Like).await.map(drop),
+        "read" => store.advance(user(4), Position::bound(20, 20)).await,
+        "edit" => {
+            let edit = ProfileEdit { name: Some(name("another name")), ..ProfileEdit::default() };
+            store.edit(user(4), &edit).await.map(drop)
+        }
+        "admit" => store.admit(&subjects, 40).await.map(drop),
+        "mute" => store.mute(user(4), user(1)).await.map(drop),
+        "unfollow" => store.unfollow(user(4), user(1), 50).await.map(drop),
+        "clear" => store.clear_unfollowed(user(4), user(1)).await.map(drop),
+        "block" => store.block(user(4), user(1), 60).await.map(drop),
+        "remove" => store.remove(user(1), id(20), 70, 70).await.map(drop),
+        other => panic!("no such write: {other}"),
+    }
+}
+
+/// Three users, two of them with contents and a follower.
+async fn peopled(folder: &tempfile::TempDir) -> SqlStore {
+    let store = migrated(folder).await;
+    for id in 1..=3 {
+        store.register(account(id)).await.unwrap();
+    }
+    store.follow(user(3), user(1), EdgeMode::Fill, 1, 1).await.unwrap();
+    for id in 1..=10 {
+        store.publish(content(id, 1 + id % 2)).await.unwrap();
+    }
+    store
+}
+
+async fn texts(store: &SqlStore, sql: &str) -> Vec<String> {
+    store.read(sql, []).await.unwrap().iter().map(|row| row.get(0).unwrap()).collect()
+}
+
+async fn tables(store: &SqlStore) -> Vec<String> {
+    texts(store, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name").await
+}
+
+/// Every row of every table, as others see them: committed.
+async fn committed(store: &SqlStore) -> Vec<String> {
+    let mut rows = Vec::new();
+    for table in tables(store).await {
+        let columns =
+            texts(store, &format!("SELECT 'quote(\"' || name || '\")' FROM pragma_table_info('{table}')")).await;
+        let sql = format!("SELECT '{table} ' || {} FROM {table} ORDER BY 1", columns.join(" || ', ' || "));
+        rows.extend(texts(store, &sql).await);
+    }
+    rows
+}
+
+async fn run(connection: &DatabaseConnection, sql: &str) {
+    connection.execute_unprepared(sql).await.unwrap();
+}
+
+/// From now on the row that is written as the `nth`, or the commit of the transaction that writes it, fails on this connection of the writer.
+async fn arm(store: &SqlStore, fault: Fault, nth: u32) {
+    let failing = match fault {
+        Fault::UndoneByItself => "SELECT RAISE(ROLLBACK, 'undone') FROM temp.steps WHERE left = 0",
+        Fault::Full => "INSERT INTO temp.filler SELECT zeroblob(1000000) FROM temp.steps WHERE left = 0",
+        Fault::AtCommit => "INSERT INTO temp.orphans SELECT 1 FROM temp.steps WHERE left = 0",
+    };
+    let mut sql = format!(
+        "CREATE TABLE temp.steps (left INTEGER); INSERT INTO temp.steps VALUES ({nth}); CREATE TABLE temp.filler (it); \
+         CREATE TABLE temp.parents (id INTEGER PRIMARY KEY); \
+         CREATE TABLE temp.orphans (id REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);"
+    );
+    let failing = failing.replace("temp.", "");
+    for table in tables(store).await {
+        sql.extend(["INSERT", "UPDATE", "DELETE"].map(|act| {
+            format!(
+                "CREATE TEMP TRIGGER {act}_{table} BEFORE {act} ON main.{table} BEGIN \
+                 UPDATE steps SET left = left - 1; {failing}; END;"
+            )
+        }));
+    }
+    run(&store.writer, &(sql + "PRAGMA temp.max_page_count = 200;")).await;
+}
+
+/// Takes the fault away if the connection is still there.
+async fn disarm(store: &SqlStore) {
+    let names = "SELECT name FROM temp.sqlite_schema WHERE type IN ('table', 'trigger')";
+    let statement = Statement::from_string(sea_orm::DbBackend::Sqlite, names.to_owned() + " ORDER BY type DESC");
+    for row in store.writer.query_all_raw(statement).await.unwrap() {
+        let name: String = row.try_get_by_index(0).unwrap();
+        let kind = if name.contains('_') { "TRIGGER" } else { "TABLE" };
+        run(&store.writer, &format!("DROP {kind} temp.{name}")).await;
+    }
+}
+
+/// Makes a write fail at each of its rows in turn until it passes; returns how often it has failed.
+async fn step_through(store: &SqlStore, what: &str, fault: Fault) -> u32 {
+    let before = committed(store).await;
+    for nth in 1..200 {
+        arm(store, fault, nth).await;
+        let done = write(store, what).await;
+        let after = committed(store).await;
+        disarm(store).await;
+        assert_eq!(done.is_err(), before == after, "{what}, {fault:?} at row {nth}: {done:?}");
+        if done.is_ok() {
+            return nth - 1;
+        }
+        store.transaction(|tx| tx.roll_back(())).await.unwrap();
+        let marker = format!("INSERT INTO outbox_heads (author_id, stamp) VALUES ({}, 1)", 1000 + nth);
+        store.write(&marker, []).await.unwrap();
+        let seen = store.read("SELECT 1 FROM outbox_heads WHERE author_id = ?", [(1000 + nth).into()]).await.unwrap();
+        assert_eq!(seen.len(), 1, "{what}, {fault:?} at row {nth}: the next write is acknowledged and not there");
+        store.write("DELETE FROM outbox_heads WHERE author_id > 1000", []).await.unwrap();
+        assert_eq!(committed(store).await, before, "{what}, {fault:?} at row {nth}: something came later");
+    }
+    panic!("{what} never passes");
+}
+
+async fn step_through_all(fault: Fault) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = peopled(&folder).await;
+    for what in WRITES {
+        let failed = step_through(&store, what, fault).await;
+        assert!(failed > 0, "{what} writes nothing");
+    }
+    let expected = committed(&store).await;
+    store.close().await.unwrap();
+    assert_eq!(committed(&SqlStore::connect(&options(&folder)).await.unwrap()).await, expected, "after a restart");
+}
+
+#[tokio::test]
+async fn a_write_that_sqlite_undoes_leaves_nothing_and_the_next_is_kept() {
+    step_through_all(Fault::UndoneByItself).await;
+}
+
+#[tokio::test]
+async fn a_write_that_finds_the_file_full_leaves_nothing_and_the_next_is_kept() {
+    step_through_all(Fault::Full).await;
+}
+
+#[tokio::test]
+async fn a_commit_that_fails_leaves_nothing_and_the_next_is_kept() {
+    step_through_all(Fault::AtCommit).await;
+}
