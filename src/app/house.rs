@@ -174,16 +174,21 @@ impl House {
     /// Puts every use case together; nothing runs yet.
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> Self {
         let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
+        let reader = Arc::new(TimelineReader::new(
+            ports.timelines.clone(),
+            ports.contents.clone(),
+            ports.outbox_cache.clone(),
+            ports.queue.clone(),
+            clock.clone(),
+        ));
         Self {
-            reader: Arc::new(TimelineReader::new(
-                ports.timelines.clone(),
-                ports.contents.clone(),
-                ports.outbox_cache.clone(),
-                ports.queue.clone(),
-                clock.clone(),
-            )),
             searcher: Arc::new(Searcher::new(ports.search_terms.clone())),
-            read_marker: Arc::new(ReadMarker::new(ports.read_markers.clone(), ports.announcements.clone())),
+            read_marker: Arc::new(ReadMarker::new(
+                ports.read_markers.clone(),
+                ports.announcements.clone(),
+                reader.clone(),
+            )),
+            reader,
             publisher: Arc::new(publisher(ports, clock, draw)),
             following: Arc::new(Following::new(
                 ports.follows.clone(),

@@ -14,15 +14,21 @@ pub enum InvalidAttributes {
     /// More than [`MAX_ATTRIBUTES`].
     #[error("a profile has at most {MAX_ATTRIBUTES} attributes")]
     TooMany,
-    /// Length or characters of a key.
+    /// Empty, or other characters.
     #[error("an attribute's key has 1 to {MAX_ATTRIBUTE_KEY_CHARS} of the characters a to z, 0 to 9, _ and .")]
     Key(usize),
+    /// A key longer than [`MAX_ATTRIBUTE_KEY_CHARS`].
+    #[error("an attribute's key has at most {MAX_ATTRIBUTE_KEY_CHARS} characters")]
+    KeyTooLong(usize),
     /// A key that stands there twice.
     #[error("each key may stand there once")]
     Twice(usize),
-    /// Length or characters of a value.
-    #[error("an attribute's value has at most {MAX_ATTRIBUTE_VALUE_CHARS} characters, and no control characters")]
+    /// A value with control characters.
+    #[error("an attribute's value has no control characters")]
     Value(usize),
+    /// A value longer than [`MAX_ATTRIBUTE_VALUE_CHARS`].
+    #[error("an attribute's value has at most {MAX_ATTRIBUTE_VALUE_CHARS} characters")]
+    ValueTooLong(usize),
 }
 
 impl Attributes {
@@ -33,13 +39,7 @@ impl Attributes {
             if index >= MAX_ATTRIBUTES {
                 return Err(InvalidAttributes::TooMany);
             }
-            let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'.';
-            if !(1..=MAX_ATTRIBUTE_KEY_CHARS).contains(&key.len()) || !key.bytes().all(known) {
-                return Err(InvalidAttributes::Key(index));
-            }
-            if value.chars().count() > MAX_ATTRIBUTE_VALUE_CHARS || value.chars().any(char::is_control) {
-                return Err(InvalidAttributes::Value(index));
-            }
+            check(index, &key, &value)?;
             if attributes.insert(key, value).is_some() {
                 return Err(InvalidAttributes::Twice(index));
             }
@@ -58,6 +58,20 @@ impl Attributes {
     }
 }
 
+fn check(index: usize, key: &str, value: &str) -> Result<(), InvalidAttributes> {
+    if key.chars().count() > MAX_ATTRIBUTE_KEY_CHARS {
+        return Err(InvalidAttributes::KeyTooLong(index));
+    }
+    let is_known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'.';
+    if key.is_empty() || !key.bytes().all(is_known) {
+        return Err(InvalidAttributes::Key(index));
+    }
+    if value.chars().count() > MAX_ATTRIBUTE_VALUE_CHARS {
+        return Err(InvalidAttributes::ValueTooLong(index));
+    }
+    if value.chars().any(char::is_control) { Err(InvalidAttributes::Value(index)) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,7 +85,9 @@ mod tests {
         assert_eq!(of(&[("a", "1"), ("B", "2")]), Err(InvalidAttributes::Key(1)));
         assert_eq!(of(&[("", "1")]), Err(InvalidAttributes::Key(0)));
         assert_eq!(of(&[("a", "1"), ("a", "2")]), Err(InvalidAttributes::Twice(1)));
-        assert_eq!(of(&[("a", &"x".repeat(201))]), Err(InvalidAttributes::Value(0)));
+        assert_eq!(of(&[("a", &"x".repeat(201))]), Err(InvalidAttributes::ValueTooLong(0)));
+        assert_eq!(of(&[(&"x".repeat(33), "")]), Err(InvalidAttributes::KeyTooLong(0)));
+        assert_eq!(of(&[("a", "nul\0")]), Err(InvalidAttributes::Value(0)));
         assert_eq!(of(&[("a", "line\nbreak")]), Err(InvalidAttributes::Value(0)));
     }
 

@@ -8,6 +8,7 @@ use super::{
     limits::{MAX_ALT_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_MEDIA, MAX_TEXT_CHARS, MAX_URL_CHARS},
     position::{Entry, Position},
     reference::Reference,
+    text::has_nul,
 };
 
 /// What a link shows.
@@ -106,23 +107,33 @@ pub enum InvalidDraft {
     /// Longer than [`MAX_TEXT_CHARS`].
     #[error("the text has {0} characters; at most {MAX_TEXT_CHARS} can be published")]
     TextTooLong(usize),
+    /// With U+0000.
+    #[error("the text cannot have the character U+0000")]
+    Text,
     /// More than [`MAX_MEDIA`].
     #[error("{0} media are too many; at most {MAX_MEDIA} go with one content")]
     TooManyMedia(usize),
-    /// Neither http nor https, or too long.
-    #[error(
-        "medium {0}: the url must start with https:// or http://, and have no spaces and at most {MAX_URL_CHARS} characters"
-    )]
+    /// Neither http nor https, or with spaces.
+    #[error("medium {0}: the url must start with https:// or http:// and have no spaces")]
     MediaUrl(usize),
+    /// Longer than [`MAX_URL_CHARS`].
+    #[error("medium {0}: the url has more than {MAX_URL_CHARS} characters")]
+    MediaUrlTooLong(usize),
     /// Not 1 to 100 000 pixels.
     #[error("medium {0}: width and height are pixels, 1 to 100000")]
     MediaSize(usize),
     /// Longer than [`MAX_ALT_CHARS`].
     #[error("medium {0}: the alternative text has more than {MAX_ALT_CHARS} characters")]
+    MediaAltTooLong(usize),
+    /// With U+0000.
+    #[error("medium {0}: the alternative text cannot have the character U+0000")]
     MediaAlt(usize),
-    /// Empty or longer than [`MAX_IDEMPOTENCY_KEY_CHARS`].
-    #[error("an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY_CHARS} characters")]
+    /// Empty, or with U+0000.
+    #[error("an idempotency key has 1 to {MAX_IDEMPOTENCY_KEY_CHARS} characters, none of them U+0000")]
     IdempotencyKey,
+    /// Longer than [`MAX_IDEMPOTENCY_KEY_CHARS`].
+    #[error("an idempotency key has at most {MAX_IDEMPOTENCY_KEY_CHARS} characters")]
+    IdempotencyKeyTooLong,
 }
 
 impl Draft {
@@ -136,16 +147,17 @@ impl Draft {
         if chars > MAX_TEXT_CHARS {
             return Err(InvalidDraft::TextTooLong(chars));
         }
+        if has_nul(text) {
+            return Err(InvalidDraft::Text);
+        }
         if media.len() > MAX_MEDIA {
             return Err(InvalidDraft::TooManyMedia(media.len()));
         }
         for (index, medium) in media.iter().enumerate() {
             check_medium(index, medium)?;
         }
-        if let Some(key) = &idempotency_key
-            && !(1..=MAX_IDEMPOTENCY_KEY_CHARS).contains(&key.chars().count())
-        {
-            return Err(InvalidDraft::IdempotencyKey);
+        if let Some(key) = &idempotency_key {
+            check_key(key)?;
         }
         Ok(Self { text: text.to_owned(), media, idempotency_key, reference: Reference::Nothing })
     }
@@ -163,7 +175,17 @@ impl Draft {
     }
 }
 
+fn check_key(key: &str) -> Result<(), InvalidDraft> {
+    if key.chars().count() > MAX_IDEMPOTENCY_KEY_CHARS {
+        return Err(InvalidDraft::IdempotencyKeyTooLong);
+    }
+    if key.is_empty() || has_nul(key) { Err(InvalidDraft::IdempotencyKey) } else { Ok(()) }
+}
+
 fn check_medium(index: usize, medium: &Media) -> Result<(), InvalidDraft> {
+    if medium.url.chars().count() > MAX_URL_CHARS {
+        return Err(InvalidDraft::MediaUrlTooLong(index));
+    }
     if !is_web_url(&medium.url) {
         return Err(InvalidDraft::MediaUrl(index));
     }
@@ -171,16 +193,15 @@ fn check_medium(index: usize, medium: &Media) -> Result<(), InvalidDraft> {
         return Err(InvalidDraft::MediaSize(index));
     }
     if medium.alt.chars().count() > MAX_ALT_CHARS {
-        return Err(InvalidDraft::MediaAlt(index));
+        return Err(InvalidDraft::MediaAltTooLong(index));
     }
-    Ok(())
+    if has_nul(&medium.alt) { Err(InvalidDraft::MediaAlt(index)) } else { Ok(()) }
 }
 
-/// Whether `url` is http or https, has a host, no white space or control character, and is not too long.
+/// Whether `url` is http or https, has a host, and no white space or control character. Its length is the caller's to check.
 pub fn is_web_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '['))
-        && url.chars().count() <= MAX_URL_CHARS
         && !url.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
@@ -202,6 +223,27 @@ mod tests {
     fn a_long_text_is_refused_with_its_length() {
         let text = "字".repeat(MAX_TEXT_CHARS + 1);
         assert_eq!(Draft::try_new(&text, Vec::new(), None), Err(InvalidDraft::TextTooLong(MAX_TEXT_CHARS + 1)));
+    }
+
+    #[test]
+    fn nul_is_refused_wherever_an_author_writes() {
+        let refused = |text, media, key: Option<&str>| Draft::try_new(text, media, key.map(str::to_owned)).err();
+        let nul_in_alt = Media { alt: "a\0b".to_owned(), ..medium("https://a.example/1.png") };
+        assert_eq!(refused("a\0b", Vec::new(), None), Some(InvalidDraft::Text));
+        assert_eq!(refused("x", vec![nul_in_alt], None), Some(InvalidDraft::MediaAlt(0)));
+        assert_eq!(refused("x", vec![medium("https://a.example/\0")], None), Some(InvalidDraft::MediaUrl(0)));
+        assert_eq!(refused("x", Vec::new(), Some("a\0b")), Some(InvalidDraft::IdempotencyKey));
+    }
+
+    #[test]
+    fn too_long_is_told_apart_from_ill_formed() {
+        let refused = |media, key| Draft::try_new("x", media, key).err();
+        let long = medium(&format!("https://a.example/{}", "x".repeat(MAX_URL_CHARS)));
+        assert_eq!(refused(vec![long], None), Some(InvalidDraft::MediaUrlTooLong(0)));
+        let wordy = Media { alt: "x".repeat(MAX_ALT_CHARS + 1), ..medium("https://a.example/1.png") };
+        assert_eq!(refused(vec![wordy], None), Some(InvalidDraft::MediaAltTooLong(0)));
+        let key = "x".repeat(MAX_IDEMPOTENCY_KEY_CHARS + 1);
+        assert_eq!(refused(Vec::new(), Some(key)), Some(InvalidDraft::IdempotencyKeyTooLong));
     }
 
     #[test]

@@ -28,6 +28,11 @@ impl Subjects {
         self.0.extend(originals.iter().copied());
     }
 
+    /// How many entries are left of the page once it is folded.
+    pub fn distinct(&self, page: &Page) -> usize {
+        page.entries.iter().map(|entry| self.of(entry)).collect::<HashSet<_>>().len()
+    }
+
     fn of(&self, entry: &Entry) -> ContentId {
         self.0.get(&entry.content).copied().unwrap_or(entry.content)
     }

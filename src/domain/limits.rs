@@ -10,6 +10,8 @@ pub const MAX_ANCESTORS: usize = 50;
 pub const DEFAULT_PAGE: u16 = 20;
 /// New entries that are counted at most: beyond it a number tells a reader nothing.
 pub const MAX_COUNT: u16 = 999;
+/// Entries that one count looks at, before they are folded: one more than [`MAX_COUNT`] tells whether there are more.
+pub const MAX_RAW_COUNT: u16 = MAX_COUNT + 1;
 /// New entries that are counted if the client does not say: what fits a badge.
 pub const DEFAULT_COUNT: u16 = 99;
 /// Ids that one `nodes` query may name.

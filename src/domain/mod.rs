@@ -32,6 +32,7 @@ pub mod search;
 pub mod session;
 pub mod subtask;
 pub mod terms;
+pub mod text;
 pub mod tier;
 pub mod view;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{
     cursor::{self, InvalidCursor, List},
     kinds::{Kinds, NoKinds},
-    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_COUNT, MAX_PAGE, MAX_RAW_PAGE},
+    limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_COUNT, MAX_PAGE, MAX_RAW_COUNT, MAX_RAW_PAGE},
     position::{Entry, Position},
 };
 
@@ -66,6 +66,17 @@ impl PageSize {
     pub fn wider(self) -> Option<Self> {
         let wider = self.0.saturating_mul(2).clamp(DEFAULT_PAGE, MAX_RAW_PAGE);
         (wider > self.0).then_some(Self(wider))
+    }
+
+    /// A single entry.
+    pub const ONE: Self = Self(1);
+    /// What a count looks at when folding leaves too few of less.
+    pub const WIDEST_COUNT: Self = Self(MAX_RAW_COUNT);
+
+    /// What tells whether there are more than this many.
+    #[must_use]
+    pub const fn one_more(self) -> Self {
+        Self(self.0.saturating_add(1))
     }
 
     /// As many as are counted at most; see [`MAX_COUNT`].

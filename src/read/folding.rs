@@ -1,15 +1,32 @@
 //! Pages as they are shown: reposts folded, and filled up by longer raw pages, each of one snapshot.
 
-use super::TimelineReader;
+use super::{Count, TimelineReader};
 use crate::{
     domain::{
-        ContentKind, Page, PageRequest, UserId,
+        ContentKind, Direction, Kinds, Page, PageRequest, PageSize, Position, UserId,
         folding::{Folded, Subjects, fold},
     },
     store::StoreError,
 };
 
 impl TimelineReader {
+    /// How many entries a page would show of those of `reader`'s timeline that are newer than `position`, counted up to `max`, and whether there
+    /// are more: exactly what it is at one instant during the call. Counting is not visiting.
+    pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
+        let (bound, size) = (Some(position), max.one_more());
+        let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
+        let mut subjects = Subjects::default();
+        loop {
+            let (page, _) = self.read(reader, &raw).await?;
+            self.look_up(&page, &raw, &mut subjects).await?;
+            let shown = subjects.distinct(&page);
+            if shown > max.get() || !page.has_newer || raw.size == PageSize::WIDEST_COUNT {
+                return Ok(Count { count: shown.min(max.get()), capped: shown > max.get() || page.has_newer });
+            }
+            raw.size = PageSize::WIDEST_COUNT;
+        }
+    }
+
     /// The folded page, made of one raw page; and how deep that was read, as [`Self::read`] tells. Raw pages are read again only while the shown one is short,
     /// each wider than the one before: see [`crate::domain::PageSize::wider`] for the last.
     pub(super) async fn read_folded(

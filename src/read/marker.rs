@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::TimelineReader;
 use crate::{
-    domain::{Position, UserId},
+    domain::{Entry, PageRequest, PageSize, Position, UserId},
     store::{Announcements, ReadMarkers, StoreError, announcements::Announcement},
     telemetry::metrics::NUDGES_LOST,
 };
@@ -12,24 +13,33 @@ use crate::{
 pub struct ReadMarker {
     markers: Arc<dyn ReadMarkers>,
     announcements: Arc<dyn Announcements>,
+    timelines: Arc<TimelineReader>,
 }
 
 impl ReadMarker {
-    /// Both parts are shared with the rest of the house.
-    pub fn new(markers: Arc<dyn ReadMarkers>, announcements: Arc<dyn Announcements>) -> Self {
-        Self { markers, announcements }
+    /// `timelines`: those that are marked.
+    pub fn new(
+        markers: Arc<dyn ReadMarkers>,
+        announcements: Arc<dyn Announcements>,
+        timelines: Arc<TimelineReader>,
+    ) -> Self {
+        Self { markers, announcements, timelines }
     }
 
-    /// The reader has read up to `position`. Returns where the marker stands then: there, or at what another device has read already.
-    pub async fn advance(&self, reader: UserId, position: Position) -> Result<Position, StoreError> {
-        self.markers.advance(reader, position).await?;
-        let marker = self.markers.marker(reader).await?.unwrap_or(position);
+    /// The reader has read up to `position`. Returns where the marker stands then: there, at the newest entry of the reader's timeline if that is
+    /// older, or at what another device has read already. `None` if it was never moved: the timeline is empty.
+    pub async fn advance(&self, reader: UserId, position: Position) -> Result<Option<Position>, StoreError> {
+        let newest = self.timelines.look(reader, &PageRequest::newest(PageSize::ONE)).await?;
+        if let Some(newest) = newest.entries.first().map(Entry::position) {
+            self.markers.advance(reader, position.min(newest)).await?;
+        }
+        let Some(marker) = self.markers.marker(reader).await? else { return Ok(None) };
         let moved = Announcement::ReadMarkerMoved { reader, marker };
         if let Err(error) = self.announcements.announce(&moved).await {
             metrics::counter!(NUDGES_LOST, "to" => "announcement").increment(1);
             tracing::warn!(error = &error as &dyn std::error::Error, to = "announcement", "a nudge was lost");
         }
-        Ok(marker)
+        Ok(Some(marker))
     }
 
     /// Where the marker stands; `None` if it was never moved.

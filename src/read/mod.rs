@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::{
     clock::SharedClock,
     domain::{
-        ContentId, Direction, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, UserId,
+        ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
         folding::Folded,
         plan::{Next, Snapshot, decide},
     },
@@ -33,7 +33,7 @@ pub use visits::Visits;
 pub struct Count {
     /// Up to what was asked for.
     pub count: usize,
-    /// Whether there are more than that.
+    /// Whether there are more than that, or the count has looked at as many entries as it may.
     pub capped: bool,
 }
 
@@ -64,14 +64,6 @@ impl TimelineReader {
         metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
         self.visits.note(reader, reached).await;
         Ok(page)
-    }
-
-    /// How many entries of `reader`'s timeline are newer than `position`, counted up to `max`, and whether there are more: exactly what it is at one
-    /// instant during the call. Counting is not visiting.
-    pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
-        let request = PageRequest { direction: Direction::Newer, bound: Some(position), size: max, kinds: Kinds::ALL };
-        let (page, _) = self.read(reader, &request).await?;
-        Ok(Count { count: page.entries.len(), capped: page.has_newer })
     }
 
     /// Those of `contents` that are in `reader`'s timeline now.

@@ -15,10 +15,14 @@ use super::{
 };
 use crate::domain::{
     ContentId, Handle, Kinds, PageRequest, PageSize, ResumePoint, UserId, cursor,
+    folding::Folded,
     limits::{DEFAULT_COUNT, MAX_NODES},
     page::InvalidPage,
     search::Search,
 };
+
+/// Reads of one page at most; contents go one at a time, so the second read nearly always shows all that it finds.
+const MAX_PAGE_READS: usize = 4;
 
 /// What of a timeline is wanted.
 #[derive(InputObject)]
@@ -71,18 +75,18 @@ impl Query {
             let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
             let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
             let request = request.of(filter.map_or(Ok(Kinds::ALL), TimelineFilter::kinds)?);
-            let page = hydration.services().timelines.page(viewer.id, &request).await?;
             let selected = ctx.look_ahead();
+            let wants = ContentWants::of_connection(&selected);
+            let (page, shown) = timeline(&hydration, viewer.id, &request, wants).await?;
             let can_resume = selected.field("resumeToken").exists() && request.kinds == Kinds::ALL;
             let token = can_resume.then(|| ResumePoint::of_page(&request, &page.unfolded()).encode());
-            let shown = Shown::load(&hydration, &page, ContentWants::of_connection(&selected)).await?;
             Ok(Some(TimelineConnection::from(shown).with_token(token)))
         })
         .await
     }
 
-    /// How many entries of the viewer's timeline are newer than a cursor. Exact, up to `max`. Null for anonymous viewers, with an
-    /// UNAUTHENTICATED error.
+    /// How many entries a page would show of what is newer than a cursor in the viewer's timeline: entries of the same subject, such as
+    /// reposts of one content, count once. Exact, up to `max`. Null for anonymous viewers, with an UNAUTHENTICATED error.
     async fn new_content_count(
         &self,
         ctx: &Context<'_>,
@@ -194,6 +198,24 @@ impl Query {
         #[graphql(desc = "Any objects' ids, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Answer<Node>>, ApiError> {
         nodes(ctx, &ids).await.map_err(Failure::told)
+    }
+}
+
+/// A page and what is shown of it. The page is read again if a content of it goes before it is loaded, so that it is as full as it should be.
+async fn timeline(
+    hydration: &Arc<Hydration>,
+    viewer: UserId,
+    request: &PageRequest,
+    wants: Option<ContentWants>,
+) -> Result<(Folded, Shown), Failure> {
+    let mut reads = 1;
+    loop {
+        let page = hydration.services().timelines.page(viewer, request).await?;
+        let shown = Shown::load(hydration, &page, wants).await?;
+        if shown.is_whole() || reads == MAX_PAGE_READS {
+            return Ok((page, shown));
+        }
+        reads += 1;
     }
 }
 

@@ -38,7 +38,12 @@ async fn an_edit_that_is_refused_names_the_value_at_fault_and_changes_nothing() 
     for (input, code, field) in [
         (json!({ "name": null }), "INVALID", json!(["input", "name"])),
         (json!({ "bio": "x".repeat(501) }), "TOO_LONG", json!(["input", "bio"])),
+        (json!({ "name": "x".repeat(61) }), "TOO_LONG", json!(["input", "name"])),
+        (json!({ "name": "\u{200b}" }), "INVALID", json!(["input", "name"])),
+        (json!({ "name": "nn\u{202e}a" }), "INVALID", json!(["input", "name"])),
+        (json!({ "bio": "a\0b" }), "INVALID", json!(["input", "bio"])),
         (json!({ "avatarUrl": "javascript:1" }), "INVALID", json!(["input", "avatarUrl"])),
+        (json!({ "avatarUrl": format!("https://a/{}", "x".repeat(2048)) }), "TOO_LONG", json!(["input", "avatarUrl"])),
         (json!({ "attributes": many }), "TOO_LONG", json!(["input", "attributes"])),
         (
             json!({ "attributes": [attribute("a", ""), attribute("A", "")] }),
@@ -46,6 +51,16 @@ async fn an_edit_that_is_refused_names_the_value_at_fault_and_changes_nothing() 
             json!(["input", "attributes", "1", "key"]),
         ),
         (json!({ "attributes": [attribute("a", "\n")] }), "INVALID", json!(["input", "attributes", "0", "value"])),
+        (
+            json!({ "attributes": [attribute("a", &"x".repeat(201))] }),
+            "TOO_LONG",
+            json!(["input", "attributes", "0", "value"]),
+        ),
+        (
+            json!({ "attributes": [attribute(&"x".repeat(33), "")] }),
+            "TOO_LONG",
+            json!(["input", "attributes", "0", "key"]),
+        ),
     ] {
         let mut input = input;
         input["name"] = input.get("name").cloned().unwrap_or_else(|| json!("changed"));

@@ -80,17 +80,13 @@ impl Api {
         let (listening, announcements) = (hub.clone(), voice.listen());
         tasks.spawn(async move { listening.run(announcements).await });
         let running = tasks.token();
+        let timelines =
+            Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, queue.clone(), clock.clone()));
         let services = Services {
             accounts_service: Arc::new(accounts),
             sessions,
             profiles: store.clone(),
-            timelines: Arc::new(TimelineReader::new(
-                store.clone(),
-                contents.clone(),
-                None,
-                queue.clone(),
-                clock.clone(),
-            )),
+            timelines: timelines.clone(),
             publisher: Arc::new(Publisher::new(
                 contents.clone(),
                 queue.clone(),
@@ -99,7 +95,7 @@ impl Api {
                 draw.clone(),
             )),
             searcher: Arc::new(Searcher::new(store.clone())),
-            read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone())),
+            read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone(), timelines)),
             boundaries: Arc::new(Boundaries::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
             exclusions: store.clone(),

@@ -39,6 +39,8 @@ async fn a_draft_that_is_refused_says_which_value_is_at_fault() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let medium = |url: &str, width: i64| json!([{"kind": "VIDEO", "url": url, "width": width}]);
+    let long = format!("https://a.example/{}", "x".repeat(2048));
+    let alt = |words: String| json!([{"kind": "PICTURE", "url": "https://a.example/1.png", "alt": words}]);
     for (input, code, field) in [
         (json!({"text": " "}), "INVALID", json!(["input", "text"])),
         (json!({"text": "x".repeat(5001)}), "TOO_LONG", json!(["input", "text"])),
@@ -49,6 +51,12 @@ async fn a_draft_that_is_refused_says_which_value_is_at_fault() {
             json!(["input", "media", "0", "width"]),
         ),
         (json!({"text": "x", "idempotencyKey": ""}), "INVALID", json!(["input", "idempotencyKey"])),
+        (json!({"text": "x", "idempotencyKey": "k".repeat(65)}), "TOO_LONG", json!(["input", "idempotencyKey"])),
+        (json!({"text": "x", "media": medium(&long, 1)}), "TOO_LONG", json!(["input", "media", "0", "url"])),
+        (json!({"text": "x", "media": alt("x".repeat(1001))}), "TOO_LONG", json!(["input", "media", "0", "alt"])),
+        (json!({"text": "a\0b"}), "INVALID", json!(["input", "text"])),
+        (json!({"text": "x", "media": alt("a\0b".to_owned())}), "INVALID", json!(["input", "media", "0", "alt"])),
+        (json!({"text": "x", "idempotencyKey": "a\0b"}), "INVALID", json!(["input", "idempotencyKey"])),
     ] {
         let payload = publish(&api, &ann, input).await;
         assert_eq!(payload["userErrors"], json!([{"code": code, "field": field}]));
@@ -96,4 +104,16 @@ async fn only_its_author_deletes_a_content_and_only_once() {
     assert_eq!(api.delete(&bob, &id).await, refused("NOT_ALLOWED"));
     assert_eq!(api.delete(&ann, &id).await["deletedContentId"], json!(id));
     assert_eq!(api.delete(&ann, &id).await, refused("NOT_FOUND"));
+}
+
+#[tokio::test]
+async fn deleting_what_stands_behind_a_block_is_answered_as_deleting_what_is_not_there() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let (there, gone) = (api.publish(&ann, "there").await, api.publish(&ann, "gone").await);
+    api.delete(&ann, &gone).await;
+    api.block(&ann, &bob).await;
+    assert_eq!(api.delete(&bob, &there).await, api.delete(&bob, &gone).await);
+    let content = api.data(Some(&ann), "query($id: ID!) { content(id: $id) { text } }", json!({ "id": there })).await;
+    assert_eq!(content["content"]["text"], "there");
 }

@@ -68,3 +68,23 @@ async fn whom_a_block_keeps_out_reacts_to_nothing() {
     let content = api.data(Some(&bob), likes, json!({ "id": post })).await;
     assert_eq!(content["content"], json!({"counters": {"likes": 0}, "likers": {"nodes": []}}));
 }
+
+#[tokio::test]
+async fn ones_own_reaction_is_taken_back_behind_a_block() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let post = api.publish(&bob, "news").await;
+    change(&api, Some(&ann), "favouriteContent", &post).await;
+    change(&api, Some(&ann), "likeContent", &post).await;
+    api.block(&bob, &ann).await;
+    for verb in ["unfavouriteContent", "unlikeContent"] {
+        let payload = change(&api, Some(&ann), verb, &post).await["data"][verb].take();
+        assert_eq!(payload, json!({"content": null, "userErrors": [], "clientMutationId": "c"}), "{verb}");
+        let again = change(&api, Some(&ann), verb, &post).await["data"][verb].take();
+        let refused = json!([{"code": "NOT_FOUND", "field": ["input", "contentId"]}]);
+        assert_eq!(again["userErrors"], refused, "{verb}: there is nothing to take back");
+    }
+    let counters = "query($id: ID!) { content(id: $id) { counters { likes favourites } } }";
+    let content = api.data(Some(&bob), counters, json!({ "id": post })).await;
+    assert_eq!(content["content"]["counters"], json!({"likes": 0, "favourites": 0}));
+}

@@ -1,8 +1,12 @@
-//! The SQL store with counters and outboxes that can be made to fail.
+//! The SQL store with counters and outboxes that can be made to fail, and with something that happens just before contents are read.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use tidefeed::{
     domain::{Content, ContentId, Counters, PageRequest, UserId},
     store::{
@@ -19,12 +23,19 @@ pub struct Moody {
     pub counters_fail: AtomicBool,
     /// Outboxes cannot be read.
     pub outboxes_fail: AtomicBool,
+    /// Runs once, before contents are read by their ids.
+    pub meanwhile: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
 impl Moody {
     /// In a good mood.
     pub fn over(store: SqlStore) -> Self {
-        Self { store, counters_fail: AtomicBool::default(), outboxes_fail: AtomicBool::default() }
+        Self {
+            store,
+            counters_fail: AtomicBool::default(),
+            outboxes_fail: AtomicBool::default(),
+            meanwhile: Mutex::default(),
+        }
     }
 }
 
@@ -39,6 +50,10 @@ impl Contents for Moody {
     }
 
     async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile.await;
+        }
         self.store.by_ids(viewer, ids).await
     }
 

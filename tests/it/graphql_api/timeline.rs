@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use tidefeed::store::Exclusions as _;
+
 use super::api::{Api, Person};
 
 const PAGE: &str = "query($first: Int, $after: String, $last: Int, $before: String) {
@@ -90,4 +92,41 @@ async fn an_authors_own_contents_are_paged_alike_and_need_no_viewer() {
     assert_eq!((texts(all), more(all)), (numbers((0..25).rev().step_by(2)), (false, false)));
     let newer = ask(json!({"last": 2, "before": all["pageInfo"]["endCursor"]})).await;
     assert_eq!((texts(&newer["contents"]), more(&newer["contents"])), (numbers([4, 2].into_iter()), (true, true)));
+}
+
+#[tokio::test]
+async fn what_goes_while_a_page_is_read_has_no_edge_and_the_page_is_full() {
+    let api = Api::new().await;
+    let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
+    for author in [&bob, &cid] {
+        api.follow(&ann, author).await;
+    }
+    for (author, text) in [(&cid, "1"), (&cid, "2"), (&bob, "of bob"), (&cid, "3")] {
+        api.publish(author, text).await;
+    }
+    let (store, ids) = (api.store.clone(), (bob.viewer.id, ann.viewer.id));
+    let block = async move { drop(store.block(ids.0, ids.1, 1).await.unwrap()) };
+    *api.contents.meanwhile.lock().unwrap() = Some(Box::pin(block));
+    let read = page(&api, &ann, json!({"first": 2})).await;
+    assert_eq!((texts(&read), more(&read)), (numbers([3, 2].into_iter()), (true, false)));
+    assert_eq!(read["edges"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn what_goes_while_a_list_is_read_has_no_edge() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let post = api.publish(&ann, "post").await;
+    let reply = api.reply(&bob, &post, "reply").await;
+    let query = "query($id: ID!) { content(id: $id) { replies { nodes { id } edges { cursor node { id } } } } }";
+    let whole = api.data(Some(&ann), query, json!({ "id": post })).await["content"]["replies"].take();
+    assert_eq!(whole["nodes"], json!([{ "id": reply }]));
+    let (store, contents, ids) = (api.store.clone(), api.contents.clone(), (bob.viewer.id, ann.viewer.id));
+    // The first read is that of the post itself, the next one that of the reply.
+    let block = async move { drop(store.block(ids.0, ids.1, 1).await.unwrap()) };
+    let between = async move { *contents.meanwhile.lock().unwrap() = Some(Box::pin(block)) };
+    *api.contents.meanwhile.lock().unwrap() = Some(Box::pin(between));
+    let query = format!("query($id: ID!) {{ viewer {{ id }} {}", query.trim_start_matches("query($id: ID!) {"));
+    let read = api.data(Some(&ann), &query, json!({ "id": post })).await["content"]["replies"].take();
+    assert_eq!(read, json!({"nodes": [], "edges": []}));
 }

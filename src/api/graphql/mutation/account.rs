@@ -19,7 +19,7 @@ use crate::api::{
 struct RegisterUserInput {
     /// The unique name: 2 to 30 of the characters a to z, 0 to 9 and _. Upper case is lowered.
     handle: String,
-    /// The name to show, 1 to 60 characters.
+    /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing direction or is invisible.
     name: String,
     /// At least 8 characters, at most 1024 bytes.
     password: String,
@@ -143,10 +143,7 @@ impl AccountMutation {
             let retry_at = if let PasswordOutcome::NotBefore(at) = outcome { Some(Timestamp(at)) } else { None };
             let (ended_sessions, refusal) = match outcome {
                 PasswordOutcome::Changed(ended) => (Some(i32::try_from(ended).unwrap_or(i32::MAX)), None),
-                PasswordOutcome::Invalid(fault) => {
-                    let message = fault.to_string();
-                    (None, Some(UserError::about(&["newPassword"], UserErrorCode::Invalid, &message)))
-                }
+                PasswordOutcome::Invalid(fault) => (None, Some(UserError::about_profile("newPassword", fault))),
                 PasswordOutcome::WrongCredentials => (None, Some(wrong_old_password())),
                 PasswordOutcome::NotBefore(_) => (None, Some(too_many_attempts())),
             };

@@ -123,7 +123,11 @@ impl ContentMutation {
             let viewer = hydration.viewer()?;
             let DeleteContentInput { content_id, client_mutation_id } = input;
             let content = ids::parse_content(&content_id)?;
-            let outcome = hydration.services().publisher.remove(viewer.id, content).await?;
+            let mut outcome = hydration.services().publisher.remove(viewer.id, content).await?;
+            // What stands behind a block is answered as what is not there.
+            if outcome == RemoveOutcome::NotTheAuthor && hydration.content(content).await?.is_none() {
+                outcome = RemoveOutcome::Unknown;
+            }
             let (deleted_content_id, user_errors) = split(removed(outcome).map(|()| content_id));
             Ok(Some(DeleteContentPayload { deleted_content_id, user_errors, client_mutation_id }))
         })

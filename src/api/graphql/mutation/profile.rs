@@ -33,7 +33,7 @@ struct AttributeInput {
 /// What of the viewer's profile changes. What is left out stays as it is.
 #[derive(InputObject)]
 struct UpdateProfileInput {
-    /// The name to show, 1 to 60 characters; cannot be null.
+    /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing direction or is invisible. Cannot be null.
     name: MaybeUndefined<String>,
     /// A few words, at most 500 characters; null for none.
     bio: MaybeUndefined<String>,
@@ -162,7 +162,9 @@ fn attributes(pairs: Vec<AttributeInput>) -> Result<Attributes, UserError> {
             InvalidAttributes::Key(index) | InvalidAttributes::Twice(index) => {
                 about(index, "key", UserErrorCode::Invalid)
             }
+            InvalidAttributes::KeyTooLong(index) => about(index, "key", UserErrorCode::TooLong),
             InvalidAttributes::Value(index) => about(index, "value", UserErrorCode::Invalid),
+            InvalidAttributes::ValueTooLong(index) => about(index, "value", UserErrorCode::TooLong),
         }
     })
 }

@@ -30,7 +30,7 @@ macro_rules! forms {
         #[doc = $about_payload]
         #[derive(SimpleObject)]
         struct $payload {
-            /// The content, with counters as they are now. Null if refused.
+            /// The content, with counters as they are now. Null if refused, and if a block stands before what is taken back.
             content: Option<Content>,
             /// Why it was refused; empty if it was not.
             user_errors: Vec<UserError>,
@@ -113,7 +113,8 @@ impl ReactionMutation {
     }
 }
 
-/// Reacts, or takes the reaction back; the content as it is after that.
+/// Reacts, or takes the reaction back; the content as it is after that. One's own reaction is taken back behind a block, too, without the content
+/// being shown.
 async fn change(
     ctx: &Context<'_>,
     content_id: &ID,
@@ -123,15 +124,16 @@ async fn change(
     let hydration = fresh_hydration(ctx)?;
     let (viewer, id) = (hydration.viewer()?.id, ids::parse_content(content_id)?);
     let services = hydration.services();
-    // Not told from a content that is gone: a block stands between its author and the viewer.
     let is_shown = hydration.content(id).await?.is_some();
-    let outcome = if !is_shown {
-        Reacted::UnknownContent
-    } else if wanted {
-        services.reactions.react(viewer, id, reaction, services.clock.now_ms()).await?
-    } else {
-        services.reactions.take_back(viewer, id, reaction).await?
+    let outcome = match (wanted, is_shown) {
+        // Not told from a content that is gone: a block stands between its author and the viewer.
+        (true, false) => Reacted::UnknownContent,
+        (true, true) => services.reactions.react(viewer, id, reaction, services.clock.now_ms()).await?,
+        (false, _) => services.reactions.take_back(viewer, id, reaction).await?,
     };
+    if outcome == Reacted::Done && !is_shown {
+        return Ok((None, Vec::new()));
+    }
     if outcome != Reacted::UnknownContent {
         let wants = ContentWants { author: None, ..ContentWants::of(&ctx.look_ahead().field("content")) };
         hydration.prime_contents(&[id], &[], wants).await;

@@ -25,7 +25,8 @@ struct MarkTimelineReadInput {
 /// Where the viewer's marker stands.
 #[derive(SimpleObject)]
 struct MarkTimelineReadPayload {
-    /// As passed, or newer if another device has read further.
+    /// As passed, or newer if another device has read further, or the timeline's newest entry if what was passed lies above it. Null if the
+    /// timeline is empty and was never marked.
     read_marker: Option<String>,
     /// The viewer, whose `timelineReadMarker` has moved.
     viewer: Option<User>,
@@ -41,7 +42,8 @@ pub struct TimelineMutation;
 
 #[Object]
 impl TimelineMutation {
-    /// Moves the viewer's read marker forwards, never back; their other devices hear of it through `newFeed`.
+    /// Moves the viewer's read marker forwards, never back, and not above the newest entry of their timeline. Their other devices hear of it
+    /// through `newFeed`.
     async fn mark_timeline_read(
         &self,
         ctx: &Context<'_>,
@@ -56,7 +58,7 @@ impl TimelineMutation {
             let profile =
                 if ctx.look_ahead().field("viewer").exists() { hydration.profile(reader).await? } else { None };
             Ok(Some(MarkTimelineReadPayload {
-                read_marker: Some(cursor::encode(marker)),
+                read_marker: marker.map(cursor::encode),
                 viewer: profile.map(|profile| User::new(profile, Arc::clone(&hydration))),
                 user_errors: Vec::new(),
                 client_mutation_id,

@@ -51,10 +51,17 @@ impl UserError {
     }
 }
 
+impl UserError {
+    /// About a value of a profile, in the input's `field`.
+    pub fn about_profile(field: &str, fault: InvalidProfile) -> Self {
+        let code = if fault.is_length() { UserErrorCode::TooLong } else { UserErrorCode::Invalid };
+        Self::about(&[field], code, &fault.to_string())
+    }
+}
+
 impl From<InvalidProfile> for UserError {
     fn from(fault: InvalidProfile) -> Self {
-        let code = if fault == InvalidProfile::Bio { UserErrorCode::TooLong } else { UserErrorCode::Invalid };
-        Self::about(&[fault.field()], code, &fault.to_string())
+        Self::about_profile(fault.field(), fault)
     }
 }
 
@@ -64,13 +71,16 @@ impl From<InvalidDraft> for UserError {
         let message = fault.to_string();
         let medium = |index: usize, field, code| Self::about(&["media", &index.to_string(), field], code, &message);
         match fault {
-            InvalidDraft::Empty => Self::about(&["text"], Invalid, &message),
+            InvalidDraft::Empty | InvalidDraft::Text => Self::about(&["text"], Invalid, &message),
             InvalidDraft::TextTooLong(_) => Self::about(&["text"], TooLong, &message),
             InvalidDraft::TooManyMedia(_) => Self::about(&["media"], TooLong, &message),
             InvalidDraft::MediaUrl(index) => medium(index, "url", Invalid),
+            InvalidDraft::MediaUrlTooLong(index) => medium(index, "url", TooLong),
             InvalidDraft::MediaSize(index) => medium(index, "width", Invalid),
-            InvalidDraft::MediaAlt(index) => medium(index, "alt", TooLong),
+            InvalidDraft::MediaAlt(index) => medium(index, "alt", Invalid),
+            InvalidDraft::MediaAltTooLong(index) => medium(index, "alt", TooLong),
             InvalidDraft::IdempotencyKey => Self::about(&["idempotencyKey"], Invalid, &message),
+            InvalidDraft::IdempotencyKeyTooLong => Self::about(&["idempotencyKey"], TooLong, &message),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Pages as Relay's connections: a timeline's, an author's, a search's and a thread's.
 //!
-//! All but the last list contents newest first, so the "next" page is older; replies come oldest first. An entry whose content is gone since the page was read
-//! keeps its edge, with a null node.
+//! All but the last list contents newest first, so the "next" page is older; replies come oldest first. An entry whose content goes between the page's
+//! snapshot and the loading of contents has no edge: it was deleted, or a block began.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl TimelineConnection {
 pub struct TimelineEdge {
     /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
     cursor: String,
-    /// The content. Null if it was deleted while the page was read.
+    /// The content. An entry whose content goes while the page is read has no edge.
     node: Option<Content>,
 }
 
@@ -76,7 +76,7 @@ pub struct ContentConnection {
 struct ContentEdge {
     /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
     cursor: String,
-    /// The content. Null if it was deleted while the page was read.
+    /// The content. An entry whose content goes while the page is read has no edge.
     node: Option<Content>,
 }
 
@@ -84,6 +84,7 @@ struct ContentEdge {
 pub struct Shown {
     rows: Vec<(String, Option<Content>)>,
     page_info: PageInfo,
+    is_whole: bool,
 }
 
 impl Shown {
@@ -96,7 +97,7 @@ impl Shown {
             start_cursor: rows.first().map(|row| row.0.clone()),
             end_cursor: page.end().map(cursor::encode),
         };
-        Ok(Self { rows, page_info })
+        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info })
     }
 
     /// As [`Self::load`], for what a search has found.
@@ -108,7 +109,12 @@ impl Shown {
             start_cursor: rows.first().map(|row| row.0.clone()),
             end_cursor: page.end.map(cursor::encode),
         };
-        Ok(Self { rows, page_info })
+        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info })
+    }
+
+    /// Whether every entry of the page is shown: none of their contents has gone since the page's snapshot.
+    pub const fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     async fn rows(
@@ -123,8 +129,13 @@ impl Shown {
         }
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {
-            let content = if wants.is_some() { hydration.content(entry.content).await? } else { None };
-            let content = content.map(|content| Content::new(content, Arc::clone(hydration)));
+            let content = match wants {
+                None => None,
+                Some(_) => match hydration.content(entry.content).await? {
+                    Some(content) => Some(Content::new(content, Arc::clone(hydration))),
+                    None => continue,
+                },
+            };
             rows.push((cursor::encode(entry.position()), content));
         }
         Ok(rows)
@@ -139,7 +150,7 @@ impl Shown {
             start_cursor: end_cursor,
             end_cursor: start_cursor,
         };
-        Self { rows: self.rows.into_iter().rev().collect(), page_info }
+        Self { rows: self.rows.into_iter().rev().collect(), page_info, ..self }
     }
 
     fn nodes(&self) -> Vec<Option<Content>> {
@@ -178,7 +189,7 @@ pub struct ReplyConnection {
 struct ReplyEdge {
     /// Opaque, the same for ever, and good as `after` even when the reply is gone.
     cursor: String,
-    /// The reply. Null if it was deleted while the page was read.
+    /// The reply. One that goes while the page is read has no edge.
     node: Option<Content>,
 }
 

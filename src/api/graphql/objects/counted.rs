@@ -7,9 +7,9 @@ use crate::read::Count;
 /// How many entries are new.
 #[derive(SimpleObject)]
 pub struct NewContentCount {
-    /// Exact, unless there are more than were to be counted.
+    /// Exact, unless `isCapped`. Entries that fold into one count once.
     count: i32,
-    /// Whether there are more than `count`.
+    /// Whether more than `max` are newer; also if 1000 entries, before folding, are and yet more follow.
     is_capped: bool,
 }
 

@@ -1,0 +1,194 @@
+//! What the characters of a text are to its readers: seen, unseen, or a means to make it look like another text.
+
+use icu_properties::{
+    CodePointMapData, CodePointSetData,
+    props::{
+        BidiControl, CanonicalCombiningClass, DefaultIgnorableCodePoint, EmojiModifier, ExtendedPictographic,
+        GeneralCategory, GeneralCategoryGroup, JoiningType, PrependedConcatenationMark, VariationSelector,
+    },
+};
+
+const ZERO_WIDTH_JOINERS: [char; 2] = ['\u{200c}', '\u{200d}'];
+const MONGOLIAN_VOWEL_SEPARATOR: char = '\u{180e}';
+const BLACK_FLAG: char = '\u{1f3f4}';
+const TAGS: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
+/// A symbol by its category, and an empty cell by its look.
+const BRAILLE_BLANK: char = '\u{2800}';
+
+/// Whether `text` has U+0000, which texts in C end at.
+pub fn has_nul(text: &str) -> bool {
+    text.contains('\0')
+}
+
+/// Whether `name` can be shown as a name: it has a character that is seen, and none that breaks lines, reorders its surroundings or is not
+/// seen. Joiners, variation selectors and tags are taken where scripts and pictographs need them.
+pub fn is_presentable(name: &str) -> bool {
+    let mut before = Before::default();
+    let mut chars = name.chars().peekable();
+    let mut seen = false;
+    while let Some(c) = chars.next() {
+        if is_unseen(c) && !before.takes(c, chars.peek().copied()) {
+            return false;
+        }
+        seen |= is_seen(c);
+        before.meets(c);
+    }
+    seen
+}
+
+/// What stands before a character.
+#[derive(Default)]
+struct Before {
+    /// The character just before it.
+    last: Option<char>,
+    /// The last one that is no mark, selector or tag.
+    base: Option<char>,
+}
+
+impl Before {
+    /// Whether the unseen `c` has a meaning here.
+    fn takes(&self, c: char, next: Option<char>) -> bool {
+        if CodePointSetData::new::<VariationSelector>().contains(c) {
+            return self.last.is_some_and(|last| !is_unseen(last) && !last.is_whitespace());
+        }
+        if TAGS.contains(&c) {
+            return self.base == Some(BLACK_FLAG);
+        }
+        if c != MONGOLIAN_VOWEL_SEPARATOR && !ZERO_WIDTH_JOINERS.contains(&c) {
+            return false;
+        }
+        let between_pictographs = || self.base.is_some_and(is_pictograph) && next.is_some_and(is_pictograph);
+        self.base.is_some_and(joins)
+            || self.last.is_some_and(is_virama)
+            || next.is_some_and(is_virama)
+            || between_pictographs()
+    }
+
+    fn meets(&mut self, c: char) {
+        self.last = Some(c);
+        if joining(c) != JoiningType::Transparent {
+            self.base = Some(c);
+        }
+    }
+}
+
+/// A letter, digit, sign or pictograph, not a mark alone.
+fn is_seen(c: char) -> bool {
+    let category = CodePointMapData::<GeneralCategory>::new().get(c);
+    let is_drawn = [
+        GeneralCategoryGroup::Letter,
+        GeneralCategoryGroup::Number,
+        GeneralCategoryGroup::Punctuation,
+        GeneralCategoryGroup::Symbol,
+    ];
+    let is_drawn = is_drawn.iter().any(|group| group.contains(category)) || is_pictograph(c);
+    is_drawn && c != BRAILLE_BLANK && !is_unseen(c)
+}
+
+fn is_unseen(c: char) -> bool {
+    let category = CodePointMapData::<GeneralCategory>::new().get(c);
+    let is_format =
+        category == GeneralCategory::Format && !CodePointSetData::new::<PrependedConcatenationMark>().contains(c);
+    let is_break = matches!(
+        category,
+        GeneralCategory::Control | GeneralCategory::LineSeparator | GeneralCategory::ParagraphSeparator
+    );
+    is_format
+        || is_break
+        || CodePointSetData::new::<BidiControl>().contains(c)
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+}
+
+fn is_pictograph(c: char) -> bool {
+    CodePointSetData::new::<ExtendedPictographic>().contains(c) || CodePointSetData::new::<EmojiModifier>().contains(c)
+}
+
+/// Whether `c` is of a cursive script, whose letters joiners shape.
+fn joins(c: char) -> bool {
+    matches!(joining(c), JoiningType::DualJoining | JoiningType::RightJoining | JoiningType::LeftJoining)
+}
+
+fn joining(c: char) -> JoiningType {
+    CodePointMapData::<JoiningType>::new().get(c)
+}
+
+/// The sign of Indic scripts after which joiners choose a letter's form.
+fn is_virama(c: char) -> bool {
+    CodePointMapData::<CanonicalCombiningClass>::new().get(c) == CanonicalCombiningClass::Virama
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_every_script_and_pictographs_are_presentable() {
+        for name in [
+            "Ann",
+            "Zoë O'Hara-Smith 3rd",
+            "李小龍",
+            "Владимир",
+            "محمد",
+            "می\u{200c}خواهم",
+            "ه\u{200d}",
+            "क्\u{200d}ष",
+            "র\u{200d}্য",
+            "ශ්\u{200d}රී",
+            "ᠣᠷᠴᠢᠯ\u{180e}ᠠ",
+            "葛\u{e0100}城",
+            "👩🏽\u{200d}🚀 Ann",
+            "🏳\u{fe0f}\u{200d}🌈",
+            "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+            "❤\u{fe0f}",
+            "a\u{a0}b",
+            "...",
+        ] {
+            assert!(is_presentable(name), "{}", name.escape_unicode());
+        }
+    }
+
+    #[test]
+    fn what_is_not_seen_is_no_name() {
+        for name in [
+            "", " ", "\u{200b}", "\u{2060}", "\u{3164}", "\u{115f}", "\u{2800}", "\u{fe0f}", "\u{301}", "\u{ad}",
+            "\u{a0}",
+        ] {
+            assert!(!is_presentable(name), "{}", name.escape_unicode());
+        }
+    }
+
+    #[test]
+    fn unseen_characters_and_bidi_controls_spoil_a_name() {
+        for c in [
+            '\0',
+            '\n',
+            '\u{85}',
+            '\u{2028}',
+            '\u{61c}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{200b}',
+            '\u{200c}',
+            '\u{200d}',
+            '\u{2060}',
+            '\u{feff}',
+            '\u{ad}',
+            '\u{34f}',
+            '\u{3164}',
+            '\u{ffa0}',
+            '\u{fff9}',
+            '\u{180e}',
+            '\u{e0041}',
+            '\u{e0001}',
+        ] {
+            let name = format!("An{c}n");
+            assert!(!is_presentable(&name), "{}", name.escape_unicode());
+        }
+        assert!(!is_presentable("Ann\u{fe0f}\u{fe0f}"), "a selector selects once");
+        assert!(!is_presentable("ه\u{200d}\u{200d}"), "a joiner joins once");
+    }
+}
