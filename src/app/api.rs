@@ -1,6 +1,6 @@
 //! The API over a house: accounts, schema and transport put together into one router.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -9,8 +9,8 @@ use super::{AppError, House, Ports, bearer::Bearer};
 use crate::{
     api::{
         auth::{
-            AccountStores, AccountsService, Caller, PasswordSettings, Passwords, SessionSettings, SessionsService,
-            TokenKey, Tokens, Viewer,
+            AccountStores, AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings,
+            SessionsService, TokenKey, Tokens, Viewer,
             issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
         },
         gate::Shape,
@@ -38,6 +38,8 @@ pub struct ApiSettings {
     pub passwords: PasswordSettings,
     /// Whether anybody may register.
     pub open_registration: bool,
+    /// Registrations of one network in an hour; 0 for any number.
+    pub registrations_per_hour: u32,
     /// An issuer whose tokens are taken too.
     pub outside: Option<OutsideSettings>,
 }
@@ -84,7 +86,8 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
     let stores = AccountStores { accounts: ports.accounts.clone(), attempts: ports.attempts.clone() };
     let passwords_count = settings.outside.as_ref().is_none_or(|outside| !outside.only);
     let accounts = AccountsService::new(stores, Arc::new(passwords), sessions.clone(), ambient)
-        .open_to(settings.open_registration, passwords_count);
+        .open_to(settings.open_registration, passwords_count)
+        .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
     let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
     let transport = Transport {
         schema: build_schema(Arc::new(services(house, ports, (accounts, sessions), &runtime))),

@@ -79,6 +79,7 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
             ..PasswordSettings::default()
         },
         open_registration: auth.open_registration,
+        registrations_per_hour: auth.registrations_per_hour,
         outside: outside(config)?,
     })
 }

@@ -116,6 +116,7 @@ fn auth(reader: &mut Reader) -> AuthSettings {
         refresh_grace_s: reader.whole("auth.refresh_grace_s", 0..=600),
         revocation_s: reader.whole("auth.revocation_s", 0..=600),
         open_registration: reader.flag("auth.open_registration"),
+        registrations_per_hour: reader.whole("auth.registrations_per_hour", 0..=1_000_000),
         argon2_memory_kib: reader.whole("auth.argon2_memory_kib", 19_456..=4_194_304),
         argon2_iterations: reader.whole("auth.argon2_iterations", 2..=100),
         argon2_parallelism: reader.whole("auth.argon2_parallelism", 1..=64),

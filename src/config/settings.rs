@@ -66,6 +66,7 @@ pub struct AuthSettings {
     pub refresh_grace_s: u32,
     pub revocation_s: u32,
     pub open_registration: bool,
+    pub registrations_per_hour: u32,
     pub argon2_memory_kib: u32,
     pub argon2_iterations: u32,
     pub argon2_parallelism: u32,

@@ -5,7 +5,7 @@
 pub enum StoreError {
     /// The server cannot be reached, timed out, or broke off. Trying again later may help; whether the work was done is
     /// unknown.
-    #[error("the store cannot be reached")]
+    #[error("{} cannot be reached", place(.0.as_ref()))]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A deadlock or lock wait time-out; nothing was done. Adapters try a few times before they say so.
     #[error("the store is contended")]
@@ -14,8 +14,17 @@ pub enum StoreError {
     #[error("the store holds an unreadable value: {0}")]
     Unreadable(String),
     /// The store refused the request: a defect here, or a schema that has not been migrated.
-    #[error("the store refused a request")]
+    #[error("{} refused a request", place(.0.as_ref()))]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// An error of Redis: it is named where the failure is told, since "the store" is the SQL store.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct OfRedis(pub Box<dyn std::error::Error + Send + Sync>);
+
+fn place(source: &(dyn std::error::Error + Send + Sync + 'static)) -> &'static str {
+    if source.is::<OfRedis>() { "Redis" } else { "the store" }
 }
 
 impl StoreError {
@@ -42,6 +51,15 @@ impl StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_redis_names_redis_and_not_the_store() {
+        let of_redis = |words: &str| Box::new(OfRedis(words.into()));
+        let away = StoreError::Unavailable(of_redis("broken pipe"));
+        assert_eq!(away.with_causes(), "Redis cannot be reached: broken pipe");
+        assert_eq!(StoreError::Refused(of_redis("WRONGTYPE")).with_causes(), "Redis refused a request: WRONGTYPE");
+        assert_eq!(StoreError::Unavailable("no route".into()).with_causes(), "the store cannot be reached: no route");
+    }
 
     #[test]
     fn an_error_names_its_causes_once() {

@@ -113,6 +113,7 @@ pub fn settings() -> ApiSettings {
         sessions: SessionSettings::default(),
         passwords: PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() },
         open_registration: true,
+        registrations_per_hour: 0,
         outside: None,
     }
 }

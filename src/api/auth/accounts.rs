@@ -7,6 +7,7 @@ use super::{
     digest::digest,
     network::network,
     passwords::{PasswordError, Passwords},
+    registrations::Registrations,
     sessions::{SessionsService, SignedIn},
     tokens::TokenError,
 };
@@ -95,6 +96,9 @@ pub enum AccountError {
     /// No token could be made.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// The caller's network has registered too many; one more is taken after these seconds.
+    #[error("too many have registered from your network lately; try again in {0} s")]
+    TooManyRegistrations(u64),
     /// Every id drawn was taken.
     #[error("no free id in {MAX_DRAWS} draws: check the clock of this machine")]
     NoFreeId,
@@ -116,6 +120,7 @@ pub struct AccountsService {
     sessions: Arc<SessionsService>,
     registers: bool,
     signs_in: bool,
+    registrations: Option<Registrations>,
     ambient: (SharedClock, Draw),
 }
 
@@ -127,13 +132,20 @@ impl AccountsService {
         sessions: Arc<SessionsService>,
         ambient: (SharedClock, Draw),
     ) -> Self {
-        Self { stores, passwords, sessions, registers: true, signs_in: true, ambient }
+        Self { stores, passwords, sessions, registers: true, signs_in: true, registrations: None, ambient }
     }
 
     /// Whether anybody may register, and whether anybody may sign in by password; who may not sign in may not register.
     #[must_use]
     pub const fn open_to(mut self, registration: bool, sign_in: bool) -> Self {
         (self.registers, self.signs_in) = (registration && sign_in, sign_in);
+        self
+    }
+
+    /// Takes no more registrations of one network than these.
+    #[must_use]
+    pub fn limited_to(mut self, registrations: Option<Registrations>) -> Self {
+        self.registrations = registrations;
         self
     }
 
@@ -148,6 +160,7 @@ impl AccountsService {
             Ok(registration) => registration,
             Err(fault) => return Ok(RegisterOutcome::Invalid(fault)),
         };
+        self.count_registration(caller)?;
         let password_hash = self.passwords.hash(new.password).await?;
         let (now_ms, draw) = (self.ambient.0.now_ms(), &self.ambient.1);
         for _ in 0..MAX_DRAWS {
@@ -163,6 +176,11 @@ impl AccountsService {
             }
         }
         Err(AccountError::NoFreeId)
+    }
+
+    fn count_registration(&self, caller: &Caller) -> Result<(), AccountError> {
+        let Some(Err(wait)) = self.registrations.as_ref().map(|it| it.count(caller.address)) else { return Ok(()) };
+        Err(AccountError::TooManyRegistrations(wait.as_secs() + 1))
     }
 
     /// Exchanges a handle and its password for a session. What is asked of the store and worked on does not depend on whether the

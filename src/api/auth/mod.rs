@@ -9,6 +9,7 @@ mod liveness;
 mod network;
 mod passwords;
 mod refresh;
+mod registrations;
 mod sessions;
 mod tokens;
 
@@ -21,6 +22,7 @@ pub use accounts::{
 };
 pub use liveness::Liveness;
 pub use passwords::{PasswordError, PasswordSettings, Passwords};
+pub use registrations::Registrations;
 pub use sessions::{RefreshOutcome, SessionSettings, SessionsService, SignedIn};
 pub use tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret};
 

@@ -91,7 +91,9 @@ impl Failure {
                 ErrorCode::BadUserInput
             }
             Self::Account(error) => match error {
-                AccountError::Password(PasswordError::Busy) => ErrorCode::RateLimited,
+                AccountError::Password(PasswordError::Busy) | AccountError::TooManyRegistrations(_) => {
+                    ErrorCode::RateLimited
+                }
                 AccountError::Password(
                     PasswordError::Parameters(_) | PasswordError::Hash(_) | PasswordError::CutOff,
                 )
@@ -134,9 +136,11 @@ impl Failure {
     /// As [`Self::told`], without a line in the log.
     pub fn shown(self) -> ApiError {
         let code = self.code();
-        if let Self::Logged(error) = self {
-            return error;
-        }
+        let retry_after_s = match &self {
+            Self::Logged(error) => return error.clone(),
+            Self::Account(AccountError::TooManyRegistrations(seconds)) => Some(*seconds),
+            _ => None,
+        };
         if code != ErrorCode::InternalServerError {
             let message = match &self {
                 Self::Account(error) => sentence(&error.to_string()),
@@ -144,10 +148,10 @@ impl Failure {
                 Self::Search(error) => sentence(&error.to_string()),
                 other => other.to_string(),
             };
-            return ApiError { code, message };
+            return ApiError { code, message, retry_after_s };
         }
         let remedy = if self.is_transient() { "Try again in a moment" } else { "If it stays, report the requestId" };
-        ApiError { code, message: format!("Something went wrong on our side. {remedy}.") }
+        ApiError { code, message: format!("Something went wrong on our side. {remedy}."), retry_after_s }
     }
 }
 
@@ -163,12 +167,17 @@ pub struct ApiError {
     pub code: ErrorCode,
     /// Without anything of the inside.
     pub message: String,
+    /// `extensions.retryAfter`: seconds after which the same may be asked again.
+    pub retry_after_s: Option<u64>,
 }
 
 impl From<ApiError> for Error {
     fn from(told: ApiError) -> Self {
         let mut extensions = ErrorExtensionValues::default();
         extensions.set("code", told.code.as_str());
+        if let Some(seconds) = told.retry_after_s {
+            extensions.set("retryAfter", seconds);
+        }
         Self { message: told.message, source: None, extensions: Some(extensions) }
     }
 }
@@ -217,6 +226,14 @@ mod tests {
         let busy = Failure::Account(AccountError::Password(PasswordError::Busy)).told();
         assert_eq!(busy.code, ErrorCode::RateLimited);
         assert!(busy.message.starts_with("Too many people"), "{}", busy.message);
+    }
+
+    #[test]
+    fn who_registers_too_often_is_told_when_to_try_again() {
+        let error = Error::from(Failure::Account(AccountError::TooManyRegistrations(7)).told());
+        let extension = |name| error.extensions.as_ref().and_then(|extensions| extensions.get(name)).cloned();
+        assert_eq!(extension("code"), Some("RATE_LIMITED".into()));
+        assert_eq!(extension("retryAfter"), Some(async_graphql::Value::from(7)));
     }
 
     #[test]

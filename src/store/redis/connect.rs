@@ -13,7 +13,7 @@ use redis::{
 use tokio::time::timeout;
 
 use super::{
-    error::{TimedOut, store_error},
+    error::{late, store_error},
     link::Link,
     options::{InvalidRedisOptions, RedisOptions},
 };
@@ -109,7 +109,7 @@ impl Redis {
         let limit = self.options.command_timeout();
         match timeout(limit, work).await {
             Ok(done) => done.map_err(store_error),
-            Err(_) => Err(StoreError::Unavailable(Box::new(TimedOut(limit.as_millis())))),
+            Err(_) => Err(late(limit)),
         }
     }
 

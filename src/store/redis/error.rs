@@ -1,8 +1,10 @@
 //! What a failure of Redis means to a caller of a port.
 
+use std::time::Duration;
+
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, error::OfRedis};
 
 /// Codes of refusals that pass without anybody's help, beyond those that the library knows by kind.
 const PASSING: [&str; 5] = ["BUSY", "OOM", "MISCONF", "NOREPLICAS", "UNBLOCKED"];
@@ -10,19 +12,28 @@ const PASSING: [&str; 5] = ["BUSY", "OOM", "MISCONF", "NOREPLICAS", "UNBLOCKED"]
 /// No answer within the time that a command may take.
 #[derive(Debug, thiserror::Error)]
 #[error("no answer from Redis within {0} ms")]
-pub struct TimedOut(pub u128);
+struct TimedOut(u128);
 
 /// Outages, fail-overs and full memory are [`StoreError::Unavailable`]; what Redis will refuse again is
 /// [`StoreError::Refused`]; an answer of another shape is [`StoreError::Unreadable`].
 pub fn store_error(error: RedisError) -> StoreError {
     match error.kind() {
         ErrorKind::Parse | ErrorKind::UnexpectedReturnType => StoreError::Unreadable(error.to_string()),
-        ErrorKind::Server(kind) if !passes(kind) => StoreError::Refused(Box::new(error)),
+        ErrorKind::Server(kind) if !passes(kind) => StoreError::Refused(of_redis(error)),
         ErrorKind::Extension if !error.code().is_some_and(|code| PASSING.contains(&code)) => {
-            StoreError::Refused(Box::new(error))
+            StoreError::Refused(of_redis(error))
         }
-        _ => StoreError::Unavailable(Box::new(error)),
+        _ => StoreError::Unavailable(of_redis(error)),
     }
+}
+
+/// No answer within `limit`.
+pub fn late(limit: Duration) -> StoreError {
+    StoreError::Unavailable(of_redis(TimedOut(limit.as_millis())))
+}
+
+fn of_redis(error: impl std::error::Error + Send + Sync + 'static) -> Box<dyn std::error::Error + Send + Sync> {
+    Box::new(OfRedis(Box::new(error)))
 }
 
 const fn passes(kind: ServerErrorKind) -> bool {
@@ -53,7 +64,13 @@ mod tests {
     #[test]
     fn outages_are_transient_and_refusals_are_not() {
         let dropped = RedisError::from(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
-        assert!(store_error(dropped).is_transient());
+        let dropped = store_error(dropped);
+        assert!(dropped.is_transient());
+        assert_eq!(dropped.to_string(), "Redis cannot be reached");
+        assert_eq!(
+            late(Duration::from_secs(1)).with_causes(),
+            "Redis cannot be reached: no answer from Redis within 1000 ms"
+        );
         let known = |kind| RedisError::from((ErrorKind::Server(kind), "said by the server"));
         assert!(store_error(make_extension_error("OOM".to_owned(), None)).is_transient());
         assert!(store_error(known(ServerErrorKind::BusyLoading)).is_transient());

@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     connect::Redis,
-    error::{TimedOut, store_error},
+    error::{late, store_error},
     link::Link,
     wire,
 };
@@ -60,7 +60,7 @@ impl Listener {
         let limit = self.redis.options().connect_timeout();
         let link = match timeout(limit, opening).await {
             Ok(link) => link.map_err(store_error)?,
-            Err(_) => return Err(StoreError::Unavailable(Box::new(TimedOut(limit.as_millis())))),
+            Err(_) => return Err(late(limit)),
         };
         let mut subscription = Subscription { link, broken };
         self.confirm(&mut subscription).await?;

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::{
     connect::Redis,
-    error::{TimedOut, is_group_missing, store_error},
+    error::{is_group_missing, late, store_error},
     link::Link,
     stream,
 };
@@ -152,7 +152,7 @@ impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Redis(error) => store_error(error),
-            Failure::TimedOut(limit) => Self::Unavailable(Box::new(TimedOut(limit.as_millis()))),
+            Failure::TimedOut(limit) => late(limit),
         }
     }
 }

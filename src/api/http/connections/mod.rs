@@ -3,6 +3,7 @@
 //! Apart from what is served on them, because a connection that says nothing is no request, and yet costs a descriptor. It
 //! refuses to know routes.
 
+mod host;
 mod wire;
 
 use std::{
@@ -160,10 +161,17 @@ async fn talk(
     let begins = Arc::clone(&begun);
     let service = service_fn(move |request: Request<Incoming>| {
         begins.store(true, Ordering::Relaxed);
+        let refusal = host::refusal(&request);
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
         request.extensions_mut().insert(received.clone());
-        router.clone().oneshot(request)
+        let router = router.clone();
+        async move {
+            match refusal {
+                Some(refusal) => Ok(refusal),
+                None => router.oneshot(request).await,
+            }
+        }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.idle_time).keep_alive(!is_spare);

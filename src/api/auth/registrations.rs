@@ -1,0 +1,68 @@
+//! How many registrations one network may ask for: a bucket each, which fills up again within an hour.
+
+use std::{
+    net::IpAddr,
+    num::NonZeroU32,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use governor::{
+    Quota, RateLimiter,
+    clock::{Clock as _, MonotonicClock},
+    state::keyed::DashMapStateStore,
+};
+
+use super::network::network;
+
+const HOUR: Duration = Duration::from_hours(1);
+/// Networks that are told apart; those beyond share one bucket.
+const KNOWN: usize = 100_000;
+/// After so many registrations the buckets that are full again are forgotten.
+const BETWEEN_CLEANINGS: usize = 1_024;
+
+/// The buckets of all networks, on this node.
+pub struct Registrations {
+    asked: AtomicUsize,
+    levels: RateLimiter<String, DashMapStateStore<String>, MonotonicClock>,
+}
+
+impl Registrations {
+    /// So many in an hour of each network, also all at once.
+    pub fn new(per_hour: NonZeroU32) -> Self {
+        let quota = Quota::with_period(HOUR / per_hour.get()).unwrap_or(Quota::per_hour(per_hour));
+        Self {
+            asked: AtomicUsize::new(0),
+            levels: RateLimiter::dashmap_with_clock(quota.allow_burst(per_hour), MonotonicClock),
+        }
+    }
+
+    /// Counts a registration from `address`; `Err`: after how long the next one is taken.
+    pub fn count(&self, address: Option<IpAddr>) -> Result<(), Duration> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) % BETWEEN_CLEANINGS == BETWEEN_CLEANINGS - 1 {
+            self.levels.retain_recent();
+            self.levels.shrink_to_fit();
+        }
+        let network = if self.levels.len() < KNOWN { network(address) } else { String::new() };
+        self.levels.check_key(&network).map_err(|refused| refused.wait_time_from(MonotonicClock.now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+
+    #[test]
+    fn each_network_has_so_many_in_an_hour() {
+        let registrations = Registrations::new(NonZeroU32::new(2).unwrap());
+        let count = |text: &str| registrations.count(Some(text.parse().unwrap()));
+        assert_eq!((count("192.0.2.1"), count("192.0.2.1")), (Ok(()), Ok(())));
+        let wait = count("192.0.2.1").unwrap_err();
+        assert!(wait <= HOUR / 2 && wait > HOUR / 4, "{wait:?}");
+        assert_eq!(count("192.0.2.2"), Ok(()));
+        assert_eq!((count("2001:db8::1"), count("2001:db8::2")), (Ok(()), Ok(())), "one network");
+        assert!(count("2001:db8::3").is_err());
+        assert_eq!(count("2001:db8:0:1::1"), Ok(()));
+    }
+}
