@@ -72,6 +72,7 @@ const poor = start({ "graphql.max_cost": 100, "rate_limit.anonymous_points": 100
 const TOO = "QUERY_TOO_COMPLEX";
 refused(tight, "a document of too many bytes", TOO, `{ __typename } #${"x".repeat(3000)}`);
 refused(tight, "a document of too many tokens", TOO, `{ ${"a ".repeat(310)}}`);
+refused(tight, "a name of too many letters", TOO, `{ ${"n".repeat(300)} }`);
 refused(tight, "a document with too much nesting", TOO, `{ a(b: ${"[".repeat(12)}${"]".repeat(12)}) }`);
 refused(tight, "a document of too many fields", TOO, `{ ${"__typename ".repeat(61)}}`);
 refused(tight, "a document of too many fields in its fragments", TOO, `{ ${"...f ".repeat(20)}} fragment f on Query { ${"__typename ".repeat(4)}}`);

@@ -7,7 +7,7 @@ use async_graphql::Pos;
 
 use super::{GateLimits, Refusal};
 
-/// Refuses `query` if it has too many tokens, too many open brackets, or a string without end.
+/// Refuses `query` if it has too many tokens, too many open brackets, a name that is too long, or a string without end.
 ///
 /// Takes time linear in the query and no memory. Wherever it and the parser could disagree on where a string ends,
 /// it refuses.
@@ -19,6 +19,11 @@ pub fn scan(query: &str, limits: &GateLimits) -> Result<(), Refusal> {
         tokens += 1;
         if tokens > limits.tokens {
             return Err(Refusal::TooManyTokens { limit: limits.tokens, at: position(query, start) });
+        }
+        let length = scanner.at - start;
+        if length > limits.name_bytes && (is_word(byte) || byte == b'-') {
+            let (found, limit, at) = (length, limits.name_bytes, position(query, start));
+            return Err(Refusal::NameTooLong { found, limit, at });
         }
         match byte {
             b'(' | b'[' | b'{' => open += 1,
@@ -164,6 +169,18 @@ mod tests {
             unreachable!("two braces are open")
         };
         assert_eq!((at.line, at.column), (2, 10));
+    }
+
+    #[test]
+    fn a_name_or_a_number_that_is_too_long_is_refused_and_a_string_or_a_comment_is_not() {
+        let limits = GateLimits { name_bytes: 5, ..GateLimits::default() };
+        for query in ["{ abcdef }", "{ a(b: -12345) }", "{ a(b: $abcdef) }", "query _23456 { a }"] {
+            let refusal = scan(query, &limits);
+            assert!(matches!(refusal, Err(Refusal::NameTooLong { found: 6, limit: 5, .. })), "{query}: {refusal:?}");
+        }
+        for query in ["{ abcde }", "{ a(b: -1234, c: \"abcdefgh\", d: \"\"\"abcdefgh\"\"\") } # abcdefgh"] {
+            assert_eq!(scan(query, &limits), Ok(()), "{query}");
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub struct GateLimits {
     pub nesting: usize,
     /// Lexical tokens. 4,000.
     pub tokens: usize,
+    /// Bytes of one name or number: what is longer is refused before anybody compares it with what the schema has. 256.
+    pub name_bytes: usize,
     /// Fields after every fragment has been expanded, over all operations of the document; spreads, directives
     /// and argument values count as fields. 2,000.
     pub expanded_fields: u64,
@@ -45,6 +47,7 @@ impl Default for GateLimits {
             query_bytes: 64 * 1024,
             nesting: 64,
             tokens: 4000,
+            name_bytes: 256,
             expanded_fields: 2000,
             aliases: 50,
             depth: 15,

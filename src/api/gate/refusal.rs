@@ -6,6 +6,9 @@ use async_graphql::{ErrorExtensionValues, Pos, ServerError, parser};
 
 use super::Fault;
 
+/// Bytes of one error's message at most: names of the client's own stand in it.
+const MESSAGE_BYTES: usize = 1_000;
+
 /// The value of `extensions.code` of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalCode {
@@ -65,6 +68,16 @@ pub enum Refusal {
         /// The bound.
         limit: usize,
         /// Where the first bracket too many stands.
+        at: Pos,
+    },
+    /// A name or a number of more bytes than `GateLimits::name_bytes`.
+    #[error("A name or number is {found} bytes long; the limit is {limit}. Shorten it.")]
+    NameTooLong {
+        /// Its length in bytes.
+        found: usize,
+        /// The bound.
+        limit: usize,
+        /// Where it begins.
         at: Pos,
     },
     /// A string that does not end.
@@ -300,6 +313,7 @@ impl Refusal {
             Self::TooLong { .. }
             | Self::TooManyTokens { .. }
             | Self::NestedTooDeeply { .. }
+            | Self::NameTooLong { .. }
             | Self::TooManyFields { .. }
             | Self::TooManyAliases { .. }
             | Self::TooDeep { .. }
@@ -348,6 +362,7 @@ impl Refusal {
         match self {
             Self::TooManyTokens { at, .. }
             | Self::NestedTooDeeply { at, .. }
+            | Self::NameTooLong { at, .. }
             | Self::UnterminatedString { at }
             | Self::FragmentCycle { at, .. }
             | Self::SubscriptionRoots { at, .. }
@@ -383,11 +398,20 @@ impl From<parser::Error> for Refusal {
 
 impl From<Refusal> for ServerError {
     fn from(refusal: Refusal) -> Self {
-        let mut error = Self::new(refusal.to_string(), None);
+        let mut error = Self::new(shortened(refusal.to_string()), None);
         error.locations = refusal.locations();
         let mut extensions = ErrorExtensionValues::default();
         extensions.set("code", refusal.code().as_str());
         error.extensions = Some(extensions);
         error
     }
+}
+
+/// The beginning of a message that quotes more of what the client has sent than anybody reads.
+fn shortened(mut message: String) -> String {
+    if message.len() > MESSAGE_BYTES {
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
+        message.push('…');
+    }
+    message
 }

@@ -101,6 +101,48 @@ fn every_fault_is_told_with_its_place_and_with_the_name_that_was_meant() {
 }
 
 #[test]
+fn a_name_of_65000_letters_is_refused_unread_and_answered_in_a_few_words() {
+    let name = "n".repeat(65_000);
+    for query in [
+        format!("{{ {name} }}"),
+        format!("{{ viewer {{ {name} }} }}"),
+        format!("{{ user({name}: 1) {{ id }} }}"),
+        format!("{{ plain @{name} }}"),
+        format!("{{ ...{name} }}"),
+        format!("query(${name}: Int) {{ plain }}"),
+    ] {
+        let refusal = gate(true).open(&query).unwrap_err();
+        assert!(matches!(refusal, Refusal::NameTooLong { found: 65_000, limit: 256, .. }), "{refusal}");
+    }
+}
+
+#[test]
+fn no_message_is_longer_than_anybody_reads_whatever_the_client_calls_things() {
+    let (name, gate) = ("n".repeat(60_000), gate(true));
+    let open = |query: &str| gate.open(query).unwrap();
+    let admit = |query: &str, operation: Option<&str>, variables| {
+        gate.admit(&open(query), operation, &mut Variables::from_value(variables)).unwrap_err()
+    };
+    let mut fields = async_graphql::indexmap::IndexMap::new();
+    fields.insert(async_graphql::Name::new(&name), value!(1));
+    let input = async_graphql::Value::Object(fields);
+    let crowd = |part: &str| format!("{{ {} }}", format!("{part} ").repeat(120));
+    for refusal in [
+        admit("{ plain }", Some(&name), value!({})),
+        admit("mutation($i: In!) { put(input: $i) { id } }", None, value!({ "i": input })),
+        gate.open(&crowd(&"n".repeat(250))).unwrap_err(),
+        gate.open(&format!("{{ user(handle: [\"{name}\"]) {{ id }} }}")).unwrap_err(),
+        gate.open(&format!("{{ people(order: {}) {{ page {{ more }} }} }}", "n".repeat(250))).unwrap_err(),
+        gate.open(&format!("{{ people(first: \"{name}\") {{ page {{ more }} }} }}")).unwrap_err(),
+        gate.open(&format!("{{ \"{name}\" }}")).unwrap_err(),
+    ] {
+        for error in refusal.into_errors() {
+            assert!(error.message.len() <= 1_100, "{} bytes: {}", error.message.len(), &error.message[..100]);
+        }
+    }
+}
+
+#[test]
 fn where_the_schema_is_not_described_nothing_is_named_that_the_client_has_not_named() {
     let names = ["Q", "U", "In", "Order", "handle", "text", "many", "name", "ID", "String", "UP", "filter"];
     for query in [
