@@ -31,8 +31,9 @@ sim: ## The whole system simulated while everything fails: OPERATIONS (10000000)
 chaos: ## A long run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
 
-bench: ## What pages cost, as ratios to the naive query (release build: some minutes)
+bench: ## What pages cost, as ratios to the naive query, and what a point of the price costs (release build: some minutes)
 	cargo bench --bench page
+	@scripts/bench-prices.sh
 
 schema: ## Print schema.graphql anew
 	cargo run -- schema > target/schema.graphql

@@ -14,7 +14,7 @@ use crate::{
             issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
         },
         gate::Shape,
-        graphql::{LISTS, MUTATIONS, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
+        graphql::{LISTS, MUTATIONS, Services, TEXTS, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
         http::{self, Client, HttpSettings, Scope, Transport},
     },
     clock::SharedClock,
@@ -91,7 +91,7 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
     let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
     let transport = Transport {
         schema: build_schema(Arc::new(services(house, ports, (accounts, sessions), &runtime))),
-        shape: Shape::of_sdl(&schema_sdl()).map_err(AppError::Schema)?.weighed(LISTS, MUTATIONS),
+        shape: Shape::of_sdl(&schema_sdl()).map_err(AppError::Schema)?.weighed(LISTS, MUTATIONS, TEXTS),
         authenticate: Arc::new(Bearer { tokens, liveness, issuer }),
         attach: Arc::new(|request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();

@@ -1,94 +1,59 @@
-// The price that is told before an operation runs, held against what it really answers: documents drawn from the whole schema never answer more
-// objects than they have paid points for. SEED repeats a run.
+// The price that is told before an operation runs, held against what it really answers: documents drawn from the whole schema, and those that are
+// meant to cost more than they pay for, never get more objects, fields, bytes or tokens than their points stand for. SEED repeats a run.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { buildSchema, getNamedType, isAbstractType, isCompositeType, isObjectType } from "graphql";
+import { getNamedType, isObjectType } from "graphql";
+import { BOMBS, DESCRIPTIONS, LONG, REFUSED, USUAL, draw, generator, schema, world } from "./corpus.mjs";
 import { bearer, start } from "./server.mjs";
 
 const DOCUMENTS = 500;
-const DEPTH = 6;
-const schema = buildSchema(readFileSync(new URL("../../schema.graphql", import.meta.url), "utf8"));
+/** A field is a tenth of a point, and its name and a short value are well below a tenth of these; 8 KiB of a long text are a point. */
+const BYTES_OF_A_POINT = 12_000;
+/** A token is a byte at least, and 20 points pay for reading 1,000 bytes: 50 tokens a point, and what comes back meanwhile. */
+const TOKENS_OF_A_POINT = 60;
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** Numbers from 0 to 1 (mulberry32). */
-function generator(state) {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+const server = await start({ "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.anonymous_points": 10_000_000 });
+const inhabitants = await world(server, { loud: 10 });
+const [ann] = inhabitants.people;
+
+/** The objects of an answer, and its values that are none. */
+function counted(value) {
+  if (value === null || typeof value !== "object") return { objects: 0, values: 1 };
+  const inner = (Array.isArray(value) ? value : Object.values(value)).map(counted);
+  const sum = (what) => inner.reduce((total, it) => total + it[what], 0);
+  return { objects: sum("objects") + (Array.isArray(value) ? 0 : 1), values: sum("values") };
 }
 
-const server = await start({ "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.anonymous_points": 10_000_000 });
-const people = await Promise.all(["ann", "bob", "cid"].map((handle) => server.register(handle)));
-const [ann, bob, cid] = people;
-const act = (who, field, input) => server.data(`mutation { ${field}(input: ${input}) { userErrors { code } } }`, {}, who.token);
-const publish = async (who, more = "") => {
-  const { publishContent } = await server.data(`mutation { publishContent(input: { text: "tide" ${more} }) { timelineEdge { node { id } } } }`, {}, who.token);
-  return publishContent.timelineEdge.node.id;
-};
-for (const who of people) for (const whom of people) if (who !== whom) await act(who, "followUser", `{ userId: "${whom.id}" }`);
-const picture = "media: [{ kind: PICTURE, url: \"https://example.org/a.jpg\", width: 1, height: 1, alt: \"a\" }]";
-const thread = [await publish(bob, picture)];
-for (let number = 0; number < 12; number += 1) thread.push(await publish(people[number % 3], `replyTo: "${thread.at(-1)}"`));
-for (let number = 0; number < 30; number += 1) await publish(people[number % 3], `replyTo: "${thread[0]}"`);
-for (const who of people) {
-  for (const id of thread) for (const field of ["likeContent", "favouriteContent"]) await act(who, field, `{ contentId: "${id}" }`);
-}
-await act(cid, "repostContent", `{ contentId: "${thread[0]}" }`);
-const ids = [...people.map(({ id }) => id), ...thread];
-
-/** A document over fields of Query, `DEPTH` deep at most, every composite field with a selection of its own. */
-function draw(random) {
-  const under = (bound) => Math.floor(random() * bound);
-  const one = (of) => of[under(of.length)];
-  const VALUES = {
-    first: () => 1 + under(30), last: () => 1 + under(30), max: () => 1 + under(99), handle: () => `"${one(people).handle}"`, text: () => "\"tide\"",
-    id: () => `"${one(ids)}"`, author: () => `"${one(people).id}"`, ids: () => `["${one(ids)}", "${one(ids)}", "${one(ids)}"]`, after: () => "\"AQAAAAAAAAABAAAAAAAAAAE\"",
-  };
-  /** What must be given is, and sizes now and then. */
-  const given = (field) => {
-    const sizes = random() < 0.7 ? [one(["first", "last"])] : [];
-    const wanted = field.args.filter(({ name, type }) => String(type).endsWith("!") || sizes.includes(name) || (name === "text" && field.name === "search"));
-    return wanted.length === 0 ? "" : `(${wanted.map(({ name }) => `${name}: ${VALUES[name]()}`).join(", ")})`;
-  };
-  let drawn = 0;
-  const selection = (type, depth) => {
-    if (isAbstractType(type)) return ["__typename", ...schema.getPossibleTypes(type).map((it) => `... on ${it.name} { ${selection(it, depth).join(" ")} }`)];
-    const fields = Object.values(type.getFields()).filter((field) => depth > 1 || !isCompositeType(getNamedType(field.type)));
-    return ["__typename", ...Array.from({ length: 1 + under(3) }, () => {
-      const field = one(fields);
-      if (field === undefined) return "__typename";
-      const named = getNamedType(field.type);
-      const inner = isCompositeType(named) ? ` { ${selection(named, depth - 1).join(" ")} }` : "";
-      return `f${drawn++}: ${field.name}${given(field)}${inner}`;
-    })];
-  };
-  return `{ ${selection(schema.getQueryType(), DEPTH).join(" ")} }`;
+/** What ann has left, after asking for it. One point comes back each second. */
+async function left() {
+  const { json } = await server.post({ query: "{ __typename }" }, bearer(ann.token));
+  return { remaining: json.extensions.cost.remaining, requested: json.extensions.cost.requested };
 }
 
-/** The objects of an answer. */
-function objects(value) {
-  if (value === null || typeof value !== "object") return 0;
-  const inner = (Array.isArray(value) ? value : Object.values(value)).reduce((sum, it) => sum + objects(it), 0);
-  return inner + (Array.isArray(value) ? 0 : 1);
+/** Points that asking for `query` takes, with what reading it takes. */
+async function spent(query) {
+  const before = await left();
+  await server.post({ query }, bearer(ann.token));
+  const after = await left();
+  return before.remaining - after.remaining - after.requested;
 }
 
-test(`no document answers more objects than it has paid for (SEED=${seed})`, async (context) => {
+test(`no document answers more than it has paid for (SEED=${seed})`, async (context) => {
   const random = generator(seed);
   const seen = new Set();
   let [answered, paid, dearest] = [0, 0, 0];
   for (let number = 0; number < DOCUMENTS; number += 1) {
-    const query = draw(random);
+    const query = draw(random, inhabitants);
     const { json } = await server.post({ query }, bearer(ann.token));
     const cost = json.extensions?.cost?.requested;
     if (json.data === undefined && /QUERY_TOO_COMPLEX/.test(JSON.stringify(json.errors))) continue;
     assert.ok(json.data !== undefined && cost !== undefined, `${query}\n${JSON.stringify(json)}`);
-    const count = objects(json.data);
-    assert.ok(count <= cost, `${count} objects for ${cost} points: ${query}`);
-    [answered, paid, dearest] = [answered + count, paid + cost, Math.max(dearest, count)];
+    const { objects, values } = counted(json.data);
+    assert.ok(objects + values / 10 <= cost, `${objects} objects and ${values} values for ${cost} points: ${query}`);
+    const bytes = JSON.stringify(json.data).length;
+    assert.ok(bytes <= cost * BYTES_OF_A_POINT, `${bytes} bytes for ${cost} points: ${query}`);
+    [answered, paid, dearest] = [answered + objects, paid + cost, Math.max(dearest, objects)];
     for (const [, name] of query.matchAll(/: (\w+)/g)) seen.add(name);
   }
   context.diagnostic(`${answered} objects for ${paid} points, ${dearest} at most`);
@@ -96,4 +61,36 @@ test(`no document answers more objects than it has paid for (SEED=${seed})`, asy
   const composite = Object.values(schema.getQueryType().getFields()).concat(...["User", "Content"].map((name) => Object.values(schema.getType(name).getFields())))
     .filter(({ type }) => isObjectType(getNamedType(type))).map(({ name }) => name);
   assert.deepEqual(composite.filter((name) => !seen.has(name)), [], "fields that lead to objects and were never drawn");
+});
+
+for (const [name, query] of Object.entries({ ...USUAL, ...LONG, ...DESCRIPTIONS, ...BOMBS })) {
+  test(`${name}: objects, fields and bytes are paid for`, async (context) => {
+    const { json } = await server.post({ query }, bearer(ann.token));
+    assert.equal(json.errors, undefined, JSON.stringify(json.errors)?.slice(0, 300));
+    const cost = json.extensions.cost.requested;
+    const { objects, values } = counted(json.data);
+    const bytes = Buffer.byteLength(JSON.stringify(json.data));
+    context.diagnostic(`${cost} points: ${objects} objects, ${values} values, ${bytes} bytes of answer, ${query.length} of document`);
+    // In a description of the schema an object is a tenth, and lists are as long as they are on an average: half as much again is slack.
+    const parts = name in DESCRIPTIONS ? (objects + values) / 15 : objects + values / 10;
+    assert.ok(parts <= cost && bytes <= cost * BYTES_OF_A_POINT && query.length <= cost * 1000, `${parts} parts, ${bytes} bytes for ${cost} points`);
+  });
+}
+
+for (const [name, query] of Object.entries({ ...BOMBS, ...REFUSED })) {
+  test(`${name}: who has it read pays for its tokens, run or refused`, async () => {
+    const tokens = query.replace(/#.*/g, "").match(/\w+|[^\s\w]/g).length;
+    // Never sent before, since it begins with another comment each time.
+    const points = await spent(`# ${Math.random()}\n${query}`);
+    assert.ok(points >= tokens / TOKENS_OF_A_POINT, `${tokens} tokens for ${points} points`);
+  });
+}
+
+test("what clients usually ask for is a small part of a default budget, and of what one operation may cost", async (context) => {
+  for (const [name, query] of Object.entries(USUAL)) {
+    const { json } = await server.post({ query }, bearer(ann.token));
+    const cost = json.extensions.cost.requested;
+    context.diagnostic(`${name}: ${cost}`);
+    assert.ok(cost <= (name.startsWith("a page of 100") ? 8000 : 2000), `${name}: ${cost}`);
+  }
 });

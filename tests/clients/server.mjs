@@ -38,7 +38,7 @@ export async function start(settings = {}) {
       if (line.startsWith("{") && line.includes("\"serving")) resolve(JSON.parse(line).address);
     }).on("close", () => { reject(new Error(`the server ended:\n${log.join("\n")}`)); });
   });
-  return new Server(address, log, stop);
+  return Object.assign(new Server(address, log, stop), { pid: node.pid });
 }
 
 class Server {

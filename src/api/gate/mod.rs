@@ -4,6 +4,7 @@
 //! seconds or end the process. Pure and synchronous. Of the schema it knows the shape; it refuses to know HTTP and WebSocket.
 
 mod cost;
+mod description;
 mod lexer;
 mod limits;
 mod positions;
@@ -46,6 +47,8 @@ pub struct Gate {
 #[derive(Debug)]
 pub struct SafeDocument {
     parsed: ExecutableDocument,
+    /// Length of its text.
+    bytes: usize,
 }
 
 /// One operation of a safe document, with variables that fit it: what the executor may be given.
@@ -65,6 +68,11 @@ impl Gate {
     /// A gate with these limits, before a schema of this shape.
     pub fn new(limits: GateLimits, shape: Shape) -> Self {
         Self { limits, shape }
+    }
+
+    /// What [`Self::open`] costs, in points: nothing for what is not looked at.
+    pub fn reading(&self, query: &str) -> u64 {
+        if query.len() > self.limits.query_bytes { 0 } else { price::of_reading(query.len()) }
     }
 
     /// Parses `query` if it is within the limits, and validates it. Takes time linear in its length, and to validate it in
@@ -91,7 +99,7 @@ impl Gate {
             }
         }
         self.shape.check(query, self.limits.introspection)?;
-        Ok(SafeDocument { parsed })
+        Ok(SafeDocument { parsed, bytes: query.len() })
     }
 
     /// Chooses the operation that `operation_name` names, or the only one; an empty name is none.
@@ -105,13 +113,15 @@ impl Gate {
         variables: &mut Variables,
     ) -> Result<Admitted, Refusal> {
         let (name, operation) = document.choose(operation_name.filter(|name| !name.is_empty()))?;
-        variables::measure(variables, &self.limits)?;
+        let variable_bytes = variables::measure(variables, &self.limits)?;
         let complete = variables::complete(&operation.node, &self.shape, variables);
         complete.map_err(|refusal| if self.limits.introspection { refusal } else { refusal.without_names() })?;
         let (operation_type, operation_name) = (operation.node.ty, name.map(ToString::to_string));
         let merged = roots::merged(&document.parsed, operation, variables);
         let set = merged.as_ref().unwrap_or(&operation.node.selection_set.node);
-        let cost = price::price(&document.parsed, (operation_type, set), variables, &self.shape);
+        let of_bytes = price::of_request(document.bytes.saturating_add(variable_bytes));
+        let price = price::price(&document.parsed, (operation_type, set), variables, &self.shape);
+        let cost = price::points(price.saturating_add(of_bytes));
         if cost > self.limits.cost {
             return Err(Refusal::TooExpensive { found: cost, limit: self.limits.cost });
         }

@@ -1,5 +1,5 @@
-//! What an operation costs in points before it runs: each object one, those in a list as often as the list is long.
-//! docs/cost.md has the formula.
+//! What an operation costs before it runs, in thousandths of a point: its objects, its fields, the bytes that it may answer; those in a list as
+//! often as the list is long. docs/cost.md has the formula, `make bench` holds it against the processor's time.
 //!
 //! Apart from `cost`, which knows no schema and no variables and bounds every operation of a document; this is the price of
 //! one operation with its variables. Each fragment is priced once, so that time stays linear in the document.
@@ -14,19 +14,48 @@ use async_graphql::{
 use super::{GateLimits, Shape, roots::is_skipped, shape::FieldShape};
 use crate::domain::limits::{DEFAULT_PAGE, MAX_PAGE};
 
+/// A point, in what is counted here.
+const POINT: u64 = 1_000;
 /// What every operation costs, whatever it selects.
-const OPERATION: u64 = 1;
+const OPERATION: u64 = POINT;
+/// What each object costs: a store is asked for it.
+const OBJECT: u64 = POINT;
+/// What each field of a scalar costs, and each object of the schema's description: the executor resolves it.
+const FIELD: u64 = POINT / 10;
+/// What a selection costs that is only looked at: a fragment, and whatever a directive takes out.
+const LOOK: u64 = POINT / 100;
+/// Bytes of an answer that cost as much as an object.
+const ANSWER_BYTES: u64 = 8 * 1024;
+/// What each byte of a document and of its variables costs, at each request.
+const REQUEST_BYTE: u64 = POINT / 1_000;
+/// What each byte of a document costs beside, when it is parsed and validated.
+const READ_BYTE: u64 = POINT / 50;
 /// What each field of the mutation costs beside its objects: it writes.
-const MUTATION: u64 = 10;
+const MUTATION: u64 = 10 * POINT;
 /// What looking through the store costs beside what is found.
-const SEARCH: u64 = 20;
+const SEARCH: u64 = 20 * POINT;
 /// How long a list is taken to be of which nothing says how long it is, not even the schema's [`super::Shape::weighed`].
 const UNSIZED_LIST: u64 = 10;
-/// What the description of the schema costs: it is the same each time, and no store is asked.
-const DESCRIPTION: u64 = 50;
+/// What asking for the description of the schema costs beside what is selected in it.
+const DESCRIPTION: u64 = 50 * POINT;
 
-/// The price of an operation that selects `set`, with `variables`, saturating. Fields that the schema does not have cost nothing: validation
-/// refuses them. Of a document that has passed the gate: fragments form no cycle.
+/// Points for so many thousandths, rounded up.
+pub fn points(thousandths: u64) -> u64 {
+    thousandths.div_ceil(POINT)
+}
+
+/// The price of so many bytes of document and variables, whenever they are sent.
+pub fn of_request(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(REQUEST_BYTE)
+}
+
+/// Points for parsing and validating a document of so many bytes, rounded down: the shortest are free.
+pub fn of_reading(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(READ_BYTE) / POINT
+}
+
+/// The price of an operation that selects `set`, with `variables`, saturating. Fields that the schema does not have cost as
+/// scalars do: validation refuses them. Of a document that has passed the gate: fragments form no cycle.
 pub fn price(
     document: &ExecutableDocument,
     (operation_type, set): (OperationType, &SelectionSet),
@@ -64,14 +93,18 @@ pub fn describes_schema(document: &ExecutableDocument, set: &SelectionSet, limit
     false
 }
 
-/// Points of a selection set: some whatever the page around it, some for each entry of that page.
+/// The price of a selection set: some whatever the page around it, some for each entry of that page.
 #[derive(Debug, Clone, Copy, Default)]
-struct Points {
+struct Price {
     fixed: u64,
     per_entry: u64,
 }
 
-impl Points {
+impl Price {
+    fn fixed(fixed: u64) -> Self {
+        Self { fixed, per_entry: 0 }
+    }
+
     fn add(&mut self, other: Self) {
         self.fixed = self.fixed.saturating_add(other.fixed);
         self.per_entry = self.per_entry.saturating_add(other.per_entry);
@@ -86,15 +119,19 @@ struct Walk<'a> {
     document: &'a ExecutableDocument,
     variables: &'a Variables,
     shape: &'a Shape,
-    fragments: HashMap<&'a str, Points>,
+    fragments: HashMap<&'a str, Price>,
 }
 
 impl<'a> Walk<'a> {
-    fn selections(&mut self, set: &'a SelectionSet, parent: &str) -> Points {
-        let mut total = Points::default();
+    fn selections(&mut self, set: &'a SelectionSet, parent: &str) -> Price {
+        let mut total = Price::default();
         for selection in &set.items {
             if is_skipped(selection.node.directives(), self.variables) {
+                total.add(Price::fixed(LOOK));
                 continue;
+            }
+            if !matches!(selection.node, Selection::Field(_)) {
+                total.add(Price::fixed(LOOK));
             }
             total.add(match &selection.node {
                 Selection::Field(field) => self.field(&field.node, parent),
@@ -108,41 +145,43 @@ impl<'a> Walk<'a> {
         total
     }
 
-    fn fragment(&mut self, name: &'a Name) -> Points {
+    fn fragment(&mut self, name: &'a Name) -> Price {
         if let Some(known) = self.fragments.get(name.as_str()) {
             return *known;
         }
-        let Some(definition) = self.document.fragments.get(name) else { return Points::default() };
+        let Some(definition) = self.document.fragments.get(name) else { return Price::default() };
         let on = definition.node.type_condition.node.on.node.as_str();
-        let points = self.selections(&definition.node.selection_set.node, on);
-        self.fragments.insert(name.as_str(), points);
-        points
+        let price = self.selections(&definition.node.selection_set.node, on);
+        self.fragments.insert(name.as_str(), price);
+        price
     }
 
-    fn field(&mut self, field: &'a Field, parent: &str) -> Points {
-        let name = field.name.node.as_str();
-        if matches!(name, "__schema" | "__type") {
-            return Points { fixed: DESCRIPTION, per_entry: 0 };
-        }
-        let shape = self.shape;
-        let Some(known) = shape.field(parent, name) else { return Points::default() };
+    fn field(&mut self, field: &'a Field, parent: &str) -> Price {
+        let (name, shape) = (field.name.node.as_str(), self.shape);
+        let Some(known) = shape.field(parent, name) else { return Price::fixed(FIELD) };
         let writes = if parent == shape.root(OperationType::Mutation) { MUTATION } else { 0 };
         let looks = if name == "search" && parent == shape.root(OperationType::Query) { SEARCH } else { 0 };
-        let mut total = Points { fixed: writes.saturating_add(looks).saturating_add(known.surcharge), per_entry: 0 };
+        let describes = if matches!(name, "__schema" | "__type") { DESCRIPTION } else { 0 };
+        let beside = known.surcharge.saturating_mul(POINT).saturating_add(writes + looks + describes);
+        let mut total = Price::fixed(beside);
         if shape.is_composite(&known.leads_to) || !field.selection_set.node.items.is_empty() {
             total.add(self.objects(field, known));
+        } else {
+            total.add(Price::fixed(FIELD.saturating_add(known.bytes.saturating_mul(POINT) / ANSWER_BYTES)));
         }
         total
     }
 
-    fn objects(&mut self, field: &'a Field, known: &FieldShape) -> Points {
+    fn objects(&mut self, field: &'a Field, known: &FieldShape) -> Price {
         let inside = self.selections(&field.selection_set.node, &known.leads_to);
-        let each = inside.within_page(if known.is_paged { self.page(field) } else { UNSIZED_LIST }).saturating_add(1);
+        let within = inside.within_page(if known.is_paged { self.page(field) } else { UNSIZED_LIST });
+        let each = within.saturating_add(if known.describes { FIELD } else { OBJECT });
         match (known.is_list, known.is_paged, self.named(field).or(known.entries)) {
-            (false, ..) => Points { fixed: each, per_entry: 0 },
-            (true, true, _) => Points { fixed: each.saturating_mul(self.page(field)), per_entry: 0 },
-            (true, false, Some(count)) => Points { fixed: each.saturating_mul(count), per_entry: 0 },
-            (true, false, None) => Points { fixed: 0, per_entry: each },
+            _ if known.describes => Price::fixed(each.saturating_mul(known.entries.unwrap_or(1))),
+            (false, ..) => Price::fixed(each),
+            (true, true, _) => Price::fixed(each.saturating_mul(self.page(field))),
+            (true, false, Some(count)) => Price::fixed(each.saturating_mul(count)),
+            (true, false, None) => Price { fixed: 0, per_entry: each },
         }
     }
 

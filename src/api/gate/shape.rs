@@ -10,12 +10,16 @@ use async_graphql::parser::{
     types::{BaseType, FieldDefinition, InputValueDefinition, Type, TypeDefinition, TypeKind, TypeSystemDefinition},
 };
 
-use super::{Refusal, rules::Rules};
+use super::{
+    Refusal,
+    description::{self, Lengths},
+    rules::Rules,
+};
 
 /// The printed schema cannot be read back.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema cannot be read: {0}")]
-pub struct UnreadableSchema(String);
+pub struct UnreadableSchema(pub(super) String);
 
 /// A schema's types by name. The default knows nothing, and then nothing is checked against it.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +54,10 @@ pub(super) struct FieldShape {
     pub(super) entries: Option<u64>,
     /// Points beside those of its objects.
     pub(super) surcharge: u64,
+    /// Bytes that its text has at most, where they are many.
+    pub(super) bytes: u64,
+    /// Whether it is of the schema's description, which no store is asked for.
+    pub(super) describes: bool,
 }
 
 /// A field of an input object.
@@ -70,6 +78,7 @@ impl Shape {
             rules: Some(Arc::new(Rules::of_sdl(sdl).map_err(UnreadableSchema)?)),
             ..Self::default()
         };
+        let lengths = Lengths::of(&document.definitions);
         for definition in document.definitions {
             match definition {
                 TypeSystemDefinition::Type(definition) => shape.add(&definition.node),
@@ -87,6 +96,7 @@ impl Shape {
         for scalar in ["Int", "Float", "String", "Boolean", "ID"] {
             shape.types.insert(scalar.to_owned(), Kind::Other);
         }
+        description::add(&mut shape.types, &shape.query, lengths)?;
         Ok(shape)
     }
 
@@ -104,14 +114,23 @@ impl Shape {
     }
 
     /// With what the printed schema does not say. `lists`: type (or `*` for all), field, and how many entries it has at most.
-    /// `mutations`: what fields of the mutation cost beside their objects and the writing.
+    /// `mutations`: what fields of the mutation cost beside their objects and the writing. `texts`: type (or `*`), field, and bytes at most.
     #[must_use]
-    pub fn weighed(mut self, lists: &[(&str, &str, usize)], mutations: &[(&str, u64)]) -> Self {
+    pub fn weighed(
+        mut self,
+        lists: &[(&str, &str, usize)],
+        mutations: &[(&str, u64)],
+        texts: &[(&str, &str, usize)],
+    ) -> Self {
         for (of, kind) in &mut self.types {
             let Kind::Fields(fields) = kind else { continue };
-            for (name, field) in fields.iter_mut() {
-                let list = lists.iter().find(|(on, list, _)| (on == of || *on == "*") && list == name);
-                field.entries = list.and_then(|(.., entries)| u64::try_from(*entries).ok());
+            for (name, field) in fields.iter_mut().filter(|(_, field)| !field.describes) {
+                let known = |table: &[(&str, &str, usize)]| {
+                    let row = table.iter().find(|(on, field, _)| (on == of || *on == "*") && field == name);
+                    row.and_then(|(.., most)| u64::try_from(*most).ok())
+                };
+                field.entries = known(lists);
+                field.bytes = known(texts).unwrap_or(0);
                 let costly = mutations.iter().find(|(mutation, _)| *of == self.mutation && mutation == name);
                 field.surcharge = costly.map_or(0, |(_, points)| *points);
             }
@@ -152,12 +171,14 @@ impl Shape {
     }
 }
 
-fn fields(definitions: &[async_graphql::Positioned<FieldDefinition>]) -> HashMap<String, FieldShape> {
+pub(super) fn fields(definitions: &[async_graphql::Positioned<FieldDefinition>]) -> HashMap<String, FieldShape> {
     let shape = |field: &FieldDefinition| FieldShape {
         leads_to: innermost(&field.ty.node).to_owned(),
         is_list: matches!(field.ty.node.base, BaseType::List(_)),
         entries: None,
         surcharge: 0,
+        bytes: 0,
+        describes: false,
         is_paged: field.arguments.iter().any(|it| matches!(it.node.name.node.as_str(), "first" | "last")),
     };
     definitions.iter().map(|field| (field.node.name.node.to_string(), shape(&field.node))).collect()
@@ -170,7 +191,7 @@ fn input_field(field: &InputValueDefinition) -> (String, InputShape) {
 }
 
 /// The named type within lists.
-fn innermost(expected: &Type) -> &str {
+pub(super) fn innermost(expected: &Type) -> &str {
     match &expected.base {
         BaseType::Named(name) => name.as_str(),
         BaseType::List(item) => innermost(item),

@@ -287,42 +287,73 @@ fn shape() -> Shape {
     .unwrap()
 }
 
+/// What `query` costs but for its bytes, in thousandths of a point.
 fn price_of(query: &str, variables: Value) -> u64 {
-    let limits = GateLimits { cost: u64::MAX, ..GateLimits::default() };
-    let gate = Gate::new(limits, shape());
-    gate.admit(&gate.open(query).unwrap(), None, &mut Variables::from_value(variables)).unwrap().cost
+    let limits = GateLimits { cost: u64::MAX, expanded_fields: u64::MAX, ..GateLimits::default() };
+    let (gate, mut variables) = (Gate::new(limits, shape()), Variables::from_value(variables));
+    let admitted = gate.admit(&gate.open(query).unwrap(), None, &mut variables).unwrap();
+    let operation = admitted.document.operations.iter().next().unwrap().1;
+    let set = &operation.node.selection_set.node;
+    price::price(&admitted.document, (admitted.operation_type, set), &variables, &shape())
 }
 
 #[test]
-fn every_object_is_a_point_and_a_list_multiplies_what_is_in_it() {
-    for (query, variables, points) in [
-        ("{ plain }", value!({}), 1),
-        ("{ viewer { name } }", value!({}), 2),
-        ("{ viewer { friend { friend { name } } } }", value!({}), 4),
-        ("{ viewer { media { url } } }", value!({}), 1 + 1 + 10),
-        ("{ people(first: 7) { edges { cursor node { name } } page { more } } }", value!({}), 1 + 1 + 7 * 2 + 1),
-        ("{ people { nodes { name } } }", value!({}), 1 + 1 + 20),
-        ("{ search(first: 3) { nodes { name } } }", value!({}), 1 + 20 + 1 + 3),
-        ("{ people { nodes { search { name } } } }", value!({}), 1 + 1 + 20 * (1 + 1)),
-        ("query($n: Int) { people(first: $n) { nodes { name } } }", value!({"n": 5}), 1 + 1 + 5),
-        ("query($n: Int = 3) { people(last: $n) { nodes { name } } }", value!({}), 1 + 1 + 3),
-        ("{ people(first: 1000000) { nodes { name } } }", value!({}), 1 + 1 + 100),
-        ("{ people(first: -1) { nodes { name } } }", value!({}), 1 + 1),
+fn every_object_is_a_point_a_scalar_a_tenth_and_a_list_multiplies_what_is_in_it() {
+    for (query, variables, points, scalars, looks) in [
+        ("{ plain }", value!({}), 1, 1, 0),
+        ("{ __typename a: __typename }", value!({}), 1, 2, 0),
+        ("{ viewer { name } }", value!({}), 2, 1, 0),
+        ("{ viewer { a: name b: name name } }", value!({}), 2, 3, 0),
+        ("{ viewer { friend { friend { name } } } }", value!({}), 4, 1, 0),
+        ("{ viewer { media { url } } }", value!({}), 1 + 1 + 10, 10, 0),
+        ("{ people(first: 7) { edges { cursor node { name } } page { more } } }", value!({}), 1 + 1 + 7 * 2 + 1, 15, 0),
+        ("{ people { nodes { name } } }", value!({}), 1 + 1 + 20, 20, 0),
+        ("{ search(first: 3) { nodes { name } } }", value!({}), 1 + 20 + 1 + 3, 3, 0),
+        ("{ people { nodes { search { name } } } }", value!({}), 1 + 1 + 20 * (1 + 1), 20, 0),
+        ("query($n: Int) { people(first: $n) { nodes { name } } }", value!({"n": 5}), 1 + 1 + 5, 5, 0),
+        ("query($n: Int = 3) { people(last: $n) { nodes { name } } }", value!({}), 1 + 1 + 3, 3, 0),
+        ("{ people(first: 1000000) { nodes { name } } }", value!({}), 1 + 1 + 100, 100, 0),
+        ("{ people(first: -1) { nodes { name } } }", value!({}), 1 + 1, 0, 0),
         (
             "{ people(first: 10) { nodes { people(first: 10) { nodes { name } } } } }",
             value!({}),
             1 + 1 + 10 * (1 + 1 + 10),
+            100,
+            0,
         ),
-        ("query($i: [ID!]!) { nodes(ids: $i) { name } }", value!({"i": ["a", "b"]}), 1 + 2),
-        ("{ nodes(ids: [\"a\", \"b\", \"c\"]) { name friend { name } } }", value!({}), 1 + 3 * 2),
-        ("{ people(first: 4) { ...c } } fragment c on C { edges { node { name } } }", value!({}), 1 + 1 + 4 * 2),
-        ("{ viewer @skip(if: true) { name } plain }", value!({}), 1),
-        ("query($b: Boolean!) { viewer @include(if: $b) { name } }", value!({"b": false}), 1),
-        ("mutation { put(input: {text: \"x\"}) { name } }", value!({}), 1 + 10 + 1),
-        ("{ __schema { types { name } } }", value!({}), 1 + 50),
+        ("query($i: [ID!]!) { nodes(ids: $i) { name } }", value!({"i": ["a", "b"]}), 1 + 2, 2, 0),
+        ("{ nodes(ids: [\"a\", \"b\", \"c\"]) { name friend { name } } }", value!({}), 1 + 3 * 2, 6, 0),
+        ("{ people(first: 4) { ...c } } fragment c on C { edges { node { name } } }", value!({}), 1 + 1 + 4 * 2, 4, 1),
+        ("{ people(first: 4) { edges { node { ... { name } } } } }", value!({}), 1 + 1 + 4 * 2, 4, 4),
+        ("{ viewer @skip(if: true) { name } plain }", value!({}), 1, 1, 1),
+        ("query($b: Boolean!) { viewer @include(if: $b) { name } }", value!({"b": false}), 1, 0, 1),
+        ("mutation { put(input: {text: \"x\"}) { name } }", value!({}), 1 + 10 + 1, 1, 0),
     ] {
-        assert_eq!(price_of(query, variables), points, "{query}");
+        assert_eq!(price_of(query, variables), points * 1_000 + scalars * 100 + looks * 10, "{query}");
     }
+}
+
+#[test]
+fn a_description_of_the_schema_costs_what_is_selected_in_it() {
+    // Nine types of its own; fields lead to types of three fields on an average, and none has more than twice as many.
+    let types = 9 + 13;
+    for (query, tenths) in [
+        ("{ __schema { types { name } } }", 1 + types * 2),
+        ("{ __schema { types { name description kind } } }", 1 + types * 4),
+        ("{ __schema { ...f } } fragment f on __Schema { types { name } }", 1 + types * 2),
+        ("{ __schema { types { fields { name } } } }", 1 + types * (1 + 3 * 2)),
+        ("{ __schema { types { fields { type { fields { name } } } } } }", 1 + types * (1 + 3 * (1 + 1 + 3 * 2))),
+        ("{ __type(name: \"U\") { name } }", 2 * 2),
+        ("{ __type(name: \"U\") { fields { name } } }", 2 * (1 + 3 * 2)),
+    ] {
+        let looks = u64::from(query.contains("...")) * 10;
+        assert_eq!(price_of(query, value!({})), 51_000 + tenths * 100 + looks, "{query}");
+    }
+    let aliases: String = (0..49).fold(String::new(), |mut text, n| {
+        write!(text, "a{n}: __schema {{ types {{ fields {{ name }} }} }} ").unwrap();
+        text
+    });
+    assert_eq!(price_of(&format!("{{ {aliases} }}"), value!({})), 1_000 + 49 * (50_000 + 100 * (1 + types * 7)));
 }
 
 #[test]
@@ -332,10 +363,7 @@ fn a_chain_of_fragments_is_priced_without_being_expanded() {
         write!(query, "fragment f{index} on U{{...f{0} ...f{0}}}", index + 1).unwrap();
     }
     query.push_str("fragment f24 on U{friend{name}}");
-    let limits = GateLimits { cost: u64::MAX, expanded_fields: u64::MAX, ..GateLimits::default() };
-    let gate = Gate::new(limits, shape());
-    let priced = gate.admit(&gate.open(&query).unwrap(), None, &mut Variables::default()).unwrap();
-    assert_eq!(priced.cost, 1 + 1 + (1 << 24));
+    assert_eq!(price_of(&query, value!({})), 2_000 + (1 << 24) * 1_100 + ((1 << 25) - 1) * 10);
 }
 
 #[test]

@@ -18,7 +18,7 @@ const SDL: &str = "schema { query: Q mutation: M } \
     input In { text: String! order: Order many: [In!] count: Int = 1 }";
 
 fn gate(introspection: bool) -> Gate {
-    let shape = Shape::of_sdl(SDL).unwrap().weighed(&[("*", "media", 9)], &[("hash", 1000)]);
+    let shape = Shape::of_sdl(SDL).unwrap().weighed(&[("*", "media", 9)], &[("hash", 1000)], &[("P", "url", 8 * 1024)]);
     Gate::new(GateLimits { introspection, ..GateLimits::default() }, shape)
 }
 
@@ -235,14 +235,34 @@ fn fields_of_one_response_key_are_one_field_with_all_that_was_selected() {
 fn mutations_cost_the_same_in_fragments_as_without_and_once_for_each_that_runs() {
     let puts: String =
         (0..20).map(|n| format!("a{n}: put(input: {{text: \"x\"}}) {{ id }}")).collect::<Vec<_>>().join(" ");
-    assert_eq!(price(&format!("mutation {{ {puts} }}")), 1 + 20 * 11);
-    assert_eq!(price(&format!("mutation {{ ...f }} fragment f on M {{ {puts} }}")), 1 + 20 * 11);
-    assert_eq!(price("mutation { put(input: {text: \"x\"}) { id } put(input: {text: \"x\"}) { name } }"), 1 + 11);
-    assert_eq!(price("mutation { count count @skip(if: true) a: count }"), 1 + 2 * 10);
+    // Twenty ids are two points, and all bytes together one.
+    assert_eq!(price(&format!("mutation {{ {puts} }}")), 1 + 20 * 11 + 2 + 1);
+    assert_eq!(price(&format!("mutation {{ ...f }} fragment f on M {{ {puts} }}")), 1 + 20 * 11 + 2 + 1);
+    assert_eq!(price("mutation { put(input: {text: \"x\"}) { id } put(input: {text: \"x\"}) { name } }"), 1 + 11 + 1);
+    assert_eq!(price("mutation { count count @skip(if: true) a: count }"), 1 + 2 * 10 + 1);
 }
 
 #[test]
 fn what_the_schema_does_not_say_is_in_the_price() {
-    assert_eq!(price("{ viewer { media { url } } }"), 1 + 1 + 9);
-    assert_eq!(price("mutation { hash(input: {text: \"x\"}) { id } }"), 1 + 10 + 1000 + 1);
+    assert_eq!(price("{ viewer { media { id } } }"), 1 + 1 + 9 + 1);
+    assert_eq!(price("mutation { hash(input: {text: \"x\"}) { id } }"), 1 + 10 + 1000 + 1 + 1);
+    let links = (0..48).map(|n| format!("a{n}: url")).collect::<Vec<_>>().join(" ");
+    // A point for 8 KiB that each link may have, and a tenth for each field: 475.2; the document's bytes are the rest.
+    assert_eq!(price(&format!("{{ viewer {{ media {{ {links} }} }} }}")), 1 + 1 + 9 + 476);
+}
+
+#[test]
+fn bytes_of_a_document_and_of_its_variables_are_paid_at_each_request_and_reading_it_apart() {
+    let gate = gate(true);
+    let cost = |query: &str, variables: async_graphql::Value| {
+        gate.admit(&gate.open(query).unwrap(), None, &mut Variables::from_value(variables)).unwrap().cost
+    };
+    let padded = |bytes: usize| format!("{{ plain }}{}", " ".repeat(bytes - 9));
+    assert_eq!(cost(&padded(9), value!({})), 1 + 1, "rounded up");
+    assert_eq!(cost(&padded(900), value!({})), 1 + 1);
+    assert_eq!(cost(&padded(10_000), value!({})), 1 + 1 + 10);
+    assert_eq!(cost(&padded(9), value!({ "unused": "x".repeat(10_000) })), 1 + 1 + 10);
+    let reading = |bytes: usize| gate.reading(&padded(bytes));
+    assert_eq!((reading(49), reading(50), reading(1_000), reading(65_536)), (0, 1, 20, 1_310));
+    assert_eq!(reading(65_537), 0, "what is too long is not read");
 }

@@ -14,8 +14,8 @@ use super::{
     shape::{InputShape, Kind},
 };
 
-/// Refuses variables that are too large, or nested too deeply, to be looked at.
-pub fn measure(variables: &Variables, limits: &GateLimits) -> Result<(), Refusal> {
+/// How many bytes `variables` have, about. Refuses those that are too large, or nested too deeply, to be looked at.
+pub fn measure(variables: &Variables, limits: &GateLimits) -> Result<usize, Refusal> {
     let (mut bytes, limit) = (0_usize, limits.variable_bytes);
     let mut waiting: Vec<(&Value, usize)> = variables.values().map(|value| (value, 1)).collect();
     for name in variables.keys() {
@@ -40,7 +40,7 @@ pub fn measure(variables: &Variables, limits: &GateLimits) -> Result<(), Refusal
             _ => {}
         }
     }
-    Ok(())
+    Ok(bytes)
 }
 
 /// Fills the defaults of `operation`'s variables into `variables` and refuses what declarations or schema exclude: a

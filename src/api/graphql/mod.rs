@@ -32,7 +32,7 @@ pub use self::{
     mutation::WITHOUT_TOKEN,
     scope::attach,
     services::Services,
-    weights::{LISTS, MUTATIONS},
+    weights::{LISTS, MUTATIONS, TEXTS},
 };
 
 /// The schema with what is behind it; cheap to clone. Requests must have passed [`attach`].

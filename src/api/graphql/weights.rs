@@ -1,8 +1,11 @@
-//! What fields cost that the printed schema does not say: how long lists are at most, and which mutations are more than a write.
+//! What fields cost that the printed schema does not say: how long lists and texts are at most, and which mutations are more than a write.
 //!
 //! Apart, because the gate prices operations without knowing resolvers. Each length is the bound that its resolver keeps.
 
-use crate::domain::limits::{MAX_ANCESTORS, MAX_ATTRIBUTES, MAX_MEDIA, MAX_SESSIONS, MAX_USER_ERRORS};
+use crate::domain::limits::{
+    MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS, MAX_MEDIA, MAX_SESSIONS,
+    MAX_TEXT_CHARS, MAX_URL_CHARS, MAX_USER_ERRORS,
+};
 
 /// Lists of objects that no argument sizes: type (`*` for all), field, entries at most. Those of connections are as long as the page.
 pub const LISTS: &[(&str, &str, usize)] = &[
@@ -12,6 +15,29 @@ pub const LISTS: &[(&str, &str, usize)] = &[
     ("User", "sessions", MAX_SESSIONS as usize),
     ("*", "userErrors", MAX_USER_ERRORS),
 ];
+
+/// Bytes of one character at most.
+const CHAR: usize = 4;
+
+/// Texts that may be longer than a name: type (`*` for all), field, bytes at most.
+pub const TEXTS: &[(&str, &str, usize)] = &[
+    ("Content", "text", MAX_TEXT_CHARS * CHAR),
+    ("Media", "url", MAX_URL_CHARS * CHAR),
+    ("Media", "alt", MAX_ALT_CHARS * CHAR),
+    ("User", "bio", MAX_BIO_CHARS * CHAR),
+    ("User", "avatarUrl", MAX_URL_CHARS * CHAR),
+    ("ProfileAttribute", "value", MAX_ATTRIBUTE_VALUE_CHARS * CHAR),
+    ("*", "resumeToken", RESUME_TOKEN),
+    ("*", "token", SIGNED_TOKEN),
+    ("*", "clientMutationId", ECHO),
+];
+
+/// Bytes of a resume token, which names what a client holds.
+const RESUME_TOKEN: usize = 1_024;
+/// Bytes of a signed token.
+const SIGNED_TOKEN: usize = 1_024;
+/// Bytes of what a client may have sent to hear it again. It may send more, and has paid for those then.
+const ECHO: usize = 8_192;
 
 /// Points of one argon2 hash: some 30 ms of a core, in which a node reads hundreds of rows.
 const PASSWORD_HASH: u64 = 1_000;
@@ -71,6 +97,49 @@ mod tests {
                 unsized_lists.iter().any(|(on, list)| (of == on || *of == "*") && list == name),
                 "{of}.{name} is no such list"
             );
+        }
+    }
+
+    /// Texts of a few hundred bytes at most: cursors and ids, handles and names, what the server itself says.
+    const SHORT: &[(&str, &str)] = &[
+        ("*", "cursor"),
+        ("*", "readMarker"),
+        ("*", "refreshToken"),
+        ("PageInfo", "startCursor"),
+        ("PageInfo", "endCursor"),
+        ("ProfileAttribute", "key"),
+        ("Session", "userAgent"),
+        ("User", "handle"),
+        ("User", "name"),
+        ("User", "timelineReadMarker"),
+        ("UserError", "message"),
+        ("UserError", "field"),
+    ];
+
+    #[test]
+    fn every_text_is_short_or_has_its_bytes_in_the_price_and_none_has_both() {
+        let is = |on: &str, of: &str| on == of || on == "*";
+        let (fields, mut seen) = (fields(), Vec::new());
+        for (of, field) in &fields {
+            let named = match &field.ty.node.base {
+                BaseType::Named(name) => name,
+                BaseType::List(item) => match &item.base {
+                    BaseType::Named(name) => name,
+                    BaseType::List(_) => continue,
+                },
+            };
+            if named.as_str() != "String" {
+                continue;
+            }
+            let name = field.name.node.as_str();
+            let weighed = TEXTS.iter().any(|(on, text, _)| is(on, of) && *text == name);
+            let short = SHORT.iter().any(|(on, text)| is(on, of) && *text == name);
+            assert!(weighed != short, "{of}.{name} belongs into TEXTS, or into SHORT");
+            seen.push((of.as_str(), name.to_owned()));
+        }
+        for (on, text) in TEXTS.iter().map(|(on, text, _)| (on, text)).chain(SHORT.iter().map(|(on, text)| (on, text)))
+        {
+            assert!(seen.iter().any(|(of, name)| is(on, of) && text == name), "{on}.{text} is no text of the schema");
         }
     }
 

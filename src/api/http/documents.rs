@@ -126,13 +126,31 @@ impl Documents {
         Self { gate, trusted, naming, known: Cache::with_weighter(limits.cached_documents, bytes, weighter) }
     }
 
-    /// The document that `source` names, parsed now or earlier.
-    pub(super) fn open(&self, source: &Source) -> Result<Opened, NoDocument> {
+    /// The document that `source` names, parsed now or earlier. Before one is parsed, `pay` is told what that costs in points.
+    pub(super) fn open<E: From<NoDocument>>(
+        &self,
+        source: &Source,
+        pay: impl FnOnce(u64) -> Result<(), E>,
+    ) -> Result<Opened, E> {
+        let (text, hash) = match source {
+            Source::Text(text) => (text, DocumentHash::of(text)),
+            Source::Hash { hash, text: Some(text) } if DocumentHash::of(text) == *hash => (text, *hash),
+            named => return self.named(named).map_err(E::from),
+        };
+        if let Some(known) = self.known_text(&hash)? {
+            return Ok(known);
+        }
+        pay(self.gate.reading(text))?;
+        let document = self.gate.open(text).map_err(NoDocument::from)?;
+        let known = Known { document: Arc::new(document), text: text.as_str().into() };
+        Ok(Opened { known, unkept: Some(hash) })
+    }
+
+    /// The document of an id or of a hash alone.
+    fn named(&self, source: &Source) -> Result<Opened, NoDocument> {
         match source {
-            Source::Text(text) => self.of_text(text, DocumentHash::of(text)),
             Source::Id(id) => self.trusted.by_id(id).map(Opened::known).ok_or_else(|| self.nothing()),
-            Source::Hash { hash, text: Some(text) } if DocumentHash::of(text) == *hash => self.of_text(text, *hash),
-            Source::Hash { text: Some(_), .. } => Err(NoDocument::WrongHash),
+            Source::Text(_) | Source::Hash { text: Some(_), .. } => Err(NoDocument::WrongHash),
             Source::Hash { hash, text: None } => match (self.trusted.by_hash(hash), self.naming) {
                 (Some(known), _) => Ok(Opened::known(known)),
                 (None, Naming { only_trusted: true, .. }) => Err(NoDocument::NotTrusted),
@@ -142,18 +160,15 @@ impl Documents {
         }
     }
 
-    fn of_text(&self, text: &str, hash: DocumentHash) -> Result<Opened, NoDocument> {
-        if let Some(known) = self.trusted.by_hash(&hash) {
-            return Ok(Opened::known(known));
+    /// The document with a text of this hash, if it need not be parsed.
+    fn known_text(&self, hash: &DocumentHash) -> Result<Option<Opened>, NoDocument> {
+        if let Some(known) = self.trusted.by_hash(hash) {
+            return Ok(Some(Opened::known(known)));
         }
         if self.naming.only_trusted {
             return Err(NoDocument::NotTrusted);
         }
-        if let Some(known) = self.known.get(&hash) {
-            return Ok(Opened::known(&known));
-        }
-        let known = Known { document: Arc::new(self.gate.open(text)?), text: text.into() };
-        Ok(Opened { known, unkept: Some(hash) })
+        Ok(self.known.get(hash).map(|known| Opened::known(&known)))
     }
 
     const fn nothing(&self) -> NoDocument {
@@ -198,6 +213,10 @@ mod tests {
         Documents::new(Gate::default(), Trusted::default(), OPEN, &limits)
     }
 
+    fn open(documents: &Documents, source: &Source) -> Result<Opened, NoDocument> {
+        documents.open(source, |_| Ok(()))
+    }
+
     fn text(text: &str) -> Source {
         Source::Text(text.to_owned())
     }
@@ -206,12 +225,12 @@ mod tests {
     fn a_kept_document_is_found_again_by_its_text_and_by_its_hash() {
         let documents = documents(8, 8192);
         let hash = DocumentHash::of("{ a }");
-        assert!(documents.open(&text("{ a }")).unwrap().unkept.is_some());
-        assert!(documents.open(&text("{ a }")).unwrap().unkept.is_some(), "opening alone does not keep");
-        assert_eq!(documents.open(&Source::Hash { hash, text: None }).unwrap_err(), NoDocument::NotFound);
-        documents.keep(documents.open(&text("{ a }")).unwrap());
-        assert!(documents.open(&text("{ a }")).unwrap().unkept.is_none());
-        assert!(documents.open(&Source::Hash { hash, text: None }).unwrap().unkept.is_none());
+        assert!(open(&documents, &text("{ a }")).unwrap().unkept.is_some());
+        assert!(open(&documents, &text("{ a }")).unwrap().unkept.is_some(), "opening alone does not keep");
+        assert_eq!(open(&documents, &Source::Hash { hash, text: None }).unwrap_err(), NoDocument::NotFound);
+        documents.keep(open(&documents, &text("{ a }")).unwrap());
+        assert!(open(&documents, &text("{ a }")).unwrap().unkept.is_none());
+        assert!(open(&documents, &Source::Hash { hash, text: None }).unwrap().unkept.is_none());
     }
 
     #[test]
@@ -220,7 +239,7 @@ mod tests {
             let documents = documents(100, 100_000);
             for index in 0..300 {
                 let query = text(&format!("{{ a{index} }}{}", " ".repeat(length)));
-                documents.keep(documents.open(&query).unwrap());
+                documents.keep(open(&documents, &query).unwrap());
             }
             assert!((1..=most).contains(&documents.len()), "{} of {length} bytes", documents.len());
             assert!(documents.known.weight() <= 100_000);

@@ -53,15 +53,22 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         scope: &Scope<V>,
         permits: impl FnOnce(OperationType) -> Result<(), Refused>,
     ) -> Result<Ready, Refused> {
-        let opened = self.documents.open(&params.source).map_err(no_document)?;
+        let opened = self.documents.open(&params.source, |points| self.pay_reading(scope, points))?;
         let gate = &self.documents.gate;
         let admitted = gate.admit(&opened.known.document, params.operation_name.as_deref(), &mut params.variables);
-        let admitted = admitted.map_err(|refusal| no_document(refusal.into()))?;
+        let admitted = admitted.map_err(NoDocument::from)?;
         let span = tracing::Span::current();
         span.record("operation", tracing::field::display(admitted.operation_type));
         span.record("name", admitted.operation_name.as_deref());
         permits(admitted.operation_type)?;
-        let charge = self.charge(scope, admitted.cost)?;
+        let charge = match self.charge(scope, admitted.cost) {
+            Ok(charge) => charge,
+            Err(refused) => {
+                // What was paid for reading it is not asked for again when its price is there.
+                self.documents.keep(opened);
+                return Err(refused);
+            }
+        };
         let extensions = params.take_extensions();
         // Subscribers share what is made for equal documents: so they have to be told apart by their text.
         let is_shared = admitted.operation_type == OperationType::Subscription;
@@ -72,6 +79,11 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         request.set_parsed_query(admitted.document);
         let request = self.attach.attach(request, scope);
         Ok(Ready { operation_type: admitted.operation_type, request, opened, charge })
+    }
+
+    /// Takes what parsing and validating a document costs, before that is done.
+    pub(super) fn pay_reading(&self, scope: &Scope<V>, points: u64) -> Result<(), Refused> {
+        if points == 0 { Ok(()) } else { self.charge(scope, points).map(drop) }
     }
 
     /// Takes `cost` points from whoever asks.
@@ -149,8 +161,10 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
     }
 }
 
-fn no_document(reason: NoDocument) -> Refused {
-    Refused { reason: Reason::Document, errors: reason.into_errors(), charge: None }
+impl From<NoDocument> for Refused {
+    fn from(reason: NoDocument) -> Self {
+        Self { reason: Reason::Document, errors: reason.into_errors(), charge: None }
+    }
 }
 
 /// What the executor's own validation says names what it likes; the gate has validated before, so that this is rare.

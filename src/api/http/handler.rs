@@ -115,7 +115,7 @@ async fn run<E: Executor, V: Viewer>(
         }
     };
     let viewer = match viewer(core, credentials).await {
-        Err(refused) if refused.reason == Reason::Unauthenticated && is_tokenless(core, &params) => None,
+        Err(refused) if refused.reason == Reason::Unauthenticated && is_tokenless(core, &params, (id, &client)) => None,
         known => known?,
     };
     let scope = Scope { viewer, request_id: id.clone(), client };
@@ -136,8 +136,13 @@ async fn run<E: Executor, V: Viewer>(
 }
 
 /// Whether who asks may be nobody, although they have sent a token.
-fn is_tokenless<E, V: Viewer>(core: &Core<E, V>, params: &Params) -> bool {
-    let opened = core.engine.documents.open(&params.source);
+fn is_tokenless<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    params: &Params,
+    (id, client): (&RequestId, &Client),
+) -> bool {
+    let nobody = Scope { viewer: None, request_id: id.clone(), client: client.clone() };
+    let opened = core.engine.documents.open(&params.source, |points| core.engine.pay_reading(&nobody, points));
     opened.is_ok_and(|it| needs_no_token(it.known.document.parsed(), params.operation_name.as_deref(), core.tokenless))
 }
 

@@ -24,9 +24,9 @@ async fn spend(router: &Router, query: &str, headers: &[(&str, &str)]) -> (Statu
 
 #[tokio::test(start_paused = true)]
 async fn the_price_is_told_and_who_has_spent_all_waits() {
-    let router = router(transport(poor(3))).unwrap();
+    let router = router(transport(poor(5))).unwrap();
     let (status, _, body) = spend(&router, "{ nested { hello } }", &[]).await;
-    let cost = json!({"requested": 2, "limit": 3, "remaining": 1, "restoreRate": 1});
+    let cost = json!({"requested": 3, "limit": 5, "remaining": 2, "restoreRate": 1});
     assert_eq!((status, &body["extensions"]["cost"]), (StatusCode::OK, &cost));
     for accept in ["application/json", "application/graphql-response+json", "text/event-stream"] {
         let body = json!({ "query": "{ nested { hello } }" }).to_string();
@@ -35,7 +35,7 @@ async fn the_price_is_told_and_who_has_spent_all_waits() {
         assert_eq!(response.headers()["retry-after"], "1");
         let text = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
         let text = String::from_utf8_lossy(&text).into_owned();
-        assert!(text.contains("\"RATE_LIMITED\"") && text.contains("\"requested\":2"), "{accept}: {text}");
+        assert!(text.contains("\"RATE_LIMITED\"") && text.contains("\"requested\":3"), "{accept}: {text}");
     }
     let (status, ..) = spend(&router, "{ nested { hello } }", &[("authorization", "Bearer good")]).await;
     assert_eq!(status, StatusCode::OK, "a viewer has a bucket of their own");
@@ -45,7 +45,7 @@ async fn the_price_is_told_and_who_has_spent_all_waits() {
 
 #[tokio::test]
 async fn an_operation_that_costs_too_much_is_refused_before_it_runs() {
-    let gate = crate::api::gate::GateLimits { cost: 2, ..Default::default() };
+    let gate = crate::api::gate::GateLimits { cost: 3, ..Default::default() };
     let settings = HttpSettings { gate, ..HttpSettings::default() };
     for (query, is_refused) in [("{ nested { hello } }", false), ("{ nested { nested { hello } } }", true)] {
         let answer = send(settings.clone(), post(json!({ "query": query }).to_string(), &[])).await;
@@ -56,11 +56,11 @@ async fn an_operation_that_costs_too_much_is_refused_before_it_runs() {
 #[tokio::test]
 async fn operations_of_a_socket_pay_as_others_do() {
     for _ in 0..20 {
-        let server = Server::start(poor(3)).await;
+        let server = Server::start(poor(5)).await;
         let mut client = server.acknowledged().await;
         let begin = tokio::time::Instant::now();
         client.subscribe("1", "subscription { count(to: 1) }").await;
-        assert_eq!(client.hear().await["payload"]["extensions"]["cost"]["requested"], 1);
+        assert_eq!(client.hear().await["payload"]["extensions"]["cost"]["requested"], 2);
         assert_eq!(client.hear().await["type"], "complete");
         client.subscribe("2", "mutation { bump }").await;
         let error = client.hear().await;
@@ -76,13 +76,67 @@ async fn operations_of_a_socket_pay_as_others_do() {
 
 #[tokio::test(start_paused = true)]
 async fn events_are_paid_for_one_by_one_and_wait_for_points() {
-    let router = router(transport(poor(3))).unwrap();
+    let router = router(transport(poor(6))).unwrap();
     let body = json!({ "query": "subscription { count(to: 5) }" }).to_string();
     let began = tokio::time::Instant::now();
     let response = router.oneshot(post(body, &[("accept", "text/event-stream")])).await.unwrap();
     let text = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
     let text = String::from_utf8_lossy(&text).into_owned();
     assert!(text.contains("\"count\":5") && !text.contains("errors"), "{text}");
-    // Three points were there; two more events, and the end, wait for one each.
-    assert_eq!(began.elapsed().as_secs(), 3, "{text}");
+    // Six points were there; two more events, and the end, wait for two each.
+    assert_eq!(began.elapsed().as_secs(), 6, "{text}");
+}
+
+/// `{ hello }` in a document of this many bytes.
+fn long(bytes: usize) -> String {
+    format!("{{ hello }} #{}", "x".repeat(bytes - 11))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_document_is_paid_for_when_it_is_read_and_not_when_it_is_known() {
+    let router = router(transport(poor(1_000))).unwrap();
+    let mut remaining = Vec::new();
+    for _ in 0..3 {
+        let (_, _, body) = spend(&router, &long(10_000), &[]).await;
+        let cost = &body["extensions"]["cost"];
+        assert_eq!(cost["requested"], 12, "an operation, a field, ten thousand bytes: {body}");
+        remaining.push(cost["remaining"].as_u64().unwrap());
+    }
+    assert_eq!(remaining, [788, 776, 764]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_document_that_is_refused_has_been_paid_for_before_it_was_read() {
+    let router = router(transport(poor(500))).unwrap();
+    for (query, code) in [
+        (long(10_000).replace("hello", "nobody"), "GRAPHQL_VALIDATION_FAILED"),
+        (long(10_000).replace("hello }", "hello"), "GRAPHQL_PARSE_FAILED"),
+        (long(10_000), "RATE_LIMITED"),
+        ("{ hello }".to_owned(), ""),
+    ] {
+        let (_, _, body) = spend(&router, &query, &[]).await;
+        assert_eq!(body["errors"][0]["extensions"]["code"].as_str().unwrap_or_default(), code, "{body}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_as_told_is_served_even_where_reading_has_taken_the_last_points() {
+    let router = router(transport(poor(205))).unwrap();
+    let (status, headers, _) = spend(&router, &long(10_000), &[]).await;
+    assert_eq!((status, headers["retry-after"].to_str().unwrap()), (StatusCode::TOO_MANY_REQUESTS, "7"));
+    tokio::time::advance(std::time::Duration::from_secs(7)).await;
+    let (status, _, body) = spend(&router, &long(10_000), &[]).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_token_reads_nothing_for_free() {
+    let router = router(transport(poor(500))).unwrap();
+    for number in 0..3 {
+        let query = format!("{} # {number}", long(10_000));
+        let (status, ..) = spend(&router, &query, &[("authorization", "Bearer expired")]).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+    }
+    let (status, ..) = spend(&router, &long(10_000), &[]).await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
 }

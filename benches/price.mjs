@@ -1,0 +1,104 @@
+// What a point costs the processor: the corpus of tests/clients over a world that fills its lists, asked one by one of a node of its own. For each
+// document the time of all the node's threads, over the points that it pays, as a ratio to the median. `--quick` shows in a small world, and in
+// any build, that the table can be made. Linux: reads /proc.
+import { readFileSync, readdirSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { BOMBS, DESCRIPTIONS, LONG, REFUSED, USUAL, draw, generator, world } from "../tests/clients/corpus.mjs";
+import { start } from "../tests/clients/server.mjs";
+
+const quick = process.argv.includes("--quick");
+const DRAWN = quick ? 5 : 150;
+/** Each figure is the median of this many, each over requests for so long or so many. */
+const [ROUNDS, ROUND_MS, MOST] = quick ? [1, 5, 1] : [5, 60, 400];
+const BOUND = 5;
+const WORLD = quick ? { crowd: 3, depth: 3, replies: 3, loud: 3 } : { crowd: 40, each: 30, depth: 50, replies: 100, loud: 100 };
+
+const server = await start({
+  "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.anonymous_points": 100_000_000,
+  "log.filter": "info",
+});
+const began = Date.now();
+const inhabitants = await world(server, WORLD);
+const [ann] = inhabitants.people;
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+/** Nanoseconds that the node's threads have run. */
+function ran() {
+  const tasks = `/proc/${server.pid}/task`;
+  return readdirSync(tasks).reduce((sum, task) => sum + Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ")[0]), 0);
+}
+
+/** The bytes of the answer, and what it tells of the price. */
+function ask(query, encoding) {
+  const body = JSON.stringify({ query });
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body), authorization: `Bearer ${ann.token}`, "accept-encoding": encoding };
+  return new Promise((resolve, reject) => {
+    const asked = request(server.url, { method: "POST", agent, headers }, (answer) => {
+      const parts = [];
+      answer.on("data", (part) => parts.push(part)).on("error", reject).on("end", () => {
+        const bytes = Buffer.concat(parts);
+        const told = encoding === "identity" ? JSON.parse(bytes) : {};
+        resolve({ bytes: bytes.length, cost: told.extensions?.cost, code: told.errors?.[0].extensions.code });
+      });
+    });
+    asked.on("error", reject).end(body);
+  });
+}
+
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+let asked = 0;
+/** The document, as nobody has sent it before. */
+const anew = (query) => `#${asked++}\n${query}`;
+
+/** What one request takes, in microseconds of the processor. */
+async function time(query, isKnown, encoding) {
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [from, before] = [Date.now(), ran()];
+    let count = 0;
+    while (count === 0 || (count < MOST && Date.now() - from < ROUND_MS)) {
+      await ask(isKnown ? query : anew(query), encoding);
+      count += 1;
+    }
+    rounds.push((ran() - before) / count / 1000);
+  }
+  return median(rounds);
+}
+
+/** What has been paid for one request, read out of the bucket. */
+async function paid(query) {
+  const probe = async () => (await ask("{ __typename }", "identity")).cost;
+  const before = await probe();
+  const { code } = await ask(query, "identity");
+  const after = await probe();
+  return { points: before.remaining - after.remaining - after.requested, code };
+}
+
+const random = generator(1);
+const drawn = Object.fromEntries(Array.from({ length: DRAWN }, (_, number) => [`drawn, ${number}`, draw(random, inhabitants)]));
+const rows = [];
+async function row(name, query, isKnown, encoding = "identity") {
+  if (isKnown) await ask(query, "identity");
+  const { points, code } = await paid(isKnown ? query : anew(query));
+  const us = await time(query, isKnown, encoding);
+  rows.push({ name: `${name}${isKnown ? "" : ", unknown"}${encoding === "identity" ? "" : `, ${encoding}`}${code === undefined ? "" : `: ${code}`}`, points, us, each: points > 0 ? us / points : Infinity });
+}
+for (const [name, query] of Object.entries({ ...drawn, ...USUAL, ...LONG, ...DESCRIPTIONS, ...BOMBS })) {
+  await row(name, query, true);
+  await row(name, query, false);
+}
+for (const [name, query] of Object.entries(REFUSED)) await row(name, query, false);
+for (const [name, query] of Object.entries(LONG)) await row(name, query, true, "gzip");
+
+const middle = median(rows.map(({ each }) => each));
+rows.sort((a, b) => b.each - a.each);
+const isNamed = ({ name }, place) => place < 20 || !name.startsWith("drawn");
+const line = (cells) => { process.stdout.write(`| ${cells.join(" | ")} |\n`); };
+line(["document", "points", "us", "us a point", "of the median"]);
+line(["---", "---", "---", "---", "---"]);
+for (const { name, points, us, each } of rows.filter(isNamed)) line([name, points, us.toFixed(0), each.toFixed(1), (each / middle).toFixed(2)]);
+const beyond = rows.filter(({ each }) => each > BOUND * middle);
+process.stdout.write(`\nThe median of ${rows.length} is ${middle.toFixed(1)} us a point; ${beyond.length} are above ${BOUND} times that. ${((Date.now() - began) / 1000).toFixed(0)} s.\n`);
+agent.destroy();
+await server.stop();
+process.exit(0);

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# What a point of an operation's price costs the processor, as a table: benches/price.mjs against a release build. With --quick against the build of
+# the tests and in a small world, which shows that the table can be made, and no figure worth keeping.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+need_tools
+if [ "${1:-}" = --quick ]; then
+    cargo build
+else
+    cargo build --release
+    tidefeed_bin=$target_dir/release/tidefeed
+fi
+installed=tests/clients/node_modules/.installed-from
+if ! same_as_before "$installed" tests/clients/package.json tests/clients/package-lock.json; then
+    npm --prefix tests/clients ci --no-audit --no-fund --loglevel=error
+    fingerprint tests/clients/package.json tests/clients/package-lock.json >"$installed"
+fi
+TIDEFEED_BIN=$(realpath "$tidefeed_bin") exec node --test-reporter=tap --test-reporter-destination=/dev/null benches/price.mjs "$@"
