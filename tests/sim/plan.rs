@@ -121,20 +121,12 @@ impl Plan {
             watchers: Watchers::default(),
             audits: [0, 0],
         };
-        any.of_some_kind(dice)
-    }
-
-    /// Half of the worlds are of kinds in which rare interleavings are common.
-    fn of_some_kind(self, dice: &mut Dice) -> Self {
-        let mut plan = match dice.below(6) {
-            0 => self.of_many_ranges(dice),
-            1 => self.of_fickle_edges(dice),
-            2 => self.of_lapses(dice),
-            _ => self.with_onlookers(dice),
-        };
-        // Drawn apart: worlds without it stay the worlds that they were before there was such a fault.
-        plan.rates.rolled_back = Dice::of(!dice.clone().next()).pick(&[0, 0, 0, 500, 5_000, 30_000]);
-        plan
+        match dice.below(6) {
+            0 => any.of_many_ranges(dice),
+            1 => any.of_fickle_edges(dice),
+            2 => any.of_lapses(dice),
+            _ => any.with_onlookers(dice),
+        }
     }
 
     /// In every other world somebody watches, in some there are audits.
@@ -222,7 +214,6 @@ fn weather(dice: &mut Dice) -> Rates {
         crash: rate(200, 3_000),
         cancel: rate(300, 6_000),
         statement_lost: rate(1_000, 20_000),
-        rolled_back: 0,
         answer_lost: rate(2_000, 60_000),
         contended: rate(2_000, 30_000),
         message: [rate(20_000, 500_000), rate(20_000, 300_000), rate(20_000, 300_000)],

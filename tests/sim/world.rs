@@ -97,7 +97,6 @@ pub struct Node {
     pub house: Arc<House>,
     pub auditor: Arc<Auditor>,
     clock: Arc<SkewedClock>,
-    truth: Arc<Truth>,
 }
 
 pub struct World {
@@ -201,7 +200,6 @@ impl World {
     pub fn crash(&mut self, node: usize) {
         self.shared.fate.note(|| format!("node {node} dies"));
         self.scheduler.crash(node);
-        self.nodes[node].truth.close();
         self.nodes[node] = Node::start(&self.shared);
         self.listen(node);
         let cut_off: Vec<usize> = (0..self.devices.len()).filter(|it| self.devices[*it].node == node).collect();
@@ -223,13 +221,13 @@ impl Node {
         let clock = Arc::new(SkewedClock::new(&shared.fate, skew(shared)));
         let cache = shared.cache.clone().map(|cache| cache as Arc<dyn OutboxCache>);
         let queue: Arc<dyn Queue> = shared.queue.clone();
-        let truth = Arc::new(shared.truth.of_a_node());
-        let ports = Ports::with_truth(truth.clone(), queue, cache, shared.announcements.clone());
+        let truth = Arc::new(shared.truth.clone());
+        let ports = Ports::with_truth(truth, queue, cache, shared.announcements.clone());
         let draw = Draw::from_seed(shared.fate.next());
         let shared_clock: SharedClock = clock.clone();
         let house = House::build(&ports, shared.plan.settings, &shared_clock, &draw);
         let audits = Arc::new(shared.truth.clone());
         let auditor = auditor(&ports, audits, house.reader.clone(), audits::options(shared));
-        Self { house: Arc::new(house), auditor: Arc::new(auditor), clock, truth }
+        Self { house: Arc::new(house), auditor: Arc::new(auditor), clock }
     }
 }

@@ -6,7 +6,6 @@
 mod accounts;
 pub mod audits;
 mod chains;
-mod connections;
 mod contents;
 mod deliveries;
 mod exclusions;
