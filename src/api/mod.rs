@@ -6,3 +6,4 @@ pub mod auth;
 pub mod gate;
 pub mod graphql;
 pub mod http;
+pub mod memory;

@@ -112,6 +112,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
         gate: gate(config),
         request: RequestLimits {
             body_bytes: server.max_body_bytes,
+            answer_bytes: graphql.max_answer_bytes,
             time: server.request_timeout_ms.duration(),
             cached_documents: graphql.cached_documents,
             ..RequestLimits::default()

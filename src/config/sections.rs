@@ -181,6 +181,7 @@ fn graphql(reader: &mut Reader) -> GraphqlSettings {
         max_variable_bytes: reader.whole("graphql.max_variable_bytes", 256..=64 * MIB),
         max_variable_nesting: reader.whole("graphql.max_variable_nesting", 2..=100),
         max_cost: reader.whole("graphql.max_cost", 100..=1_000_000_000),
+        max_answer_bytes: reader.whole("graphql.max_answer_bytes", 64 * 1024..=1024 * MIB),
         introspection: reader.flag("graphql.introspection"),
         graphiql: reader.flag("graphql.graphiql"),
         cached_documents: reader.whole("graphql.cached_documents", 1..=1_000_000),

@@ -153,6 +153,7 @@ pub struct GraphqlSettings {
     pub max_variable_bytes: usize,
     pub max_variable_nesting: usize,
     pub max_cost: u64,
+    pub max_answer_bytes: usize,
     pub introspection: bool,
     pub graphiql: bool,
     pub cached_documents: usize,

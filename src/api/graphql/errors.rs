@@ -77,6 +77,9 @@ pub enum Failure {
     /// The request was executed without its scope.
     #[error("the request has no scope: the transport did not attach it")]
     NoScope,
+    /// More was read for one answer than it may show; the operation has stopped, and says so in its place.
+    #[error("More was read than an answer may have.")]
+    TooMuchRead,
     /// A loader failed; it was logged there, once for its whole batch.
     #[error("{}", .0.message)]
     Logged(ApiError),
@@ -87,9 +90,12 @@ impl Failure {
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Anonymous | Self::SignInEnded => ErrorCode::Unauthenticated,
-            Self::Id(_) | Self::Page(_) | Self::Search(_) | Self::Resume(_) | Self::TooManyIds(_) => {
-                ErrorCode::BadUserInput
-            }
+            Self::Id(_)
+            | Self::Page(_)
+            | Self::Search(_)
+            | Self::Resume(_)
+            | Self::TooManyIds(_)
+            | Self::TooMuchRead => ErrorCode::BadUserInput,
             Self::Account(error) => match error {
                 AccountError::Password(PasswordError::Busy) | AccountError::TooManyRegistrations(_) => {
                     ErrorCode::RateLimited

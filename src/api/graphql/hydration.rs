@@ -20,7 +20,7 @@ use super::{
     wants::{ContentWants, UserWants},
 };
 use crate::{
-    api::auth::Viewer,
+    api::{auth::Viewer, memory::AnswerBudget},
     domain::{
         Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions, attributes::Attributes,
         exclusion::Standing, profile::ProfileCounts,
@@ -34,17 +34,17 @@ pub struct Hydration {
 
 impl Hydration {
     /// Has loaded nothing yet.
-    pub fn new(services: Arc<Services>, eyes: Eyes) -> Self {
+    pub fn new(services: Arc<Services>, eyes: Eyes, budget: Option<AnswerBudget>) -> Self {
         let tasks = Tracked(services.tasks.clone());
-        let source = Source { services, eyes };
+        let source = Source { services, eyes, budget };
         let loader = DataLoader::with_cache(source, tasks, NextTurn, HashMapCache::default());
         Self { loader: loader.delay(Duration::ZERO) }
     }
 
     /// A new one for the same eyes.
     pub fn renewed(&self) -> Arc<Self> {
-        let Source { services, eyes } = self.loader.loader();
-        Arc::new(Self::new(Arc::clone(services), eyes.clone()))
+        let Source { services, eyes, budget } = self.loader.loader();
+        Arc::new(Self::new(Arc::clone(services), eyes.clone(), budget.clone()))
     }
 
     /// Use cases and ports.

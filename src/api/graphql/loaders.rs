@@ -19,6 +19,7 @@ use super::{
     turns,
 };
 use crate::{
+    api::memory::AnswerBudget,
     domain::{
         Content, ContentId, Counters, Profile, UserId, ViewerReactions, attributes::Attributes, exclusion::Standing,
         profile::ProfileCounts,
@@ -30,6 +31,30 @@ use crate::{
 pub struct Source {
     pub services: Arc<Services>,
     pub eyes: Eyes,
+    /// Of the operation that asks.
+    pub budget: Option<AnswerBudget>,
+}
+
+impl Source {
+    /// Counts what was read. `Err`: too much, and the operation stops.
+    fn count(&self, bytes: usize) -> Result<(), ApiError> {
+        let Some(budget) = self.budget.as_ref().filter(|budget| !budget.read(bytes)) else { return Ok(()) };
+        budget.stop(|error| error);
+        Err(Failure::TooMuchRead.shown())
+    }
+}
+
+/// Contents of one statement: what is read beyond a budget is less than this many.
+const CONTENTS_AT_ONCE: usize = 256;
+
+fn bytes_of(content: &Content) -> usize {
+    let media = content.media.iter().map(|media| size_of_val(media) + media.url.len() + media.alt.len());
+    size_of_val(content) + content.text.len() + media.sum::<usize>()
+}
+
+fn bytes_of_profile(profile: &Profile) -> usize {
+    let avatar = profile.avatar_url.as_ref().map_or(0, String::len);
+    size_of_val(profile) + profile.handle.as_str().len() + profile.name.len() + profile.bio.len() + avatar
 }
 
 /// Key of a content's counters.
@@ -70,7 +95,13 @@ impl Loader<ContentId> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ContentId]) -> Result<HashMap<ContentId, Self::Value>, ApiError> {
-        let found = logged(self.services.contents.by_ids(self.eyes.viewer().map(|viewer| viewer.id), keys).await)?;
+        let viewer = self.eyes.viewer().map(|viewer| viewer.id);
+        let mut found = Vec::with_capacity(keys.len());
+        for some in keys.chunks(CONTENTS_AT_ONCE) {
+            let contents = logged(self.services.contents.by_ids(viewer, some).await)?;
+            self.count(contents.iter().map(bytes_of).sum())?;
+            found.extend(contents);
+        }
         Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(Arc::new(content))))))
     }
 }
@@ -104,6 +135,7 @@ impl Loader<UserId> for Source {
 
     async fn load(&self, keys: &[UserId]) -> Result<HashMap<UserId, Self::Value>, ApiError> {
         let found = logged(self.services.accounts.profiles(keys).await)?;
+        self.count(found.iter().map(bytes_of_profile).sum())?;
         Ok(complete(keys, found.into_iter().map(|profile| (profile.id, Some(Arc::new(profile))))))
     }
 }
@@ -126,6 +158,7 @@ impl Loader<AttributesOf> for Source {
     async fn load(&self, keys: &[AttributesOf]) -> Result<HashMap<AttributesOf, Self::Value>, ApiError> {
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = logged(self.services.profiles.attributes(&ids).await)?;
+        self.count(found.iter().flat_map(|(_, all)| all.iter()).map(|(key, value)| key.len() + value.len()).sum())?;
         Ok(complete(keys, found.into_iter().map(|(id, attributes)| (AttributesOf(id), Arc::new(attributes)))))
     }
 }

@@ -9,6 +9,7 @@ mod feed_share;
 mod hydration;
 mod ids;
 mod loaders;
+mod metered;
 mod mutation;
 mod objects;
 mod pages;
@@ -21,12 +22,13 @@ mod turns;
 mod wants;
 mod weights;
 
-use std::sync::Arc;
+use std::{any::TypeId, sync::Arc};
 
 use async_graphql::{Data, Executor, Request, Response, SDLExportOptions, Schema, SchemaBuilder};
 use futures_util::stream::BoxStream;
 
 use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
+use crate::api::memory::AnswerBudget;
 
 pub use self::{
     mutation::WITHOUT_TOKEN,
@@ -41,13 +43,20 @@ pub struct TidefeedSchema(Schema<Query, Mutation, SubscriptionRoot>);
 
 impl Executor for TidefeedSchema {
     async fn execute(&self, request: Request) -> Response {
-        turns::taken(self.0.execute(request)).await
+        let budget = budget_of(&request);
+        turns::taken(metered::bounded(budget, Box::pin(self.0.execute(request)))).await
     }
 
     /// Events are made one by one, with batches of their own.
     fn execute_stream(&self, request: Request, session: Option<Arc<Data>>) -> BoxStream<'static, Response> {
-        Executor::execute_stream(&self.0, request, session)
+        let budget = budget_of(&request);
+        Box::pin(metered::each_bounded(budget, Executor::execute_stream(&self.0, request, session)))
     }
+}
+
+/// Without one, an answer may be as large as it is.
+fn budget_of(request: &Request) -> Option<AnswerBudget> {
+    request.data.get(&TypeId::of::<AnswerBudget>())?.downcast_ref().cloned()
 }
 
 /// The schema over `services`.

@@ -10,9 +10,13 @@ use super::{
     errors::{ApiError, Failure},
     eyes::Eyes,
     hydration::Hydration,
+    metered::named,
     services::Services,
 };
-use crate::api::auth::{Caller, Viewer};
+use crate::api::{
+    auth::{Caller, Viewer},
+    memory::AnswerBudget,
+};
 
 /// How a resolver of a nullable field ends: so that a failure nulls that field and no more (a `Result<Option<T>>` would null
 /// its parent).
@@ -56,7 +60,8 @@ pub fn hydration_for(ctx: &Context<'_>, viewer: Option<Viewer>) -> Result<Arc<Hy
 
 fn hydration_with(ctx: &Context<'_>, eyes: Eyes) -> Result<Arc<Hydration>, Failure> {
     let services = ctx.data::<Arc<Services>>().map_err(|_| Failure::NoScope)?;
-    Ok(Arc::new(Hydration::new(Arc::clone(services), eyes)))
+    let budget = ctx.data_opt::<AnswerBudget>().cloned();
+    Ok(Arc::new(Hydration::new(Arc::clone(services), eyes, budget)))
 }
 
 /// Of the failures of one operation so many are logged: a document with thousands of fields must not write thousands of lines.
@@ -68,6 +73,7 @@ pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Opti
         Ok(before) if before.len() >= LOGGED => failure.shown(),
         _ => failure.told(),
     };
+    named(ctx).await;
     work.await.map_err(told).transpose()
 }
 

@@ -12,7 +12,9 @@ use super::{
     Core,
     engine::{Ran, Ready},
     mask,
-    outcome::{BAD_USER_INPUT, INTERNAL, Payload, Reason, Refused, UNAUTHENTICATED, cost_extension, id_extension},
+    outcome::{
+        BAD_USER_INPUT, INTERNAL, Payload, Reason, Refused, UNAUTHENTICATED, cost_extension, id_extension, too_large,
+    },
     params::{Params, ParamsError},
     request_id::RequestId,
     viewer::{Scope, Viewer},
@@ -22,10 +24,14 @@ use super::{
 /// protocol's words, not from an operation that fails.
 const BEFORE_THE_END_MS: i64 = 100;
 
+/// Nothing was sent: it has too many bytes.
+#[derive(Debug)]
+pub(super) struct TooLarge;
+
 /// Where an operation's results go.
 pub(super) trait Outlet {
-    /// One result. Waits as long as there is no room for it.
-    fn next(&self, payload: Payload<'_>) -> impl Future<Output = ()> + Send;
+    /// One result. Waits as long as there is no room for it. `Err`: it would have more bytes than an answer may have.
+    fn next(&self, payload: Payload<'_>) -> impl Future<Output = Result<(), TooLarge>> + Send;
 }
 
 /// Completes when what was opened for `viewer` has to end: their token ends, or somebody has ended their sign-in. Never
@@ -115,13 +121,15 @@ async fn follow<E: Executor, V: Viewer>(
     scope: Scope<V>,
     outlet: &impl Outlet,
 ) -> Result<(), Refused> {
-    let told = id_extension(&scope.request_id);
+    let (request_id, most) = (scope.request_id.clone(), core.settings.request.answer_bytes);
+    let told = id_extension(&request_id);
     let mut events = pin!(core.engine.subscribe(ready, scope));
     while let Some(event) = events.next().await {
         match event {
             Ran::Executed(mut response) => {
                 response.extensions.extend([told.clone()]);
-                outlet.next(Payload::executed(&response)).await;
+                let sent = outlet.next(Payload::executed(&response)).await;
+                sent.map_err(|TooLarge| too_large(most, &request_id))?;
             }
             Ran::Refused(refused) => return Err(refused),
         }
@@ -145,8 +153,8 @@ async fn answer<E: Executor, V: Viewer>(
     match ran {
         Ran::Executed(mut response) => {
             response.extensions.extend([id_extension(&scope.request_id)]);
-            outlet.next(Payload::executed(&response)).await;
-            Ok(())
+            let sent = outlet.next(Payload::executed(&response)).await;
+            sent.map_err(|TooLarge| too_large(core.settings.request.answer_bytes, &scope.request_id))
         }
         Ran::Refused(refused) => Err(refused),
     }

@@ -16,6 +16,7 @@ use super::{
     rate::{Budget, Charge},
     viewer::{Attach, Scope, Viewer},
 };
+use crate::api::memory::AnswerBudget;
 
 /// The executor behind its gate.
 pub(super) struct Engine<E, V: Viewer> {
@@ -24,6 +25,8 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) attach: Arc<dyn Attach<V>>,
     /// Without it nobody pays.
     pub(super) budget: Option<Budget>,
+    /// Bytes of an answer.
+    pub(super) answer_bytes: usize,
     /// Whether errors may name what the schema has beside what was asked for.
     pub(super) suggests: bool,
 }
@@ -77,7 +80,7 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         request.operation_name = admitted.operation_name;
         request.extensions = extensions;
         request.set_parsed_query(admitted.document);
-        let request = self.attach.attach(request, scope);
+        let request = self.attach.attach(request, scope).data(AnswerBudget::new(self.answer_bytes as u64));
         Ok(Ready { operation_type: admitted.operation_type, request, opened, charge })
     }
 

@@ -77,7 +77,7 @@ pub(super) async fn serve<E: Executor, V: Viewer>(
             if let Outcome::Refused(refused) = &mut outcome {
                 mask::mask(&mut refused.errors, &request_id);
             }
-            respond(outcome, media, &request_id)
+            respond(outcome, media, &request_id, core.settings.request.answer_bytes)
         }
     };
     span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));

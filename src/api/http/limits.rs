@@ -7,7 +7,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::{rate::RateLimits, trusted::Manifest};
-use crate::api::gate::GateLimits;
+use crate::api::{gate::GateLimits, memory::DEFAULT_ANSWER_BYTES};
 
 /// How the API is served.
 #[derive(Debug, Clone, Default)]
@@ -83,6 +83,8 @@ impl Default for StreamLimits {
 pub struct RequestLimits {
     /// Length of a request's body in bytes. 256 KiB.
     pub body_bytes: usize,
+    /// Bytes of an answer, and of an event. 8 MiB.
+    pub answer_bytes: usize,
     /// From the request's head to its answer; queries and mutations over WebSocket have it too. 30 s.
     pub time: Duration,
     /// Parsed documents kept. 1,024.
@@ -95,6 +97,7 @@ impl Default for RequestLimits {
     fn default() -> Self {
         Self {
             body_bytes: 256 * 1024,
+            answer_bytes: DEFAULT_ANSWER_BYTES,
             time: Duration::from_secs(30),
             cached_documents: 1024,
             cached_document_bytes: 4 * 1024 * 1024,

@@ -2,12 +2,13 @@
 //!
 //! Apart, because every transport has to do it and none may forget. It refuses to know what failed.
 
-use async_graphql::{ErrorExtensionValues, Response, ServerError};
+use async_graphql::{ErrorExtensionValues, Response, ServerError, Value};
 
 use super::{
     outcome::{BAD_USER_INPUT, INTERNAL, coded},
     request_id::RequestId,
 };
+use crate::api::memory::ANSWER_TOO_LARGE;
 
 /// What a client reads of a fault of this server.
 const NEUTRAL: &str = "Something went wrong on our side. If it stays, report the requestId.";
@@ -49,7 +50,7 @@ pub(super) fn failed(cause: &dyn std::error::Error) -> ServerError {
 pub(super) fn take_request_errors(response: &mut Response) -> Option<Vec<ServerError>> {
     let refused = response.data == async_graphql::Value::Null
         && !response.errors.is_empty()
-        && response.errors.iter().all(|error| error.path.is_empty());
+        && response.errors.iter().all(|error| error.path.is_empty() && !is_coded(error, ANSWER_TOO_LARGE));
     if !refused {
         return None;
     }
@@ -58,6 +59,10 @@ pub(super) fn take_request_errors(response: &mut Response) -> Option<Vec<ServerE
         error.extensions.get_or_insert_default().set("code", "GRAPHQL_VALIDATION_FAILED");
     }
     Some(errors)
+}
+
+fn is_coded(error: &ServerError, code: &str) -> bool {
+    error.extensions.as_ref().and_then(|extensions| extensions.get("code")) == Some(&Value::from(code))
 }
 
 fn has_code(error: &ServerError) -> bool {

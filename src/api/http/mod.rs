@@ -134,7 +134,8 @@ where
     let naming = Naming { automatic: settings.persisted.automatic, only_trusted: settings.persisted.required };
     let documents = Documents::new(gate, trusted, naming, &settings.request);
     let (budget, suggests) = (settings.rate.map(Budget::new), settings.gate.introspection);
-    let engine = Engine { schema, documents, attach, budget, suggests };
+    let answer_bytes = settings.request.answer_bytes;
+    let engine = Engine { schema, documents, attach, budget, answer_bytes, suggests };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
     let (body_bytes, readers) = (settings.request.body_bytes, around::cors(&settings.allowed_origins));

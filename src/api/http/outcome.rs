@@ -3,7 +3,11 @@
 //! Apart, so that the specification's next mind on 400, 422 or 200 changes one function. It refuses to know how a
 //! request is run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    time::Duration,
+};
 
 use async_graphql::{ErrorExtensionValues, Name, Response, ServerError, Value};
 use axum::{
@@ -12,7 +16,8 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{accept::Media, rate::Charge, request_id::RequestId};
+use super::{accept::Media, mask, rate::Charge, request_id::RequestId};
+use crate::api::memory;
 
 /// The code of a request that is not what it has to be.
 pub(super) const BAD_USER_INPUT: &str = "BAD_USER_INPUT";
@@ -74,6 +79,8 @@ pub(super) enum Reason {
     Unavailable,
     /// The time was up.
     TimedOut,
+    /// The operation ran, and its answer is larger than answers may be.
+    AnswerTooLarge,
     /// A fault of this server.
     Internal,
 }
@@ -100,9 +107,9 @@ pub(super) fn status(outcome: &Outcome, media: Media) -> StatusCode {
     };
     match (refused.reason, media) {
         // A stream is opened to tell why nothing will come: a browser's `EventSource` reads no other answer.
-        (Reason::Document, Media::Json | Media::EventStream) | (Reason::MutationByGet, Media::EventStream) => {
-            StatusCode::OK
-        }
+        (Reason::Document, Media::Json | Media::EventStream)
+        | (Reason::MutationByGet, Media::EventStream)
+        | (Reason::AnswerTooLarge, _) => StatusCode::OK,
         (Reason::Document | Reason::Malformed | Reason::SubscriptionByHttp, _) => StatusCode::BAD_REQUEST,
         (Reason::Unauthenticated, _) => StatusCode::UNAUTHORIZED,
         (Reason::MutationByGet | Reason::WrongMethod(_), _) => StatusCode::METHOD_NOT_ALLOWED,
@@ -158,24 +165,58 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// The JSON of `outcome`.
-pub(super) fn to_json(outcome: &Outcome) -> Vec<u8> {
+/// The JSON of `outcome`; of an answer that would have more than `most` bytes, of the refusal in its place.
+pub(super) fn to_json(outcome: &Outcome, most: usize, request_id: &RequestId) -> Vec<u8> {
     let json = match outcome {
-        Outcome::Executed(response) => serde_json::to_vec(&Payload::executed(response)),
+        Outcome::Executed(response) => json_within(&Payload::executed(response), most).or_else(|| {
+            let refused = too_large(most, request_id);
+            serde_json::to_vec(&Payload::refused(&refused.errors, &response.extensions)).ok()
+        }),
         Outcome::Refused(refused) => {
             let extensions = refused.charge.iter().map(cost_extension).collect();
-            serde_json::to_vec(&Payload::refused(&refused.errors, &extensions))
+            serde_json::to_vec(&Payload::refused(&refused.errors, &extensions)).ok()
         }
     };
     json.unwrap_or_default()
 }
 
+/// The refusal in place of an answer of more than `most` bytes.
+pub(super) fn too_large(most: usize, request_id: &RequestId) -> Refused {
+    let mut errors = vec![memory::too_large(most as u64)];
+    mask::mask(&mut errors, request_id);
+    Refused { reason: Reason::AnswerTooLarge, errors, charge: None }
+}
+
+/// The JSON of `value`, if it has no more than `most` bytes; otherwise no more than those are ever written.
+pub(super) fn json_within(value: &impl Serialize, most: usize) -> Option<Vec<u8>> {
+    let mut written = Bounded { bytes: Vec::with_capacity(128), most };
+    serde_json::to_writer(&mut written, value).ok().map(|()| written.bytes)
+}
+
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        if self.bytes.len().saturating_add(more.len()) > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The HTTP response for `outcome`, whose errors are fit to be shown.
-pub(super) fn respond(mut outcome: Outcome, media: Media, request_id: &RequestId) -> HttpResponse<Body> {
-    let body = match media {
-        Media::EventStream => super::sse::only_result(&to_json(&outcome)),
-        _ => to_json(&outcome),
-    };
+/// `most`: bytes of an answer.
+pub(super) fn respond(mut outcome: Outcome, media: Media, request_id: &RequestId, most: usize) -> HttpResponse<Body> {
+    let json = to_json(&outcome, most, request_id);
+    let body = if media == Media::EventStream { super::sse::only_result(&json) } else { json };
     let mut response = HttpResponse::new(Body::from(body));
     *response.status_mut() = status(&outcome, media);
     let headers = response.headers_mut();

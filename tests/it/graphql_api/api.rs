@@ -41,7 +41,7 @@ pub struct Person {
 
 /// The API over a database of its own.
 pub struct Api {
-    schema: TidefeedSchema,
+    pub schema: TidefeedSchema,
     pub tokens: Arc<Tokens>,
     pub clock: Arc<ManualClock>,
     pub store: Arc<SqlStore>,
@@ -209,7 +209,7 @@ impl Api {
     }
 }
 
-fn request(viewer: Option<&Person>, query: &str, variables: Value) -> Request {
+pub fn request(viewer: Option<&Person>, query: &str, variables: Value) -> Request {
     let request = Request::new(query).variables(Variables::from_json(variables));
     attach(request, viewer.map(|person| person.viewer))
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod accounts;
+mod answers;
 mod api;
 mod boundaries;
 mod contents;

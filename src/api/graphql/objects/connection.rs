@@ -9,7 +9,7 @@ use async_graphql::SimpleObject;
 
 use super::Content;
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, wants::ContentWants},
+    api::graphql::{errors::Failure, hydration::Hydration, metered::Metered, wants::ContentWants},
     domain::{ContentId, Entry, UserId, cursor, folding::Folded, search::Found},
 };
 
@@ -17,15 +17,15 @@ use crate::{
 #[derive(SimpleObject)]
 pub(super) struct PageInfo {
     /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact; of a search whose page is short: whether there may be.
-    pub has_next_page: bool,
+    pub has_next_page: Metered<bool>,
     /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in a search and in the lists of whom the viewer keeps
     /// out, which are read forward only.
-    pub has_previous_page: bool,
+    pub has_previous_page: Metered<bool>,
     /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
-    pub start_cursor: Option<String>,
+    pub start_cursor: Metered<Option<String>>,
     /// Pass it as `after` to read on. The last entry's cursor, unless older entries of what the page shows were left out behind it: then that of
     /// the last of those. Of a search's short page: how far it has looked. Null on an empty page that nothing follows.
-    pub end_cursor: Option<String>,
+    pub end_cursor: Metered<Option<String>>,
 }
 
 /// A page of a timeline, newest first.
@@ -39,14 +39,14 @@ pub struct TimelineConnection {
     page_info: PageInfo,
     /// What a client holds that was answered this page, with what was folded in it: pass it as `after` to `newFeed`, which goes on from here. Speaks of the
     /// newest 64 entries; null for a filtered page, for the stream is not.
-    resume_token: Option<String>,
+    resume_token: Metered<Option<String>>,
 }
 
 impl TimelineConnection {
     /// With what `newFeed` can go on from.
     #[must_use]
     pub fn with_token(mut self, token: Option<String>) -> Self {
-        self.resume_token = token;
+        self.resume_token = Metered(token);
         self
     }
 }
@@ -55,7 +55,7 @@ impl TimelineConnection {
 #[derive(SimpleObject)]
 pub struct TimelineEdge {
     /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
-    cursor: String,
+    cursor: Metered<String>,
     /// The content. An entry whose content goes while the page is read has no edge.
     node: Option<Content>,
 }
@@ -75,7 +75,7 @@ pub struct ContentConnection {
 #[derive(SimpleObject)]
 struct ContentEdge {
     /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
-    cursor: String,
+    cursor: Metered<String>,
     /// The content. An entry whose content goes while the page is read has no edge.
     node: Option<Content>,
 }
@@ -92,10 +92,10 @@ impl Shown {
     pub async fn load(hydration: &Arc<Hydration>, page: &Folded, wants: Option<ContentWants>) -> Result<Self, Failure> {
         let rows = Self::rows(hydration, &page.entries, wants).await?;
         let page_info = PageInfo {
-            has_next_page: page.has_older,
-            has_previous_page: page.has_newer,
-            start_cursor: rows.first().map(|row| row.0.clone()),
-            end_cursor: page.end().map(cursor::encode),
+            has_next_page: Metered(page.has_older),
+            has_previous_page: Metered(page.has_newer),
+            start_cursor: Metered(rows.first().map(|row| row.0.clone())),
+            end_cursor: Metered(page.end().map(cursor::encode)),
         };
         Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info })
     }
@@ -104,10 +104,10 @@ impl Shown {
     pub async fn found(hydration: &Arc<Hydration>, page: &Found, wants: Option<ContentWants>) -> Result<Self, Failure> {
         let rows = Self::rows(hydration, &page.entries, wants).await?;
         let page_info = PageInfo {
-            has_next_page: page.has_older,
-            has_previous_page: false,
-            start_cursor: rows.first().map(|row| row.0.clone()),
-            end_cursor: page.end.map(cursor::encode),
+            has_next_page: Metered(page.has_older),
+            has_previous_page: Metered(false),
+            start_cursor: Metered(rows.first().map(|row| row.0.clone())),
+            end_cursor: Metered(page.end.map(cursor::encode)),
         };
         Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info })
     }
@@ -161,15 +161,16 @@ impl Shown {
 impl TimelineEdge {
     /// The edge of `entry`, whose content is `node`.
     pub fn new(entry: &Entry, node: Option<Content>) -> Self {
-        Self { cursor: cursor::encode(entry.position()), node }
+        Self { cursor: Metered(cursor::encode(entry.position())), node }
     }
 }
 
 impl From<Shown> for TimelineConnection {
     fn from(shown: Shown) -> Self {
         let nodes = shown.nodes();
-        let edges = shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor, node }).collect();
-        Self { edges, nodes, page_info: shown.page_info, resume_token: None }
+        let edges =
+            shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor: Metered(cursor), node }).collect();
+        Self { edges, nodes, page_info: shown.page_info, resume_token: Metered(None) }
     }
 }
 
@@ -188,7 +189,7 @@ pub struct ReplyConnection {
 #[derive(SimpleObject)]
 struct ReplyEdge {
     /// Opaque, the same for ever, and good as `after` even when the reply is gone.
-    cursor: String,
+    cursor: Metered<String>,
     /// The reply. One that goes while the page is read has no edge.
     node: Option<Content>,
 }
@@ -196,7 +197,7 @@ struct ReplyEdge {
 impl From<Shown> for ReplyConnection {
     fn from(shown: Shown) -> Self {
         let nodes = shown.nodes();
-        let edges = shown.rows.into_iter().map(|(cursor, node)| ReplyEdge { cursor, node }).collect();
+        let edges = shown.rows.into_iter().map(|(cursor, node)| ReplyEdge { cursor: Metered(cursor), node }).collect();
         Self { edges, nodes, page_info: shown.page_info }
     }
 }
@@ -204,7 +205,8 @@ impl From<Shown> for ReplyConnection {
 impl From<Shown> for ContentConnection {
     fn from(shown: Shown) -> Self {
         let nodes = shown.nodes();
-        let edges = shown.rows.into_iter().map(|(cursor, node)| ContentEdge { cursor, node }).collect();
+        let edges =
+            shown.rows.into_iter().map(|(cursor, node)| ContentEdge { cursor: Metered(cursor), node }).collect();
         Self { edges, nodes, page_info: shown.page_info }
     }
 }

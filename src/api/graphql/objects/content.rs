@@ -9,6 +9,7 @@ use crate::{
     api::graphql::{
         hydration::Hydration,
         ids,
+        metered::Metered,
         pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
@@ -43,28 +44,28 @@ pub enum MediaKind {
 #[derive(SimpleObject)]
 struct Media {
     /// What the link shows.
-    kind: MediaKind,
+    kind: Metered<MediaKind>,
     /// Where it lives; starts with https:// or http://.
-    url: String,
+    url: Metered<String>,
     /// In pixels, if the author has said.
-    width: Option<i32>,
+    width: Metered<Option<i32>>,
     /// In pixels, if the author has said.
-    height: Option<i32>,
+    height: Metered<Option<i32>>,
     /// What it shows, in words; empty if its author gave none.
-    alt: String,
+    alt: Metered<String>,
 }
 
 /// How often others have answered a content.
 #[derive(SimpleObject)]
 struct ContentCounters {
     /// Replies.
-    comments: i32,
+    comments: Metered<i32>,
     /// Likes.
-    likes: i32,
+    likes: Metered<i32>,
     /// Reposts.
-    reposts: i32,
+    reposts: Metered<i32>,
     /// Favourites.
-    favourites: i32,
+    favourites: Metered<i32>,
 }
 
 /// A content, held with its hydration.
@@ -95,18 +96,18 @@ impl Content {
 #[Object]
 impl Content {
     /// Opaque; begins with C_.
-    pub async fn id(&self) -> ID {
-        ids::of_content(self.content.id)
+    pub async fn id(&self) -> Metered<ID> {
+        Metered(ids::of_content(self.content.id))
     }
 
     /// What it is.
-    async fn kind(&self) -> ContentKind {
-        self.content.kind.into()
+    async fn kind(&self) -> Metered<ContentKind> {
+        Metered(self.content.kind.into())
     }
 
     /// Its words; empty if it has media only.
-    async fn text(&self) -> &str {
-        &self.content.text
+    async fn text(&self) -> Metered<&str> {
+        Metered(&self.content.text)
     }
 
     /// Its pictures and videos, in the author's order.
@@ -115,8 +116,8 @@ impl Content {
     }
 
     /// When it was published; its place in every timeline.
-    async fn publish_time(&self) -> Timestamp {
-        Timestamp(self.content.publish_time)
+    async fn publish_time(&self) -> Metered<Timestamp> {
+        Metered(Timestamp(self.content.publish_time))
     }
 
     /// Who published it. Null if that cannot be read now.
@@ -213,21 +214,29 @@ impl Content {
     }
 
     /// Whether the viewer has published it, and so may delete it. False for anonymous viewers.
-    async fn viewer_is_author(&self) -> bool {
-        self.hydration.viewer_id() == Some(self.content.author)
+    async fn viewer_is_author(&self) -> Metered<bool> {
+        Metered(self.hydration.viewer_id() == Some(self.content.author))
     }
 }
 
 impl From<&domain::Media> for Media {
     fn from(media: &domain::Media) -> Self {
         let domain::Media { kind, url, width, height, alt } = media.clone();
-        Self { kind: kind.into(), url, width, height, alt }
+        Self {
+            kind: Metered(kind.into()),
+            url: url.into(),
+            width: width.into(),
+            height: height.into(),
+            alt: alt.into(),
+        }
     }
 }
 
 impl From<domain::Counters> for ContentCounters {
     fn from(counters: domain::Counters) -> Self {
         let domain::Counters { comments, likes, reposts, favourites } = counters;
-        Self { comments: count(comments), likes: count(likes), reposts: count(reposts), favourites: count(favourites) }
+        let [comments, likes, reposts, favourites] =
+            [comments, likes, reposts, favourites].map(|number| Metered(count(number)));
+        Self { comments, likes, reposts, favourites }
     }
 }

@@ -2,19 +2,19 @@
 
 use async_graphql::SimpleObject;
 
-use crate::read::Count;
+use crate::{api::graphql::metered::Metered, read::Count};
 
 /// How many entries are new.
 #[derive(SimpleObject)]
 pub struct NewContentCount {
     /// Exact, unless `isCapped`. Entries that fold into one count once.
-    count: i32,
+    count: Metered<i32>,
     /// Whether more than `max` are newer; also if 1000 entries, before folding, are and yet more follow.
-    is_capped: bool,
+    is_capped: Metered<bool>,
 }
 
 impl From<Count> for NewContentCount {
     fn from(counted: Count) -> Self {
-        Self { count: i32::try_from(counted.count).unwrap_or(i32::MAX), is_capped: counted.capped }
+        Self { count: Metered(i32::try_from(counted.count).unwrap_or(i32::MAX)), is_capped: Metered(counted.capped) }
     }
 }

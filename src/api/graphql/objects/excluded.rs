@@ -6,7 +6,7 @@ use async_graphql::SimpleObject;
 
 use super::{User, connection::PageInfo};
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, ids, wants::UserWants},
+    api::graphql::{errors::Failure, hydration::Hydration, ids, metered::Metered, wants::UserWants},
     domain::{PageSize, UserId, cursor::InvalidCursor, page::InvalidPage},
     store::exclusions::Decided,
 };
@@ -26,7 +26,7 @@ pub struct ExcludedUserConnection {
 #[derive(SimpleObject)]
 struct ExcludedUserEdge {
     /// Opaque, and good as `after` even when the user is no longer in the list.
-    cursor: String,
+    cursor: Metered<String>,
     /// The user. Null if they cannot be read now.
     node: Option<User>,
 }
@@ -53,13 +53,13 @@ impl ExcludedUserConnection {
         let mut edges = Vec::with_capacity(users.len());
         for user in users {
             let node = hydration.profile(user).await?.map(|profile| User::new(profile, Arc::clone(hydration)));
-            edges.push(ExcludedUserEdge { cursor: ids::of_user(user).0, node });
+            edges.push(ExcludedUserEdge { cursor: Metered(ids::of_user(user).0), node });
         }
         let page_info = PageInfo {
-            has_next_page,
-            has_previous_page: false,
-            start_cursor: edges.first().map(|it| it.cursor.clone()),
-            end_cursor: edges.last().map(|it| it.cursor.clone()),
+            has_next_page: Metered(has_next_page),
+            has_previous_page: Metered(false),
+            start_cursor: Metered(edges.first().map(|it| it.cursor.0.clone())),
+            end_cursor: Metered(edges.last().map(|it| it.cursor.0.clone())),
         };
         Ok(Some(Self { nodes: edges.iter().map(|it| it.node.clone()).collect(), edges, page_info }))
     }

@@ -13,6 +13,7 @@ use crate::{
         eyes::Eyes,
         feed_share::{FeedShare, RenderKey},
         ids,
+        metered::Metered,
     },
     domain::{ContentId, Position, UserId, cursor, view::Reason},
     telemetry::metrics::LIVE_RENDERINGS,
@@ -45,7 +46,7 @@ pub struct RelationChange {
     /// Whom. Null if they cannot be read now.
     pub user: Option<User>,
     /// Since the subscription last knew.
-    pub viewer_is_following: bool,
+    pub viewer_is_following: Metered<bool>,
 }
 
 /// A change of the viewer's timeline. Exactly one of `timelineEdge`, `removedContentId`, `removedAuthorId`,
@@ -56,21 +57,21 @@ pub struct NewFeedPayload {
     /// the front, but it may be below entries that the client shows already.
     timeline_edge: Option<FeedEdge>,
     /// The id of a content that has left it.
-    removed_content_id: Option<ID>,
+    removed_content_id: Metered<Option<ID>>,
     /// The id of an author all of whose contents have left it.
-    removed_author_id: Option<ID>,
+    removed_author_id: Metered<Option<ID>>,
     /// Whom the viewer follows has changed. What that adds to the timeline follows as edges, as far as the client's entries
     /// reach; what it takes away as `removedAuthorId`.
     relation_change: Option<RelationChange>,
     /// The cursor up to which the viewer has read, moved by one of their devices: this one or another.
-    read_marker: Option<String>,
+    read_marker: Metered<Option<String>>,
     /// Read the timeline again, and subscribe anew with its `resumeToken`.
-    refetch: bool,
+    refetch: Metered<bool>,
     /// Why, if `refetch` is true.
-    refetch_reason: Option<RefetchReason>,
+    refetch_reason: Metered<Option<RefetchReason>>,
     /// What the client holds once it has taken this change in: pass the last one as `after` to go on from here, on any node.
     /// Null if the subscription began without `after`, and after a refetch.
-    resume_token: Option<String>,
+    resume_token: Metered<Option<String>>,
 }
 
 impl NewFeedPayload {
@@ -81,33 +82,36 @@ impl NewFeedPayload {
 
     /// A content has left.
     pub fn removed(content: ContentId) -> Self {
-        Self { removed_content_id: Some(ids::of_content(content)), ..Self::default() }
+        Self { removed_content_id: Metered(Some(ids::of_content(content))), ..Self::default() }
     }
 
     /// All of an author's have left.
     pub fn author_removed(author: UserId) -> Self {
-        Self { removed_author_id: Some(ids::of_user(author)), ..Self::default() }
+        Self { removed_author_id: Metered(Some(ids::of_user(author))), ..Self::default() }
     }
 
     /// The viewer's own follows.
     pub fn relation(user: Option<User>, viewer_is_following: bool) -> Self {
-        Self { relation_change: Some(RelationChange { user, viewer_is_following }), ..Self::default() }
+        Self {
+            relation_change: Some(RelationChange { user, viewer_is_following: Metered(viewer_is_following) }),
+            ..Self::default()
+        }
     }
 
     /// The viewer's marker stands here.
     pub fn read_up_to(marker: Position) -> Self {
-        Self { read_marker: Some(cursor::encode(marker)), ..Self::default() }
+        Self { read_marker: Metered(Some(cursor::encode(marker))), ..Self::default() }
     }
 
     /// The client must read again.
     pub fn read_again(reason: Reason) -> Self {
-        Self { refetch: true, refetch_reason: Some(reason.into()), ..Self::default() }
+        Self { refetch: Metered(true), refetch_reason: Metered(Some(reason.into())), ..Self::default() }
     }
 
     /// With what the client can resume after it.
     #[must_use]
     pub fn with_token(mut self, token: Option<String>) -> Self {
-        self.resume_token = token;
+        self.resume_token = Metered(token);
         self
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
+        metered::Metered,
         scalars::{AnyInt, Timestamp},
         wants::{ContentWants, UserWants},
     },
@@ -56,9 +57,9 @@ pub struct UserConnection {
 #[derive(SimpleObject)]
 struct UserEdge {
     /// Opaque, and good as `after` or `before` even when the user has left the list.
-    cursor: String,
+    cursor: Metered<String>,
     /// Since when they are in it.
-    since: Timestamp,
+    since: Metered<Timestamp>,
     /// The user. Null if they cannot be read now.
     node: Option<User>,
 }
@@ -78,9 +79,9 @@ pub struct FavouriteConnection {
 #[derive(SimpleObject)]
 struct FavouriteEdge {
     /// Opaque, and good as `after` or `before` even when it is no favourite any more.
-    cursor: String,
+    cursor: Metered<String>,
     /// Since when it is one.
-    since: Timestamp,
+    since: Metered<Timestamp>,
     /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the viewer.
     node: Option<Content>,
 }
@@ -101,10 +102,10 @@ impl UserConnection {
         for row in &listing.rows {
             let profile = if wants.is_some() { hydration.profile(row.item).await? } else { None };
             let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
-            let cursor = cursor::encode_in(list, row.place(row.item.get()));
-            edges.push(UserEdge { cursor, since: Timestamp(row.since), node });
+            let cursor = Metered(cursor::encode_in(list, row.place(row.item.get())));
+            edges.push(UserEdge { cursor, since: Metered(Timestamp(row.since)), node });
         }
-        let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor));
+        let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor.0));
         Ok(Self { nodes: edges.iter().map(|edge| edge.node.clone()).collect(), edges, page_info })
     }
 }
@@ -126,10 +127,10 @@ impl FavouriteConnection {
             let id = row.item.content;
             let content = if wants.is_some() { hydration.content(id).await? } else { None };
             let node = content.map(|content| Content::new(content, Arc::clone(hydration)));
-            let cursor = cursor::encode_in(List::Favourites, row.place(id.get()));
-            edges.push(FavouriteEdge { cursor, since: Timestamp(row.since), node });
+            let cursor = Metered(cursor::encode_in(List::Favourites, row.place(id.get())));
+            edges.push(FavouriteEdge { cursor, since: Metered(Timestamp(row.since)), node });
         }
-        let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor));
+        let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor.0));
         Ok(Self { nodes: edges.iter().map(|edge| edge.node.clone()).collect(), edges, page_info })
     }
 }
@@ -139,9 +140,9 @@ fn page_info<'a, T>(
     mut cursors: impl DoubleEndedIterator<Item = &'a String> + Clone,
 ) -> PageInfo {
     PageInfo {
-        has_next_page: listing.has_older,
-        has_previous_page: listing.has_newer,
-        start_cursor: cursors.clone().next().cloned(),
-        end_cursor: cursors.next_back().cloned(),
+        has_next_page: Metered(listing.has_older),
+        has_previous_page: Metered(listing.has_newer),
+        start_cursor: Metered(cursors.clone().next().cloned()),
+        end_cursor: Metered(cursors.next_back().cloned()),
     }
 }

@@ -3,10 +3,11 @@
 use async_graphql::{ID, Interface};
 
 use super::{Content, User};
+use crate::api::graphql::metered::Metered;
 
 /// Anything that can be had again by its id alone.
 #[derive(Interface)]
-#[graphql(field(name = "id", ty = "ID", desc = "Opaque, unique among all types, and the same for ever."))]
+#[graphql(field(name = "id", ty = "Metered<ID>", desc = "Opaque, unique among all types, and the same for ever."))]
 pub enum Node {
     /// Somebody.
     User(User),

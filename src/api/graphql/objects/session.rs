@@ -3,7 +3,7 @@
 use async_graphql::{ID, Object, SimpleObject};
 
 use crate::{
-    api::graphql::{ids, scalars::Timestamp},
+    api::graphql::{ids, metered::Metered, scalars::Timestamp},
     domain::{SessionId, session::Session as Kept},
 };
 
@@ -11,9 +11,9 @@ use crate::{
 #[derive(SimpleObject)]
 pub struct ProfileAttribute {
     /// What it is about; a to z, 0 to 9, _ and .
-    pub key: String,
+    pub key: Metered<String>,
     /// What it says.
-    pub value: String,
+    pub value: Metered<String>,
 }
 
 /// A sign-in that lasts.
@@ -34,32 +34,32 @@ impl Session {
 #[Object]
 impl Session {
     /// Opaque; begins with S_. For `endSession`.
-    async fn id(&self) -> ID {
-        ids::of_session(self.session.id)
+    async fn id(&self) -> Metered<ID> {
+        Metered(ids::of_session(self.session.id))
     }
 
     /// When the user signed in.
-    async fn created_at(&self) -> Timestamp {
-        Timestamp(self.session.created_at)
+    async fn created_at(&self) -> Metered<Timestamp> {
+        Metered(Timestamp(self.session.created_at))
     }
 
     /// When its tokens were refreshed last, or given first.
-    async fn last_used_at(&self) -> Timestamp {
-        Timestamp(self.session.rotated_at)
+    async fn last_used_at(&self) -> Metered<Timestamp> {
+        Metered(Timestamp(self.session.rotated_at))
     }
 
     /// When it ends unless refreshed.
-    async fn expires_at(&self) -> Timestamp {
-        Timestamp(self.session.good_until)
+    async fn expires_at(&self) -> Metered<Timestamp> {
+        Metered(Timestamp(self.session.good_until))
     }
 
     /// What the client called itself when it signed in, cut short; may be empty.
-    async fn user_agent(&self) -> &str {
-        &self.session.agent
+    async fn user_agent(&self) -> Metered<&str> {
+        Metered(&self.session.agent)
     }
 
     /// Whether the request's token belongs to it.
-    async fn is_current(&self) -> bool {
-        self.current
+    async fn is_current(&self) -> Metered<bool> {
+        Metered(self.current)
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     api::graphql::{
         hydration::Hydration,
         ids,
+        metered::Metered,
         pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
@@ -69,35 +70,38 @@ impl User {
 #[Object]
 impl User {
     /// Opaque; begins with U_.
-    pub async fn id(&self) -> ID {
-        ids::of_user(self.profile.id)
+    pub async fn id(&self) -> Metered<ID> {
+        Metered(ids::of_user(self.profile.id))
     }
 
     /// The unique name, without @: a to z, 0 to 9 and _.
-    async fn handle(&self) -> &str {
-        self.profile.handle.as_str()
+    async fn handle(&self) -> Metered<&str> {
+        Metered(self.profile.handle.as_str())
     }
 
     /// The name to show.
-    async fn name(&self) -> &str {
-        &self.profile.name
+    async fn name(&self) -> Metered<&str> {
+        Metered(&self.profile.name)
     }
 
     /// A few words of their own; may be empty.
-    async fn bio(&self) -> &str {
-        &self.profile.bio
+    async fn bio(&self) -> Metered<&str> {
+        Metered(&self.profile.bio)
     }
 
     /// A link to a picture, if they have one.
-    async fn avatar_url(&self) -> Option<&str> {
-        self.profile.avatar_url.as_deref()
+    async fn avatar_url(&self) -> Metered<Option<&str>> {
+        Metered(self.profile.avatar_url.as_deref())
     }
 
     /// What else they say of themselves, in the order of the keys. Null if that cannot be read now.
     async fn attributes(&self, ctx: &Context<'_>) -> Answer<Vec<ProfileAttribute>> {
         answer(ctx, async {
             let attributes = self.hydration.attributes(self.profile.id).await?;
-            let pair = |(key, value): (&str, &str)| ProfileAttribute { key: key.to_owned(), value: value.to_owned() };
+            let pair = |(key, value): (&str, &str)| ProfileAttribute {
+                key: Metered(key.to_owned()),
+                value: Metered(value.to_owned()),
+            };
             Ok(Some(attributes.iter().map(pair).collect()))
         })
         .await
@@ -117,8 +121,8 @@ impl User {
     }
 
     /// When they registered.
-    async fn created_at(&self) -> Timestamp {
-        Timestamp(self.profile.created_at)
+    async fn created_at(&self) -> Metered<Timestamp> {
+        Metered(Timestamp(self.profile.created_at))
     }
 
     /// How many follow them. Null if that cannot be read now.
@@ -143,18 +147,18 @@ impl User {
     }
 
     /// Whether they are the viewer.
-    async fn is_viewer(&self) -> bool {
-        self.hydration.viewer_id() == Some(self.profile.id)
+    async fn is_viewer(&self) -> Metered<bool> {
+        Metered(self.hydration.viewer_id() == Some(self.profile.id))
     }
 
     /// Up to where they have read their timeline, on whatever device: good as `after` of `newContentCount`. Null for everybody but the
     /// viewer, and before `markTimelineRead` was called.
-    async fn timeline_read_marker(&self, ctx: &Context<'_>) -> Answer<String> {
+    async fn timeline_read_marker(&self, ctx: &Context<'_>) -> Answer<Metered<String>> {
         answer(ctx, async {
             if self.hydration.viewer_id() != Some(self.profile.id) {
                 return Ok(None);
             }
-            Ok(self.hydration.services().read_marker.of(self.profile.id).await?.map(cursor::encode))
+            Ok(self.hydration.services().read_marker.of(self.profile.id).await?.map(cursor::encode).map(Metered))
         })
         .await
     }

@@ -26,9 +26,9 @@ pub(super) use self::reserved::{Streams, TOKEN_HEADER, cancel, fulfil, join, res
 use super::{
     Core,
     accept::Media,
-    drive::{self, Outlet, extensions_of, over, signed_out},
+    drive::{self, Outlet, TooLarge, extensions_of, over, signed_out},
     engine::Ready,
-    outcome::{INTERNAL, Payload, RATE_LIMITED, Reason, Refused},
+    outcome::{INTERNAL, Payload, RATE_LIMITED, Reason, Refused, json_within},
     places::{Gauged, Place},
     rate::Payer,
     request_id::{self, RequestId},
@@ -75,11 +75,17 @@ pub(super) fn take_room<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Re
 }
 
 /// Where the results of the one operation go.
-struct Whole(Sender<Bytes>);
+struct Whole {
+    events: Sender<Bytes>,
+    /// Of one result, at most.
+    answer_bytes: usize,
+}
 
 impl Outlet for Whole {
-    async fn next(&self, payload: Payload<'_>) {
-        send(&self.0, event("next", &serde_json::to_vec(&payload).unwrap_or_default())).await;
+    async fn next(&self, payload: Payload<'_>) -> Result<(), TooLarge> {
+        let json = json_within(&payload, self.answer_bytes).ok_or(TooLarge)?;
+        send(&self.events, event("next", &json)).await;
+        Ok(())
     }
 }
 
@@ -114,7 +120,7 @@ pub(super) fn open<E: Executor, V: Viewer>(
 async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: Scope<V>, events: Sender<Bytes>) {
     let over = over(core, scope.viewer.clone());
     let request_id = scope.request_id.clone();
-    let outlet = Whole(events.clone());
+    let outlet = Whole { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
     let ended = tokio::select! {
         ended = drive::run(core, ready, scope, &outlet) => ended,
         () = events.closed() => return,
@@ -124,7 +130,7 @@ async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: 
     };
     let last = async {
         if let Err(refused) = ended {
-            outlet.next(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id))).await;
+            let _ = outlet.next(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id))).await;
         }
         send(&events, event("complete", b"")).await;
     };

@@ -27,9 +27,9 @@ use tracing::Instrument as _;
 use super::{Room, body, event, response, send, take_room};
 use crate::api::http::{
     Core,
-    drive::{self, Outlet, extensions_of, over, signed_out},
+    drive::{self, Outlet, TooLarge, extensions_of, over, signed_out},
     engine::Ready,
-    outcome::{BAD_USER_INPUT, Payload, RATE_LIMITED, Reason, Refused},
+    outcome::{BAD_USER_INPUT, Payload, RATE_LIMITED, Reason, Refused, json_within},
     request_id::RequestId,
     viewer::{Scope, Viewer},
 };
@@ -162,6 +162,8 @@ pub fn fulfil<E, V: Viewer>(core: &Core<E, V>, token: &str, id: &RequestId) -> R
 struct Part {
     id: String,
     reserved: Arc<Reserved>,
+    /// Of one result, at most.
+    answer_bytes: usize,
 }
 
 #[derive(Serialize)]
@@ -172,15 +174,16 @@ struct Addressed<'a> {
 }
 
 impl Part {
-    async fn say(&self, name: &str, payload: Option<Payload<'_>>) {
-        let json = serde_json::to_vec(&Addressed { id: &self.id, payload }).unwrap_or_default();
+    async fn say(&self, name: &str, payload: Option<Payload<'_>>) -> Result<(), TooLarge> {
+        let json = json_within(&Addressed { id: &self.id, payload }, self.answer_bytes).ok_or(TooLarge)?;
         send(&self.reserved.events, event(name, &json)).await;
+        Ok(())
     }
 }
 
 impl Outlet for Part {
-    async fn next(&self, payload: Payload<'_>) {
-        self.say("next", Some(payload)).await;
+    async fn next(&self, payload: Payload<'_>) -> Result<(), TooLarge> {
+        self.say("next", Some(payload)).await
     }
 }
 
@@ -214,8 +217,8 @@ pub fn join<E: Executor, V: Viewer>(
         Err(message) => return refuse(Reason::Conflict, BAD_USER_INPUT, message),
         Ok(()) => {}
     }
-    let of_task = Arc::clone(core);
-    let work = async move { part(&of_task, ready, scope, Part { id, reserved }, stop).await };
+    let (of_task, answer_bytes) = (Arc::clone(core), core.settings.request.answer_bytes);
+    let work = async move { part(&of_task, ready, scope, Part { id, reserved, answer_bytes }, stop).await };
     core.sockets.spawn(work.instrument(tracing::Span::current()));
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
@@ -236,11 +239,11 @@ async fn part<E: Executor, V: Viewer>(
             () = over => Err(signed_out(&request_id)),
         };
         if let Err(refused) = ended {
-            part.next(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id))).await;
+            let _ = part.next(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id))).await;
         }
         // Free before the client can know: it may use the id again at once.
         part.reserved.operations(|operations| operations.remove(&part.id));
-        part.say("complete", None).await;
+        let _ = part.say("complete", None).await;
     };
     tokio::select! {
         () = whole => {}

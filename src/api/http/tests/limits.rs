@@ -25,6 +25,22 @@ async fn a_body_that_is_too_large_is_413() {
     }
 }
 
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_refused_in_its_place() {
+    let limits = RequestLimits { answer_bytes: 200, ..RequestLimits::default() };
+    let body = |chars| json!({"query": "query($t: String!) { echo(text: $t) }", "variables": {"t": "x".repeat(chars)}});
+    // {"data":{"echo":"..."}}
+    for (chars, code) in [(200 - 20, ""), (200 - 19, "ANSWER_TOO_LARGE")] {
+        for accept in ["application/json", "application/graphql-response+json"] {
+            let answer = send(settings(limits), post(body(chars).to_string(), &[("accept", accept)])).await;
+            assert_eq!((answer.status, answer.extension("code")), (StatusCode::OK, code), "{}", answer.body);
+        }
+    }
+    let answer = send(settings(limits), post(body(181).to_string(), &[("accept", "text/event-stream")])).await;
+    let told = answer.body.as_str().unwrap();
+    assert!(told.contains("ANSWER_TOO_LARGE") && told.ends_with("event: complete\ndata: \n\n"), "{told}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_that_takes_too_long_is_ended() {
     let limits = RequestLimits { time: Duration::from_secs(2), ..RequestLimits::default() };
@@ -62,7 +78,7 @@ async fn remembered(queries: &[&str]) -> usize {
     let naming = Naming { automatic: true, only_trusted: false };
     let gate = Gate::new(settings.gate, shape);
     let documents = Documents::new(gate, Trusted::default(), naming, &settings.request);
-    let engine = Engine { schema, documents, attach, budget: None, suggests: true };
+    let engine = Engine { schema, documents, attach, budget: None, answer_bytes: 1 << 20, suggests: true };
     for query in queries {
         let scope = Scope { viewer: None, request_id: RequestId::new(&Draw::from_seed(1)), client: Client::default() };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();

@@ -8,7 +8,7 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use crate::api::http::outcome::Payload;
+use crate::api::http::outcome::{Payload, json_within};
 
 /// The subprotocol's name.
 pub(super) const SUBPROTOCOL: &str = "graphql-transport-ws";
@@ -88,6 +88,12 @@ pub(super) enum ServerMessage<'a> {
 impl ServerMessage<'_> {
     pub(super) fn to_frame(&self) -> Message {
         Message::Text(serde_json::to_string(self).unwrap_or_default().into())
+    }
+
+    /// `None` if it has more than `most` bytes.
+    pub(super) fn to_frame_within(&self, most: usize) -> Option<Message> {
+        let json = String::from_utf8(json_within(self, most)?).ok()?;
+        Some(Message::Text(json.into()))
     }
 }
 

@@ -8,12 +8,14 @@ use std::{
 };
 
 use async_graphql::{Executor, ServerError};
+use axum::extract::ws::Message;
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::{message::ServerMessage, writer::Event};
 use crate::api::http::{
-    Core, drive,
+    Core,
+    drive::{self, TooLarge},
     outcome::Payload,
     params::{Params, ParamsError},
     viewer::{Scope, Viewer},
@@ -59,11 +61,17 @@ pub(super) struct Outlet {
     pub(super) stop: CancellationToken,
     pub(super) register: Register,
     pub(super) events: Sender<Event>,
+    /// Of one result, at most.
+    pub(super) answer_bytes: usize,
 }
 
 impl Outlet {
     async fn send(&self, message: ServerMessage<'_>) {
-        let event = Event { frame: message.to_frame(), operation: Some(self.stop.clone()) };
+        self.put(message.to_frame()).await;
+    }
+
+    async fn put(&self, frame: Message) {
+        let event = Event { frame, operation: Some(self.stop.clone()) };
         // A closed queue is a socket that is gone: the task is about to be aborted.
         let _ = self.events.send(event).await;
     }
@@ -81,8 +89,10 @@ impl Outlet {
 }
 
 impl drive::Outlet for Outlet {
-    async fn next(&self, payload: Payload<'_>) {
-        self.send(ServerMessage::Next { id: &self.id, payload }).await;
+    async fn next(&self, payload: Payload<'_>) -> Result<(), TooLarge> {
+        let next = ServerMessage::Next { id: &self.id, payload };
+        self.put(next.to_frame_within(self.answer_bytes).ok_or(TooLarge)?).await;
+        Ok(())
     }
 }
 

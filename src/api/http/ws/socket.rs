@@ -244,7 +244,8 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             operation = tracing::field::Empty, name = tracing::field::Empty
         );
         let stop = self.register.add(&id);
-        let outlet = Outlet { id, stop, register: self.register.clone(), events: self.events.clone() };
+        let (register, events) = (self.register.clone(), self.events.clone());
+        let outlet = Outlet { id, stop, register, events, answer_bytes: self.core.settings.request.answer_bytes };
         self.tasks.spawn(operation::run(Arc::clone(&self.core), params, scope, outlet).instrument(span));
         Ok(())
     }
