@@ -10,6 +10,7 @@ mod jwks;
 mod open_files;
 mod server;
 mod settings;
+mod store_watch;
 mod workers;
 
 use std::{sync::Arc, time::Duration};
@@ -172,11 +173,12 @@ impl App {
         server::serve(listener, routes, limits, lifecycle).await;
     }
 
-    /// From now on measurements are folded, too.
+    /// From now on measurements are folded, too, and the store is watched.
     fn operators(&self, lifecycle: &Lifecycle, measurements: Option<Measurements>) -> Operators {
         if let Some(measurements) = measurements.clone() {
             fold(measurements, lifecycle);
         }
+        store_watch::watch(self.adapters.store.clone(), lifecycle);
         Operators { adapters: self.adapters.clone(), lifecycle: lifecycle.clone(), measurements }
     }
 }

@@ -18,6 +18,7 @@ use super::adapters::Adapters;
 use crate::{
     api::http::{self, ConnectionLimits, Routes},
     lifecycle::Lifecycle,
+    store::{StoreError, sql::Writes},
     telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
 };
 
@@ -71,20 +72,28 @@ async fn no_room() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], told).into_response()
 }
 
-/// 200 as long as new work is welcome and SQL answers. Redis decides nothing: without it pages only cost more.
+/// 200 as long as new work is welcome, SQL answers, and takes writes as far as is known. Redis decides nothing: without it pages only cost more.
 async fn ready(State(operators): State<Arc<Operators>>) -> Response {
     let welcome = operators.lifecycle.is_ready();
     let store = operators.adapters.store.ping();
-    let store = tokio::time::timeout(PROBE_LIMIT, store).await.is_ok_and(|it| it.is_ok());
+    let answers = tokio::time::timeout(PROBE_LIMIT, store).await.is_ok_and(|it| it.is_ok());
+    let writes = operators.adapters.store.writes().borrow().clone();
+    let (store, reason) = match writes {
+        _ if !answers => ("down", None),
+        Writes::Refused(reason) => ("takes no writes", Some(reason)),
+        Writes::Taken | Writes::Doubted => ("up", None),
+    };
     let redis = match &operators.adapters.redis {
-        Some(redis) => match tokio::time::timeout(PROBE_LIMIT, redis.ping()).await {
+        Some(redis) => match tokio::time::timeout(PROBE_LIMIT, redis.probe_writes()).await {
             Ok(Ok(())) => "up",
+            Ok(Err(StoreError::TakesNoWrites(_))) => "takes no writes",
             _ => "down",
         },
         None => "not used",
     };
-    let status = if welcome && store { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let told = json!({ "ready": welcome && store, "leaving": !welcome, "store": if store { "up" } else { "down" }, "redis": redis });
+    let is_ready = welcome && store == "up";
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let told = json!({ "ready": is_ready, "leaving": !welcome, "store": store, "reason": reason, "redis": redis });
     (status, Json(told)).into_response()
 }
 

@@ -7,6 +7,10 @@ pub enum StoreError {
     /// unknown.
     #[error("{} cannot be reached", place(.0.as_ref()))]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The store answers, but has no room or is read-only: reads go on. Trying again later may help; whether the work was done
+    /// is unknown.
+    #[error("{} takes no writes", place(.0.as_ref()))]
+    TakesNoWrites(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A deadlock or lock wait time-out; nothing was done. Adapters try a few times before they say so.
     #[error("the store is contended")]
     Contended(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -44,7 +48,7 @@ impl StoreError {
 
     /// Whether the same request may succeed later without anybody's help.
     pub const fn is_transient(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Contended(_))
+        matches!(self, Self::Unavailable(_) | Self::TakesNoWrites(_) | Self::Contended(_))
     }
 }
 

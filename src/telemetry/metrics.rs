@@ -69,6 +69,8 @@ pub const PASSWORD_KIBIBYTES: &str = "tidefeed_password_hashing_kibibytes_total"
 pub const REFRESHES: &str = "tidefeed_token_refreshes_total";
 /// Sessions ended by somebody, or pushed out by newer ones.
 pub const SESSIONS_ENDED: &str = "tidefeed_sessions_ended_total";
+/// 1 if the SQL store takes writes as far as is known, 0 if it has no room or is read-only.
+pub const STORE_TAKES_WRITES: &str = "tidefeed_store_takes_writes";
 /// Key sets of the outside issuer fetched, by outcome: fetched or failed.
 pub const KEY_SETS: &str = "tidefeed_issuer_key_sets_total";
 
@@ -156,6 +158,12 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     ),
     (SESSIONS_ENDED, Kind::Counter, Unit::Count, "Sessions ended by somebody, or pushed out by newer ones"),
     (KEY_SETS, Kind::Counter, Unit::Count, "Key sets of the outside issuer fetched, by outcome: fetched or failed"),
+    (
+        STORE_TAKES_WRITES,
+        Kind::Gauge,
+        Unit::Count,
+        "1 if the SQL store takes writes as far as is known, 0 if it has no room or is read-only",
+    ),
     (SWEPT, Kind::Counter, Unit::Count, "Records nudged again by the sweeper, by kind"),
     (AUDIT_READERS, Kind::Counter, Unit::Count, "Readers whose timelines were audited"),
     (AUDIT_PAGES, Kind::Counter, Unit::Count, "Pages that were held against the oracle"),

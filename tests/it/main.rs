@@ -24,6 +24,7 @@ mod live;
 mod redis_outage;
 mod server_promises;
 mod servers;
+mod store_full;
 mod store_sql;
 mod upkeep;
 mod worked_example;

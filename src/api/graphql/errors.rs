@@ -38,6 +38,11 @@ impl ErrorCode {
     }
 }
 
+const PASSING: &str = "Something went wrong on our side. Try again in a moment.";
+const STAYING: &str = "Something went wrong on our side. If it stays, report the requestId.";
+const NO_WRITES: &str =
+    "The store takes no writes at the moment: it has no room, or is read-only. Reading goes on. Try again later.";
+
 /// Everything that a resolver can fail with.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -109,6 +114,7 @@ impl Failure {
             },
             Self::Store(
                 StoreError::Unavailable(_)
+                | StoreError::TakesNoWrites(_)
                 | StoreError::Contended(_)
                 | StoreError::Unreadable(_)
                 | StoreError::Refused(_),
@@ -120,14 +126,18 @@ impl Failure {
         }
     }
 
-    /// Whether the same request may succeed in a moment.
-    const fn is_transient(&self) -> bool {
+    /// What a failure of our own says to the client, without anything of the inside.
+    const fn in_words(&self) -> &'static str {
         match self {
             Self::Store(error)
             | Self::Publish(PublishError::Store(error))
-            | Self::Account(AccountError::Store(error)) => error.is_transient(),
-            Self::Account(AccountError::Password(PasswordError::Busy)) | Self::FeedEnded => true,
-            _ => false,
+            | Self::Account(AccountError::Store(error)) => match error {
+                StoreError::TakesNoWrites(_) => NO_WRITES,
+                StoreError::Unavailable(_) | StoreError::Contended(_) => PASSING,
+                StoreError::Unreadable(_) | StoreError::Refused(_) => STAYING,
+            },
+            Self::Account(AccountError::Password(PasswordError::Busy)) | Self::FeedEnded => PASSING,
+            _ => STAYING,
         }
     }
 
@@ -156,8 +166,7 @@ impl Failure {
             };
             return ApiError { code, message, retry_after_s };
         }
-        let remedy = if self.is_transient() { "Try again in a moment" } else { "If it stays, report the requestId" };
-        ApiError { code, message: format!("Something went wrong on our side. {remedy}."), retry_after_s }
+        ApiError { code, message: self.in_words().to_owned(), retry_after_s }
     }
 }
 
@@ -216,6 +225,19 @@ mod tests {
     fn a_passing_failure_invites_to_try_again() {
         let told = Failure::Store(StoreError::Unavailable("10.0.0.7 refused".into())).told();
         assert_eq!(told.message, "Something went wrong on our side. Try again in a moment.");
+    }
+
+    #[test]
+    fn a_store_without_room_is_told_as_such_and_without_its_inside() {
+        let full = || StoreError::TakesNoWrites("/var/secret.db is full".into());
+        for failure in [
+            Failure::Store(full()),
+            Failure::Publish(PublishError::Store(full())),
+            Failure::Account(AccountError::Store(full())),
+        ] {
+            let told = failure.told();
+            assert_eq!((told.code, told.message.as_str()), (ErrorCode::InternalServerError, NO_WRITES));
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ const OLDEST_MAJOR: u32 = 7;
 /// How long sent bytes may stay unconfirmed until a connection counts as lost: a partition closes nothing.
 #[cfg(target_os = "linux")]
 const UNCONFIRMED_AT_MOST: Duration = Duration::from_secs(10);
+/// How long the key of a probe lives.
+const PROBE_LIFE_MS: u64 = 10_000;
 /// How soon a lost connection is tried again within a command's time.
 const RECONNECT_AFTER: Duration = Duration::from_millis(50);
 
@@ -87,6 +89,14 @@ impl Redis {
     pub async fn ping(&self) -> Result<(), StoreError> {
         let mut link = self.commands();
         self.within(async { redis::cmd("PING").query_async(&mut link).await }).await
+    }
+
+    /// Whether Redis takes writes now: sets a key that goes by itself.
+    pub async fn probe_writes(&self) -> Result<(), StoreError> {
+        let mut link = self.commands();
+        let mut set = redis::cmd("SET");
+        set.arg(self.key("probe")).arg("").arg("PX").arg(PROBE_LIFE_MS);
+        self.within(async { set.query_async(&mut link).await }).await
     }
 
     /// What it was connected with.

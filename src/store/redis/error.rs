@@ -7,19 +7,24 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 use crate::store::{StoreError, error::OfRedis};
 
 /// Codes of refusals that pass without anybody's help, beyond those that the library knows by kind.
-const PASSING: [&str; 5] = ["BUSY", "OOM", "MISCONF", "NOREPLICAS", "UNBLOCKED"];
+const PASSING: [&str; 3] = ["BUSY", "NOREPLICAS", "UNBLOCKED"];
+/// Codes of writes that are refused until there is room: memory is full, or a dump could not be written.
+const NO_ROOM: [&str; 2] = ["OOM", "MISCONF"];
 
 /// No answer within the time that a command may take.
 #[derive(Debug, thiserror::Error)]
 #[error("no answer from Redis within {0} ms")]
 struct TimedOut(u128);
 
-/// Outages, fail-overs and full memory are [`StoreError::Unavailable`]; what Redis will refuse again is
+/// Outages and fail-overs are [`StoreError::Unavailable`], full memory and a full disk [`StoreError::TakesNoWrites`]; what Redis will refuse again is
 /// [`StoreError::Refused`]; an answer of another shape is [`StoreError::Unreadable`].
 pub fn store_error(error: RedisError) -> StoreError {
     match error.kind() {
         ErrorKind::Parse | ErrorKind::UnexpectedReturnType => StoreError::Unreadable(error.to_string()),
         ErrorKind::Server(kind) if !passes(kind) => StoreError::Refused(of_redis(error)),
+        ErrorKind::Extension if error.code().is_some_and(|code| NO_ROOM.contains(&code)) => {
+            StoreError::TakesNoWrites(of_redis(error))
+        }
         ErrorKind::Extension if !error.code().is_some_and(|code| PASSING.contains(&code)) => {
             StoreError::Refused(of_redis(error))
         }
@@ -72,7 +77,10 @@ mod tests {
             "Redis cannot be reached: no answer from Redis within 1000 ms"
         );
         let known = |kind| RedisError::from((ErrorKind::Server(kind), "said by the server"));
-        assert!(store_error(make_extension_error("OOM".to_owned(), None)).is_transient());
+        for code in NO_ROOM {
+            let full = store_error(make_extension_error(code.to_owned(), None));
+            assert!(matches!(full, StoreError::TakesNoWrites(_)) && full.is_transient(), "{full:?}");
+        }
         assert!(store_error(known(ServerErrorKind::BusyLoading)).is_transient());
         assert!(!store_error(known(ServerErrorKind::NoPerm)).is_transient());
         assert!(!store_error(make_extension_error("WRONGTYPE".to_owned(), None)).is_transient());

@@ -1,10 +1,10 @@
-//! What each Redis server says of itself, judged for `tidefeed doctor`. Reads only, on connections of its own, so that one
-//! server that is away hides no other.
+//! What each Redis server says of itself, judged for `tidefeed doctor`. On connections of its own, so that one server that is
+//! away hides no other; sets one key, which goes by itself.
 
 use redis::{Client, ConnectionInfo, InfoDict, RedisResult, aio::MultiplexedConnection};
 
-use super::options::RedisOptions;
-use crate::store::inspection::Finding;
+use super::{error::store_error, options::RedisOptions};
+use crate::store::{StoreError, inspection::Finding};
 
 /// The oldest that knows sharded publish/subscribe.
 const OLDEST_MAJOR: u32 = 7;
@@ -45,6 +45,9 @@ async fn meet(options: &RedisOptions, address: ConnectionInfo) -> RedisResult<(M
 
 async fn judge(options: &RedisOptions, name: &str, mut link: MultiplexedConnection, info: &InfoDict) -> Vec<Finding> {
     let mut findings = vec![version(name, info), form(name, options.cluster, info), eviction(name, info)];
+    let mut probe = redis::cmd("SET");
+    probe.arg(format!("{}probe", options.prefix)).arg("").arg("PX").arg(1_000);
+    findings.push(writes(name, probe.query_async(&mut link).await));
     findings.push(listpack(name, options.outbox_capacity, setting(&mut link, LISTPACK_HINT).await.ok()));
     if options.cluster {
         let state: RedisResult<String> = redis::cmd("CLUSTER").arg("INFO").query_async(&mut link).await;
@@ -56,6 +59,18 @@ async fn judge(options: &RedisOptions, name: &str, mut link: MultiplexedConnecti
 async fn setting(link: &mut MultiplexedConnection, name: &str) -> RedisResult<usize> {
     let (_, value): (String, usize) = redis::cmd("CONFIG").arg("GET").arg(name).query_async(link).await?;
     Ok(value)
+}
+
+/// What came of setting a key; one that belongs to another master of a cluster was not refused for want of room.
+fn writes(name: &str, probe: RedisResult<()>) -> Finding {
+    match probe.map_err(store_error) {
+        Err(error @ StoreError::TakesNoWrites(_)) => Finding::broken(
+            name,
+            error.with_causes(),
+            "raise maxmemory, or let it evict; where a dump has failed, make room on its disk. Pages are right meanwhile, live updates and deliveries late",
+        ),
+        _ => Finding::fine(name, "takes writes"),
+    }
 }
 
 fn version(name: &str, info: &InfoDict) -> Finding {

@@ -16,7 +16,7 @@ use sea_orm::{
     },
 };
 
-use super::{SqlStore, TimeLimits, dialect::Dialect, error::connect_error};
+use super::{SqlStore, TimeLimits, dialect::Dialect, error::connect_error, writability::Writability};
 use crate::store::StoreError;
 
 /// A connection that has been idle for longer is asked whether it lives before it is used.
@@ -104,6 +104,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         dialect: Dialect::Sqlite,
         limits,
         sent: Arc::default(),
+        writability: Writability::default(),
     })
 }
 
@@ -149,7 +150,14 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
         .await
         .map_err(connect_error)?;
     let pool = SqlxMySqlConnector::from_sqlx_mysql_pool(pool);
-    Ok(SqlStore { readers: pool.clone(), writer: pool, dialect: Dialect::Mysql, limits, sent: Arc::default() })
+    Ok(SqlStore {
+        readers: pool.clone(),
+        writer: pool,
+        dialect: Dialect::Mysql,
+        limits,
+        sent: Arc::default(),
+        writability: Writability::default(),
+    })
 }
 
 fn mysql_pool(options: &SqlOptions) -> MySqlPoolOptions {

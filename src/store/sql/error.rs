@@ -6,16 +6,22 @@ use crate::store::StoreError;
 
 /// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
 const MYSQL_CONTENDED: [u16; 2] = [1205, 1213];
-/// The server is full (1040, 1203), stops (1053), lost the connection (1152 to 1161, 1184, 1927, 2006, 2013), takes no writes (1290, 1836), or ended a statement that ran
+/// The server is full (1040, 1203), stops (1053), lost the connection (1152 to 1161, 1184, 1927, 2006, 2013), or ended a statement that ran
 /// too long (1317, 1969, 3024).
-const MYSQL_UNAVAILABLE: [u16; 22] = [
-    1040, 1053, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1290, 1317, 1836, 1927, 1969,
-    2006, 2013, 3024,
+const MYSQL_UNAVAILABLE: [u16; 20] = [
+    1040, 1053, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1317, 1927, 1969, 2006, 2013,
+    3024,
 ];
+/// The disk (1021, 3675) or the tablespace (1114) is full, a file cannot be written (3, 1026), the server is read-only (1290, 1836).
+const MYSQL_TAKES_NO_WRITES: [u16; 7] = [3, 1021, 1026, 1114, 1290, 1836, 3675];
 /// Busy, locked: another process writes.
 const SQLITE_CONTENDED: [i32; 2] = [5, 6];
-/// Read-only, interrupted, an I/O error, a full disk, a file that cannot be opened.
-const SQLITE_UNAVAILABLE: [i32; 5] = [8, 9, 10, 13, 14];
+/// Interrupted, an I/O error, a file that cannot be opened.
+const SQLITE_UNAVAILABLE: [i32; 3] = [9, 10, 14];
+/// Read-only, a full disk.
+const SQLITE_TAKES_NO_WRITES: [i32; 2] = [8, 13];
+/// I/O errors, extended codes: a write, the fsync of a file or a folder, a truncation, or making the shared memory has failed.
+const SQLITE_WRITE_FAILED: [i32; 6] = [778, 1034, 1290, 1546, 4618, 4874];
 
 /// The driver's error as the port's.
 pub(super) fn store_error(error: DbErr) -> StoreError {
@@ -24,6 +30,7 @@ pub(super) fn store_error(error: DbErr) -> StoreError {
         DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause)) => match class(cause) {
             Class::Contended => StoreError::Contended(Box::new(error)),
             Class::Unavailable => StoreError::Unavailable(Box::new(error)),
+            Class::TakesNoWrites => StoreError::TakesNoWrites(Box::new(error)),
             Class::Refused => StoreError::Refused(Box::new(error)),
         },
         DbErr::Type(what) => StoreError::Unreadable(what.clone()),
@@ -31,11 +38,27 @@ pub(super) fn store_error(error: DbErr) -> StoreError {
     }
 }
 
+/// As [`store_error`], of a statement that reads: one that finds no room for a temporary table says nothing about writing.
+pub(super) fn read_error(error: DbErr) -> StoreError {
+    match store_error(error) {
+        StoreError::TakesNoWrites(cause) => StoreError::Unavailable(cause),
+        other => other,
+    }
+}
+
+/// As [`store_error`], of a `COMMIT`: whatever it says, but for contention, whether the transaction was committed is unknown.
+pub(super) fn commit_error(error: DbErr) -> StoreError {
+    match store_error(error) {
+        StoreError::Refused(cause) => StoreError::Unavailable(cause),
+        other => other,
+    }
+}
+
 /// As [`store_error`], before sea-orm has seen it.
 pub(super) fn connect_error(error: sqlx::Error) -> StoreError {
     match class(&error) {
         Class::Refused => StoreError::Refused(Box::new(error)),
-        Class::Contended | Class::Unavailable => StoreError::Unavailable(Box::new(error)),
+        Class::Contended | Class::Unavailable | Class::TakesNoWrites => StoreError::Unavailable(Box::new(error)),
     }
 }
 
@@ -48,6 +71,7 @@ pub(super) fn is_unique_violation(error: &DbErr) -> bool {
 enum Class {
     Contended,
     Unavailable,
+    TakesNoWrites,
     Refused,
 }
 
@@ -74,6 +98,8 @@ fn database_class(error: &dyn sqlx::error::DatabaseError) -> Class {
 fn mysql_class(number: u16) -> Class {
     if MYSQL_CONTENDED.contains(&number) {
         Class::Contended
+    } else if MYSQL_TAKES_NO_WRITES.contains(&number) {
+        Class::TakesNoWrites
     } else if MYSQL_UNAVAILABLE.contains(&number) {
         Class::Unavailable
     } else {
@@ -85,6 +111,8 @@ fn mysql_class(number: u16) -> Class {
 fn sqlite_class(code: i32) -> Class {
     if SQLITE_CONTENDED.contains(&(code & 0xff)) {
         Class::Contended
+    } else if SQLITE_TAKES_NO_WRITES.contains(&(code & 0xff)) || SQLITE_WRITE_FAILED.contains(&code) {
+        Class::TakesNoWrites
     } else if SQLITE_UNAVAILABLE.contains(&(code & 0xff)) {
         Class::Unavailable
     } else {
@@ -102,12 +130,15 @@ mod tests {
         assert_eq!(mysql_class(1205), Class::Contended);
         assert_eq!(mysql_class(1064), Class::Refused);
         assert_eq!(mysql_class(1053), Class::Unavailable);
+        assert_eq!(mysql_class(1114), Class::TakesNoWrites);
     }
 
     #[test]
     fn an_extended_code_is_read_by_its_primary_one() {
         assert_eq!(sqlite_class(517), Class::Contended, "5 + 2 * 256: busy, snapshot");
-        assert_eq!(sqlite_class(1034), Class::Unavailable, "10 + 4 * 256: I/O error, fsync");
+        assert_eq!(sqlite_class(1034), Class::TakesNoWrites, "10 + 4 * 256: I/O error, fsync");
+        assert_eq!(sqlite_class(266), Class::Unavailable, "10 + 256: I/O error, read");
+        assert_eq!(sqlite_class(13), Class::TakesNoWrites);
         assert_eq!(sqlite_class(1555), Class::Refused, "19 + 6 * 256: constraint, primary key");
     }
 

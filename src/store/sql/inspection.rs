@@ -1,4 +1,4 @@
-//! What the SQL server says of itself, judged for `tidefeed doctor`. Reads only.
+//! What the SQL server says of itself, judged for `tidefeed doctor`. Reads, and tries a write that leaves nothing.
 
 use async_trait::async_trait;
 
@@ -36,6 +36,7 @@ impl Inspect for SqlStore {
                 findings.push(judged("memory", self.buffer_pool().await));
             }
         }
+        findings.push(judged("writes", self.takes_writes().await));
         findings.push(judged("relations", self.relations_backlog().await));
         findings
     }
@@ -97,6 +98,15 @@ impl SqlStore {
         let seen = format!("tables hold {tables} MiB, innodb_buffer_pool_size is {pool} MiB");
         let remedy = "raise innodb_buffer_pool_size: deliveries slow down several times once inboxes do not fit it";
         Ok(if tables > pool { Finding::doubtful("memory", seen, remedy) } else { Finding::fine("memory", seen) })
+    }
+
+    async fn takes_writes(&self) -> Result<Finding, StoreError> {
+        let remedy = "make room on the disk of the store, or end what makes it read-only; reads go on, and nodes write again by themselves";
+        match self.probe_writes().await {
+            Ok(()) => Ok(Finding::fine("writes", "taken")),
+            Err(error @ StoreError::TakesNoWrites(_)) => Ok(Finding::broken("writes", error.with_causes(), remedy)),
+            Err(error) => Err(error),
+        }
     }
 
     async fn relations_backlog(&self) -> Result<Finding, StoreError> {

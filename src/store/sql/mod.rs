@@ -36,6 +36,7 @@ mod seeding;
 mod sessions;
 mod timelines;
 mod transaction;
+mod writability;
 
 use std::{
     sync::{
@@ -47,8 +48,13 @@ use std::{
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 
-pub use self::{connect::SqlOptions, hot::HotStatement};
-use self::{dialect::Dialect, error::store_error, rows::Row};
+pub use self::{connect::SqlOptions, hot::HotStatement, writability::Writes};
+use self::{
+    dialect::Dialect,
+    error::{read_error, store_error},
+    rows::Row,
+    writability::Writability,
+};
 use super::StoreError;
 
 /// The SQL stores' one adapter. Cheap to clone: clones share the connections.
@@ -61,6 +67,7 @@ pub struct SqlStore {
     dialect: Dialect,
     limits: TimeLimits,
     sent: Arc<AtomicU64>,
+    writability: Writability,
 }
 
 /// How long things may take before the caller is told that the store is unavailable or contended.
@@ -96,7 +103,7 @@ impl SqlStore {
     async fn read(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
         let statement = self.dialect.statement(sql, values);
         self.sent.fetch_add(1, Ordering::Relaxed);
-        let rows = self.in_time(async { self.readers.query_all_raw(statement).await.map_err(store_error) }).await?;
+        let rows = self.in_time(async { self.readers.query_all_raw(statement).await.map_err(read_error) }).await?;
         Ok(rows.into_iter().map(Row).collect())
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     SqlStore,
     dialect::Dialect,
-    error::{is_unique_violation, store_error},
+    error::{commit_error, is_unique_violation, store_error},
     rows::Row,
 };
 use crate::store::StoreError;
@@ -49,7 +49,9 @@ impl SqlStore {
     {
         let work = &work;
         let whole = move || async move { work(self.begin().await?).await };
-        self.while_contended(whole).await.map(|Ended(value)| value)
+        let done = self.while_contended(whole).await.map(|Ended(value)| value);
+        self.writability.note(&done);
+        done
     }
 
     /// One statement that writes, in a transaction of its own. Returns the rows affected: on MySQL an update counts those it found, changed or not.
@@ -59,7 +61,9 @@ impl SqlStore {
             self.sent.fetch_add(1, Ordering::Relaxed);
             self.writer.execute_raw(statement.clone()).await.map_err(store_error)
         };
-        Ok(self.while_contended(attempt).await?.rows_affected())
+        let done = self.while_contended(attempt).await.map(|done| done.rows_affected());
+        self.writability.note(&done);
+        done
     }
 
     /// Ends what takes longer than the store's limit.
@@ -140,9 +144,9 @@ impl Tx {
         &self.inner
     }
 
-    /// Makes all of it so, then gives `value`.
+    /// Makes all of it so, then gives `value`. Without the engine's word that it has committed, whether it has is unknown: [`StoreError::Unavailable`].
     pub(super) async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
-        self.inner.commit().await.map_err(store_error)?;
+        self.inner.commit().await.map_err(commit_error)?;
         Ok(Ended(value))
     }
 

@@ -7,10 +7,13 @@ use std::{path::Path, process::Output};
 use anyhow::{Context as _, Result, ensure};
 use tokio::{process::Command, time::timeout};
 
+const BINARY: &str = env!("CARGO_BIN_EXE_tidefeed");
+
 /// The binary, in a folder of its own, with no configuration but what is given.
 pub struct CommandLine {
     pub folder: tempfile::TempDir,
     variables: Vec<(String, String)>,
+    survives_file_limits: bool,
 }
 
 /// How a command ended.
@@ -24,7 +27,7 @@ pub struct Ended {
 impl CommandLine {
     /// SQLite in the folder; nothing is there yet.
     pub fn embedded() -> Result<Self> {
-        Ok(Self { folder: tempfile::tempdir()?, variables: Vec::new() })
+        Ok(Self { folder: tempfile::tempdir()?, variables: Vec::new(), survives_file_limits: false })
     }
 
     /// With the database behind `url`.
@@ -38,13 +41,22 @@ impl CommandLine {
         self
     }
 
+    /// A file that grows past the process's limit fails to be written, as on a full disk, instead of ending the process.
+    pub fn surviving_file_limits(mut self) -> Self {
+        self.survives_file_limits = true;
+        self
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// Ends with this value at the latest.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tidefeed"));
+        let mut command = Command::new(if self.survives_file_limits { "/bin/sh" } else { BINARY });
+        if self.survives_file_limits {
+            command.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#, BINARY]);
+        }
         command.current_dir(self.path()).args(arguments).kill_on_drop(true);
         command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
         command

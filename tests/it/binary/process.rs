@@ -71,6 +71,15 @@ impl Node {
         self.log().join("\n")
     }
 
+    /// Bytes that each file of its own may hold from now on; `None` for as many as there is room for.
+    pub async fn limit_files(&self, bytes: Option<u64>) -> Result<()> {
+        let pid = self.process.id().context("the node has ended")?.to_string();
+        let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+        let set = Command::new("prlimit").args(["--pid", &pid, &format!("--fsize={limit}:")]).status().await?;
+        ensure!(set.success(), "the limit of {pid} cannot be set");
+        Ok(())
+    }
+
     /// Sends a signal, such as `TERM`, by the shell's own `kill`.
     pub async fn signal(&self, name: &str) -> Result<()> {
         send_signal(name, self.process.id().context("the node has ended")?).await

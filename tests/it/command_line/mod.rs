@@ -3,6 +3,7 @@
 mod apart;
 mod audit;
 mod configuration;
+mod full;
 mod logs;
 mod node;
 mod seeding;

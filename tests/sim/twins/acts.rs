@@ -62,6 +62,7 @@ pub fn told<T: Debug>(answer: Result<T, StoreError>) -> String {
     match answer {
         Ok(answer) => format!("{answer:?}"),
         Err(StoreError::Unavailable(_)) => "unavailable".to_owned(),
+        Err(StoreError::TakesNoWrites(_)) => "takes no writes".to_owned(),
         Err(StoreError::Contended(_)) => "contended".to_owned(),
         Err(StoreError::Refused(_)) => "refused".to_owned(),
         Err(StoreError::Unreadable(_)) => "unreadable".to_owned(),

@@ -13,11 +13,13 @@ use crate::{
         subtask::{Progress, Range},
     },
     store::{
-        Accounts, Attempts, Contents, Deliveries, Exclusions, Follows, Inboxes, Profiles, Reactions, ReadMarkers,
+        Accounts, Attempts, Contents, Deliveries, Exclusions, Follows, Inboxes, Inspect, Profiles, Reactions,
+        ReadMarkers,
         accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
         contents::NewContent,
         deliveries::Subtask,
+        inspection::Verdict,
         profiles::ProfileEdit,
     },
 };
@@ -50,7 +52,7 @@ fn account(id: i64) -> NewAccount {
 
 fn content(id: i64, author: i64) -> NewContent {
     let draft = Draft {
-        text: format!("content {id} ").repeat(400),
+        text: format!("content {id} ").repeat(2_000),
         media: Vec::new(),
         idempotency_key: Some(format!("key {id}")),
         reference: Reference::Nothing,
@@ -238,4 +240,56 @@ async fn a_write_that_finds_the_file_full_leaves_nothing_and_the_next_is_kept() 
 #[tokio::test]
 async fn a_commit_that_fails_leaves_nothing_and_the_next_is_kept() {
     step_through_all(Fault::AtCommit).await;
+}
+
+/// Pages that the file may have from now on, on this connection of the writer.
+async fn limit_pages(store: &SqlStore, pages: i64) {
+    run(&store.writer, &format!("PRAGMA max_page_count = {pages}")).await;
+}
+
+async fn pages(store: &SqlStore) -> i64 {
+    store.read("PRAGMA page_count", []).await.unwrap()[0].get(0).unwrap()
+}
+
+#[tokio::test]
+async fn a_file_that_may_not_grow_refuses_whole_writes_and_takes_them_once_it_may() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = peopled(&folder).await;
+    let mut refused = 0;
+    for what in WRITES {
+        let (before, used) = (committed(&store).await, pages(&store).await);
+        for room in 0..100 {
+            limit_pages(&store, used + room).await;
+            let done = write(&store, what).await;
+            limit_pages(&store, i64::from(i32::MAX)).await;
+            let Err(error) = done else { break };
+            assert!(matches!(error, StoreError::TakesNoWrites(_)), "{what}: {error:?}");
+            assert_eq!(committed(&store).await, before, "{what} with room for {room} pages");
+            refused += 1;
+        }
+        assert_ne!(committed(&store).await, before, "{what} was acknowledged");
+    }
+    assert!(refused > 3, "{refused} were refused");
+}
+
+#[tokio::test]
+async fn a_store_that_takes_no_writes_says_so_until_a_probe_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = peopled(&folder).await;
+    let known = || store.writes().borrow().clone();
+    run(&store.writer, "PRAGMA query_only = ON").await;
+    assert_eq!(known(), Writes::Taken);
+    for refused in [write(&store, "register").await, write(&store, "read").await, store.probe_writes().await] {
+        assert!(matches!(refused, Err(StoreError::TakesNoWrites(_))), "{refused:?}");
+        assert!(matches!(known(), Writes::Refused(reason) if reason.contains("readonly")), "{:?}", known());
+    }
+    assert_eq!(store.counts(&[user(1)]).await.unwrap().len(), 1, "reads go on");
+    let found = store.inspect().await;
+    assert!(found.iter().any(|it| it.subject == "writes" && it.verdict == Verdict::Broken), "{found:?}");
+    run(&store.writer, "PRAGMA query_only = OFF").await;
+    write(&store, "register").await.unwrap();
+    assert!(matches!(known(), Writes::Refused(_)), "a small write may have found the last room");
+    let before = committed(&store).await;
+    store.probe_writes().await.unwrap();
+    assert_eq!((known(), committed(&store).await), (Writes::Taken, before));
 }

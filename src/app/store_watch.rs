@@ -1,0 +1,60 @@
+//! Watches whether the store takes writes: tells the log once when it stops and once when it is over, and asks again meanwhile.
+
+use std::time::Duration;
+
+use tokio::{sync::watch, time::sleep};
+
+use crate::{
+    lifecycle::Lifecycle,
+    store::sql::{SqlStore, Writes},
+    telemetry::metrics::STORE_TAKES_WRITES,
+};
+
+/// Between two probes of a store that takes no writes. One that does is not probed.
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+
+/// Watches until the process leaves.
+pub fn watch(store: SqlStore, lifecycle: &Lifecycle) {
+    let stopping = lifecycle.stopping();
+    lifecycle.spawn("store watch", async move {
+        let mut told = Told::default();
+        told.tell(&Writes::Taken);
+        let mut writes = store.writes();
+        while stopping.run_until_cancelled(look(&store, &mut writes)).await.is_some() {
+            told.tell(&writes.borrow_and_update().clone());
+        }
+    });
+}
+
+/// Waits for something to tell; asks the store itself unless all is well.
+async fn look(store: &SqlStore, writes: &mut watch::Receiver<Writes>) {
+    if *writes.borrow() == Writes::Taken {
+        // The store holds the sender.
+        let _ = writes.changed().await;
+        return;
+    }
+    sleep(PROBE_EVERY).await;
+    // Its outcome is what the store knows of writing from now on.
+    let _ = store.probe_writes().await;
+}
+
+/// Whether the log has been told that writes are refused.
+#[derive(Default)]
+struct Told(bool);
+
+impl Told {
+    fn tell(&mut self, writes: &Writes) {
+        match writes {
+            Writes::Refused(reason) if !self.0 => {
+                tracing::error!(reason, "the store takes no writes; reads go on, and it is asked again until it does");
+                self.0 = true;
+            }
+            Writes::Taken if self.0 => {
+                tracing::info!("the store takes writes again");
+                self.0 = false;
+            }
+            _ => {}
+        }
+        metrics::gauge!(STORE_TAKES_WRITES).set(if self.0 { 0.0 } else { 1.0 });
+    }
+}
