@@ -9,7 +9,7 @@ mod tidy {
 
 use std::sync::LazyLock;
 
-use tidy::rules::{Rule, docs, layers, sizes, words};
+use tidy::rules::{Rule, docs, layers, references, sizes, words};
 use tidy::tree::Tree;
 
 static REPOSITORY: LazyLock<std::io::Result<Tree>> = LazyLock::new(Tree::of_the_repository);
@@ -40,6 +40,8 @@ table! {
     functions_stay_short: sizes::FUNCTIONS,
     links_between_documents_resolve: docs::LINKS,
     tests_that_documents_name_exist: docs::PROOFS,
+    anchors_that_are_cited_exist: references::ANCHORS,
+    every_table_and_column_is_described: references::TABLES,
 }
 
 fn hold(name: &str, rule: &Rule) {

@@ -90,7 +90,7 @@ pub struct OutboxHead {
 /// Contents and outboxes.
 #[async_trait]
 pub trait Contents: Send + Sync {
-    /// PROTOCOL P1, one transaction: the content, its counters, its search terms, its delivery record (always, whatever the edge modes), the
+    /// docs/protocol.md#p1, one transaction: the content, its counters, its search terms, its delivery record (always, whatever the edge modes), the
     /// author's stamp, publish interval and content count; a reply and a repost are counted at what they refer to. Nothing is proportional to followers.
     /// An author has one repost of a content at most, however many are published at once.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;

@@ -56,7 +56,7 @@ pub trait Deliveries: Send + Sync {
     /// The delivery record of a content; `None` if it is finished.
     async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError>;
 
-    /// PROTOCOL D1, one transaction: adds at most `limit` ranges of `subtask_size` followers to the end of the content's chain. Does
+    /// docs/protocol.md#d1, one transaction: adds at most `limit` ranges of `subtask_size` followers to the end of the content's chain. Does
     /// nothing if the record is gone or the chain complete. Returns whether the chain is complete now.
     async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError>;
 
@@ -74,11 +74,11 @@ pub trait Deliveries: Send + Sync {
         lease_until_ms: i64,
     ) -> Result<Option<Subtask>, StoreError>;
 
-    /// PROTOCOL D2, one transaction, READ COMMITTED: one `INSERT .. SELECT` for the next `batch_size` followers of the
+    /// docs/protocol.md#d2, one transaction, READ COMMITTED: one `INSERT .. SELECT` for the next `batch_size` followers of the
     /// subtask, then its progress (which never goes back). Skips only absent and `Pull` edges and readers that are off.
     async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError>;
 
-    /// PROTOCOL D3, one transaction: if the chain is complete and every subtask done, or the content removed, deletes the
+    /// docs/protocol.md#d3, one transaction: if the chain is complete and every subtask done, or the content removed, deletes the
     /// record and its subtasks. Returns whether the record is gone.
     async fn finish(&self, content: ContentId) -> Result<bool, StoreError>;
 

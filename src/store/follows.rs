@@ -26,7 +26,7 @@ pub enum Followed {
 /// Follow edges.
 #[async_trait]
 pub trait Follows: Send + Sync {
-    /// PROTOCOL F1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `inc`, the counts, and the pending
+    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `inc`, the counts, and the pending
     /// relation of the pair (see [`super::Relations`]). `inc` is a fresh random number: it tells this edge from an earlier one of the
     /// same pair.
     async fn follow(
@@ -38,7 +38,7 @@ pub trait Follows: Send + Sync {
         now_ms: i64,
     ) -> Result<Followed, StoreError>;
 
-    /// PROTOCOL X1, one transaction: deletes the edge, lowers the counts, records the pending relation. `false` if there was none.
+    /// docs/protocol.md#x1, one transaction: deletes the edge, lowers the counts, records the pending relation. `false` if there was none.
     async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError>;
 
     /// Which of `authors` the follower follows. One statement.

@@ -17,7 +17,7 @@ pub enum Depth {
 /// Timelines.
 #[async_trait]
 pub trait Timelines: Send + Sync {
-    /// PROTOCOL "Read page", form A: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] the
+    /// docs/protocol.md#read: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] the
     /// snapshot always suffices for the page.
     async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError>;
 

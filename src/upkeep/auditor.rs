@@ -1,7 +1,7 @@
 //! The auditor: holds what readers are served against the oracle, tells what is to blame for a difference, and mends it.
 //!
 //! Page and oracle are two reads, and the world goes on between them: a difference counts only if it stays while the oracle says the same before
-//! and after. Mending needs no proof: giving up what an inbox claims is exact at any time (PROTOCOL "shrink freely"), and so is filling it anew.
+//! and after. Mending needs no proof: giving up what an inbox claims is exact at any time (docs/protocol.md#invariant), and so is filling it anew.
 
 use std::sync::Arc;
 

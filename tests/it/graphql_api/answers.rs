@@ -39,7 +39,7 @@ async fn asked(api: &Api, viewer: &Person, query: &str) -> (usize, Value) {
 async fn many_aliases_of_the_longest_texts_stop_before_they_are_made() {
     let api = Api::new().await;
     let ann = wordy(&api).await;
-    let aliases: String = (0..48).map(|alias| format!("a{alias}: text ")).collect();
+    let aliases = (0..48).map(|alias| format!("a{alias}: text ")).collect::<Vec<_>>().concat();
     let repeated = "text ".repeat(480);
     for texts in [aliases, repeated] {
         let query = format!("{{ timeline(first: 100) {{ edges {{ node {{ {texts} }} }} }} }}");
@@ -101,7 +101,8 @@ async fn every_scalar_field_counts_itself() {
         ),
     ] {
         for field in fields.split(' ') {
-            let aliases: String = (0..40).map(|alias| format!("an_alias_that_is_long_{alias}: {field} ")).collect();
+            let aliases: Vec<_> = (0..40).map(|alias| format!("an_alias_that_is_long_{alias}: {field} ")).collect();
+            let aliases = aliases.concat();
             let answer = ask(&api, 700, &ann, &format!("{{ {before} {aliases} {after} }}")).await;
             assert_eq!(faults(&answer).first().map(|(code, _)| code.as_str()), Some(TOO_LARGE), "{before} {field}");
         }

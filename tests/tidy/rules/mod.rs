@@ -2,6 +2,7 @@
 
 pub mod docs;
 pub mod layers;
+pub mod references;
 pub mod sizes;
 pub mod words;
 

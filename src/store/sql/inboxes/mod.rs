@@ -1,4 +1,4 @@
-//! Inboxes and their states in SQL, in PROTOCOL's lock form: the first lock of every transaction is the reader's state row, and whatever else is read
+//! Inboxes and their states in SQL, in the lock form of docs/protocol.md: the first lock of every transaction is the reader's state row, and whatever else is read
 //! is read after it. On SQLite the transaction itself is that lock.
 
 mod growth;

@@ -1,4 +1,4 @@
-//! The one statement of a timeline read: PROTOCOL's sources F, U and Q as branches of a `UNION ALL`, each row with the tag of its source.
+//! The one statement of a timeline read: the sources F, U and Q of docs/protocol.md#read as branches of a `UNION ALL`, each row with the tag of its source.
 //!
 //! Every branch is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`: the one form of an ordered and limited branch that all
 //! engines take. What each branch may cost is held by tests/it/explain.rs.
