@@ -79,7 +79,7 @@ browser_tests() {
         return
     fi
     step "Using the page in Chromium: npm run e2e (pictures in web-demo/test-results)"
-    TIDEFEED_URL=http://127.0.0.1:$port npm --prefix web-demo run e2e 2>&1 | tee "$log" || status=$?
+    TIDEFEED_URL=http://127.0.0.1:$port TIDEFEED_BIN=$(realpath "$tidefeed_bin") npm --prefix web-demo run e2e 2>&1 | tee "$log" || status=$?
     [ "$status" -eq 0 ] || tail -n 30 "$scratch/serve.log"
     record_playwright "$log" "$status"
 }

@@ -11,20 +11,17 @@ use crate::{
         },
         gate::GateLimits,
         http::{
-            Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, PersistedSettings, RateLimits,
+            Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins, PersistedSettings, RateLimits,
             RequestLimits, SocketLimits, StreamLimits,
         },
     },
-    config::{Config, DeliverySettings, PolicyName},
+    config::{Config, DeliverySettings, PolicyName, SqlEngine},
     domain::{
         delivery::{DeliveryPolicy, EdgeRule},
         tier::InboxTiers,
     },
     live::LiveSettings,
 };
-
-/// Pings that a client may leave unanswered: two and a half.
-const SILENT_PINGS: f64 = 2.5;
 
 /// The use cases' numbers.
 pub fn house(config: &Config) -> Settings {
@@ -125,7 +122,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
             init_time: websocket.init_timeout_ms.duration(),
             message_time: websocket.message_timeout_ms.duration(),
             ping_every: websocket.ping_ms.duration(),
-            silence: websocket.ping_ms.duration().mul_f64(SILENT_PINGS),
+            pong_time: websocket.pong_timeout_ms.duration(),
             queued_messages: websocket.buffer,
             ..SocketLimits::default()
         },
@@ -144,7 +141,11 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
             required: config.persisted.required,
         },
         trusted_proxies: server.trusted_proxies.clone(),
-        allowed_origins: server.allowed_origins.clone(),
+        allowed_origins: Origins {
+            listed: server.allowed_origins.clone(),
+            // On SQLite, and heard on this machine alone: what a developer tries things with.
+            local: config.store.url.engine() == SqlEngine::Sqlite && server.listen.ip().is_loopback(),
+        },
     })
 }
 

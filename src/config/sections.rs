@@ -195,6 +195,7 @@ fn websocket(reader: &mut Reader) -> WebsocketSettings {
         init_timeout_ms: millis(reader, "websocket.init_timeout_ms", 100, MINUTE_MS),
         message_timeout_ms: millis(reader, "websocket.message_timeout_ms", 100, 60 * MINUTE_MS),
         ping_ms: millis(reader, "websocket.ping_ms", 100, 60 * MINUTE_MS),
+        pong_timeout_ms: millis(reader, "websocket.pong_timeout_ms", 100, 60 * MINUTE_MS),
         max_operations: reader.whole("websocket.max_operations", 1..=10_000),
         buffer: reader.whole("websocket.buffer", 1..=100_000),
     }

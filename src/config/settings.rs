@@ -197,6 +197,7 @@ pub struct WebsocketSettings {
     pub init_timeout_ms: Millis,
     pub message_timeout_ms: Millis,
     pub ping_ms: Millis,
+    pub pong_timeout_ms: Millis,
     pub max_operations: usize,
     pub buffer: usize,
 }

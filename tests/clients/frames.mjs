@@ -43,6 +43,7 @@ export class Frames {
     it.raw.write(`${method} /graphql/ws HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
     await it.#has(() => it.buffer.includes("\r\n\r\n"), "an answer to the upgrade");
     const end = it.buffer.indexOf("\r\n\r\n");
+    it.head = it.buffer.toString("latin1", 0, end).split("\r\n");
     it.status = Number(it.buffer.toString("latin1", 0, end).split(" ")[1]);
     it.buffer = it.buffer.subarray(end + 4);
     return it;

@@ -31,6 +31,8 @@ export async function start(settings = {}) {
     rmSync(folder, { recursive: true, force: true });
   };
   after(() => stop("SIGKILL"));
+  const hang = () => node.kill("SIGSTOP");
+  const goOn = () => node.kill("SIGCONT");
   const address = await new Promise((resolve, reject) => {
     createInterface({ input: node.stderr }).on("line", (line) => {
       log.push(line);
@@ -38,12 +40,13 @@ export async function start(settings = {}) {
       if (line.startsWith("{") && line.includes("\"serving")) resolve(JSON.parse(line).address);
     }).on("close", () => { reject(new Error(`the server ended:\n${log.join("\n")}`)); });
   });
-  return Object.assign(new Server(address, log, stop), { pid: node.pid });
+  return Object.assign(new Server(address, { log, stop, hang, goOn }), { pid: node.pid });
 }
 
 class Server {
-  constructor(address, log, stop) {
-    Object.assign(this, { address, log, stop, url: `http://${address}/graphql`, ws: `ws://${address}/graphql/ws` });
+  /** `control`: its log's lines, and what ends it, makes it hang (SIGSTOP) and go on. */
+  constructor(address, control) {
+    Object.assign(this, { address, ...control, url: `http://${address}/graphql`, ws: `ws://${address}/graphql/ws` });
   }
 
   /** Status and JSON of a POST. */

@@ -104,7 +104,7 @@ const LONG: Duration = Duration::from_mins(10);
 
 /// Quick to hash, patient with clients that do not read or are slow, otherwise as delivered.
 pub fn settings() -> ApiSettings {
-    let socket = SocketLimits { init_time: LONG, silence: LONG, send_time: LONG, ..SocketLimits::default() };
+    let socket = SocketLimits { init_time: LONG, pong_time: LONG, send_time: LONG, ..SocketLimits::default() };
     ApiSettings {
         http: HttpSettings { socket, ..HttpSettings::default() },
         secret: b"a secret of tests, long enough to sign with".to_vec(),

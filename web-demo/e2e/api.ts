@@ -20,8 +20,15 @@ export function freshHandle(stem: string): string {
   return `${stem}_${Date.now().toString(36)}${drawn.toString(36)}`;
 }
 
+let other: string | undefined;
+
+/** From now on everything is asked of this server instead of the one under test; undefined: of that one again. */
+export function speakTo(server: string | undefined) {
+  other = server;
+}
+
 async function send<Data>(query: string, variables: unknown, token?: string, more: Record<string, string> = {}): Promise<Data> {
-  const baseURL = test.info().project.use.baseURL;
+  const baseURL = other ?? test.info().project.use.baseURL;
   const response = await fetch(new URL("/graphql", baseURL), {
     method: "POST",
     headers: { ...more, "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },

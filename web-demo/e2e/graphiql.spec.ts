@@ -1,5 +1,5 @@
 // GraphiQL, served from the same place, acting as the user who is signed in on the page.
-import { expect, test } from "@playwright/test";
+import { expect, type Page, test } from "@playwright/test";
 import { publish, register } from "./api";
 import { openAs } from "./page";
 
@@ -49,4 +49,27 @@ test("GraphiQL's workers run: they suggest what the schema has", async ({ page }
     await page.keyboard.type("{ viewer { muted");
     await expect(page.locator(".suggest-widget")).toContainText("mutedUsers", { timeout: 2_000 });
   }).toPass();
+});
+
+/** Runs what stands in the editor until the answer has this. */
+async function answers(page: Page, text: string) {
+  await expect(async () => {
+    await page.getByRole("button", { name: /Execute query/ }).click();
+    await expect(page.locator(".result-window")).toContainText(text, { timeout: 2_000 });
+  }).toPass();
+}
+
+test("GraphiQL opens with a query that works for somebody who is not signed in", async ({ page }) => {
+  const person = await register("gil", "Gil Query");
+  await publish(person, `High tide, seen by ${person.handle}`);
+  await page.goto("/graphiql/");
+  await answers(page, `High tide, seen by ${person.handle}`);
+  await expect(page.locator(".result-window")).not.toContainText("errors");
+});
+
+test("GraphiQL opens with the query and the variables of its address", async ({ page }) => {
+  const person = await register("gil", "Gil Address");
+  const asked = new URLSearchParams({ query: "query Asked($handle: String!) { user(handle: $handle) { name } }", variables: JSON.stringify({ handle: person.handle }) });
+  await page.goto(`/graphiql/?${asked.toString()}`);
+  await answers(page, "Gil Address");
 });

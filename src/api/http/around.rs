@@ -11,9 +11,9 @@ use axum::{
     middleware::{Next, from_fn, from_fn_with_state},
     response::Response,
 };
-use tower_http::cors::CorsLayer;
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use super::request_id;
+use super::{origin::Origins, request_id};
 use crate::draw::Draw;
 
 /// How long a browser may remember what a preflight has said.
@@ -45,11 +45,10 @@ async fn safe(request: Request, next: Next) -> Response {
 }
 
 /// Pages of these origins may read answers; of no others, this host's own aside. Never with cookies: tokens are sent by hand.
-pub(super) fn cors(origins: &[String]) -> CorsLayer {
-    let origins: Vec<HeaderValue> =
-        origins.iter().filter_map(|origin| origin.trim_end_matches('/').parse().ok()).collect();
+pub(super) fn cors(origins: Origins) -> CorsLayer {
+    let allowed = move |origin: &HeaderValue, _: &_| origin.to_str().is_ok_and(|origin| origins.allow(origin));
     CorsLayer::new()
-        .allow_origin(origins)
+        .allow_origin(AllowOrigin::predicate(allowed))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers(
             [header::ACCEPT, header::AUTHORIZATION, header::CONTENT_TYPE, request_id::HEADER, super::sse::TOKEN_HEADER]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{rate::RateLimits, trusted::Manifest};
+use super::{origin::Origins, rate::RateLimits, trusted::Manifest};
 use crate::api::{gate::GateLimits, memory::DEFAULT_ANSWER_BYTES};
 
 /// How the API is served.
@@ -26,9 +26,8 @@ pub struct HttpSettings {
     pub persisted: PersistedSettings,
     /// Networks whose machines are believed when they say from whom they have a request.
     pub trusted_proxies: Vec<IpNet>,
-    /// Origins, such as `https://app.example.org`, whose pages may open a WebSocket and read answers, beside those of this
-    /// very host. Compared letter for letter, case aside; no wildcards.
-    pub allowed_origins: Vec<String>,
+    /// Whose pages may open a WebSocket and read answers, beside those of this very host.
+    pub allowed_origins: Origins,
 }
 
 /// Documents by name.
@@ -124,8 +123,8 @@ pub struct SocketLimits {
     pub init_time: Duration,
     /// Between two pings of the server. 12 s.
     pub ping_every: Duration,
-    /// Silence after which the client is taken for dead: two pings and a half unanswered. 30 s.
-    pub silence: Duration,
+    /// How long a client that nothing comes from may take to answer a ping. 15 s.
+    pub pong_time: Duration,
     /// Messages waiting for one client; an operation that has one more waits. 32.
     pub queued_messages: usize,
     /// How long the client may leave one message unread before the socket is dropped. 10 s.
@@ -145,7 +144,7 @@ impl Default for SocketLimits {
             id_chars: 128,
             init_time: Duration::from_secs(3),
             ping_every: Duration::from_secs(12),
-            silence: Duration::from_secs(30),
+            pong_time: Duration::from_secs(15),
             queued_messages: 32,
             send_time: Duration::from_secs(10),
             close_time: Duration::from_secs(2),

@@ -13,6 +13,7 @@ mod engine;
 mod handler;
 mod limits;
 mod mask;
+mod origin;
 mod outcome;
 mod pages;
 mod params;
@@ -33,6 +34,7 @@ use async_graphql::Executor;
 use axum::{
     Router,
     extract::DefaultBodyLimit,
+    middleware::from_fn_with_state,
     routing::{any, get},
     serve::{ListenerExt as _, TapIo},
 };
@@ -46,6 +48,7 @@ pub use self::{
     around::surrounded,
     connections::{ConnectionLimits, Routes, serve},
     limits::{HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits},
+    origin::Origins,
     rate::{Bucket, RateLimits},
     request_id::RequestId,
     trusted::{Manifest, ManifestError},
@@ -138,7 +141,8 @@ where
     let engine = Engine { schema, documents, attach, budget, answer_bytes, suggests };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
-    let (body_bytes, readers) = (settings.request.body_bytes, around::cors(&settings.allowed_origins));
+    let (body_bytes, readers) = (settings.request.body_bytes, around::cors(settings.allowed_origins.clone()));
+    let strangers = from_fn_with_state(settings.allowed_origins.clone(), origin::refuse_preflights);
     let drawn = draw.clone();
     let socket_places = Places::new(settings.socket.per_client);
     let stream_places = Places::new(settings.stream.per_client);
@@ -161,6 +165,7 @@ where
     let router = Router::new()
         .route("/graphql", any(handler::serve::<E, V>))
         .layer(readers)
+        .layer(strangers)
         .layer(DefaultBodyLimit::max(body_bytes))
         .route("/graphql/ws", get(ws::upgrade::<E, V>))
         .with_state(core)

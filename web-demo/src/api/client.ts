@@ -4,23 +4,13 @@ import { ErrorLink } from "@apollo/client/link/error";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
 import { OperationTypeNode } from "graphql";
 import { createClient } from "graphql-ws";
-import { type Connection, openConnection } from "./connection";
+import { type Connection, KEEP_ALIVE_MS, openConnection } from "./connection";
 import { endlessConnection } from "./endlessConnection";
 import { accessToken, replaceToken, signedFetch } from "./tokens";
 
 export interface Api {
   apollo: ApolloClient;
   connection: Connection;
-}
-
-const KEEP_ALIVE_MS = 15_000;
-const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 10_000;
-
-/** Twice as long each time, with a bound, and spread so that not all clients of a restarted server come at once. */
-function waitBeforeRetry(retries: number): Promise<void> {
-  const wait = Math.min(FIRST_RETRY_MS * 2 ** retries, LONGEST_RETRY_MS) * (0.5 + Math.random() / 2);
-  return new Promise((resolve) => setTimeout(resolve, wait));
 }
 
 function isUnauthenticated(error: unknown): boolean {
@@ -46,15 +36,16 @@ function createCache() {
 /** `onExpired` is called when the server takes no token of the session any longer. */
 export function createApi(signedIn: boolean, onExpired: () => void): Api {
   let sent: string | undefined;
-  const connection = openConnection(() => {
+  const connection = openConnection(
+    () => { client.terminate(); },
     // If the server cannot be asked for another one, the next attempt to connect asks again.
-    replaceToken(sent).catch(() => {});
-  });
+    () => { replaceToken(sent).catch(() => {}); },
+  );
   const errors = new ErrorLink(({ error }) => {
     if (signedIn && isUnauthenticated(error)) onExpired();
   });
   const http = new HttpLink({ uri: "/graphql", fetch: signedFetch });
-  const socket = new GraphQLWsLink(createClient({
+  const client = createClient({
     url: `${window.location.origin.replace(/^http/, "ws")}/graphql/ws`,
     connectionParams: async () => {
       sent = await accessToken();
@@ -62,12 +53,12 @@ export function createApi(signedIn: boolean, onExpired: () => void): Api {
     },
     keepAlive: KEEP_ALIVE_MS,
     retryAttempts: Number.POSITIVE_INFINITY,
-    retryWait: waitBeforeRetry,
+    retryWait: connection.waitBeforeRetry,
     shouldRetry: () => true,
     on: connection.listeners,
     // An operation is written anew each time the socket is: newFeed goes on after the last event, not where it once began.
     jsonMessageReplacer: (key, value: unknown) => key === "after" ? connection.resumeToken() ?? value : value,
-  }));
-  const transport = ApolloLink.split(({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION, socket, http);
+  });
+  const transport = ApolloLink.split(({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION, new GraphQLWsLink(client), http);
   return { connection, apollo: new ApolloClient({ cache: createCache(), link: ApolloLink.from([errors, transport]) }) };
 }

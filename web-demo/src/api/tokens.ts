@@ -3,6 +3,8 @@
 import { beginSession, endSession, isGood, readSession, type Session } from "../session";
 
 const MARGIN_MS = 30_000;
+// For an answer; on a line that is dead nobody would say that none comes.
+const ANSWER_MS = 10_000;
 const REFRESH = `mutation Refresh($token: String!) {
   refreshToken(input: { refreshToken: $token }) {
     token
@@ -23,7 +25,7 @@ interface RefreshAnswer {
 function post(body: unknown, token?: string): Promise<Response> {
   const headers = new Headers({ "content-type": "application/json" });
   if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-  return fetch("/graphql", { method: "POST", headers, body: JSON.stringify(body) });
+  return fetch("/graphql", { method: "POST", headers, body: JSON.stringify(body), signal: AbortSignal.timeout(ANSWER_MS) });
 }
 
 /** One tab at a time, where the browser can: the others then find the new tokens in storage. */

@@ -1,4 +1,5 @@
-// GraphiQL against this server, with the token of the user who is signed in on the demo page.
+// GraphiQL against this server, with the token of the user who is signed in on the demo page. Opens with the address's `?query=` and `variables=`, if it has
+// them.
 import "graphiql/setup-workers/vite";
 import { createGraphiQLFetcher } from "@graphiql/toolkit";
 import { GraphiQL } from "graphiql";
@@ -6,8 +7,27 @@ import { createClient } from "graphql-ws";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { accessToken, signedFetch } from "../api/tokens";
+import { readSession } from "../session";
 import "graphiql/style.css";
 import "./graphiql.css";
+
+const SEARCH = `# The newest posts that have the word "tide".
+# Nobody needs to be signed in for that.
+# Ctrl+Enter runs it.
+
+query Search {
+  search(text: "tide", first: 5) {
+    nodes {
+      text
+      publishTime
+      author {
+        handle
+        name
+      }
+    }
+  }
+}
+`;
 
 const TIMELINE = `# The timeline of whoever is signed in on the
 # demo page: their token is sent by itself. An
@@ -71,11 +91,16 @@ const fetcher = createGraphiQLFetcher({
   }),
 });
 
+const asked = new URLSearchParams(window.location.search);
+const query = asked.get("query") ?? undefined;
+const tabs = [{ query: TIMELINE }, { query: NEW_FEED }];
+if (readSession() === null) tabs.unshift({ query: SEARCH });
+
 const root = document.getElementById("graphiql");
 if (root === null) throw new Error("graphiql/index.html has no element with the id graphiql");
 createRoot(root).render(
   <StrictMode>
-    <GraphiQL fetcher={fetcher} defaultTabs={[{ query: TIMELINE }, { query: NEW_FEED }]}>
+    <GraphiQL fetcher={fetcher} initialQuery={query} initialVariables={asked.get("variables") ?? undefined} defaultTabs={query === undefined ? tabs : undefined}>
       <GraphiQL.Logo><a className="back" href="/">← Tidefeed</a></GraphiQL.Logo>
     </GraphiQL>
   </StrictMode>,

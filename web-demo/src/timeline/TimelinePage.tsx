@@ -1,6 +1,6 @@
 // The viewer's timeline: compose, what is new, and everything that the followed authors have published.
 import { useRef } from "react";
-import { type Connection, useIsOpen } from "../api/connection";
+import { type Connection, type ConnectionState, useConnectionState } from "../api/connection";
 import { PostList } from "../content/PostList";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
@@ -11,6 +11,10 @@ import { NewPostsPill } from "./NewPostsPill";
 import { LIST_NAMES, TimelineTabs } from "./TimelineTabs";
 import type { Timeline } from "./useTimeline";
 
+const STATE_NAMES: Record<ConnectionState, string> = {
+  connecting: "Connecting…", live: "Live", reconnecting: "Reconnecting…", offline: "Offline",
+};
+
 interface TimelinePageProps {
   timeline: Timeline;
   connection: Connection;
@@ -18,7 +22,7 @@ interface TimelinePageProps {
 
 export function TimelinePage({ timeline, connection }: TimelinePageProps) {
   const { list, posts, error, nextPage } = timeline;
-  const live = useIsOpen(connection);
+  const state = useConnectionState(connection);
   const heading = useRef<HTMLHeadingElement>(null);
   const title = list === "EVERYTHING" ? "Timeline · Tidefeed" : `${LIST_NAMES[list]} · Timeline · Tidefeed`;
 
@@ -33,7 +37,7 @@ export function TimelinePage({ timeline, connection }: TimelinePageProps) {
       <title>{timeline.waiting > 0 ? `(${countOf(timeline.waiting, timeline.andMore)}) ${title}` : title}</title>
       <div className="page-head">
         <h1 ref={heading} tabIndex={-1}>Timeline</h1>
-        <span className={live ? "live on" : "live"} role="status" data-testid="live">{live ? "Live" : "Connecting…"}</span>
+        <span className={state === "live" ? "live on" : "live"} role="status" data-testid="live">{STATE_NAMES[state]}</span>
       </div>
       <Composer />
       <TimelineTabs list={list} />

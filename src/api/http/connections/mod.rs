@@ -175,6 +175,8 @@ async fn talk(
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.idle_time).keep_alive(!is_spare);
+    // The extensions of a request have it then; WebSockets are answered so.
+    builder.preserve_header_case(true);
     let mut conversation = pin!(builder.serve_connection(TokioIo::new(wire), service).with_upgrades());
     let mut late = pin!(sleep(if is_spare { limits.spare_head_time } else { limits.head_time }));
     let (mut is_new, mut is_leaving) = (true, false);

@@ -270,7 +270,7 @@ async fn every_answer_has_its_id_and_safe_headers() {
 
 #[tokio::test]
 async fn pages_of_allowed_origins_may_read_answers_and_no_others() {
-    let allowed_origins = vec!["https://app.example.org".to_owned()];
+    let allowed_origins = Origins { listed: vec!["https://app.example.org".to_owned()], local: false };
     let settings = HttpSettings { allowed_origins, ..HttpSettings::default() };
     for (origin, seen) in [("https://app.example.org", "https://app.example.org"), ("https://evil.example", "")] {
         let answer = send(settings.clone(), post("{\"query\":\"{hello}\"}", &[("origin", origin)])).await;
@@ -283,6 +283,7 @@ async fn pages_of_allowed_origins_may_read_answers_and_no_others() {
             .header("access-control-request-headers", "content-type, authorization");
         let answer = send(settings.clone(), preflight.body(Body::empty()).unwrap()).await;
         assert_eq!(answer.header("access-control-allow-origin"), seen);
+        assert_eq!(answer.status, if seen.is_empty() { StatusCode::FORBIDDEN } else { StatusCode::OK });
     }
     let answer =
         send(HttpSettings::default(), post("{\"query\":\"{hello}\"}", &[("origin", "https://a.example")])).await;

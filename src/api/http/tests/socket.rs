@@ -201,7 +201,7 @@ async fn the_33rd_operation_closes_with_4429() {
 
 #[tokio::test]
 async fn only_pages_that_may_open_a_socket() {
-    let allowed_origins = vec!["https://app.example.org".to_owned()];
+    let allowed_origins = Origins { listed: vec!["https://app.example.org".to_owned()], local: false };
     let server = Server::start(HttpSettings { allowed_origins, ..HttpSettings::default() }).await;
     let own = format!("http://{}", server.address);
     for origin in [own.as_str(), "https://app.example.org"] {

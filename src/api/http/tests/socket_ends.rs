@@ -147,22 +147,69 @@ async fn a_message_that_is_too_large_closes_with_1009() {
 }
 
 #[tokio::test]
-async fn the_server_pings_and_gives_up_on_who_does_not_answer() {
-    let limits = SocketLimits {
-        ping_every: Duration::from_millis(100),
-        silence: Duration::from_secs(4),
-        ..SocketLimits::default()
-    };
-    let server = Server::with(limits).await;
+async fn a_client_that_answers_pings_is_kept() {
+    let server = Server::with(SocketLimits { ping_every: Duration::from_millis(20), ..SocketLimits::default() }).await;
     let mut answering = server.acknowledged().await;
-    let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(6) {
+    for _ in 0..20 {
         let frame = timeout(PATIENCE, answering.0.next()).await.unwrap().unwrap().unwrap();
         assert!(matches!(frame, Message::Ping(_)), "{frame:?}");
     }
-    drop(answering);
-    let _mute = mute(&server).await;
+    answering.say(json!({"type": "ping"})).await;
+    assert_eq!(answering.hear().await["type"], "pong");
+}
+
+#[tokio::test]
+async fn a_client_that_answers_no_ping_is_closed_with_4408_and_let_go() {
+    let (ping_every, pong_time) = (Duration::from_millis(100), Duration::from_millis(300));
+    // It does not answer the close either.
+    let close_time = Duration::from_millis(200);
+    let server = Server::with(SocketLimits { ping_every, pong_time, close_time, ..SocketLimits::default() }).await;
+    let mut stream = mute(&server).await;
+    let heard = timeout(PATIENCE, hear_close(&mut stream)).await.unwrap();
+    let pings = heard.windows(2).filter(|head| *head == [0x89, 0]).count();
+    assert_eq!(pings, 1, "the second waits for the first one's answer");
+    assert_eq!(close_code(&heard), 4408);
     emptied(&server).await;
+}
+
+/// What the server sends up to its close frame.
+async fn hear_close(stream: &mut TcpStream) -> Vec<u8> {
+    let (mut heard, mut part) = (Vec::new(), [0_u8; 1024]);
+    while !heard.contains(&0x88) {
+        let length = stream.read(&mut part).await.unwrap();
+        assert!(length > 0, "no close frame: {heard:?}");
+        heard.extend_from_slice(&part[..length]);
+    }
+    heard
+}
+
+fn close_code(heard: &[u8]) -> u16 {
+    let at = heard.iter().position(|&byte| byte == 0x88).unwrap();
+    u16::from_be_bytes([heard[at + 2], heard[at + 3]])
+}
+
+#[tokio::test]
+async fn a_message_that_is_still_coming_shows_life_as_well_as_a_pong() {
+    let (ping_every, pong_time) = (Duration::from_millis(50), Duration::from_millis(500));
+    let server = Server::with(SocketLimits { ping_every, pong_time, ..SocketLimits::default() }).await;
+    let mut stream = mute(&server).await;
+    let frame = raw_frame(
+        0x81,
+        br#"{"type":"ping","payload":{"text":"a hundred bytes, each of them for itself, so that it takes long"}}"#,
+    );
+    for byte in frame {
+        stream.write_all(&[byte]).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(15)).await;
+    }
+    let (mut heard, mut part) = (Vec::new(), [0_u8; 1024]);
+    let answered = async {
+        while !String::from_utf8_lossy(&heard).contains("each of them for itself") {
+            let length = stream.read(&mut part).await.unwrap();
+            assert!(length > 0 && !heard.contains(&0x88), "given up: {heard:?}");
+            heard.extend_from_slice(&part[..length]);
+        }
+    };
+    timeout(PATIENCE, answered).await.unwrap();
 }
 
 /// A frame of a client's, masked with zeros.

@@ -3,6 +3,8 @@
 //! Apart, because they are the protocol's, not ours: github.com/enisdenjo/graphql-ws, PROTOCOL.md. It refuses to know
 //! what an operation does.
 
+use std::time::Duration;
+
 use async_graphql::ServerError;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
 use serde::Serialize;
@@ -116,6 +118,9 @@ pub(super) enum Closing {
     /// The token was good when the socket began.
     SignInEnded,
     InitTimeout,
+    NoPong {
+        time: Duration,
+    },
     DuplicateId(String),
     TwoInits,
     TooManyOperations {
@@ -140,6 +145,7 @@ impl Closing {
             Self::Forbidden(why) => (4403, format!("Forbidden: {why}")),
             Self::SignInEnded => (4403, "Forbidden: the sign-in has ended. Sign in again.".to_owned()),
             Self::InitTimeout => (4408, "Connection initialisation timeout".to_owned()),
+            Self::NoPong { time } => (4408, format!("Request timeout: no answer to a ping within {time:?}")),
             Self::DuplicateId(id) => (4409, format!("Subscriber for {id} already exists")),
             Self::TwoInits => (4429, "Too many initialisation requests".to_owned()),
             Self::TooManyOperations { limit } => {

@@ -3,9 +3,9 @@
 //! Apart from HTTP's handler, because a socket has a life: it begins, is spoken on in turns, and has to be ended well.
 //! It refuses to know schema and viewer.
 
+mod liveness;
 mod message;
 mod operation;
-mod origin;
 mod socket;
 #[cfg(test)]
 mod soups;
@@ -25,7 +25,7 @@ use axum::{
     response::IntoResponse as _,
 };
 use futures_util::StreamExt as _;
-use tokio::time::timeout;
+use tokio::{sync::Notify, time::timeout};
 use tracing::Instrument as _;
 
 use self::{
@@ -34,6 +34,7 @@ use self::{
 };
 use super::{
     Core,
+    origin::{self, Origins},
     places::Gauged,
     rate::Payer,
     request_id::{self, RequestId},
@@ -79,21 +80,22 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
     let largest = limits.message_bytes.saturating_mul(2);
     let counted = core.sockets.token();
     let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES).max_message_size(largest).max_frame_size(largest);
-    let response = upgrade.on_upgrade(move |socket| {
+    let mut response = upgrade.on_upgrade(move |socket| {
         async move {
             serve(core, socket, caller).await;
             drop((room, gauged, counted));
         }
         .instrument(span)
     });
+    // With them the letters in which the client writes headers: Python's gql finds `Sec-WebSocket-Protocol` in no others.
+    response.extensions_mut().extend(extensions);
     ([told], response).into_response()
 }
 
 /// Why this client may not open a socket, if it may not.
-fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &[String]) -> Option<(StatusCode, String)> {
-    if !origin::is_allowed(headers, origins) {
-        let message = "This origin may not open a WebSocket here. Add it to the allowed origins of the server.";
-        return Some((StatusCode::FORBIDDEN, message.to_owned()));
+fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &Origins) -> Option<(StatusCode, String)> {
+    if !origins.allow_page_of(headers) {
+        return Some((StatusCode::FORBIDDEN, origin::REFUSAL.to_owned()));
     }
     let message = || format!("The client has to offer the subprotocol {SUBPROTOCOL}.");
     upgrade.selected_protocol().is_none().then(|| (StatusCode::BAD_REQUEST, message()))
@@ -105,10 +107,11 @@ async fn serve<E: Executor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket,
     let limits = core.settings.socket;
     let (sink, mut frames) = socket.split();
     let (control, events, queues) = writer::queues(limits.queued_messages);
-    let mut writing = pin!(writer::write(sink, queues, limits.send_time));
+    let pinged = Notify::new();
+    let mut writing = pin!(writer::write(sink, queues, limits.send_time, &pinged));
     let mut conversation = Conversation::new(core, caller, control.clone(), events);
     let ending = tokio::select! {
-        ending = conversation.run(&mut frames) => ending,
+        ending = conversation.run(&mut frames, &pinged) => ending,
         () = &mut writing => Ending::Lost,
     };
     tracing::debug!(?ending, "a conversation ends");

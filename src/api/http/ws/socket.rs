@@ -12,13 +12,14 @@ use futures_util::{
 };
 use serde_json::{Map, Value as Json};
 use tokio::{
-    sync::mpsc::Sender,
+    sync::{Notify, mpsc::Sender},
     task::JoinSet,
-    time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
+    time::{Instant, interval_at, sleep_until, timeout},
 };
 use tracing::Instrument as _;
 
 use super::{
+    liveness::{Liveness, Step},
     message::{ClientMessage, Closing, ServerMessage},
     operation::{self, Outlet, Register},
     unfinished::Unfinished,
@@ -89,18 +90,19 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         Self { core, caller, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
     }
 
-    /// Reads until there is a reason to stop.
+    /// Reads until there is a reason to stop. `pinged` is notified of each ping that has been sent.
     pub(super) async fn run(
         &mut self,
         frames: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+        pinged: &Notify,
     ) -> Ending {
         let limits = self.core.settings.socket;
         let stop = self.core.stop.clone();
-        let mut heard = Instant::now();
+        let begin = Instant::now();
+        let received = self.caller.received.clone();
+        let mut liveness = Liveness::new(limits.ping_every, limits.pong_time, pinged, received);
         let mut unfinished = Unfinished::new(self.caller.received.clone());
-        let mut looks = interval_at(heard + limits.message_time, limits.message_time);
-        let mut pings = interval_at(heard + limits.ping_every, limits.ping_every);
-        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looks = interval_at(begin + limits.message_time, limits.message_time);
         loop {
             let (deadline, over) = match &mut self.phase {
                 Phase::Waiting(deadline) => (Some(*deadline), None),
@@ -109,11 +111,14 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
             let turn = tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
-                () = sleep_until(deadline.unwrap_or(heard)), if deadline.is_some() => {
+                () = sleep_until(deadline.unwrap_or(begin)), if deadline.is_some() => {
                     Err(Ending::Close(Closing::InitTimeout))
                 }
                 Some(()) = OptionFuture::from(over) => Err(Ending::Close(Closing::SignInEnded)),
-                _ = pings.tick() => self.ping(heard),
+                due = liveness.next() => match due {
+                    Step::Ping => self.control.ping().map_err(Ending::from),
+                    Step::GiveUp => Err(Ending::Close(Closing::NoPong { time: limits.pong_time })),
+                },
                 _ = looks.tick() => if unfinished.is_stuck() {
                     Err(Ending::Close(Closing::Unfinished { seconds: limits.message_time.as_secs() }))
                 } else {
@@ -121,7 +126,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
                 },
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
                 frame = frames.next() => {
-                    heard = Instant::now();
+                    liveness.heard();
                     unfinished.heard(frame.as_ref());
                     self.hear(frame).await
                 }
@@ -137,13 +142,6 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         self.tasks.shutdown().await;
         let running = self.register.take_all();
         running.keys().map(|id| ServerMessage::Complete { id }.to_frame()).collect()
-    }
-
-    fn ping(&self, heard: Instant) -> Result<(), Ending> {
-        if heard.elapsed() > self.core.settings.socket.silence {
-            return Err(Ending::Lost);
-        }
-        Ok(self.control.send(Message::Ping(Vec::new().into()))?)
     }
 
     async fn hear(&mut self, frame: Option<Result<Message, axum::Error>>) -> Result<(), Ending> {

@@ -8,7 +8,10 @@ use std::{pin::pin, time::Duration};
 use axum::extract::ws::Message;
 use futures_util::{Sink, SinkExt as _};
 use tokio::{
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Notify,
+        mpsc::{Receiver, Sender, channel},
+    },
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
@@ -39,8 +42,17 @@ pub(super) struct Queues {
 /// What goes before events.
 enum Control {
     Frame(Message),
+    Ping,
     /// The last frames: after what waits already, nothing else is sent.
     Last(Vec<Message>),
+}
+
+/// What is written at once.
+#[derive(Clone, Copy)]
+enum Batch {
+    Frames,
+    Ping,
+    Last,
 }
 
 /// Puts in what the reading half has to say; never waits.
@@ -54,6 +66,11 @@ pub(super) struct NotDraining;
 impl ControlQueue {
     pub(super) fn send(&self, frame: Message) -> Result<(), NotDraining> {
         self.0.try_send(Control::Frame(frame)).map_err(|_| NotDraining)
+    }
+
+    /// A ping; `write` says when it has gone.
+    pub(super) fn ping(&self) -> Result<(), NotDraining> {
+        self.0.try_send(Control::Ping).map_err(|_| NotDraining)
     }
 
     pub(super) fn finish(&self, last: Vec<Message>) -> Result<(), NotDraining> {
@@ -70,20 +87,24 @@ pub(super) fn queues(room: usize) -> (ControlQueue, Sender<Event>, Queues) {
 
 /// Sends until the last frames have gone, or a frame takes longer than `send_time`, or the socket fails.
 ///
-/// What waits together goes together: a result and its `complete` are one write.
-pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_time: Duration) {
+/// What waits together goes together: a result and its `complete` are one write. `pinged` is notified of each ping that has
+/// been sent.
+pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_time: Duration, pinged: &Notify) {
     let mut sink = pin!(sink);
     loop {
-        let (events, is_last): (Vec<Event>, bool) = tokio::select! {
+        let (events, what): (Vec<Event>, Batch) = tokio::select! {
             biased;
             control = queues.control.recv() => match control {
-                Some(Control::Frame(frame)) => (vec![Event::of_socket(frame)], false),
+                Some(Control::Frame(frame)) => (vec![Event::of_socket(frame)], Batch::Frames),
+                Some(Control::Ping) => (vec![Event::of_socket(Message::Ping(Vec::new().into()))], Batch::Ping),
                 Some(Control::Last(last)) => {
-                    (queues.waiting().into_iter().chain(last.into_iter().map(Event::of_socket)).collect(), true)
+                    (queues.waiting().into_iter().chain(last.into_iter().map(Event::of_socket)).collect(), Batch::Last)
                 },
                 None => return,
             },
-            Some(event) = queues.events.recv() => ([event].into_iter().chain(queues.waiting()).collect(), false),
+            Some(event) = queues.events.recv() => {
+                ([event].into_iter().chain(queues.waiting()).collect(), Batch::Frames)
+            }
         };
         for event in events {
             if event.is_over() {
@@ -93,8 +114,13 @@ pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_tim
                 return;
             }
         }
-        if !matches!(timeout(send_time, sink.flush()).await, Ok(Ok(()))) || is_last {
+        if !matches!(timeout(send_time, sink.flush()).await, Ok(Ok(()))) {
             return;
+        }
+        match what {
+            Batch::Frames => {}
+            Batch::Ping => pinged.notify_one(),
+            Batch::Last => return,
         }
     }
 }
