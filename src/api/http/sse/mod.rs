@@ -130,7 +130,9 @@ async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: 
     };
     let last = async {
         if let Err(refused) = ended {
-            let _ = outlet.next(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id))).await;
+            // Why there is no answer always fits: its length has bounds of its own.
+            let refusal = serde_json::to_vec(&Payload::refused(&refused.errors, &extensions_of(&refused, &request_id)));
+            send(&events, event("next", &refusal.unwrap_or_default())).await;
         }
         send(&events, event("complete", b"")).await;
     };
