@@ -1,10 +1,10 @@
 // Every HTTP status and every close code of docs/errors.md, caused as a client causes it; and no others stand there.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { once } from "node:events";
 import { test } from "node:test";
-import { TEXT, Frames, frame } from "./frames.mjs";
+import { Frames, PING, PONG, TEXT, frame } from "./frames.mjs";
 import { bearer, start } from "./server.mjs";
 import { Socket } from "./socket.mjs";
 
@@ -27,6 +27,16 @@ const server = await start({
 });
 const ann = await server.register("ann");
 const poor = await start({ "graphql.max_cost": 100, "rate_limit.anonymous_points": 100, "rate_limit.anonymous_points_per_s": 1 });
+
+/** What a server answers to these bytes: the status. */
+async function told(head) {
+  const [host, port] = server.address.split(":");
+  const socket = connect(Number(port), host);
+  socket.write(head);
+  const [answer] = await once(socket, "data");
+  socket.destroy();
+  return Number(String(answer).split(" ")[1]);
+}
 
 const asked = (init, query = "") => fetch(server.url + query, init);
 const posted = (body, headers = STRICT) => asked({ method: "POST", headers, body: JSON.stringify(body) });
@@ -164,4 +174,61 @@ for (const [code, cause] of Object.entries(CLOSES)) {
 test("docs/errors.md has these statuses and these close codes, and no others", () => {
   assert.deepEqual(documented("HTTP"), [...Object.keys(STATUSES).map(Number), ...OURS, ...APART].toSorted());
   assert.deepEqual(documented("WebSocket"), Object.keys(CLOSES).map(Number).toSorted());
+});
+
+for (const [what, head, status] of [
+  ["HTTP/1.1 without Host", "GET /healthz HTTP/1.1\r\n\r\n", 400],
+  ["HTTP/1.1 with two", "GET /healthz HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\n\r\n", 400],
+  ["HTTP/1.1 with one that is none", "GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", 400],
+  ["HTTP/1.0 with two", "GET /healthz HTTP/1.0\r\nHost: a.example\r\nHost: b.example\r\n\r\n", 400],
+  ["HTTP/1.1 with one", "GET /healthz HTTP/1.1\r\nHost: a.example\r\n\r\n", 200],
+  ["HTTP/1.0 without", "GET /healthz HTTP/1.0\r\n\r\n", 200],
+]) {
+  test(`${status}: ${what}`, async () => { assert.equal(await told(head), status); });
+}
+
+test("1008: a message of which a byte comes now and then", async () => {
+  const client = await Frames.ready(server);
+  client.send(frame(TEXT, "{", { length: 100 }));
+  const dripping = setInterval(() => { client.send(Buffer.from("x")); }, 50);
+  try {
+    await client.closesWith(1008);
+  } finally {
+    clearInterval(dripping);
+  }
+});
+
+test("1008: a message in parts of which the last does not come, pongs between them", async () => {
+  const client = await Frames.ready(server);
+  client.send(frame(TEXT, "{", { fin: false }));
+  const answering = setInterval(() => { client.send(frame(PONG, "here")); }, 50);
+  try {
+    await client.closesWith(1008);
+  } finally {
+    clearInterval(answering);
+  }
+});
+
+test("a client that pings and has begun no message stays", async () => {
+  const client = await Frames.ready(server);
+  for (let round = 0; round < 20; round += 1) {
+    client.send(frame(PING, "here"));
+    assert.equal((await client.next()).opcode, PONG);
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+  }
+  client.send(frame(TEXT, JSON.stringify({ type: "ping" })));
+  await client.hears({ type: "pong" });
+  client.leave();
+});
+
+test("who registers too often from one address is RATE_LIMITED with the time to wait", async () => {
+  const narrow = await start({ "auth.registrations_per_hour": 2 });
+  await narrow.register("one");
+  await narrow.register("two");
+  const query = "mutation { registerUser(input: { handle: \"three\", name: \"Three\", password: \"correct horse battery\" }) { user { id } } }";
+  const { json } = await narrow.post({ query });
+  const { code, retryAfter } = json.errors[0].extensions;
+  assert.equal(code, "RATE_LIMITED");
+  assert.ok(retryAfter > 0 && retryAfter <= 1801, `${retryAfter} s`);
+  assert.equal(json.data.registerUser, null);
 });

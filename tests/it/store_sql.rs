@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use futures_util::future::join_all;
 use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TransactionTrait as _};
 use tidefeed::domain::{Direction, EdgeMode, PageRequest, PageSize, Position};
 use tidefeed::store::accounts::Registered;
@@ -239,4 +240,21 @@ mod servers_only {
             Ok(())
         }
     }
+}
+
+#[tokio::test]
+async fn writers_behind_another_process_do_not_wait_one_after_the_other() -> Result<()> {
+    let database = Backend::Sqlite.fresh_database().await?;
+    let options =
+        SqlOptions { acquire_timeout: Duration::from_mins(5), ..options(&database.url, Duration::from_secs(1)) };
+    let (store, rival) = (with_two(&options).await?, Rival::on(&database).await?);
+    let lock = rival.0.begin().await?;
+    lock.execute_unprepared("UPDATE user_counts SET followers = 5 WHERE user_id = 2").await?;
+    // One after the other they would take minutes.
+    let writers = join_all((0..64).map(|_| follow(&store)));
+    let refused = timeout(Duration::from_secs(30), writers).await?;
+    assert!(refused.iter().all(|it| it.as_ref().is_err_and(StoreError::is_transient)), "{refused:?}");
+    lock.rollback().await?;
+    assert_eq!(follow(&store).await?, Followed::New);
+    Ok(())
 }

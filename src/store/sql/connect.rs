@@ -35,7 +35,8 @@ pub struct SqlOptions {
     pub max_connections: u32,
     /// The wait for a free connection.
     pub acquire_timeout: Duration,
-    /// A statement, or a whole transaction, may take this long. Waits for locks end after a third of it, so that they can be tried again.
+    /// A statement, or a whole transaction, may take this long; on SQLite a write with all its waits. Waits for locks end after a third of it, so
+    /// that they can be tried again.
     pub statement_timeout: Duration,
 }
 
@@ -70,7 +71,8 @@ impl From<Unusable> for StoreError {
 
 /// See [`SqlStore::connect`].
 pub(super) async fn connect(options: &SqlOptions) -> Result<SqlStore, StoreError> {
-    let limits = TimeLimits { operation: options.acquire_timeout.saturating_add(options.statement_timeout) };
+    let operation = options.acquire_timeout.saturating_add(options.statement_timeout);
+    let limits = TimeLimits { operation, write: operation, lock_wait: options.lock_wait() };
     match options.url.split(':').next() {
         Some("sqlite") => sqlite(options, limits).await,
         Some("mysql" | "mariadb") => mysql(options, limits).await,
@@ -83,7 +85,8 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         return Err(Unusable::Memory.into());
     }
     let file: SqliteConnectOptions = options.url.parse().map_err(connect_error)?;
-    let file = file.busy_timeout(options.lock_wait()).disable_statement_logging();
+    let lock_wait = options.statement_timeout / 3;
+    let file = file.busy_timeout(lock_wait).disable_statement_logging();
     make_folder(file.get_filename()).await?;
     make_private(file.get_filename()).await;
     let writing = file
@@ -102,7 +105,8 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         readers: SqlxSqliteConnector::from_sqlx_sqlite_pool(readers),
         writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
         dialect: Dialect::Sqlite,
-        limits,
+        // Nobody waits longer behind another process's lock, be it at the head of the queue for the one connection or at its end.
+        limits: TimeLimits { operation: limits.operation, write: options.statement_timeout, lock_wait },
         sent: Arc::default(),
         writability: Writability::default(),
     })

@@ -75,6 +75,10 @@ pub struct SqlStore {
 struct TimeLimits {
     /// For a statement, or a transaction as a whole, with the wait for a connection; the caller's side of it.
     operation: Duration,
+    /// For a write, with the wait for a connection and for locks, and with its attempts.
+    write: Duration,
+    /// For one wait for a lock, after which an attempt is given up: the store's side of it.
+    lock_wait: Duration,
 }
 
 impl SqlStore {

@@ -14,7 +14,7 @@ use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbErr, SqliteTransactionMode, Statement, TransactionOptions,
     TransactionTrait, Value,
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{
     SqlStore,
@@ -74,20 +74,28 @@ impl SqlStore {
         }
     }
 
+    /// Repeats `attempt` while it is contended; all attempts together end in the store's limit for a write.
     async fn while_contended<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
-        let started = Instant::now();
+        let deadline = Instant::now() + self.limits.write;
         let mut pause = FIRST_PAUSE;
-        for _ in 1..ATTEMPTS {
-            match self.in_time(attempt()).await {
-                Err(StoreError::Contended(_)) if started.elapsed() < self.limits.operation => sleep(pause).await,
-                done => return done,
+        let mut attempts = 1;
+        loop {
+            match timeout_at(deadline, attempt()).await {
+                // One that would be cut off is not begun: what is told as contended has done nothing.
+                Ok(Err(StoreError::Contended(_)))
+                    if attempts < ATTEMPTS && Instant::now() + pause + self.limits.lock_wait <= deadline =>
+                {
+                    sleep(pause).await;
+                }
+                Ok(done) => return done,
+                Err(elapsed) => return Err(StoreError::Unavailable(Box::new(elapsed))),
             }
             pause *= 2;
+            attempts += 1;
         }
-        self.in_time(attempt()).await
     }
 
     /// On SQLite the writer's lock is taken at once: a transaction that reads first and writes later would fail where another process wrote in between.

@@ -103,6 +103,8 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         let mut liveness = Liveness::new(limits.ping_every, limits.pong_time, pinged, received);
         let mut unfinished = Unfinished::new(self.caller.received.clone());
         let mut looks = interval_at(begin + limits.message_time, limits.message_time);
+        // Two looks at once would see a message that has had no time.
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let (deadline, over) = match &mut self.phase {
                 Phase::Waiting(deadline) => (Some(*deadline), None),

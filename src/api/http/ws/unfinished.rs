@@ -1,14 +1,12 @@
 //! Whether a client keeps the server waiting for the rest of a message.
 //!
-//! Apart, because the library tells of whole messages only: what has come is held against what was whole. It refuses to know
-//! what to do about it.
+//! Apart, because the library tells of whole messages only: what has come is held against what was whole. What comes in one packet with the
+//! end of a whole message counts as part of that one until more comes.
 
 use axum::extract::ws::Message;
 
 use crate::api::http::connections::Received;
 
-/// Bytes of an unfinished message that are nobody's concern: less than what is read ahead.
-const SLACK_BYTES: u64 = 8 * 1024;
 /// A frame's own bytes, at most (RFC 6455 section 5.2).
 const HEAD_BYTES: u64 = 14;
 
@@ -39,7 +37,7 @@ impl Unfinished {
     /// Asked at intervals: whether a part of the same message was there the last time already.
     pub(super) fn is_stuck(&mut self) -> bool {
         let come = self.received.as_ref().map_or(0, Received::bytes);
-        let is_there = come.saturating_sub(self.whole) > SLACK_BYTES;
+        let is_there = come > self.whole;
         std::mem::replace(&mut self.was_there, is_there) && is_there
     }
 }
