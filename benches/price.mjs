@@ -22,10 +22,20 @@ const inhabitants = await world(server, WORLD);
 const [ann] = inhabitants.people;
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
+/** Nanoseconds that each thread had run when it was last seen: what ended threads have run counts on. */
+const threads = new Map();
 /** Nanoseconds that the node's threads have run. */
 function ran() {
   const tasks = `/proc/${server.pid}/task`;
-  return readdirSync(tasks).reduce((sum, task) => sum + Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ")[0]), 0);
+  for (const task of readdirSync(tasks)) {
+    try {
+      threads.set(task, Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ")[0]));
+    } catch (error) {
+      // It has ended since it was listed.
+      if (error.code !== "ENOENT" && error.code !== "ESRCH") throw error;
+    }
+  }
+  return [...threads.values()].reduce((sum, it) => sum + it, 0);
 }
 
 /** The bytes of the answer, and what it tells of the price. */
