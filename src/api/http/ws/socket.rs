@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 use tokio::{
     sync::{Notify, mpsc::Sender},
     task::JoinSet,
-    time::{Instant, interval_at, sleep_until, timeout},
+    time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
 };
 use tracing::Instrument as _;
 
