@@ -230,7 +230,7 @@ impl House {
 }
 
 fn live_feed(ports: &Ports, hub: Arc<Hub>, settings: Settings) -> LiveFeed {
-    LiveFeed::new(hub, ports.follows.clone(), ports.timelines.clone(), settings.live)
+    LiveFeed::new(hub, ports.follows.clone(), ports.timelines.clone(), ports.contents.clone(), settings.live)
 }
 
 fn publisher(ports: &Ports, clock: &SharedClock, draw: &Draw) -> Publisher {

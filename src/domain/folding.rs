@@ -33,9 +33,31 @@ impl Subjects {
         page.entries.iter().map(|entry| self.of(entry)).collect::<HashSet<_>>().len()
     }
 
+    /// `entry` with what it shows; itself, as long as nothing else is known.
+    pub fn showing(&self, entry: Entry) -> Showing {
+        Showing { entry, subject: self.of(&entry) }
+    }
+
     fn of(&self, entry: &Entry) -> ContentId {
         self.0.get(&entry.content).copied().unwrap_or(entry.content)
     }
+}
+
+/// An entry and what it shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Showing {
+    /// The entry.
+    pub entry: Entry,
+    /// Of a repost the original, of anything else the content itself.
+    pub subject: ContentId,
+}
+
+/// Of `entries`, oldest first, those that stand: the newest of each subject; oldest first.
+pub fn standing(entries: &[Showing]) -> Vec<Showing> {
+    let mut met = HashSet::with_capacity(entries.len());
+    let mut standing: Vec<Showing> = entries.iter().rev().filter(|it| met.insert(it.subject)).copied().collect();
+    standing.reverse();
+    standing
 }
 
 /// A page as it is shown.
@@ -56,11 +78,6 @@ impl Folded {
     /// empty page.
     pub fn end(&self) -> Option<Position> {
         self.stretch.last().map(Entry::position)
-    }
-
-    /// The stretch as a page of which nothing is left out.
-    pub fn unfolded(&self) -> Page {
-        Page { entries: self.stretch.clone(), has_older: self.has_older, has_newer: self.has_newer }
     }
 
     /// Whether a longer raw page would make another page of it.

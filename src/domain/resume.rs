@@ -1,5 +1,5 @@
-//! What a client says it holds of its timeline when it resumes: everything above a floor, by content id. Opaque to clients,
-//! good on every node and for ever, for no server keeps anything of it.
+//! What a client says it shows of its timeline when it resumes: everything above a floor that was not folded away, by content id. Opaque to
+//! clients, good on every node and for ever, for no server keeps anything of it.
 //!
 //! Bytes: 64 (no list of cursors begins with it), the floor's publish time and content id (i64, big endian), then the ids held (i64, big endian,
 //! ascending); base64url without padding. A cursor ([`super::cursor`]) will do as well: it says "nothing above this".
@@ -8,9 +8,10 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use super::{
     cursor,
+    folding::Folded,
     ids::ContentId,
     limits::{MAX_CATCH_UP, VIEW_WINDOW},
-    page::{Direction, Page, PageRequest},
+    page::{Direction, PageRequest},
     position::{Entry, Position},
 };
 
@@ -40,14 +41,6 @@ impl ResumePoint {
         Self { floor, held: Vec::new() }
     }
 
-    /// Exactly `entries` above `floor`, of which the newest [`VIEW_WINDOW`] are kept and the floor is raised above the rest.
-    pub fn of_entries(floor: Position, entries: &[Entry]) -> Self {
-        let mut newest: Vec<Entry> = entries.to_vec();
-        newest.sort_by_key(|entry| std::cmp::Reverse(entry.position()));
-        let floor = newest.get(VIEW_WINDOW).map_or(floor, Entry::position);
-        Self::exactly(floor, newest.iter().take(VIEW_WINDOW).map(|entry| entry.content).collect())
-    }
-
     /// All of `held` above `floor`, and nothing else.
     pub fn exactly(floor: Position, mut held: Vec<ContentId>) -> Self {
         held.sort_unstable();
@@ -55,15 +48,17 @@ impl ResumePoint {
         Self { floor, held }
     }
 
-    /// What somebody holds who was answered `page`.
-    pub fn of_page(request: &PageRequest, page: &Page) -> Self {
-        let floor = match page.entries.last() {
+    /// What somebody shows who was answered `page`. Of a stretch of more than [`VIEW_WINDOW`] entries, folded ones among them, the floor is raised to the newest.
+    pub fn of_page(request: &PageRequest, page: &Folded) -> Self {
+        let floor = match page.stretch.last() {
             _ if !page.has_older => Position::OLDEST,
             Some(last) => just_below(last.position()),
             None if request.direction == Direction::Newer => request.bound.unwrap_or(Position::OLDEST),
             None => Position::OLDEST,
         };
-        Self::of_entries(floor, &page.entries)
+        let floor = page.stretch.get(VIEW_WINDOW).map_or(floor, Entry::position);
+        let shown = page.entries.iter().filter(|entry| entry.position() > floor);
+        Self::exactly(floor, shown.map(|entry| entry.content).collect())
     }
 
     /// What is at or below it, is not spoken of.
@@ -126,7 +121,7 @@ mod tests {
     use proptest::{collection::btree_set, prelude::*};
 
     use super::*;
-    use crate::domain::{PageSize, UserId};
+    use crate::domain::{Page, PageSize, UserId};
 
     fn entry(number: i64) -> Entry {
         let content = ContentId::try_new(number).unwrap();
@@ -173,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_page_is_held_down_to_its_last_entry_and_to_the_end_if_nothing_follows() {
-        let mut page = Page { entries: vec![entry(9), entry(7)], has_older: true, has_newer: false };
+        let mut page = Folded::from(Page { entries: vec![entry(9), entry(7)], has_older: true, has_newer: false });
         let point = ResumePoint::of_page(&newest(), &page);
         assert_eq!(point.floor(), Position::bound(7, 6));
         assert_eq!(point.held(), [entry(7).content, entry(9).content]);
@@ -185,14 +180,27 @@ mod tests {
     fn an_empty_page_on_the_way_to_now_is_held_from_its_bound_on() {
         let bound = Position::bound(7, 8);
         let request = PageRequest { direction: Direction::Newer, bound: Some(bound), ..newest() };
-        let page = Page { entries: Vec::new(), has_older: true, has_newer: false };
+        let page = Folded::from(Page { entries: Vec::new(), has_older: true, has_newer: false });
         assert_eq!(ResumePoint::of_page(&request, &page), ResumePoint::above(bound));
     }
 
     #[test]
     fn of_more_than_a_window_the_newest_are_held() {
-        let entries: Vec<Entry> = (1..=100).map(entry).collect();
-        let point = ResumePoint::of_entries(Position::OLDEST, &entries);
+        let entries: Vec<Entry> = (1..=100).rev().map(entry).collect();
+        let page = Folded::from(Page { entries, has_older: false, has_newer: false });
+        let point = ResumePoint::of_page(&newest(), &page);
         assert_eq!((point.floor(), point.held().len()), (entry(36).position(), VIEW_WINDOW));
+    }
+
+    #[test]
+    fn what_is_folded_away_is_not_held_and_the_floor_lies_below_it() {
+        let mut page =
+            Folded::from(Page { entries: vec![entry(9), entry(8), entry(7)], has_older: true, has_newer: false });
+        page.entries.pop();
+        let point = ResumePoint::of_page(&newest(), &page);
+        assert_eq!(
+            (point.floor(), point.held()),
+            (Position::bound(7, 6), [entry(8).content, entry(9).content].as_slice())
+        );
     }
 }

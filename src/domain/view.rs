@@ -1,12 +1,13 @@
-//! What a subscriber holds of its timeline, and what it must be told so that this stays true. docs/live.md has the proof.
+//! What a subscriber shows of its timeline, and what it must be told so that this stays true. docs/live.md has the proof.
 //!
 //! Pure: `live` listens and reads, this module decides. One law: **the client holds above the floor exactly what the window
-//! says, after every single change that it was told.** A catch-up compares the window with the timeline and tells the
-//! difference, so nothing needs to be known about why they differ.
+//! says, after every single change that it was told.** The window knows the raw timeline above the floor; what stands of it, folded, is what the client
+//! is to hold. Whatever changes the one, the difference between the two is told, so nothing needs to be known about why they differ.
 
 use std::collections::{HashSet, VecDeque};
 
 use super::{
+    folding::{Showing, standing},
     ids::{ContentId, UserId},
     limits::{RECENTLY_TOLD, VIEW_WINDOW},
     position::{Entry, Position},
@@ -16,9 +17,9 @@ use super::{
 /// What a client is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The entry is in the timeline, at its position.
+    /// The entry stands in the timeline, at its position.
     Added(Entry),
-    /// The content is in the timeline no more.
+    /// The content is in the timeline no more, or a newer entry of its subject stands for it, which has been told.
     Removed(ContentId),
     /// Nothing of the author is in the timeline any more, at whatever depth.
     AuthorRemoved(UserId),
@@ -40,8 +41,8 @@ pub enum Reason {
 /// What the timeline holds above a floor at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Above {
-    /// In any order.
-    pub entries: Vec<Entry>,
+    /// Folded ones, too; in any order.
+    pub entries: Vec<Showing>,
     /// Whether these are all.
     pub whole: bool,
 }
@@ -55,24 +56,22 @@ pub struct View {
     recently: Recently,
 }
 
-/// The timeline above the floor, as the client holds it.
+/// The timeline above the floor, and what the client holds of it.
 #[derive(Debug, Clone)]
 struct Window {
     floor: Position,
-    /// What the client holds and the timeline held when it was last looked at or heard of; oldest first. At most
-    /// [`VIEW_WINDOW`] when nothing waits.
-    entries: Vec<Entry>,
-    /// What the client holds until it is told otherwise.
-    gone: HashSet<ContentId>,
+    /// What the timeline held when it was last looked at or heard of, folded or not; oldest first. At most [`VIEW_WINDOW`] when nothing waits.
+    entries: Vec<Showing>,
+    /// What the client holds until it is told otherwise; what stands of the entries when nothing waits.
+    held: HashSet<ContentId>,
 }
 
 impl View {
     /// Of a client that holds what `point` says while the timeline above its floor is `now`; what waits to be told is what is
-    /// gone, then what has come, oldest first.
+    /// gone, then what has come, oldest first, then what has been folded away by it.
     pub fn resume(point: &ResumePoint, now: &Above) -> Self {
-        let held = point.held().iter().copied().collect();
         let mut view = Self::default();
-        view.become_true(point.floor(), &held, now);
+        view.become_true(point.floor(), point.held().iter().copied().collect(), now);
         view
     }
 
@@ -89,47 +88,46 @@ impl View {
     /// The next change that waits to be told; told it is, once it has been taken.
     pub fn take_next(&mut self) -> Option<Change> {
         let change = self.waiting.pop_front()?;
-        let Some(window) = &mut self.window else { return Some(change) };
-        match change {
-            Change::Added(entry) if entry.position() > window.floor => window.insert(entry),
-            Change::Removed(content) => drop(window.gone.remove(&content)),
-            Change::AuthorRemoved(author) => window.entries.retain(|entry| entry.author != author),
-            Change::Added(_) | Change::Refetch(_) => {}
+        if let Some(window) = &mut self.window {
+            window.tell(change);
         }
         if self.waiting.is_empty() {
-            for trimmed in window.trim() {
-                self.recently.tell(trimmed.content, true);
-            }
+            self.settle();
         }
         Some(change)
     }
 
     /// The timeline above [`View::floor`] is `now`, whatever has been heard or missed before. Nothing must wait to be told.
     pub fn catch_up(&mut self, now: &Above) {
-        let Some(window) = self.window.take() else { return self.refetch(Reason::Missed) };
-        let held = window.entries.iter().map(|entry| entry.content).chain(window.gone).collect();
-        self.become_true(window.floor, &held, now);
+        match self.window.take() {
+            Some(window) => self.become_true(window.floor, window.held, now),
+            None => self.refetch(Reason::Missed),
+        }
     }
 
-    /// `entry` was in the timeline a moment ago. Nothing must wait to be told.
-    pub fn added(&mut self, entry: Entry) {
-        let is_news = match &self.window {
-            Some(window) if entry.position() > window.floor => window.place(entry).is_err(),
-            _ => self.recently.tell(entry.content, true),
-        };
-        if is_news {
-            self.waiting.push_back(Change::Added(entry));
+    /// The entry was in the timeline a moment ago. Nothing must wait to be told.
+    pub fn added(&mut self, new: Showing) {
+        match &mut self.window {
+            Some(window) if new.entry.position() > window.floor => {
+                window.insert(new);
+                self.settle();
+            }
+            // A newer one stands for it.
+            Some(window) if window.shows(new.subject) => {}
+            _ if self.recently.tell(new.entry.content, true) => self.waiting.push_back(Change::Added(new.entry)),
+            _ => {}
         }
     }
 
     /// `entry` is in no timeline any more. Nothing must wait to be told.
     pub fn removed(&mut self, entry: Entry) {
-        let is_news = match &mut self.window {
-            Some(window) if entry.position() > window.floor => window.let_go(entry),
-            _ => self.recently.tell(entry.content, false),
-        };
-        if is_news {
-            self.waiting.push_back(Change::Removed(entry.content));
+        match &mut self.window {
+            Some(window) if entry.position() > window.floor => {
+                window.remove(entry);
+                self.settle();
+            }
+            _ if self.recently.tell(entry.content, false) => self.waiting.push_back(Change::Removed(entry.content)),
+            _ => {}
         }
     }
 
@@ -147,58 +145,92 @@ impl View {
     /// What the client can resume with after all that it has been told so far; `None` if that is not known.
     pub fn point(&self) -> Option<ResumePoint> {
         let window = self.window.as_ref()?;
-        let held = window.entries.iter().map(|entry| entry.content).chain(window.gone.iter().copied());
-        Some(ResumePoint::exactly(window.floor, held.collect()))
+        Some(ResumePoint::exactly(window.floor, window.held.iter().copied().collect()))
     }
 }
 
 impl View {
-    /// The client holds `held` above `floor`; the window becomes what it holds of `now`, the rest waits to be told.
-    fn become_true(&mut self, floor: Position, held: &HashSet<ContentId>, now: &Above) {
+    /// The client holds `held` above `floor`, where the timeline is `now`.
+    fn become_true(&mut self, floor: Position, held: HashSet<ContentId>, now: &Above) {
         if !now.whole {
             return self.refetch(Reason::GapTooLarge);
         }
-        let mut there: Vec<Entry> = now.entries.iter().copied().filter(|it| it.position() > floor).collect();
-        there.sort_by_key(Entry::position);
-        let mut gone = held.clone();
-        for entry in &there {
-            gone.remove(&entry.content);
+        let mut entries: Vec<Showing> = now.entries.iter().copied().filter(|it| it.entry.position() > floor).collect();
+        entries.sort_by_key(|it| it.entry.position());
+        self.window = Some(Window { floor, entries, held });
+        self.settle();
+    }
+
+    /// What the client does not hold as it should is to be told; if it holds everything so, the window is cut to its size. Nothing waits to be told.
+    fn settle(&mut self) {
+        let Some(window) = &mut self.window else { return };
+        self.waiting.extend(window.differences());
+        if self.waiting.is_empty() {
+            for trimmed in window.trim() {
+                self.recently.tell(trimmed, true);
+            }
         }
-        let mut removed: Vec<ContentId> = gone.iter().copied().collect();
-        removed.sort_unstable();
-        let (entries, come): (Vec<Entry>, Vec<Entry>) = there.into_iter().partition(|it| held.contains(&it.content));
-        self.waiting.extend(removed.into_iter().map(Change::Removed));
-        self.waiting.extend(come.into_iter().map(Change::Added));
-        self.window = Some(Window { floor, entries, gone });
     }
 }
 
 impl Window {
+    /// From what the client holds to what stands: what is gone, what has come, oldest first, and what that has folded away.
+    fn differences(&self) -> impl Iterator<Item = Change> + use<> {
+        let stands = standing(&self.entries);
+        let come = stands.iter().filter(|it| !self.held.contains(&it.entry.content));
+        let come: Vec<Change> = come.map(|it| Change::Added(it.entry)).collect();
+        let stands: HashSet<ContentId> = stands.iter().map(|it| it.entry.content).collect();
+        let there: HashSet<ContentId> = self.entries.iter().map(|it| it.entry.content).collect();
+        let mut surplus: Vec<ContentId> = self.held.difference(&stands).copied().collect();
+        surplus.sort_unstable();
+        let (folded, gone): (Vec<_>, Vec<_>) = surplus.into_iter().partition(|content| there.contains(content));
+        let removed = |all: Vec<ContentId>| all.into_iter().map(Change::Removed);
+        removed(gone).chain(come).chain(removed(folded))
+    }
+
+    /// The client has been told.
+    fn tell(&mut self, change: Change) {
+        match change {
+            Change::Added(entry) if entry.position() > self.floor => drop(self.held.insert(entry.content)),
+            Change::Removed(content) => drop(self.held.remove(&content)),
+            Change::AuthorRemoved(author) => {
+                for gone in self.entries.extract_if(.., |it| it.entry.author == author) {
+                    self.held.remove(&gone.entry.content);
+                }
+            }
+            Change::Added(_) | Change::Refetch(_) => {}
+        }
+    }
+
+    fn shows(&self, subject: ContentId) -> bool {
+        self.entries.iter().any(|it| it.subject == subject)
+    }
+
     /// Where the entry stands, or would.
     fn place(&self, entry: Entry) -> Result<usize, usize> {
-        self.entries.binary_search_by_key(&entry.position(), Entry::position)
+        self.entries.binary_search_by_key(&entry.position(), |it| it.entry.position())
     }
 
-    fn insert(&mut self, entry: Entry) {
-        if let Err(place) = self.place(entry) {
-            self.entries.insert(place, entry);
+    fn insert(&mut self, new: Showing) {
+        if let Err(place) = self.place(new.entry) {
+            self.entries.insert(place, new);
         }
     }
 
-    /// Whether the client has it, and so must be told.
-    fn let_go(&mut self, entry: Entry) -> bool {
-        let Ok(place) = self.place(entry) else { return false };
-        self.gone.insert(self.entries.remove(place).content)
+    fn remove(&mut self, entry: Entry) {
+        if let Ok(place) = self.place(entry) {
+            self.entries.remove(place);
+        }
     }
 
-    /// Gives up the oldest entries above what a window holds: the floor rises above them, the client keeps them.
-    fn trim(&mut self) -> Vec<Entry> {
+    /// Gives up the oldest entries above what a window holds: the floor rises above them, the client keeps what it holds of them, which is given.
+    fn trim(&mut self) -> Vec<ContentId> {
         let surplus = self.entries.len().saturating_sub(VIEW_WINDOW);
-        let trimmed: Vec<Entry> = self.entries.drain(..surplus).collect();
+        let trimmed: Vec<Showing> = self.entries.drain(..surplus).collect();
         if let Some(last) = trimmed.last() {
-            self.floor = last.position();
+            self.floor = last.entry.position();
         }
-        trimmed
+        trimmed.iter().map(|it| it.entry.content).filter(|content| self.held.remove(content)).collect()
     }
 }
 

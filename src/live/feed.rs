@@ -1,6 +1,6 @@
 //! One reader's live feed: listens, reads what its session asks for, tells what its session says.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, iter, sync::Arc, time::Duration};
 
 use tokio::{
     sync::Semaphore,
@@ -15,10 +15,11 @@ use super::{
 use crate::{
     domain::{
         Direction, Entry, PageRequest, PageSize, Position, ResumePoint, UserId,
+        folding::Subjects,
         plan::{Next, decide},
         view::{Above, Change},
     },
-    store::{Follows, StoreError, Timelines, timelines::Depth},
+    store::{Contents, Follows, StoreError, Timelines, timelines::Depth},
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
 };
 
@@ -46,6 +47,7 @@ pub struct LiveFeed {
     hub: Arc<Hub>,
     follows: Arc<dyn Follows>,
     timelines: Arc<dyn Timelines>,
+    contents: Arc<dyn Contents>,
     settings: LiveSettings,
     room: Semaphore,
 }
@@ -76,9 +78,10 @@ impl LiveFeed {
         hub: Arc<Hub>,
         follows: Arc<dyn Follows>,
         timelines: Arc<dyn Timelines>,
+        contents: Arc<dyn Contents>,
         settings: LiveSettings,
     ) -> Self {
-        Self { hub, follows, timelines, settings, room: Semaphore::new(settings.catch_ups.max(1)) }
+        Self { hub, follows, timelines, contents, settings, room: Semaphore::new(settings.catch_ups.max(1)) }
     }
 
     /// What happens in `reader`'s timeline, for a client that holds what `point` says: first what it has missed. Without a
@@ -102,17 +105,24 @@ impl LiveFeed {
         Ok(followed)
     }
 
-    /// The timeline above `floor` at one instant: one statement. Waits for room: a gap of everybody's is no stampede.
+    /// The timeline above `floor` at one instant: one statement, and one for what the entries show, which never changes. Waits for room: a gap of everybody's
+    /// is no stampede.
     async fn above(&self, reader: UserId, floor: Position) -> Result<Above, StoreError> {
         let _room = self.room.acquire().await;
         let newest = PageRequest::newest(PageSize::of_catch_up(self.settings.catch_up));
         let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
         let request = PageRequest { direction: Direction::Newer, bound, ..newest };
         let snapshot = self.timelines.read(reader, &request, Depth::Everything).await?;
-        Ok(match decide(&request, &snapshot, None) {
-            Next::Serve(page) => Above { whole: !page.has_newer, entries: page.entries },
-            Next::PullOutboxes | Next::PullEverything => Above { whole: false, entries: Vec::new() },
-        })
+        let page = match decide(&request, &snapshot, None) {
+            Next::Serve(page) if !page.has_newer => page,
+            _ => return Ok(Above { whole: false, entries: Vec::new() }),
+        };
+        let mut subjects = Subjects::default();
+        let contents = subjects.unknown(&page);
+        if !contents.is_empty() {
+            subjects.learn(&contents, &self.contents.originals(&contents).await?);
+        }
+        Ok(Above { whole: true, entries: page.entries.into_iter().map(|entry| subjects.showing(entry)).collect() })
     }
 
     fn next_check(&self) -> Instant {
@@ -143,9 +153,9 @@ impl Subscription {
                 None => return Ok(None),
                 Some(Heard::ReadUpTo(marker)) => return Ok(Some(self.event(Told::ReadUpTo(marker)))),
                 Some(Heard::Removed(entry)) => self.session.removed(entry),
-                Some(Heard::Added(entry, batch)) => {
+                Some(Heard::Added(new, batch)) => {
                     self.batch = batch;
-                    self.session.added(entry);
+                    self.session.added(new);
                 }
                 Some(Heard::Look(cause)) => {
                     let followed = self.feed.watch(&self.registration, self.reader).await?;
@@ -169,16 +179,26 @@ impl Subscription {
         let above = self.feed.above(self.reader, floor).await?;
         self.check_at = self.feed.next_check();
         self.session.looked(&above);
-        let come = self.session.waiting().filter_map(added).collect::<Vec<_>>();
         metrics::counter!(LIVE_CATCH_UPS, "outcome" => self.session.outcome()).increment(1);
-        self.batch = Batch::of(come);
         Ok(())
     }
 
-    fn event(&self, told: Told) -> Event {
+    fn event(&mut self, told: Told) -> Event {
         metrics::counter!(LIVE_CHANGES, "kind" => told.kind()).increment(1);
-        let is_added = matches!(told, Told::Change(Change::Added(_)));
-        Event { told, batch: is_added.then(|| Arc::clone(&self.batch)) }
+        let batch = match told {
+            Told::Change(Change::Added(entry)) => Some(self.batch_of(entry)),
+            _ => None,
+        };
+        Event { told, batch }
+    }
+
+    /// That which the entry came with; or, for one that a look or a removal has brought, one of all that wait.
+    fn batch_of(&mut self, entry: Entry) -> Arc<Batch> {
+        if !self.batch.entries().contains(&entry) {
+            let come = self.session.waiting().filter_map(added);
+            self.batch = Batch::of(iter::once(entry).chain(come).collect());
+        }
+        Arc::clone(&self.batch)
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use super::{fresh::Batch, session::Cause};
 use crate::{
-    domain::{Entry, Position, UserId},
+    domain::{Entry, Position, UserId, folding::Showing},
     store::{
         Timelines,
         announcements::{Announcement, RelationChange},
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub enum Heard {
     /// A followed author has published, and the reader sees it. The batch holds this one entry.
-    Added(Entry, Arc<Batch>),
+    Added(Showing, Arc<Batch>),
     /// A followed author's content is gone.
     Removed(Entry),
     /// The reader has read up to here, perhaps on another device.
@@ -84,7 +84,10 @@ impl Hub {
     /// Passes one announcement on to those whom it concerns; in the order of the calls.
     pub async fn pass_on(&self, announcement: &Announcement) {
         match announcement {
-            Announcement::Published { entry } => self.pass_on_published(*entry).await,
+            Announcement::Published { entry, original } => {
+                let subject = original.unwrap_or(entry.content);
+                self.pass_on_published(Showing { entry: *entry, subject }).await;
+            }
             Announcement::Removed { entry } => {
                 let state = self.lock();
                 state.tell(state.by_author.get(&entry.author), |_| Some(Heard::Removed(*entry)));
@@ -109,7 +112,8 @@ impl Hub {
 
     /// One statement for all who watch the author, however many: an event is told to those who see the content *after* it was
     /// announced, so that what was removed or unfollowed before is not told after.
-    async fn pass_on_published(&self, entry: Entry) {
+    async fn pass_on_published(&self, new: Showing) {
+        let entry = new.entry;
         let readers = self.lock().readers_watching(entry.author);
         if readers.is_empty() {
             return;
@@ -121,8 +125,7 @@ impl Hub {
             Ok(seeing) => {
                 let seeing: HashSet<UserId> = seeing.into_iter().collect();
                 let batch = Batch::of(vec![entry]);
-                state
-                    .tell(watching, |reader| seeing.contains(&reader).then(|| Heard::Added(entry, Arc::clone(&batch))));
+                state.tell(watching, |reader| seeing.contains(&reader).then(|| Heard::Added(new, Arc::clone(&batch))));
             }
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "nobody knows who sees a new content");

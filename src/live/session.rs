@@ -5,6 +5,7 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::domain::{
     Entry, Position, ResumePoint, UserId,
+    folding::Showing,
     view::{Above, Change, Reason, View},
 };
 
@@ -111,8 +112,8 @@ impl Session {
     }
 
     /// The entry was seen in the timeline after it had been announced.
-    pub fn added(&mut self, entry: Entry) {
-        self.view.added(entry);
+    pub fn added(&mut self, new: Showing) {
+        self.view.added(new);
     }
 
     /// The entry has been removed by its author.

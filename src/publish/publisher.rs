@@ -146,7 +146,8 @@ impl Publisher {
         metrics::counter!(PUBLISHED).increment(1);
         let entry = content.entry();
         let change = OutboxChange::Published(entry);
-        self.tell(stamps, change, Message::ContentPublished { entry }, Announcement::Published { entry }).await;
+        let announcement = Announcement::Published { entry, original: content.reference.repost_of() };
+        self.tell(stamps, change, Message::ContentPublished { entry }, announcement).await;
     }
 
     /// Best effort, all at once: what is lost here is found again by sweepers, misses and catch-ups.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use super::StoreError;
-use crate::domain::{Entry, Position, SessionId, UserId};
+use crate::domain::{ContentId, Entry, Position, SessionId, UserId};
 
 /// What happened. On the wire as [`super::queue::Message`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,9 @@ pub enum Announcement {
     Published {
         /// What, when, by whom.
         entry: Entry,
+        /// What it reposts; older versions do not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        original: Option<ContentId>,
     },
     /// A content was removed.
     Removed {

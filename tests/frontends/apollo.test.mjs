@@ -29,13 +29,14 @@ test("Apollo pages through a hundred contents while others publish, and then up 
 
 test("Apollo's cached timeline stays true while things come and go, and while its connection is away", () => live(async ({ server, reader }, webSocketImpl, show) => {
   const { TIMELINE, createApollo, followTimeline, publish, readOlder } = await moduleOf("apollo.mjs");
+  const { shown: shownOf } = await moduleOf("feed.mjs");
   const client = createApollo({ server: server.address, session: await sessionOf(server, reader), webSocketImpl });
   const query = client.watchQuery({ query: TIMELINE, variables: { first: 7 } });
   let pageInfo;
   const subscription = query.subscribe(({ data, dataState }) => {
     if (dataState !== "complete") return;
     pageInfo = data.timeline.pageInfo;
-    show(data.timeline.edges);
+    show(shownOf(data.timeline.edges));
   });
   const leave = followTimeline(client);
   after(() => {

@@ -44,22 +44,26 @@ export async function live(begin) {
     for (const { id, text } of shown) if (id.startsWith("draft:")) drafts.add(text);
   };
   const list = await begin(world, connection.Socket, show);
-  const texts = () => shown.map(({ text }) => text);
+  const label = ({ text, repostOf }) => (repostOf ? `repost of ${repostOf.text}` : text);
+  const texts = () => shown.map(label);
   const is = (what, wanted) => until(what, () => texts().join() === wanted.join()).catch(() => { assert.deepEqual(texts(), wanted, what); });
   /** What is shown is what a reader of the server sees, as far as it reaches. */
   const isTrue = async (what, reach) => {
-    const { timeline } = await server.data("{ timeline(first: 100) { edges { node { text } } } }", {}, reader.token);
-    await is(what, timeline.edges.map(({ node }) => node.text).slice(0, reach));
+    const { timeline } = await server.data("{ timeline(first: 100) { edges { node { text repostOf { text } } } } }", {}, reader.token);
+    await is(what, timeline.edges.map(({ node }) => label(node)).slice(0, reach));
     return texts();
   };
   const remove = (id, author) => mutate(server, "deleteContent", "DeleteContentInput", { contentId: id }, author);
   const unfollow = (author) => mutate(server, "unfollowUser", "UnfollowUserInput", { userId: author.id }, reader);
+  const followAgain = (author) => mutate(server, "followUser", "FollowUserInput", { userId: author.id }, reader);
 
   await is("the first page is shown", world.texts.slice(0, 7));
-  await unfollow(authors[3]);
-  await isTrue("an author who was unfollowed elsewhere has gone", 5);
-  await mutate(server, "followUser", "FollowUserInput", { userId: authors[3].id }, reader);
-  await isTrue("an author who is followed again is back, each entry at its place", 7);
+  for (const author of [authors[3], authors[1]]) {
+    await unfollow(author);
+    await isTrue("an author who was unfollowed elsewhere has gone", 5);
+    await followAgain(author);
+    await isTrue("an author who is followed again is back, each entry at its place, the last one, too", 7);
+  }
   if (list.older !== undefined) await list.older();
   const read = list.older === undefined ? 7 : 14;
   await is("what has been read is shown", world.texts.slice(0, read));
@@ -103,5 +107,29 @@ export async function live(begin) {
   await publish(server, authors[0], "and on");
   await isTrue("it goes on", 8);
   if (list.older !== undefined) await list.older();
-  await isTrue("the page that follows fits", list.older === undefined ? 8 : 15);
+  const reach = list.older === undefined ? 8 : 15;
+  await isTrue("the page that follows fits", reach);
+
+  const original = await publish(server, authors[0], "an original");
+  const repost = () => mutate(server, "repostContent", "RepostContentInput", { contentId: original }, authors[1]);
+  const takeBack = () => mutate(server, "unrepostContent", "UnrepostContentInput", { contentId: original }, authors[1]);
+  const away = async (change) => {
+    connection.cut();
+    await change();
+    connection.away = false;
+  };
+  const stands = async (what, top) => {
+    assert.equal((await isTrue(what, reach + 1))[0], top, what);
+  };
+  await stands("an original is shown", "an original");
+  for (const [how, goes, comes] of [
+    ["taken back", takeBack, repost], ["unfollowed", () => unfollow(authors[1]), () => followAgain(authors[1])], ["taken back while away", () => away(takeBack), () => away(repost)],
+  ]) {
+    await repost();
+    await stands(`a repost stands for its original, once it is to be ${how}`, "repost of an original");
+    await goes();
+    await stands(`the original is back when its repost is ${how}`, "an original");
+    await comes();
+    await stands(`the repost stands again after it was ${how}`, "repost of an original");
+  }
 }

@@ -28,6 +28,7 @@ test("urql pages through a hundred contents while others publish, and then up to
 
 test("urql's cached timeline stays true while things come and go, and while its connection is away", () => live(async ({ server, reader }, webSocketImpl, show) => {
   const { TIMELINE, createUrql, followTimeline, publish } = await moduleOf("urql.mjs");
+  const { shown: shownOf } = await moduleOf("feed.mjs");
   const client = createUrql({ server: server.address, session: await sessionOf(server, reader), webSocketImpl });
   let [pageInfo, shown] = [null, { unsubscribe() {} }];
   /** As a component with useQuery: the list of the page that it has read last. */
@@ -37,7 +38,7 @@ test("urql's cached timeline stays true while things come and go, and while its 
       assert.equal(error, undefined);
       if (!data?.timeline) return;
       pageInfo = data.timeline.pageInfo;
-      show(data.timeline.edges);
+      show(shownOf(data.timeline.edges));
     });
   };
   const leave = followTimeline(client, 7, () => ask({ first: 7 }));

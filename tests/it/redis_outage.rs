@@ -158,7 +158,7 @@ async fn a_killed_redis_that_comes_back_empty_is_used_again_and_listeners_are_to
     soon(|| node.works(2)).await?;
     ensure!(node.cache.fetch(&[UserId::try_new(1)?]).await? == [None], "it came back empty");
     assert_eq!(next(&mut listener).await?, Announcement::Gap);
-    let said = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)? };
+    let said = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)?, original: None };
     node.announcements.announce(&said).await?;
     // What could not be announced is owned up to by a gap of its own, before or after.
     assert_eq!(next_said(&mut listener).await?, said);

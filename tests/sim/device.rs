@@ -2,14 +2,15 @@
 //! connection breaks or its node dies. docs/live.md says what it is promised: that is asked here.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tidefeed::{
     app::House,
     domain::{
-        ContentId, Entry, PageRequest, PageSize, Position, ResumePoint, UserId,
+        ContentId, Entry, Page, PageRequest, PageSize, Position, ResumePoint, UserId,
+        folding::Folded,
         view::{Change, Reason},
     },
     live::Told,
@@ -17,7 +18,8 @@ use tidefeed::{
 
 use crate::{
     client::{Client, Watch},
-    oracle::Version,
+    oracle::{Item, Version},
+    rules::Rule,
     scheduler::Place,
     world::{Connected, Counts, Shared, World},
 };
@@ -122,8 +124,11 @@ impl Device {
     async fn read(&self, client: &Client) -> Option<ResumePoint> {
         let size = client.shared.fate.within(1, client.shared.plan.watchers.page);
         let request = PageRequest::newest(PageSize::try_new(size).ok()?);
-        let page = client.page(self.reader, request).await?.unfolded();
-        let point = ResumePoint::of_page(&request, &page);
+        let page = client.page(self.reader, request).await?;
+        let point = match client.shared.broken {
+            Some(Rule::FoldedCountsAsHeld) => ResumePoint::of_page(&request, &unfolded(&page)),
+            _ => ResumePoint::of_page(&request, &page),
+        };
         let entries = page.entries.iter().map(|entry| (entry.content, *entry)).collect();
         *self.held() = Held { entries, point: Some(point.clone()) };
         Some(point)
@@ -136,6 +141,7 @@ impl Connection<'_> {
         let mut held = self.device.held();
         let floor = held.point.as_ref().map_or(Position::NEWEST, ResumePoint::floor);
         let wrong = match told {
+            Told::Change(Change::Added(entry)) if self.passes_over(&held, entry) => None,
             Told::Change(Change::Added(entry)) => {
                 let twice = held.entries.insert(entry.content, entry).is_some() && entry.position() > floor;
                 if twice { Some("a device is told of a content that it holds") } else { self.is_new(entry) }
@@ -169,9 +175,26 @@ impl Connection<'_> {
         (!ever).then_some("a device is told of what is not in its timeline")
     }
 
+    /// As a device of that kind would.
+    fn passes_over(&self, held: &Held, entry: Entry) -> bool {
+        self.client.shared.broken == Some(Rule::OnlyTheNewestIsTaken)
+            && held.entries.values().any(|it| it.position() > entry.position())
+    }
+
+    /// What is wrong with a content that has left, if it never did, and never was folded away.
     fn is_gone(&self, content: ContentId) -> Option<&'static str> {
         let gone = |version: &Version| version.iter().all(|it| it.entry.content != content);
-        (!self.since.ever(gone)).then_some("a device is told that something is gone which is there")
+        let wrong = !self.since.ever(gone) && !self.was_folded_away(content);
+        wrong.then_some("a device is told that something is gone which is there")
+    }
+
+    fn was_folded_away(&self, content: ContentId) -> bool {
+        let folded = |version: &Version| {
+            let mut newer = version.iter().take_while(|it| it.entry.content != content);
+            let it = version.iter().find(|it| it.entry.content == content);
+            it.is_some_and(|it| newer.any(|newer| newer.subject == it.subject))
+        };
+        self.client.shared.truth.base().checks.remembered(self.device.life).iter().any(folded)
     }
 
     fn is_above(&self, floor: Position, content: ContentId) -> bool {
@@ -188,6 +211,18 @@ impl Connection<'_> {
     }
 }
 
+/// What stands of a timeline above a floor, as naively as it can be said.
+fn folded(timeline: &[Item], floor: Position) -> Vec<Entry> {
+    let mut met = BTreeSet::new();
+    let above = timeline.iter().filter(|it| it.entry.position() > floor);
+    above.filter(|it| met.insert(it.subject)).map(|it| it.entry).collect()
+}
+
+/// The page, as if all that it is made of were shown.
+fn unfolded(page: &Folded) -> Folded {
+    Folded::from(Page { entries: page.stretch.clone(), has_older: page.has_older, has_newer: page.has_newer })
+}
+
 impl World {
     /// Devices that have no connection get one, to any node.
     pub fn connect(&mut self, devices: impl IntoIterator<Item = usize>) {
@@ -201,7 +236,7 @@ impl World {
         }
     }
 
-    /// What every device holds above its floor is the timeline, once nothing happens any more.
+    /// What every device holds above its floor is the folded timeline, once nothing happens any more.
     pub fn look_at_devices(&mut self) {
         for Connected { device, .. } in &self.devices {
             let mut base = self.shared.truth.base();
@@ -210,7 +245,7 @@ impl World {
                 base.checks.fail("a device never knows what it holds", || device.reader.to_string());
                 continue;
             };
-            let due: Vec<Entry> = timeline.iter().map(|it| it.entry).filter(|it| it.position() > floor).collect();
+            let due = folded(&timeline, floor);
             base.checks.fail_if(held != due, "a device does not hold its timeline", || {
                 format!("{} above {floor:?}\n  holds {held:?}\n  due: {due:?}", device.reader)
             });

@@ -89,6 +89,9 @@ rules! {
     LossIsNotTold "Live" "announcements are lost, and listeners are not told of a gap";
     RelationsAreNotTold "Live" "changes of who is in a timeline are not announced";
     AnnouncedIsVisible "Live" "an announced content is told to all who watch its author, visible or not";
+    RepostsAreToldAsPosts "Live" "announcements do not tell what a repost shows";
+    FoldedCountsAsHeld "Live" "a token counts what was folded away as held";
+    OnlyTheNewestIsTaken "Live" "a device takes only what is newer than all it holds, not what comes back";
 }
 
 impl Rule {

@@ -116,20 +116,41 @@ impl World {
         true
     }
 
-    /// One operation, in peace; mostly one that somebody who watches must hear of.
+    /// One operation, in peace; mostly one that somebody who watches must hear of: an exclusion, a repost of what they are shown, or the end of either.
     pub fn change_something(&mut self) {
         let client = Client { house: Arc::clone(&self.nodes[0].house), shared: Arc::clone(&self.shared) };
         let fate = &self.shared.fate;
         let reader = self.devices[fate.index(self.devices.len())].device.reader;
         let (other, how) = (fate.pick(&self.shared.people), fate.pick(&KeepOut::ALL));
         let is_about_reader = fate.chance(500_000);
-        if fate.chance(600_000) {
+        if fate.chance(500_000) {
+            if let Some(work) = self.repost_or_remove(client, reader) {
+                self.in_peace(work);
+            }
+        } else if fate.chance(600_000) {
             let (who, whom) = if is_about_reader { (other, reader) } else { (reader, other) };
             let there = fate.chance(500_000);
             self.in_peace(client.keep_out(who, whom, how, there));
         } else if let Some(operation) = operation(client) {
             self.in_peace(operation);
         }
+    }
+
+    /// Somebody whom the reader follows reposts what the reader is shown; or an entry goes, be it a repost or an original that one stands for.
+    fn repost_or_remove(&self, client: Client, reader: UserId) -> Option<Work> {
+        let (fate, base) = (&self.shared.fate, self.shared.truth.base());
+        let oracle = &base.checks.oracle;
+        let timeline = oracle.timeline(reader);
+        let followed: Vec<UserId> =
+            self.shared.people.iter().copied().filter(|author| oracle.follows(reader, *author)).collect();
+        if timeline.is_empty() || followed.is_empty() {
+            return None;
+        }
+        let item = fate.pick(&timeline);
+        Some(match fate.chance(500_000) {
+            true => Box::pin(client.publish(fate.pick(&followed), None, Reference::RepostOf(item.subject))),
+            false => Box::pin(client.remove(item.entry)),
+        })
     }
 
     fn begin_work(&mut self, node: usize) {

@@ -79,6 +79,8 @@ pub struct Shared {
     pub cache: Option<Arc<SimCache>>,
     pub announcements: Arc<SimAnnouncements>,
     pub people: Vec<UserId>,
+    /// The rule that devices break.
+    pub broken: Option<Rule>,
     pub counts: Counts,
 }
 
@@ -125,6 +127,7 @@ impl World {
             queue: Arc::new(SimQueue::new(fate.clone())),
             cache: (plan.cache > 0).then(|| Arc::new(SimCache::new(truth.clone(), plan.cache))),
             announcements: Arc::new(SimAnnouncements::new(fate.clone(), way.broken)),
+            broken: way.broken,
             counts: Counts::default(),
             plan,
             fate: fate.clone(),

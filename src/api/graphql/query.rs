@@ -79,7 +79,7 @@ impl Query {
             let wants = ContentWants::of_connection(&selected);
             let (page, shown) = timeline(&hydration, viewer.id, &request, wants).await?;
             let can_resume = selected.field("resumeToken").exists() && request.kinds == Kinds::ALL;
-            let token = can_resume.then(|| ResumePoint::of_page(&request, &page.unfolded()).encode());
+            let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
             Ok(Some(TimelineConnection::from(shown).with_token(token)))
         })
         .await

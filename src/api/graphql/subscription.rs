@@ -27,9 +27,10 @@ pub struct SubscriptionRoot;
 /// A request's entry points for watching.
 #[Subscription(name = "Subscription")]
 impl SubscriptionRoot {
-    /// What changes in the viewer's timeline, entry by entry: nothing is folded, so a repost comes though an older entry of the same subject
-    /// is shown. With `after`: first what has changed since then (what is gone, then what has come, oldest first), then what happens, nothing
-    /// twice; or `refetch`, if that is too much. Without: what happens from the moment on at which the subscription has begun.
+    /// What changes in the viewer's timeline as it is shown. With `after`: first what has changed since then (what is gone, then what has come, oldest first,
+    /// then what that has folded away), then what happens, nothing twice; or `refetch`, if that is too much. All of it is folded, as far as `after` speaks of:
+    /// when a newer entry of a subject comes, the older one is removed; when it goes, the older one comes back. Without `after`: what happens from the moment on
+    /// at which the subscription has begun, nothing folded.
     /// Ends with its token: by an UNAUTHENTICATED error, a WebSocket by closing with 4403.
     async fn new_feed(
         &self,

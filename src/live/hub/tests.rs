@@ -50,11 +50,11 @@ fn user(id: i64) -> UserId {
 
 fn published(author: i64, content: i64) -> Announcement {
     let entry = Entry { publish_time: 1, content: ContentId::try_new(content).unwrap(), author: user(author) };
-    Announcement::Published { entry }
+    Announcement::Published { entry, original: None }
 }
 
 fn is_added(heard: Option<&Heard>, content: i64) -> bool {
-    matches!(heard, Some(Heard::Added(entry, _)) if entry.content.get() == content)
+    matches!(heard, Some(Heard::Added(new, _)) if new.entry.content.get() == content)
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ impl Drop for NotifyUnlessSent<'_> {
 /// Whom it is about; nobody for what is never sent.
 const fn subject(announcement: &Announcement) -> Option<UserId> {
     match announcement {
-        Announcement::Published { entry } | Announcement::Removed { entry } => Some(entry.author),
+        Announcement::Published { entry, .. } | Announcement::Removed { entry } => Some(entry.author),
         Announcement::FollowsChanged { reader, .. } | Announcement::ReadMarkerMoved { reader, .. } => Some(*reader),
         Announcement::SessionEnded { user, .. } => Some(*user),
         Announcement::Gap => None,

@@ -67,7 +67,7 @@ async fn start(options: &RedisOptions, tracker: &TaskTracker, stop: &Cancellatio
 
 fn published(author: i64, content: i64) -> Announcement {
     let (author, content) = (UserId::try_new(author).unwrap(), ContentId::try_new(content).unwrap());
-    Announcement::Published { entry: Entry { publish_time: content.get(), content, author } }
+    Announcement::Published { entry: Entry { publish_time: content.get(), content, author }, original: None }
 }
 
 async fn next(listener: &mut Receiver<Announcement>) -> Result<Announcement> {

@@ -99,7 +99,7 @@ impl Api {
             boundaries: Arc::new(Boundaries::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
             exclusions: store.clone(),
-            live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), store.clone(), live)),
+            live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), store.clone(), contents.clone(), live)),
             accounts: store.clone(),
             contents: contents.clone(),
             follows: store.clone(),

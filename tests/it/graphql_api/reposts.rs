@@ -100,6 +100,25 @@ async fn what_is_gone_or_behind_a_block_is_not_reposted_and_neither_is_told() {
 }
 
 #[tokio::test]
+async fn a_repost_of_somebody_who_is_muted_has_no_edge_as_it_is_not_in_the_timeline() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let post = api.publish(&bob, "news").await;
+    let change =
+        |verb: &str| format!("mutation($id: ID!) {{ {verb}(input: {{userId: $id}}) {{ userErrors {{ code }} }} }}");
+    api.data(Some(&ann), &change("muteUser"), json!({ "id": bob.id })).await;
+    let reposted = api.repost(&ann, &post).await;
+    assert_eq!((&reposted["timelineEdge"], &reposted["content"]["viewerHasReposted"]), (&json!(null), &json!(true)));
+    let timeline = "{ timeline(first: 3) { edges { node { subjectId } } oldestTime } }";
+    let seen = api.data(Some(&ann), timeline, json!({})).await;
+    assert_eq!(seen["timeline"], json!({"edges": [], "oldestTime": null}));
+    api.data(Some(&ann), &change("unmuteUser"), json!({ "id": bob.id })).await;
+    let seen = api.data(Some(&ann), timeline, json!({})).await;
+    assert_eq!(seen["timeline"]["edges"], json!([{"node": {"subjectId": post}}]));
+    assert!(api.repost(&ann, &post).await["timelineEdge"]["cursor"].is_string(), "now it is in the timeline");
+}
+
+#[tokio::test]
 async fn a_timeline_shows_the_newest_entry_of_each_subject_and_reads_on_behind_the_rest() {
     let api = Api::new().await;
     let (ann, bob, cat) = (api.person("ann").await, api.person("bob").await, api.person("cat").await);

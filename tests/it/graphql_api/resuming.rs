@@ -22,7 +22,7 @@ async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Value {
     event["data"]["newFeed"].take()
 }
 
-/// `+text`, `-id`, `-author`, `following handle`, `refetch REASON`.
+/// `+text` or `+id` of what has none, `-id`, `-author`, `following handle`, `refetch REASON`.
 fn brief(event: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if event["refetch"] == true {
@@ -33,7 +33,9 @@ fn brief(event: &Value) -> String {
         return format!("{word} {}", text(&relation["user"]["handle"]));
     }
     if event["timelineEdge"].is_object() {
-        return format!("+{}", text(&event["timelineEdge"]["node"]["text"]));
+        let node = &event["timelineEdge"]["node"];
+        let shown = if node["text"] == "" { &node["id"] } else { &node["text"] };
+        return format!("+{}", text(shown));
     }
     format!("-{}{}", text(&event["removedContentId"]), text(&event["removedAuthorId"]))
 }
@@ -168,6 +170,85 @@ async fn reposts_of_somebody_who_is_not_followed_leave_with_each_boundary_and_co
     let hide = "mutation($id: ID!) { hideFromFollower(input: {userId: $id}) { userErrors { code } } }";
     api.data(Some(&dee), hide, json!({ "id": ann.id })).await;
     quiet(&api, &ann, &mut feed).await;
+}
+
+/// What is told next, until nothing more is.
+async fn told<const MANY: usize>(feed: &mut (impl Stream<Item = Value> + Unpin)) -> [String; MANY] {
+    let mut told = [const { String::new() }; MANY];
+    for event in &mut told {
+        *event = brief(&next(feed).await);
+    }
+    told
+}
+
+#[tokio::test]
+async fn what_a_repost_stands_for_comes_back_when_it_goes_in_every_way() {
+    let api = Api::new().await;
+    let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
+    api.follow(&ann, &bob).await;
+    api.follow(&ann, &cid).await;
+    let original = api.publish(&bob, "original").await;
+    let mut repost = api.repost(&cid, &original).await["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned();
+    let mut feed = feed(&api, &ann, &page(&api, &ann).await["resumeToken"]);
+    quiet(&api, &ann, &mut feed).await;
+    api.delete(&cid, &repost).await;
+    assert_eq!(told::<2>(&mut feed).await, [format!("-{repost}"), "+original".to_owned()]);
+    repost = api.repost(&cid, &original).await["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(told::<2>(&mut feed).await, [format!("+{repost}"), format!("-{original}")]);
+    api.unfollow(&ann, &cid).await;
+    assert_eq!(
+        told::<3>(&mut feed).await,
+        [format!("-{}", cid.id), "+original".to_owned(), "not following cid".to_owned()]
+    );
+    api.follow(&ann, &cid).await;
+    let back = [format!("+{repost}"), format!("-{original}"), "following cid".to_owned()];
+    let mut heard: [String; 3] = told::<3>(&mut feed).await;
+    heard.sort_unstable();
+    let mut due = back.clone();
+    due.sort_unstable();
+    assert_eq!(heard, due);
+    // A look that still waits would find the next change before it is heard.
+    quiet(&api, &ann, &mut feed).await;
+    let change = async |who: &Person, whom: &Person, verb: &str| {
+        let query = format!("mutation($id: ID!) {{ {verb}(input: {{userId: $id}}) {{ userErrors {{ code }} }} }}");
+        api.data(Some(who), &query, json!({ "id": whom.id })).await;
+    };
+    for (who, whom, verb, undo) in
+        [(&ann, &cid, "muteUser", "unmuteUser"), (&cid, &ann, "hideFromFollower", "unhideFromFollower")]
+    {
+        change(who, whom, verb).await;
+        assert_eq!(told::<2>(&mut feed).await, [format!("-{}", cid.id), "+original".to_owned()], "{verb}");
+        quiet(&api, &ann, &mut feed).await;
+        change(who, whom, undo).await;
+        assert_eq!(told::<2>(&mut feed).await, [format!("+{repost}"), format!("-{original}")], "{undo}");
+        quiet(&api, &ann, &mut feed).await;
+    }
+    change(&cid, &ann, "blockUser").await;
+    let [gone, back, _] = told::<3>(&mut feed).await;
+    assert_eq!([gone, back], [format!("-{}", cid.id), "+original".to_owned()]);
+    api.delete(&bob, &original).await;
+    assert_eq!(told::<1>(&mut feed).await, [format!("-{original}")]);
+    quiet(&api, &ann, &mut feed).await;
+}
+
+#[tokio::test]
+async fn what_a_repost_stood_for_comes_back_to_whoever_was_away_when_it_went() {
+    let api = Api::new().await;
+    let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
+    api.follow(&ann, &bob).await;
+    api.follow(&ann, &cid).await;
+    let original = api.publish(&bob, "original").await;
+    let repost = api.repost(&cid, &original).await["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned();
+    let token = page(&api, &ann).await["resumeToken"].clone();
+    api.delete(&cid, &repost).await;
+    let mut back = feed(&api, &ann, &token);
+    assert_eq!(brief(&next(&mut back).await), format!("-{repost}"));
+    let returned = next(&mut back).await;
+    assert_eq!(brief(&returned), "+original");
+    let again = api.repost(&cid, &original).await["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned();
+    let mut folded = feed(&api, &ann, &returned["resumeToken"]);
+    assert_eq!(told::<2>(&mut folded).await, [format!("+{again}"), format!("-{original}")]);
+    quiet(&api, &ann, &mut folded).await;
 }
 
 #[tokio::test]

@@ -34,7 +34,12 @@ impl SimAnnouncements {
         }
     }
 
-    fn tell(&self, announcement: Announcement) {
+    fn tell(&self, mut announcement: Announcement) {
+        if let Announcement::Published { original, .. } = &mut announcement
+            && self.broken == Some(Rule::RepostsAreToldAsPosts)
+        {
+            *original = None;
+        }
         // An error means that nobody listens.
         let _ = self.listeners.send(announcement);
     }

@@ -5,6 +5,7 @@ graphql(`
   fragment Card on Content {
     id
     kind
+    subjectId
     text
     publishTime
     viewerIsAuthor
@@ -52,6 +53,7 @@ export const TimelineDocument = graphql(`
     timeline(first: 20, after: $after, filter: $filter) {
       edges { cursor node { ...Post } }
       pageInfo { hasNextPage endCursor }
+      oldestTime
       resumeToken
     }
   }

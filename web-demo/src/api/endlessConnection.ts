@@ -15,12 +15,23 @@ export function endlessConnection(keyArgs: string[] | false = false): FieldPolic
   const merge: Merge = (existing, incoming, options) => {
     const after: unknown = options.args?.after;
     if (typeof after === "string" && after !== existing?.pageInfo.endCursor) return existing ?? null;
-    const merged = append(existing, incoming, options);
+    const merged = keepingEndApart(append, existing, incoming, options);
     // What a page further down lets one resume with says nothing of the pages above it.
     const continues = typeof after === "string" && existing != null && "resumeToken" in existing;
     return merged !== null && continues ? { ...merged, resumeToken: existing.resumeToken } : merged;
   };
   return { ...relay, merge };
+}
+
+/**
+ * Relay's pagination writes `endCursor` into the last edge, although a folded page may end below it; the next page would then cut off what has come back in
+ * between.
+ */
+function keepingEndApart(append: Merge, ...[existing, incoming, options]: Parameters<Merge>): ReturnType<Merge> {
+  const end = incoming?.pageInfo?.endCursor;
+  if (incoming?.pageInfo === undefined || !end) return append(existing, incoming, options);
+  const merged = append(existing, { ...incoming, pageInfo: { ...incoming.pageInfo, endCursor: "" } }, options);
+  return merged !== null ? { ...merged, pageInfo: { ...merged.pageInfo, endCursor: end } } : merged;
 }
 
 /**

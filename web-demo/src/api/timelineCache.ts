@@ -6,11 +6,6 @@ import { filterOf, isIn, TIMELINE_LISTS, type TimelineList } from "./timelineLis
 
 export type TimelineEdge = NonNullable<TimelineQuery["timeline"]>["edges"][number];
 
-/** What an entry shows: of a repost the original. */
-function subject(node: NonNullable<TimelineEdge["node"]>): string {
-  return node.repostOf?.id ?? node.id;
-}
-
 /**
  * `edges` with `edge` at its place by publish time, newest first; unchanged if it is there already. Of entries with the same
  * subject the newest stands, as on the server's pages. Entries of the same millisecond are put before those that are already
@@ -21,39 +16,66 @@ export function insertEdge(edges: readonly TimelineEdge[], edge: TimelineEdge): 
   if (node === null || edges.some((other) => other.node?.id === node.id)) return [...edges];
   const time = Date.parse(node.publishTime);
   const isOlder = ({ node: other }: TimelineEdge) => other !== null && Date.parse(other.publishTime) <= time;
-  const isSame = ({ node: other }: TimelineEdge) => other !== null && subject(other) === subject(node);
+  const isSame = ({ node: other }: TimelineEdge) => other !== null && other.subjectId === node.subjectId;
   if (edges.some((other) => isSame(other) && !isOlder(other))) return [...edges];
   const others = edges.filter((other) => !isSame(other));
   const index = others.findIndex(isOlder);
   return index === -1 ? [...others, edge] : others.toSpliced(index, 0, edge);
 }
 
+/** From when on everything is loaded. */
+export function oldestTime({ pageInfo, oldestTime: oldest }: NonNullable<TimelineQuery["timeline"]>): number {
+  return pageInfo.hasNextPage && oldest !== null ? Date.parse(oldest) : -Infinity;
+}
+
 /** Changes the entries of those `lists` that have been read. */
 function update(
   cache: ApolloCache,
   lists: readonly TimelineList[],
-  change: (edges: readonly TimelineEdge[], list: TimelineList, hasNextPage: boolean) => readonly TimelineEdge[],
+  change: (edges: readonly TimelineEdge[], list: TimelineList, oldest: number) => readonly TimelineEdge[],
 ) {
   for (const list of lists) {
     cache.updateQuery({ query: TimelineDocument, variables: filterOf(list) }, (data) => {
       if (data?.timeline == null) return data;
-      const { edges, pageInfo } = data.timeline;
-      return { timeline: { ...data.timeline, edges: [...change(edges, list, pageInfo.hasNextPage)] } };
+      const { edges } = data.timeline;
+      return { timeline: { ...data.timeline, edges: [...change(edges, list, oldestTime(data.timeline))] } };
     });
   }
 }
 
 /** Inserts edges into those `lists` that hold their kinds. What is older than the loaded part is left to the pages to come. */
 export function addToTimeline(cache: ApolloCache, arrivals: readonly TimelineEdge[], lists = TIMELINE_LISTS) {
-  update(cache, lists, (edges, list, hasNextPage) => arrivals.reduce((known, edge) => {
-    if (edge.node === null || !isIn(list, edge.node.kind)) return known;
-    const next = insertEdge(known, edge);
-    return hasNextPage && next.at(-1) === edge ? known : next;
+  update(cache, lists, (edges, list, oldest) => arrivals.reduce((known, edge) => {
+    const isOf = edge.node !== null && isIn(list, edge.node.kind) && Date.parse(edge.node.publishTime) >= oldest;
+    return isOf ? insertEdge(known, edge) : known;
   }, edges));
 }
 
-export function removeFromTimeline(cache: ApolloCache, contentId: string) {
-  update(cache, TIMELINE_LISTS, (edges) => edges.filter(({ node }) => node?.id !== contentId));
+export function removeFromTimeline(cache: ApolloCache, contentId: string, lists = TIMELINE_LISTS) {
+  update(cache, lists, (edges) => edges.filter(({ node }) => node?.id !== contentId));
+}
+
+/** Takes out of everything what was kept until a newer entry of its subject was shown, which has gone instead. */
+export function removeSubject(cache: ApolloCache, subjectId: string) {
+  update(cache, ["EVERYTHING"], (edges) => edges.filter(({ node }) => node?.subjectId !== subjectId));
+}
+
+function nodesOf(cache: ApolloCache, list: TimelineList) {
+  const data = cache.readQuery({ query: TimelineDocument, variables: filterOf(list) });
+  return data?.timeline?.edges.flatMap(({ node }) => node ?? []) ?? [];
+}
+
+/** Whether a newer entry of the content's subject is among `entries`. */
+export function standsFor(cache: ApolloCache, entries: readonly TimelineEdge[], contentId: string): boolean {
+  const known = TIMELINE_LISTS.flatMap((list) => nodesOf(cache, list)).find(({ id }) => id === contentId);
+  const isNewer = ({ node }: TimelineEdge) => node !== null && known !== undefined && node.id !== contentId
+    && node.subjectId === known.subjectId && Date.parse(node.publishTime) >= Date.parse(known.publishTime);
+  return entries.some(isNewer);
+}
+
+/** What is loaded of everything. */
+export function loadedEdges(cache: ApolloCache): readonly TimelineEdge[] {
+  return cache.readQuery({ query: TimelineDocument })?.timeline?.edges ?? [];
 }
 
 export function removeAuthorFromTimeline(cache: ApolloCache, authorId: string) {

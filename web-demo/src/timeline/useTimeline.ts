@@ -4,7 +4,7 @@ import { useEffect, useEffectEvent, useState } from "react";
 import type { Connection } from "../api/connection";
 import { NewCountDocument, NewFeedDocument, TimelineDocument } from "../api/documents";
 import {
-  addToTimeline, isRead, refreshTimeline, removeAuthorFromTimeline, removeFromTimeline, topCursor,
+  addToTimeline, isRead, loadedEdges, oldestTime, refreshTimeline, removeAuthorFromTimeline, removeFromTimeline, removeSubject, standsFor, topCursor,
 } from "../api/timelineCache";
 import { filterOf, type TimelineList } from "../api/timelineLists";
 import { readPage } from "../api/endlessConnection";
@@ -85,15 +85,21 @@ export function useTimeline(connection: Connection, list: TimelineList): Timelin
     setMissed(newer.data?.newContentCount ?? NOTHING_MISSED);
   }
 
+  /** What is gone goes from every list. An entry for which a newer one stands, told just before, stays among its kind; and in everything until that one is shown. */
+  function leave(id: string) {
+    const waits = arrivals.EVERYTHING.find(({ node }) => node?.id === id)?.node;
+    if (waits != null) removeSubject(client.cache, waits.subjectId);
+    if (standsFor(client.cache, loadedEdges(client.cache), id)) removeFromTimeline(client.cache, id, ["EVERYTHING"]);
+    else if (!standsFor(client.cache, arrivals.EVERYTHING, id)) removeFromTimeline(client.cache, id);
+    setArrivals((known) => withoutArrivals(known, (node) => node.id === id));
+  }
+
   function take({ newFeed }: NewFeedSubscription) {
     const { timelineEdge: edge, removedContentId: removed, removedAuthorId: author } = newFeed;
     const reading = !isRead(client.cache, list);
     if (edge?.node?.viewerIsAuthor === true && !reading) addToTimeline(client.cache, [edge]);
     else if (edge !== null) setArrivals((known) => withArrival(known, edge));
-    if (removed !== null) {
-      removeFromTimeline(client.cache, removed);
-      setArrivals((known) => withoutArrivals(known, ({ id }) => id === removed));
-    }
+    if (removed !== null) leave(removed);
     if (author !== null) {
       removeAuthorFromTimeline(client.cache, author);
       setArrivals((known) => withoutArrivals(known, (node) => node.author?.id === author));
@@ -110,8 +116,8 @@ export function useTimeline(connection: Connection, list: TimelineList): Timelin
 
   const shownIds = new Set(shown?.edges.map(({ node }) => node?.id));
   // What is told late, and older than all that is loaded, comes with the pages to come.
-  const end = shown?.pageInfo.hasNextPage === true ? shown.edges.at(-1)?.node?.publishTime : undefined;
-  const isBelow = (time: string) => end !== undefined && Date.parse(time) < Date.parse(end);
+  const oldest = shown == null ? -Infinity : oldestTime(shown);
+  const isBelow = (time: string) => Date.parse(time) < oldest;
   const waiting = arrivals[list].filter(({ node }) => node !== null && !shownIds.has(node.id) && !isBelow(node.publishTime));
 
   function showNew() {
@@ -122,7 +128,10 @@ export function useTimeline(connection: Connection, list: TimelineList): Timelin
     }
   }
 
-  const posts = shown?.edges.flatMap(({ node }) => node ?? []) ?? null;
+  // A page further down may have an older entry of what is shown above.
+  const subjects = new Set<string>();
+  const stands = ({ subjectId }: PostFragment) => !subjects.has(subjectId) && subjects.add(subjectId).has(subjectId);
+  const posts = shown?.edges.flatMap(({ node }) => node ?? []).filter(stands) ?? null;
   const readFrom = shown?.edges.find(({ cursor }) => cursor === marker.readUpTo)?.node?.id;
   const uncounted = list === "EVERYTHING" ? missed : NOTHING_MISSED;
   return {

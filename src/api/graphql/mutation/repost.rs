@@ -16,7 +16,7 @@ use crate::{
         objects::{Content, TimelineEdge},
         scope::{Answer, answer, fresh_hydration},
     },
-    domain::{self, ContentId, content::Draft},
+    domain::{self, ContentId, UserId, content::Draft},
 };
 
 /// What is to be reposted.
@@ -31,7 +31,7 @@ struct RepostContentInput {
 /// What has been reposted; or why nothing was.
 #[derive(SimpleObject)]
 struct RepostContentPayload {
-    /// The repost, as it stands in the viewer's own timeline. Null if refused.
+    /// The repost, as it stands in the viewer's own timeline. Null if refused, and if the viewer keeps the original's author out of that timeline.
     timeline_edge: Option<TimelineEdge>,
     /// The original, with counters as they are now. Null if refused.
     content: Option<Content>,
@@ -86,7 +86,12 @@ impl RepostMutation {
                 Some(original) => shown(&hydration, original).await?,
                 None => None,
             };
-            let timeline_edge = repost.map(|repost| own_edge(repost, &hydration));
+            let timeline_edge = match repost {
+                Some(repost) if is_in_own_timeline(&hydration, viewer.id, repost.id).await? => {
+                    Some(own_edge(repost, &hydration))
+                }
+                _ => None,
+            };
             Ok(Some(RepostContentPayload { timeline_edge, content, user_errors, client_mutation_id }))
         })
         .await
@@ -115,6 +120,11 @@ impl RepostMutation {
         })
         .await
     }
+}
+
+/// A repost of somebody whom the viewer has muted is not.
+async fn is_in_own_timeline(hydration: &Hydration, viewer: UserId, repost: ContentId) -> Result<bool, Failure> {
+    Ok(!hydration.services().timelines.visible(viewer, &[repost]).await?.is_empty())
 }
 
 async fn shown(hydration: &Arc<Hydration>, id: ContentId) -> Result<Option<Content>, Failure> {

@@ -9,7 +9,7 @@ use async_graphql::SimpleObject;
 
 use super::Content;
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, metered::Metered, wants::ContentWants},
+    api::graphql::{errors::Failure, hydration::Hydration, metered::Metered, scalars::Timestamp, wants::ContentWants},
     domain::{ContentId, Entry, UserId, cursor, folding::Folded, search::Found},
 };
 
@@ -37,8 +37,11 @@ pub struct TimelineConnection {
     nodes: Vec<Option<Content>>,
     /// Whether and how to read on.
     page_info: PageInfo,
-    /// What a client holds that was answered this page, with what was folded in it: pass it as `after` to `newFeed`, which goes on from here. Speaks of the
-    /// newest 64 entries; null for a filtered page, for the stream is not.
+    /// When the oldest entry was published that the page is made of, shown or folded away. What `newFeed` brings and is not older belongs to what has been read;
+    /// what is older comes with the next page. Null on an empty page.
+    oldest_time: Metered<Option<Timestamp>>,
+    /// What a client shows that was answered this page: pass it as `after` to `newFeed`, which goes on from here, and brings what was folded away when what
+    /// stands for it goes. Speaks of the newest 64 entries, folded ones among them; null for a filtered page, for the stream is not.
     resume_token: Metered<Option<String>>,
 }
 
@@ -85,6 +88,7 @@ pub struct Shown {
     rows: Vec<(String, Option<Content>)>,
     page_info: PageInfo,
     is_whole: bool,
+    oldest_time: Metered<Option<Timestamp>>,
 }
 
 impl Shown {
@@ -97,7 +101,8 @@ impl Shown {
             start_cursor: Metered(rows.first().map(|row| row.0.clone())),
             end_cursor: Metered(page.end().map(cursor::encode)),
         };
-        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info })
+        let oldest_time = Metered(page.end().map(|end| Timestamp(end.publish_time())));
+        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_time })
     }
 
     /// As [`Self::load`], for what a search has found.
@@ -109,7 +114,7 @@ impl Shown {
             start_cursor: Metered(rows.first().map(|row| row.0.clone())),
             end_cursor: Metered(page.end.map(cursor::encode)),
         };
-        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info })
+        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_time: Metered(None) })
     }
 
     /// Whether every entry of the page is shown: none of their contents has gone since the page's snapshot.
@@ -170,7 +175,7 @@ impl From<Shown> for TimelineConnection {
         let nodes = shown.nodes();
         let edges =
             shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor: Metered(cursor), node }).collect();
-        Self { edges, nodes, page_info: shown.page_info, resume_token: Metered(None) }
+        Self { edges, nodes, page_info: shown.page_info, oldest_time: shown.oldest_time, resume_token: Metered(None) }
     }
 }
 

@@ -208,6 +208,12 @@ impl Content {
         self.other(ctx, self.content.reference.repost_of()).await
     }
 
+    /// The id of what it shows: of a repost that of its original, also of one that is gone; of anything else its own. Of the entries of one subject a
+    /// timeline shows the newest.
+    async fn subject_id(&self) -> Metered<ID> {
+        Metered(ids::of_content(self.content.subject()))
+    }
+
     /// Whether the viewer has reposted it; of a repost, whether its original. Null for anonymous viewers.
     async fn viewer_has_reposted(&self, ctx: &Context<'_>) -> Answer<bool> {
         answer(ctx, self.hydration.viewer_reposted(self.content.subject())).await

@@ -53,10 +53,10 @@ pub struct RelationChange {
 /// `relationChange`, `readMarker` and `refetch` is set.
 #[derive(SimpleObject, Default)]
 pub struct NewFeedPayload {
-    /// An entry that has come to the viewer's timeline. Its place is before the first entry whose `publishTime` is not later: nearly always
-    /// the front, but it may be below entries that the client shows already.
+    /// An entry that the viewer's timeline shows from now on: a new one, or one that stands again because the newer one of its subject has left. Its place is
+    /// before the first entry whose `publishTime` is not later: nearly always the front, but it may be below entries that the client shows already.
     timeline_edge: Option<FeedEdge>,
-    /// The id of a content that has left it.
+    /// The id of a content that has left it, or for which a newer entry of the same subject stands from now on: that one was told just before.
     removed_content_id: Metered<Option<ID>>,
     /// The id of an author all of whose contents have left it.
     removed_author_id: Metered<Option<ID>>,
