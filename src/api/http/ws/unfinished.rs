@@ -7,8 +7,8 @@ use axum::extract::ws::Message;
 
 use crate::api::http::connections::Received;
 
-/// A frame's own bytes, at most (RFC 6455 section 5.2).
-const HEAD_BYTES: u64 = 14;
+/// A client's control frame without its payload: two bytes and the mask (RFC 6455 section 5.2).
+const CONTROL_HEAD_BYTES: u64 = 6;
 
 /// What has come of a socket and is no whole message yet.
 pub(super) struct Unfinished {
@@ -28,7 +28,7 @@ impl Unfinished {
     pub(super) fn heard<E>(&mut self, frame: Option<&Result<Message, E>>) {
         let come = self.received.as_ref().map_or(0, Received::bytes);
         if let Some(Ok(Message::Ping(bytes) | Message::Pong(bytes))) = frame {
-            self.whole = come.min(self.whole + bytes.len() as u64 + HEAD_BYTES);
+            self.whole = come.min(self.whole + bytes.len() as u64 + CONTROL_HEAD_BYTES);
         } else {
             (self.whole, self.was_there) = (come, false);
         }
