@@ -13,14 +13,14 @@ use crate::{
 /// Between two probes of a store that takes no writes. One that does is not probed.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
-/// Watches until the process leaves.
+/// Watches until the process drains.
 pub fn watch(store: SqlStore, lifecycle: &Lifecycle) {
-    let stopping = lifecycle.stopping();
+    let draining = lifecycle.draining();
     lifecycle.spawn("store watch", async move {
         let mut told = Told::default();
         told.tell(&Writes::Taken);
         let mut writes = store.writes();
-        while stopping.run_until_cancelled(look(&store, &mut writes)).await.is_some() {
+        while draining.run_until_cancelled(look(&store, &mut writes)).await.is_some() {
             told.tell(&writes.borrow_and_update().clone());
         }
     });
