@@ -89,7 +89,7 @@ refused(usual, "a description of types within types within types", TOO, "{ __sch
 refused(usual, "a bomb of fragments", TOO, `{ ...f0 } ${Array.from({ length: 20 }, (_, n) => `fragment f${n} on Query { ...f${n + 1} ...f${n + 1} }`).join(" ")} fragment f20 on Query { __typename }`);
 
 const outspoken = start({ "graphql.max_answer_bytes": 65_536 });
-refused(outspoken, "an answer of too many bytes", "ANSWER_TOO_LARGE", "{ __schema { types { name description fields { name description args { name description } } } } }", { ran: true });
+refused(outspoken, "an answer of too many bytes", "ANSWER_TOO_LARGE", "{ __schema { types { name description fields { name a: description b: description c: description args { name description } } } } }", { ran: true });
 
 const PARSE = "GRAPHQL_PARSE_FAILED";
 refused(usual, "an empty document", PARSE, "");
