@@ -1,7 +1,7 @@
 //! The types that describe a schema, with how long their lists are in this one: what the price of introspection is counted by.
 //!
-//! Apart, because every schema has these types and none prints them. Lengths are averages, rounded up, so that a list within a list is not
-//! counted as if each type were the largest.
+//! Every schema has these types, and its SDL does not print them. Lengths are averages, rounded up: a list within a list is not counted as if
+//! each type were the largest.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,4 @@
-//! Whose pages may read answers and open a WebSocket: with the latter browsers ask nobody, so the server looks.
-//!
-//! Apart, because it is a rule of security and short enough to be read whole. It refuses to know what is answered.
+//! Decides which origins may read answers and open a WebSocket. Browsers do not check the origin of a WebSocket, so the server does.
 
 use axum::{
     body::Body,

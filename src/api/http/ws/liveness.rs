@@ -1,6 +1,6 @@
 //! Whether a client answers pings: when to send one, and when to give up.
 //!
-//! Apart, because it is a rule about moments. It refuses to know frames.
+//! Decides when; the socket sends.
 
 use std::time::Duration;
 
