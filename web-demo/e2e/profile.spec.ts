@@ -93,7 +93,7 @@ test("one's own profile is changed, and a refusal stands at its field", async ({
 });
 
 test("a name that is written from right to left turns nothing round it", async ({ page }) => {
-  const turned = await register("rana", "\u202eRana");
+  const turned = await register("rana", "רנה");
   await follow(vera, turned);
   await publish(turned, "שלום");
   await openAs(page, vera);

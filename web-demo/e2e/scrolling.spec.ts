@@ -126,7 +126,7 @@ for (const code of [1012, 1011]) {
 
     reachable = false;
     cut();
-    await expect(page.getByTestId("live")).toHaveText("Connecting…");
+    await expect(page.getByTestId("live")).toHaveText("Reconnecting…");
     await publish(writer, "Written in the dark");
     await deleteContent(writer, doomed);
     reachable = true;
