@@ -1,4 +1,4 @@
-# A table of contents: each entry says what it does, the doing is in scripts/. `make` alone lists them.
+# Each target calls a script of scripts/. `make` alone lists the targets.
 PORT ?= 8080
 export PORT
 
@@ -8,30 +8,30 @@ export PORT
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-run: ## Build, seed if empty, and serve on 127.0.0.1:$PORT (8080), embedded: SQLite in ./data
+run: ## Build, seed if empty, and serve on 127.0.0.1:$PORT (8080), with SQLite in ./data
 	@scripts/run.sh
 
-run-servers: ## The same with a private MariaDB and Redis in ./data/servers
+run-servers: ## As run, with a private MariaDB and Redis in ./data/servers
 	@scripts/run-servers.sh
 
 web: ## Build the web pages, if they or the schema have changed
 	@scripts/web.sh
 
-test: ## Everything: form, lints, all tests on SQLite, MariaDB, MySQL and Redis, the page in a browser
+test: ## Everything: format, lints, all tests on SQLite, MariaDB, MySQL and Redis, the page in a browser
 	@scripts/test.sh
 
-check: ## Quick: form, lints, the repository's own rules
+check: ## Quick: format, lints, the repository's own rules
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --quiet --test tidy
 
-sim: ## The whole system simulated while everything fails: OPERATIONS (10000000) of clients, and a table of broken rules
+sim: ## Simulate the system while everything fails: OPERATIONS (10000000) of clients, and a table of broken rules
 	@scripts/sim.sh
 
-chaos: ## A long run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
+chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
 
-bench: ## What pages cost, as ratios to the naive query, and what a point of the price costs (release build: some minutes)
+bench: ## Measure pages as ratios to the naive query, and the cost of a point (release build: some minutes)
 	cargo bench --bench page
 	@scripts/bench-prices.sh
 
@@ -39,5 +39,5 @@ schema: ## Print schema.graphql anew
 	cargo run -- schema > target/schema.graphql
 	mv target/schema.graphql schema.graphql
 
-clean-data: ## Remove ./data: the embedded database and the private servers' files
+clean-data: ## Remove ./data: the SQLite database and the private servers' files
 	@scripts/clean-data.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a point of an operation's price costs the processor, as a table: benches/price.mjs against a release build. With --quick against the build of
-# the tests and in a small world, which shows that the table can be made, and no figure worth keeping.
+# Prints how much processor time a point of an operation's cost takes: benches/price.mjs against a release build.
+# With --quick it uses the debug build and a small world. That only shows that the table can be made; the figures mean
+# nothing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The long run: OPERATIONS calls of the API (100000) on each combination of servers, while everything around the nodes fails. Prints a table.
-# SEED repeats one run's draws; JOBS (2) combinations run at a time. Fails if any page was wrong, or anything acknowledged was lost.
+# Runs OPERATIONS calls of the API (100000) on each combination of servers, while everything around the nodes fails.
+# Prints a table. SEED repeats a run's random choices; JOBS (2) combinations run at a time. Fails if a page was wrong or
+# an acknowledged change was lost.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -17,7 +18,7 @@ cargo test --profile long --test chaos --no-run
 status=0
 OPERATIONS=${OPERATIONS:-100000} cargo test --profile long --test chaos -- combinations:: "${arguments[@]}" 2>&1 | tee "$log" || status=$?
 
-step "Calls of the API, pages and entries checked, live events, faults, failed reads, changes without an answer, wrong pages or devices, longest ways to rest"
+step "Results: calls, pages and entries checked, faults, wrong pages or devices, longest time until the system was quiet"
 printf '| servers | calls | pages | entries | live events | faults | failed reads | unanswered changes | mismatches | rest, ms | devices, ms | seconds | seed |\n'
 printf '|---|---|---|---|---|---|---|---|---|---|---|---|---|\n'
 grep -o '| [A-Z][A-Za-z]* with .*|$' "$log" || true

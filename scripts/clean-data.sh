@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Removes ./data, unless something still uses it.
+# Removes ./data, unless a process still uses it.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -8,10 +8,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 in_use() { find /proc/[0-9]*/fd -lname "$root/data/*" 2>/dev/null | cut -d / -f 3 | sort -un | paste -sd ' ' -; }
 
 users=$(in_use || true)
-[ -z "$users" ] || fail "./data is in use by process $users. End it first (Ctrl-C where it runs), then try again."
+[ -z "$users" ] || fail "Process $users uses ./data. Stop it first (Ctrl-C where it runs), then try again."
 if [ -d data ]; then
-    say "removing ./data ($(du -sh data | cut -f 1))"
+    say "Removing ./data ($(du -sh data | cut -f 1))."
     rm -rf data
 else
-    say "there is no ./data"
+    say "There is no ./data."
 fi

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The API as clients use it: suites of tests/clients (protocols, by their own clients) and tests/frontends (Relay, Apollo, urql, and the guide's
-# examples), each against servers that it starts itself from the binary that is built.
-# One line of counts a suite goes to the file COUNTS, if it is set: passed <tab> failed <tab> not run <tab> name. Names of suites as
-# arguments run these alone. Fails if anything did.
+# Runs the suites of tests/clients (each protocol, with its own client) and tests/frontends (Relay, Apollo, urql, the
+# guide's examples). Each suite starts its own servers from the binary that is built. Arguments are names of suites, to
+# run only those. If COUNTS is set, each suite appends a line to that file:
+# passed <tab> failed <tab> not run <tab> name. Fails if a suite failed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
-[ -x "$tidefeed_bin" ] || fail "There is no binary yet. Build it: cargo build"
+[ -x "$tidefeed_bin" ] || fail "There is no binary yet. Build it with: cargo build"
 
-# packages FOLDER: what its lock file names, installed once.
+# packages FOLDER: installs what its lock file names, unless that is installed already.
 packages() {
     local installed=$1/node_modules/.installed-from
     if same_as_before "$installed" "$1/package.json" "$1/package-lock.json"; then
@@ -26,7 +26,7 @@ log=$(mktemp "${TMPDIR:-/tmp}/tidefeed-clients.XXXXXX")
 trap 'rm -f "$log"' EXIT
 counted() { sed -nE "s/^# $1 ([0-9]+)\$/\\1/p" "$log" | tail -n 1 | grep . || echo 0; }
 
-# run FILE: its failures in full, its passes as one number.
+# run FILE: prints failures in full and passes as a number.
 run() {
     local status=0 name passed failed
     name=$(basename "$1" .test.mjs)

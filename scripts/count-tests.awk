@@ -1,6 +1,7 @@
-# Counts the tests in the output of `cargo test`, by what they ran on: passed <tab> failed <tab> not run <tab> group.
-# An integration test names its engine in its path or at its end (`conformance::mariadb::a_page_is_full`, `.._on_mariadb`) and Redis, which
-# may come beside an engine, anywhere; anything else is named after its binary.
+# Counts the tests in the output of `cargo test` by the servers they ran on:
+# passed <tab> failed <tab> not run <tab> group. An integration test has its engine in its path or at its end
+# (`conformance::mariadb::a_page_is_full`, `.._on_mariadb`). Redis may come beside an engine, anywhere in the name.
+# Other tests are grouped by their binary.
 
 /^ *Running / {
     binary = $0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a C compiler from Debian's packages, if there is none: building tidefeed needs one.
+# Installs a C compiler from Debian's packages if there is none. Building tidefeed needs one.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests and `make run-servers` need from Debian's packages, if it is missing: MariaDB, Redis, Chromium, a C compiler.
-# The tests start servers of their own from these programs. MariaDB comes without a service; the package of Redis brings one.
+# Installs what the tests and `make run-servers` need and the system lacks, from Debian's packages: MariaDB, Redis,
+# Chromium, a C compiler. The tests start their own servers from these programs. MariaDB comes without a service; the
+# package of Redis starts one.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -8,11 +9,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source scripts/packages.sh
 
 step "Looking for MariaDB, Redis, Chromium and a C compiler"
-want mariadb-server-core "a private MariaDB is started from it" have_programs mariadbd mariadb-install-db
-want mariadb-client-core "preparing a MariaDB needs its my_print_defaults" have_programs my_print_defaults
-want redis-server "a private Redis is started from it" have_programs redis-server redis-cli
+want mariadb-server-core "tests and scripts start a private MariaDB from it" have_programs mariadbd mariadb-install-db
+want mariadb-client-core "mariadb-install-db needs its my_print_defaults" have_programs my_print_defaults
+want redis-server "tests and scripts start a private Redis from it" have_programs redis-server redis-cli
 if [ -z "${CHROMIUM:-}" ]; then
-    want chromium "the page is tested in a real browser" have_programs chromium
+    want chromium "the tests use the page in a real browser" have_programs chromium
     if command -v dpkg-query >/dev/null; then
         want fonts-liberation "without a font the browser draws no text" have_package fonts-liberation
     fi
@@ -21,7 +22,7 @@ want_compiler
 install_wanted
 case " ${wanted[*]} " in
 *" redis-server "*)
-    say "Debian may have started a Redis of its own on port 6379. Tidefeed's scripts and tests do not use it;"
-    say "\`systemctl disable --now redis-server\` ends it for good."
+    say "Debian may have started its own Redis on port 6379. Tidefeed's scripts and tests do not use it."
+    say "To stop it for good: systemctl disable --now redis-server"
     ;;
 esac

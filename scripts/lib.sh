@@ -1,11 +1,11 @@
-# What the scripts share: where the project is, how they speak, how they wait for a server and end it.
-# Sourced with bash, never run; the caller has set `-euo pipefail`.
+# Functions that the scripts share: paths, messages, waiting for a server and stopping it.
+# Sourced with bash, never run. The caller has set `-euo pipefail`.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 
-# Where cargo puts what it builds, and the binary that the scripts run.
+# Cargo's target folder, and the binary that the scripts run.
 target_dir=${CARGO_TARGET_DIR:-$root/target}
 export tidefeed_bin=$target_dir/debug/tidefeed
 
@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-# need_tools: what no script can install for you.
+# need_tools: fails if a tool is missing that no script installs.
 need_tools() {
     command -v cargo >/dev/null || fail "cargo is missing. Install Rust: https://rustup.rs"
     local node="Install Node 20.19 or later, with npm: https://nodejs.org"
@@ -27,19 +27,19 @@ need_tools() {
         fail "Node $(node --version) is too old. $node"
 }
 
-# need_lints: what checking needs of Rust beyond building.
+# need_lints: fails if rustfmt or clippy is missing.
 need_lints() {
     if ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
-        fail "rustfmt or clippy is missing. Please run: rustup component add rustfmt clippy"
+        fail "rustfmt or clippy is missing. Run: rustup component add rustfmt clippy"
     fi
 }
 
-# A port of 127.0.0.1 that nobody listens on.
+# free_port: prints a free port of 127.0.0.1.
 free_port() {
     node -e 'const s = require("net").createServer(); s.listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); });'
 }
 
-# wait_until SECONDS COMMAND...: true as soon as the command succeeds, false when the time is up.
+# wait_until SECONDS COMMAND...: succeeds as soon as the command does, fails when the time is up.
 wait_until() {
     local deadline=$((SECONDS + $1))
     shift
@@ -49,22 +49,22 @@ wait_until() {
     done
 }
 
-# fingerprint PATH...: changes when a file under one of these does. What is built or downloaded is left out.
+# fingerprint PATH...: prints a hash of all files under the paths, except those that are built or downloaded.
 fingerprint() {
     find "$@" \( -name node_modules -o -name dist -o -name test-results \) -prune -o -type f -print0 |
         LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
 }
-# same_as_before STAMP PATH...
+# same_as_before FILE PATH...: whether FILE holds the fingerprint of the paths.
 same_as_before() {
-    local stamp=$1
+    local file=$1
     shift
-    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(fingerprint "$@")" ]
+    [ -f "$file" ] && [ "$(cat "$file")" = "$(fingerprint "$@")" ]
 }
 
 running() { [ -n "${1:-}" ] && kill -0 "$1" 2>/dev/null; }
 stopped() { ! running "$1"; }
 
-# end_by_pid PID: asks it to stop, insists after fifteen seconds.
+# end_by_pid PID: sends TERM, and KILL after fifteen seconds.
 end_by_pid() {
     running "${1:-}" || return 0
     kill "$1" 2>/dev/null || true
@@ -75,12 +75,12 @@ end_by_pid() {
 answers() { node -e 'fetch(process.argv[1]).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))' "$1"; }
 
 ready_or_gone() { answers "$1/readyz" || stopped "$2"; }
-# page_is_up URL PID: waits until the server is ready; false once its process has ended or two minutes have passed.
+# page_is_up URL PID: waits until the server is ready. Fails if its process ends or two minutes pass.
 page_is_up() {
     wait_until 120 ready_or_gone "$1" "$2" && running "$2"
 }
 
-# build_all: the web pages if their sources have changed, then the binary that holds them.
+# build_all: builds the web pages if their sources have changed, then the binary that contains them.
 build_all() {
     need_tools
     scripts/install-compiler.sh
@@ -89,7 +89,7 @@ build_all() {
     cargo build
 }
 
-# fill_store: the tables, and a believable world if there is nobody yet.
+# fill_store: brings the tables up to date, and seeds an empty database.
 fill_store() {
     step "Bringing the tables up to date"
     "$tidefeed_bin" migrate
@@ -97,11 +97,11 @@ fill_store() {
     "$tidefeed_bin" seed --if-empty
 }
 
-# serve_on PORT: starts tidefeed in the background (its pid: $app), says where its page is once it is ready, and returns when it ends.
-# Ctrl-C reaches it from the terminal; TERM and HUP are handed on.
+# serve_on PORT: starts tidefeed in the background (its pid: $app), prints the addresses once it is ready, and returns
+# when it ends. The terminal sends Ctrl-C to it; this script forwards TERM and HUP.
 serve_on() {
     local url=http://127.0.0.1:$1 status=0
-    step "Starting tidefeed on $url (Ctrl-C ends it)"
+    step "Starting tidefeed on $url (Ctrl-C stops it)"
     TIDEFEED__SERVER__LISTEN=127.0.0.1:$1 "$tidefeed_bin" serve &
     app=$!
     trap ':' INT

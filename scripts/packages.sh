@@ -1,4 +1,4 @@
-# What the scripts need from Debian's packages: noted with `want`, installed with `install_wanted`.
+# Installs Debian packages: `want` notes a missing one, `install_wanted` installs all noted ones.
 # Sourced with bash after lib.sh, never run.
 # shellcheck shell=bash
 
@@ -10,7 +10,7 @@ want() {
     local package=$1 why=$2
     shift 2
     "$@" >/dev/null 2>&1 && return
-    say "$package is missing: $why"
+    say "$package is missing: $why."
     wanted+=("$package")
 }
 
@@ -28,20 +28,20 @@ want_compiler() {
     want libc6-dev "$why" have_c_headers
 }
 
-# install_wanted: installs what is missing, or says what to type and ends the script.
+# install_wanted: installs the noted packages, or prints the command to run and ends the script.
 install_wanted() {
     local as_root=()
     if [ ${#wanted[@]} -eq 0 ]; then
-        say "all there"
+        say "Nothing is missing."
         return
     fi
     command -v apt-get >/dev/null ||
-        fail "This is no Debian. Please install ${wanted[*]} in your system's way; the programs must be on the PATH."
+        fail "This system has no apt-get. Install ${wanted[*]} with its own package manager; the programs must be on the PATH."
     if [ "$(id -u)" -ne 0 ]; then
         if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
             as_root=(sudo)
         else
-            fail "Installing needs root. Please run, as root, and then try again:" \
+            fail "Installing needs root. Run this as root, then try again:" \
                 "    apt-get update && apt-get install --no-install-recommends ${wanted[*]}"
         fi
     fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tidefeed with a private MariaDB and Redis, both on free ports of 127.0.0.1, their files in ./data/servers. PORT=8080 unless told otherwise.
-# The rows stay for the next time (`make clean-data` removes them); the servers end with this script.
+# Runs Tidefeed with a private MariaDB and Redis on free ports of 127.0.0.1, with their files in ./data/servers. PORT is
+# 8080 by default. The rows stay for the next run (`make clean-data` removes them); the servers end with this script.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -8,11 +8,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 PATH=$PATH:/usr/sbin:/sbin
 servers=$root/data/servers
 
-# end_server NAME: ends the server that NAME.pid names, if it is still ours.
+# end_server NAME: stops the server that NAME.pid names, if this script's servers still own that id.
 end_server() {
     local pid
     pid=$(cat "$servers/$1.pid" 2>/dev/null) || return 0
-    case $(readlink "/proc/$pid/cwd") in # both work in their own folder; a stranger with the same id does not
+    case $(readlink "/proc/$pid/cwd") in # both run in their own folder; another process with the same id does not
     "$servers"/*) end_by_pid "$pid" ;;
     esac
     rm -f "$servers/$1.pid"
@@ -21,7 +21,7 @@ end_servers() {
     end_server redis
     end_server mariadb
 }
-# start_server NAME COMMAND...: in a session of its own, so that Ctrl-C ends tidefeed first and its servers after it.
+# start_server NAME COMMAND...: starts it in its own session, so that Ctrl-C stops tidefeed first and the servers then.
 start_server() {
     local name=$1
     shift
@@ -36,13 +36,13 @@ ready_or_fail() {
 
 scripts/install-servers.sh
 build_all
-# A server that starts clears the folder of temporary tables, others' too: each has its own.
+# A server clears the folder of temporary tables when it starts, so this one has its own.
 mkdir -p "$servers/redis" "$servers/tmp"
-end_servers # what a run that was killed has left
+end_servers # left over from a run that was killed
 trap end_servers EXIT
 
 if [ ! -d "$servers/mariadb/mysql" ]; then
-    step "Making a new MariaDB in data/servers/mariadb"
+    step "Preparing a new MariaDB in data/servers/mariadb"
     rm -rf "$servers/mariadb"
     mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$servers/mariadb" --tmpdir="$servers/tmp" --skip-test-db \
         --auth-root-authentication-method=normal >"$servers/mariadb.log" 2>&1 ||
@@ -62,7 +62,7 @@ start_server redis redis-server --port "$redis_port" --dir "$servers/redis" --bi
 ready_or_fail mariadb test -s "$servers/mariadb.ready" # MariaDB writes it once it listens
 ready_or_fail redis redis-cli -p "$redis_port" ping
 
-# Several nodes must sign tokens alike, so beside a server the secret is never made up silently.
+# Nodes that share a database must share the secret, so with MySQL or MariaDB tidefeed never makes one by itself.
 [ -s "$servers/secret" ] || (umask 077 && node -p 'crypto.randomBytes(48).toString("base64")' >"$servers/secret")
 TIDEFEED__AUTH__SECRET=$(cat "$servers/secret")
 export TIDEFEED__AUTH__SECRET

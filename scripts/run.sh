@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tidefeed on this machine alone: SQLite in ./data, everything else in the process. PORT=8080 unless told otherwise.
+# Runs Tidefeed with SQLite in ./data and everything else in the process. PORT is 8080 by default.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The long simulation: OPERATIONS (10000000) client operations in worlds where everything fails, then each rule of docs/coverage.md broken in turn, in up to
-# WORLDS (20000) worlds, 1000 of them as clients alone see it, and the table of what was wrong. SEED repeats a run. Fails if any page was wrong, or a broken rule was not seen.
+# Runs the long simulation: OPERATIONS (10000000) client operations in worlds where everything fails. Then it breaks
+# each rule of docs/coverage.md in turn, in up to WORLDS (20000) worlds, 1000 of them judged by what clients see, and
+# prints the table of what went wrong. SEED repeats a run. Fails if a page was wrong or a broken rule was not noticed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the web pages into web-demo/dist, from where the binary takes them. Does nothing if neither they nor the schema have changed.
+# Builds the web pages into web-demo/dist, which the binary embeds. Does nothing if neither they nor the schema have
+# changed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
