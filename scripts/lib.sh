@@ -39,6 +39,18 @@ free_port() {
     node -e 'const s = require("net").createServer(); s.listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); });'
 }
 
+# may_mount: whether a test may mount a small file system of its own, to fill it. Root may, also that of a namespace (`unshare --map-root-user --mount`).
+may_mount() {
+    local folder status=1
+    folder=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-mount.XXXXXX")
+    if mount -t tmpfs -o size=64k tidefeed-test "$folder" 2>/dev/null; then
+        umount "$folder"
+        status=0
+    fi
+    rmdir "$folder"
+    return "$status"
+}
+
 # wait_until SECONDS COMMAND...: succeeds as soon as the command does, fails when the time is up.
 wait_until() {
     local deadline=$((SECONDS + $1))

@@ -163,6 +163,12 @@ impl Api {
         self.addresses[node].lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether the node says that it can be used.
+    pub async fn is_ready(&self, node: usize) -> bool {
+        let said = self.http.get(format!("http://{}/readyz", self.address(node))).send().await;
+        said.is_ok_and(|said| said.status().is_success())
+    }
+
     pub fn token(&self, user: User) -> &str {
         &self.accounts[user].token
     }

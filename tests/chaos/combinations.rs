@@ -36,6 +36,11 @@ fn row(run: &Run, name: &str, seconds: u64, seed: u64) -> Result<String> {
     for (fault, times) in &found.faults {
         write!(faults, "{}{} {times}", if faults.is_empty() { "" } else { ", " }, fault.name())?;
     }
+    if run.place.disk.is_some() {
+        write!(faults, " ({} changes unanswered while the disk was full)", found.without_room)?;
+    } else {
+        faults += ", disk full NOT RUN";
+    }
     let [operations, failed, unknown] =
         [&counts.operations, &counts.failed_reads, &counts.unknown].map(|count| count.load(Relaxed));
     Ok(format!(

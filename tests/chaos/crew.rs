@@ -40,6 +40,14 @@ pub struct Counts {
     pub unknown: AtomicU64,
 }
 
+impl Counts {
+    /// Calls that were answered: while nothing can be written, tries alone show nothing.
+    pub fn answered(&self) -> u64 {
+        let unanswered = self.unknown.load(Relaxed) + self.failed_reads.load(Relaxed);
+        self.operations.load(Relaxed).saturating_sub(unanswered)
+    }
+}
+
 /// The clients' common memory.
 pub struct Crew {
     pub api: Api,

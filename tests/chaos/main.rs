@@ -8,6 +8,7 @@ mod checker;
 mod combinations;
 mod crew;
 mod device;
+mod disk;
 mod history;
 mod place;
 mod proxy;

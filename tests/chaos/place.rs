@@ -1,5 +1,6 @@
 //! What a run stands on: real servers, a bad line before each of them, and nodes that find them there alone.
 
+use std::path::PathBuf;
 use std::slice;
 use std::time::Duration;
 
@@ -8,8 +9,9 @@ use sea_orm::DatabaseConnection;
 use tokio::time::{Instant, sleep};
 
 use crate::binary::{CommandLine, process::Node};
+use crate::disk::{self, Disk};
 use crate::proxy::Proxy;
-use crate::servers::{FreshDatabase, Kind, RedisCluster, Server, connect_redis, connect_sql};
+use crate::servers::{FreshDatabase, Kind, Recipe, RedisCluster, Server, connect_redis, connect_sql};
 
 /// Two nodes, or one where the database is a file.
 const NODES: usize = 2;
@@ -64,6 +66,17 @@ pub enum Between {
     Cluster,
 }
 
+impl Truth {
+    /// Room for its files, with some to spare, and little enough to be filled at once.
+    const fn room(self) -> &'static str {
+        match self {
+            Self::Sqlite => "64m",
+            Self::MariaDb => "160m",
+            Self::Mysql => "256m",
+        }
+    }
+}
+
 enum Redis {
     None,
     One(Server),
@@ -80,15 +93,19 @@ pub struct Place {
     database: FreshDatabase,
     /// Lines that nodes wrote and that are no log: a panic's, for instance.
     pub odd_lines: Vec<String>,
+    /// What the database's files lie on; the last to go.
+    pub disk: Option<Disk>,
 }
 
 impl Place {
     /// Everything runs; the tables are there.
     pub async fn start(truth: Truth, between: Between) -> Result<(Self, Vec<String>)> {
-        let (sql, redis) = tokio::try_join!(sql_server(truth), redis(between))?;
+        let disk = if disk::is_left_out() { None } else { Some(Disk::of(truth.room()).await?) };
+        let files = disk.as_ref().map_or_else(std::env::temp_dir, |disk| disk.folder().to_owned());
+        let (sql, redis) = tokio::try_join!(sql_server(truth, files.clone()), redis(between))?;
         let database = match &sql {
             Some((server, _)) => FreshDatabase::on(server).await?,
-            None => FreshDatabase::sqlite()?,
+            None => FreshDatabase::sqlite_in(&files)?,
         };
         let mut redis_lines = Vec::new();
         for server in redis.servers() {
@@ -106,7 +123,7 @@ impl Place {
         let nodes = if between == Between::Nothing { 1 } else { NODES };
         let nodes = (0..nodes).map(|_| None).collect();
         let odd_lines = Vec::new();
-        let mut place = Self { nodes, command_line, sql, redis, redis_lines, database, odd_lines };
+        let mut place = Self { nodes, command_line, sql, redis, redis_lines, database, odd_lines, disk };
         let mut addresses = Vec::new();
         for node in 0..place.nodes.len() {
             addresses.push(place.start_node(node).await?);
@@ -197,13 +214,13 @@ impl Redis {
     }
 }
 
-async fn sql_server(truth: Truth) -> Result<Option<(Server, Proxy)>> {
+async fn sql_server(truth: Truth, within: PathBuf) -> Result<Option<(Server, Proxy)>> {
     let kind = match truth {
         Truth::Sqlite => return Ok(None),
         Truth::MariaDb => Kind::MariaDb,
         Truth::Mysql => Kind::Mysql,
     };
-    let server = Server::start(kind).await?;
+    let server = Server::start_from(kind, &Recipe { within, ..kind.recipe() }).await?;
     let line = Proxy::before(server.port()).await?;
     Ok(Some((server, line)))
 }

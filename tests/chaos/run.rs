@@ -23,7 +23,7 @@ use crate::device::Device;
 use crate::history::Read;
 use crate::place::{Between, Place, Truth};
 use crate::servers::numbers;
-use crate::trouble::{Tally, a_while, deck, strike};
+use crate::trouble::{Fault, Tally, a_while, deck, strike};
 
 /// Clients that act at the same time.
 const CLIENTS: u64 = 16;
@@ -41,6 +41,8 @@ pub struct Findings {
     pub pages: u64,
     pub entries: u64,
     pub faults: Tally,
+    /// Changes that were refused, or had no answer, while there was no room for them.
+    pub without_room: u64,
     pub mismatches: Vec<String>,
     /// How long the slowest round took to come to rest, in ms.
     pub slowest_rest_ms: u128,
@@ -81,7 +83,7 @@ impl Run {
 
     /// Clients work while every fault of the place happens once; then all comes to rest.
     pub async fn round(&mut self, least_operations: u64) -> Result<()> {
-        let (trouble, until) = (Arc::new(AtomicBool::new(true)), self.operations() + least_operations);
+        let (trouble, until) = (Arc::new(AtomicBool::new(true)), self.crew.counts.answered() + least_operations);
         let mut clients = self.clients(&trouble, until);
         let trouble_ended = self.trouble(&clients).await;
         trouble.store(false, Relaxed);
@@ -98,7 +100,7 @@ impl Run {
             let (crew, trouble, acts) = (Arc::clone(&self.crew), Arc::clone(trouble), Arc::clone(&self.acts));
             let draw = Draw::from_seed(self.draw.u64());
             clients.spawn(async move {
-                while trouble.load(Relaxed) || crew.counts.operations.load(Relaxed) < until {
+                while trouble.load(Relaxed) || crew.counts.answered() < until {
                     crew.act(&draw, acts.fetch_add(1, Relaxed)).await?;
                 }
                 Ok(())
@@ -111,7 +113,11 @@ impl Run {
         for fault in deck(&self.place, &self.draw) {
             ensure!(clients.len() as u64 == CLIENTS, "a client has ended");
             sleep(a_while(&self.draw)).await;
+            let before = self.crew.counts.unknown.load(Relaxed);
             strike(fault, &mut self.place, &self.crew, &self.draw).await.with_context(|| fault.name())?;
+            if fault == Fault::DiskFull {
+                self.found.without_room += self.crew.counts.unknown.load(Relaxed) - before;
+            }
             *self.found.faults.entry(fault).or_default() += 1;
             self.ask_invariant().await?;
         }
@@ -143,6 +149,7 @@ impl Run {
         self.judge();
         self.ask_devices(&timelines).await?;
         self.ask_invariant().await?;
+        self.nodes_are_ready().await?;
         self.place.lines_are_used()?;
         self.place.read_logs();
         let odd = std::mem::take(&mut self.place.odd_lines);
@@ -174,6 +181,18 @@ impl Run {
             self.found.mismatches.append(&mut device.wrong());
         }
         self.found.slowest_device_ms = self.found.slowest_device_ms.max(began.elapsed().as_millis());
+        Ok(())
+    }
+
+    /// Whatever a node could not do for a while, it does now, and says so; nobody has started it anew for that.
+    async fn nodes_are_ready(&self) -> Result<()> {
+        for node in 0..self.place.nodes() {
+            let began = Instant::now();
+            while !self.crew.api.is_ready(node).await {
+                ensure!(began.elapsed() < PATIENCE, "node {node} is not ready:\n{}", self.place.last_words(node));
+                sleep(LOOK_EVERY).await;
+            }
+        }
         Ok(())
     }
 

@@ -61,6 +61,20 @@ async fn an_inbox_that_is_trusted_for_more_than_it_holds_is_found() -> Result<()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_acknowledged_write_that_was_lost_is_found() -> Result<()> {
+    let run = spoilt(async |database| {
+        let trusted = numbers(database, TRUSTED).await?;
+        let content = trusted.first().context("no row is trusted")?;
+        // As if its transaction had never been committed: nothing that is left says that there was one.
+        execute(database, &format!("DELETE FROM inboxes WHERE content_id = {content}")).await?;
+        execute(database, &format!("DELETE FROM contents WHERE id = {content}")).await
+    })
+    .await?;
+    ensure!(!run.found.mismatches.iter().any(|it| it.contains("in no inbox")), "rows alone tell that it was lost");
+    finds(&run, "is missing")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_content_that_nobody_published_is_found() -> Result<()> {
     let run = spoilt(async |database| {
         let columns = "author_id, kind, text, media, publish_time";

@@ -5,15 +5,20 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use tidefeed::draw::Draw;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::crew::{Crew, below};
 use crate::place::Place;
 use crate::proxy::Proxy;
-use crate::servers::{Server, connect_redis, execute};
+use crate::servers::{Server, connect_redis, execute, is_running};
 
 /// Ends the claim of some readers that they were here lately, as long absence would: the next sweeper takes them out of deliveries.
 const LAPSE: &str = "UPDATE inbox_states SET last_seen = 0 WHERE user_id % 3 = ";
+
+/// Twice as long as any statement may take.
+const FULL_AT_LEAST: Duration = Duration::from_secs(3);
+/// What somebody deletes is not to be had for longer.
+const REFILL_EVERY: Duration = Duration::from_millis(20);
 
 /// A kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,13 +31,14 @@ pub enum Fault {
     SqlCut,
     SqlSlow,
     SqlHeld,
+    DiskFull,
     RedisCut,
     RedisSlow,
     RedisHeld,
 }
 
 impl Fault {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::NodeKilled,
         Self::RedisBackEmpty,
         Self::RedisBackOld,
@@ -41,6 +47,7 @@ impl Fault {
         Self::SqlCut,
         Self::SqlSlow,
         Self::SqlHeld,
+        Self::DiskFull,
         Self::RedisCut,
         Self::RedisSlow,
         Self::RedisHeld,
@@ -57,6 +64,7 @@ impl Fault {
             Self::SqlCut => "SQL cut off",
             Self::SqlSlow => "SQL slow",
             Self::SqlHeld => "SQL silent",
+            Self::DiskFull => "disk full",
             Self::RedisCut => "Redis cut off",
             Self::RedisSlow => "Redis slow",
             Self::RedisHeld => "Redis silent",
@@ -75,6 +83,7 @@ pub type Tally = BTreeMap<Fault, u64>;
 pub fn deck(place: &Place, draw: &Draw) -> Vec<Fault> {
     let fits = |fault: &Fault| match fault {
         Fault::NodeKilled => true,
+        Fault::DiskFull => place.disk.is_some(),
         fault if fault.is_of_sql() => place.sql.is_some(),
         _ => !place.redis_servers().is_empty(),
     };
@@ -91,6 +100,7 @@ pub async fn strike(fault: Fault, place: &mut Place, crew: &Crew, draw: &Draw) -
     let some = below(draw, place.redis_servers().len());
     match fault {
         Fault::NodeKilled => return kill_node(place, crew, draw).await,
+        Fault::DiskFull => fill_disk(place, draw).await?,
         Fault::RedisBackEmpty => kill_redis(&place.redis_servers()[some], draw, false).await?,
         Fault::RedisBackOld => kill_redis(&place.redis_servers()[some], draw, true).await?,
         Fault::RedisFlushed => {
@@ -124,6 +134,28 @@ async fn kill_node(place: &mut Place, crew: &Crew, draw: &Draw) -> Result<()> {
     sleep(a_while(draw)).await;
     let address = place.start_node(node).await?;
     crew.api.moved(node, address);
+    Ok(())
+}
+
+/// No room for some seconds, in which everybody goes on. A server that ends itself is started again, as one that was killed.
+async fn fill_disk(place: &Place, draw: &Draw) -> Result<()> {
+    let Some(disk) = &place.disk else { return Ok(()) };
+    disk.fill().await?;
+    if place.sql.is_none() {
+        // SQLite writes over what its log has taken, without asking for more. It keeps what finds no room in the database.
+        let _ = execute(&place.database().await?, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+    }
+    let until = Instant::now() + FULL_AT_LEAST + a_while(draw);
+    while Instant::now() < until {
+        disk.fill().await?;
+        sleep(REFILL_EVERY).await;
+    }
+    disk.free().await?;
+    if let Some((server, _)) = &place.sql
+        && !is_running(server.pid())
+    {
+        server.restart().await?;
+    }
     Ok(())
 }
 

@@ -9,7 +9,7 @@ mod recipe;
 mod redis;
 mod server;
 mod sql;
-mod watchdog;
+pub mod watchdog;
 
 use anyhow::Result;
 use tokio::sync::OnceCell;

@@ -1,7 +1,7 @@
 //! How each kind of server is made: its program, the shell text that prepares and runs it, and what to do when it is missing.
 //! The texts see `$folder`, `$port` and `$program`, and listen on 127.0.0.1 alone.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A kind of server that tests can start.
@@ -21,6 +21,8 @@ pub enum Kind {
 pub struct Recipe {
     /// A name on the path, or a path.
     pub program: String,
+    /// Where the server's own folder is made.
+    pub within: PathBuf,
     /// Runs once, before the first start.
     pub prepare: &'static str,
     /// Becomes the server.
@@ -39,6 +41,7 @@ impl Kind {
         match self {
             Self::MariaDb => Recipe {
                 program: "mariadbd".to_owned(),
+                within: std::env::temp_dir(),
                 // A server that starts clears the folder of temporary tables, others' too: each has its own.
                 prepare: r#"mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --skip-test-db \
                     --auth-root-authentication-method=normal --innodb-log-file-size=8M"#,
@@ -50,6 +53,7 @@ impl Kind {
             },
             Self::Mysql => Recipe {
                 program: Path::new(env!("CARGO_MANIFEST_DIR")).join("target/mysql/mysqld").display().to_string(),
+                within: std::env::temp_dir(),
                 prepare: r#""$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --initialize-insecure --innodb-redo-log-capacity=16M"#,
                 serve: r#"exec "$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
                     --socket="$folder/m.sock" --pid-file="$folder/m.pid" --mysqlx=OFF --skip-log-bin --secure-file-priv=NULL \
@@ -59,6 +63,7 @@ impl Kind {
             },
             Self::Redis => Recipe {
                 program: "redis-server".to_owned(),
+                within: std::env::temp_dir(),
                 prepare: "",
                 serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no"#,
                 remedy: INSTALL,

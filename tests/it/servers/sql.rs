@@ -1,6 +1,6 @@
 //! New databases, and the question that tells whose SQL server answers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -20,7 +20,12 @@ pub struct FreshDatabase {
 impl FreshDatabase {
     /// A SQLite file in a folder of its own.
     pub fn sqlite() -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("tidefeed-test-").tempdir()?;
+        Self::sqlite_in(&std::env::temp_dir())
+    }
+
+    /// A SQLite file in a folder of its own that is made there.
+    pub fn sqlite_in(parent: &Path) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("tidefeed-test-").tempdir_in(parent)?;
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("tidefeed.db").display());
         Ok(Self { url, _folder: Some(folder) })
     }

@@ -25,11 +25,16 @@ struct Line {
 impl Watchdog {
     /// Starts the watchdog in a new folder of its own; the server itself starts with the order `start`.
     pub fn new(recipe: &Recipe, port: u16) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("tidefeed-test-").tempdir()?.keep();
+        Self::with(recipe, &[("port", &port.to_string())])
+    }
+
+    /// As [`Watchdog::new`], with variables of the caller's for the recipe's texts to see.
+    pub fn with(recipe: &Recipe, variables: &[(&str, &str)]) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("tidefeed-test-").tempdir_in(&recipe.within)?.keep();
         let mut child = Command::new("sh")
             .args(["-c", include_str!("watchdog.sh")])
             .env("folder", &folder)
-            .env("port", port.to_string())
+            .envs(variables.iter().copied())
             .env("program", &recipe.program)
             .env("prepare", recipe.prepare)
             .env("serve", recipe.serve)

@@ -3,7 +3,8 @@
 # The test process holds the other end of our standard input. However it ends, kill -9 included, the pipe closes, `read` fails, the server
 # is killed by its pid and its folder removed. Until then each line we read is an order, and each order is answered with one line.
 #
-# Environment: folder (the server's own), port, program, prepare and serve (shell text; `serve` must exec the server).
+# Environment: folder (the server's own), port, program, prepare and serve (shell text; `serve` must exec the server). What `prepare` has
+# mounted on $folder/disk can be filled, and is unmounted in the end.
 PATH=$PATH:/usr/sbin:/sbin
 server=
 
@@ -27,8 +28,15 @@ while read -r order; do
         end
         echo killed
         ;;
+    # `cat` ends because there is no room left.
+    fill) if cat /dev/zero >>"$folder/disk/filler" 2>>"$folder/log"; then echo endless; else echo filled; fi ;;
+    free)
+        rm -f "$folder/disk/filler"
+        echo free
+        ;;
     esac
 done
 
 end
+umount -l "$folder/disk" 2>/dev/null
 rm -rf "$folder"
