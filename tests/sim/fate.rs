@@ -40,6 +40,8 @@ pub struct Rates {
     pub cancel: u32,
     /// A statement fails: the connection broke, the transaction is undone.
     pub statement_lost: u32,
+    /// The store undoes a transaction by itself, of each of its statements and its commit.
+    pub rolled_back: u32,
     /// A commit is made, and its caller is told that the store cannot be reached.
     pub answer_lost: u32,
     /// A statement is told that it is contended.

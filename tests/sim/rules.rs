@@ -86,6 +86,8 @@ rules! {
     RefillOfTwoSnapshots "Cache" "stamp and entries of a refill are of two snapshots";
     AnyChangeIsApplied "Cache" "a change is applied to whatever is cached";
     CutCacheClaimsAll "Cache" "a cached outbox that was cut counts as whole";
+    ConnectionIsTrusted "Commit" "a connection is used again although its transaction ended unasked, and a commit within the one that stays open counts";
+    CommitIsAssumed "Commit" "a commit that failed or was not answered counts as done";
     LossIsNotTold "Live" "announcements are lost, and listeners are not told of a gap";
     RelationsAreNotTold "Live" "changes of who is in a timeline are not announced";
     AnnouncedIsVisible "Live" "an announced content is told to all who watch its author, visible or not";

@@ -21,7 +21,7 @@ use crate::{
     dice::Dice,
     fate::{Fate, SkewedClock},
     nudges::{SimAnnouncements, SimCache, SimQueue},
-    plan::Plan,
+    plan::{self, Plan},
     rules::Rule,
     scheduler::{Place, Scheduler},
     truth::{Engine, Truth},
@@ -99,6 +99,7 @@ pub struct Node {
     pub house: Arc<House>,
     pub auditor: Arc<Auditor>,
     clock: Arc<SkewedClock>,
+    truth: Arc<Truth>,
 }
 
 pub struct World {
@@ -117,7 +118,8 @@ pub struct Connected {
 impl World {
     pub fn found(seed: u64, operations: usize, way: Way) -> Self {
         let mut dice = Dice::of(seed);
-        let plan = Plan::draw(&mut dice, operations);
+        let mut plan = Plan::draw(&mut dice, operations);
+        plan.rates.rolled_back = plan::rolled_back(seed);
         let fate = Fate::new(dice.next(), plan.rates.clone(), way.traced);
         let Plan { one_writer, ranges_at_once, .. } = plan;
         let engine = Engine { one_writer, ranges_at_once, broken: way.broken };
@@ -203,6 +205,7 @@ impl World {
     pub fn crash(&mut self, node: usize) {
         self.shared.fate.note(|| format!("node {node} dies"));
         self.scheduler.crash(node);
+        self.nodes[node].truth.close();
         self.nodes[node] = Node::start(&self.shared);
         self.listen(node);
         let cut_off: Vec<usize> = (0..self.devices.len()).filter(|it| self.devices[*it].node == node).collect();
@@ -224,13 +227,13 @@ impl Node {
         let clock = Arc::new(SkewedClock::new(&shared.fate, skew(shared)));
         let cache = shared.cache.clone().map(|cache| cache as Arc<dyn OutboxCache>);
         let queue: Arc<dyn Queue> = shared.queue.clone();
-        let truth = Arc::new(shared.truth.clone());
-        let ports = Ports::with_truth(truth, queue, cache, shared.announcements.clone());
+        let truth = Arc::new(shared.truth.of_a_node());
+        let ports = Ports::with_truth(truth.clone(), queue, cache, shared.announcements.clone());
         let draw = Draw::from_seed(shared.fate.next());
         let shared_clock: SharedClock = clock.clone();
         let house = House::build(&ports, shared.plan.settings, &shared_clock, &draw);
         let audits = Arc::new(shared.truth.clone());
         let auditor = auditor(&ports, audits, house.reader.clone(), audits::options(shared));
-        Self { house: Arc::new(house), auditor: Arc::new(auditor), clock }
+        Self { house: Arc::new(house), auditor: Arc::new(auditor), clock, truth }
     }
 }

@@ -6,6 +6,7 @@
 mod accounts;
 pub mod audits;
 mod chains;
+mod connections;
 mod contents;
 mod deliveries;
 mod exclusions;

@@ -1,6 +1,6 @@
 //! Transactions of a READ COMMITTED database, statement by statement: each statement is one snapshot of what is committed and of the
 //! transaction's own writes; rows that are written or selected for update stay locked until the end, and others wait for them. A cycle
-//! of waits is broken by refusing whoever would close it. A transaction that is dropped is undone.
+//! of waits is broken by refusing whoever would close it. A transaction that is dropped is undone. The store may end one by itself, at any statement or instead of its commit.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,10 @@ use std::{
 
 use tidefeed::store::StoreError;
 
-use super::tables::{Change, Row, Tables};
+use super::{
+    connections::{Connections, Outer},
+    tables::{Change, Row, Tables},
+};
 use crate::{checks::Checks, fate::Fate, rules::Rule};
 
 /// Attempts of a contended transaction.
@@ -34,6 +37,7 @@ pub struct Truth {
     pub fate: Fate,
     pub engine: Engine,
     base: Arc<Mutex<Base>>,
+    connections: Connections,
 }
 
 /// See [`Truth`].
@@ -51,12 +55,38 @@ pub struct Tx {
     truth: Truth,
     number: u64,
     changes: Vec<Change>,
+    connection: Connection,
+}
+
+/// What a transaction runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Connection {
+    /// It was at rest when the transaction began.
+    Fresh,
+    /// It was not: of the changes, so many are of those who used it before.
+    Nested(usize),
+    /// The store has undone everything by itself.
+    RolledBack,
+    /// It broke.
+    Broken,
 }
 
 impl Truth {
     pub fn new(fate: Fate, engine: Engine, checks: Checks) -> Self {
         let base = Base { checks, ..Base::default() };
-        Self { fate, engine, base: Arc::new(Mutex::new(base)) }
+        Self { fate, engine, base: Arc::new(Mutex::new(base)), connections: Connections::default() }
+    }
+
+    /// The same, by connections of one node's own.
+    pub fn of_a_node(&self) -> Self {
+        Self { connections: Connections::default(), ..self.clone() }
+    }
+
+    /// The node's connections end, with what nobody has committed.
+    pub fn close(&self) {
+        while let Some(outer) = self.connections.take() {
+            self.base().release(outer.number);
+        }
     }
 
     pub fn base(&self) -> MutexGuard<'_, Base> {
@@ -78,16 +108,25 @@ impl Truth {
 
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         self.fate.statement().await?;
-        let number = {
-            let mut base = self.base();
-            base.last += 1;
-            base.last
+        let tx = match self.connections.take() {
+            Some(Outer { number, changes }) => {
+                let connection = Connection::Nested(changes.len());
+                Tx { truth: self.clone(), number, changes, connection }
+            }
+            None => {
+                Tx { truth: self.clone(), number: self.number(), changes: Vec::new(), connection: Connection::Fresh }
+            }
         };
-        let tx = Tx { truth: self.clone(), number, changes: Vec::new() };
         if self.engine.one_writer {
             tx.wait_for(Row::Everything).await?;
         }
         Ok(tx)
+    }
+
+    fn number(&self) -> u64 {
+        let mut base = self.base();
+        base.last += 1;
+        base.last
     }
 }
 
@@ -166,9 +205,24 @@ impl Base {
 }
 
 impl Tx {
+    /// See [`Fate::statement`]; the store may also undo the whole transaction.
+    async fn statement(&mut self) -> Result<(), StoreError> {
+        let sent = self.truth.fate.statement().await;
+        if matches!(sent, Err(StoreError::Unavailable(_))) {
+            self.connection = Connection::Broken;
+        }
+        sent?;
+        if self.truth.fate.strikes(self.truth.fate.rates().rolled_back) {
+            self.truth.fate.note(|| "    the store rolls back by itself".to_owned());
+            self.connection = Connection::RolledBack;
+            return Err(StoreError::Unavailable("the simulated store is full".into()));
+        }
+        Ok(())
+    }
+
     /// A statement that reads.
     pub async fn read<T>(&mut self, statement: impl FnOnce(&Tables) -> T) -> Result<T, StoreError> {
-        self.truth.fate.statement().await?;
+        self.statement().await?;
         Ok(self.look(statement))
     }
 
@@ -179,7 +233,7 @@ impl Tx {
 
     /// `SELECT .. FOR UPDATE` of one row: waits for it, then reads what is there. A row that is not there is not locked.
     pub async fn lock(&mut self, row: Row) -> Result<bool, StoreError> {
-        self.truth.fate.statement().await?;
+        self.statement().await?;
         self.lock_within(row).await
     }
 
@@ -200,7 +254,7 @@ impl Tx {
         row: impl Fn(K) -> Row,
         limit: u64,
     ) -> Result<Vec<K>, StoreError> {
-        self.truth.fate.statement().await?;
+        self.statement().await?;
         let selected = self.look(select);
         let mut base = self.truth.base();
         let free = selected.into_iter().filter(|key| base.take(row(*key), self.number).is_ok());
@@ -209,7 +263,7 @@ impl Tx {
 
     /// A statement that updates or deletes: what it finds is looked for again after each wait. Returns the rows written.
     pub async fn write(&mut self, find: impl Fn(&Tables) -> Vec<Change>) -> Result<u64, StoreError> {
-        self.truth.fate.statement().await?;
+        self.statement().await?;
         loop {
             let changes = self.look(&find);
             let blocked = {
@@ -225,7 +279,7 @@ impl Tx {
 
     /// `INSERT` of one row; `false` if its key is there, in which case nothing is inserted.
     pub async fn insert(&mut self, change: Change) -> Result<bool, StoreError> {
-        self.truth.fate.statement().await?;
+        self.statement().await?;
         let row = change.row();
         let mine = self.truth.base().locks.get(&row) == Some(&self.number);
         self.wait_for(row).await?;
@@ -241,7 +295,7 @@ impl Tx {
 
     /// `INSERT IGNORE .. SELECT`: what is selected is of the snapshot that the statement began with, however long it waits for keys.
     pub async fn insert_selected(&mut self, select: impl FnOnce(&Tables) -> Vec<Change>) -> Result<u64, StoreError> {
-        self.truth.fate.statement().await?;
+        self.statement().await?;
         let selected = self.look(select);
         let mut inserted = 0;
         for change in selected {
@@ -284,14 +338,22 @@ impl Tx {
 
     /// Makes all of it so, then gives `value`; whoever asked may never learn.
     pub async fn commit<T>(mut self, value: T) -> Result<T, StoreError> {
+        let assumed = self.truth.breaks(Rule::CommitIsAssumed);
         self.truth.fate.before_commit().await;
-        self.truth.fate.statement().await?;
+        match self.statement().await {
+            Err(_) if assumed => return Ok(value),
+            sent => sent?,
+        }
+        if let Connection::Nested(kept) = &mut self.connection {
+            *kept = self.changes.len();
+            return Ok(value);
+        }
         let changes = std::mem::take(&mut self.changes);
         self.truth.base().make_so(changes, &self.truth.fate);
         let truth = self.truth.clone();
         drop(self);
         truth.fate.switch().await;
-        if truth.fate.strikes(truth.fate.rates().answer_lost) {
+        if truth.fate.strikes(truth.fate.rates().answer_lost) && !assumed {
             truth.fate.note(|| "    the commit's answer is lost".to_owned());
             return Err(StoreError::Unavailable("the simulated answer was lost".into()));
         }
@@ -322,6 +384,16 @@ impl Base {
 
 impl Drop for Tx {
     fn drop(&mut self) {
+        let trusted = self.truth.breaks(Rule::ConnectionIsTrusted);
+        if let Connection::Nested(kept) = self.connection {
+            self.changes.truncate(kept);
+            self.truth.base().waiting.remove(&self.number);
+            let changes = std::mem::take(&mut self.changes);
+            return self.truth.connections.keep(Outer { number: self.number, changes });
+        }
         self.truth.base().release(self.number);
+        if trusted && self.connection == Connection::RolledBack {
+            self.truth.connections.keep(Outer { number: self.truth.number(), changes: Vec::new() });
+        }
     }
 }
