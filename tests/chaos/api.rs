@@ -8,7 +8,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use tidefeed::domain::{Direction, Position, cursor};
 
-use super::history::{Relation, Seen, User};
+use super::history::{Original, Relation, Seen, User};
 use crate::binary::process::http_client;
 
 /// Longer than the nodes' own limit for a request: mostly it is the node that gives up.
@@ -21,11 +21,13 @@ const PUBLISH: &str = "mutation($text: String!, $key: String!) { publishContent(
                        { timelineEdge { cursor } userErrors { code } } }";
 const DELETE: &str =
     "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { deletedContentId userErrors { code } } }";
+const REPOST: &str =
+    "mutation($id: ID!) { repostContent(input: { contentId: $id }) { timelineEdge { cursor } userErrors { code } } }";
 const REGISTER: &str = "mutation($handle: String!) { registerUser(input: { handle: $handle, name: $handle, \
                         password: \"correct horse battery\" }) { user { id } token userErrors { code } } }";
 const PAGE: &str = "query($first: Int, $after: String, $last: Int, $before: String) { \
                     timeline(first: $first, after: $after, last: $last, before: $before) \
-                    { edges { cursor node { text } } pageInfo { hasNextPage hasPreviousPage } } }";
+                    { edges { cursor node { text subjectId } } pageInfo { hasNextPage hasPreviousPage } } }";
 
 /// What a client hears.
 #[derive(Debug)]
@@ -104,6 +106,16 @@ impl Api {
             return Ok(Answer::Unknown);
         };
         let cursor = data["publishContent"]["timelineEdge"]["cursor"].as_str().with_context(|| data.to_string())?;
+        Ok(Answer::Done(cursor::decode(cursor)?))
+    }
+
+    /// Reposts, or learns where the repost stands that is there.
+    pub async fn repost(&self, node: usize, user: User, original: Original) -> Result<Answer<Position>> {
+        let id = content_id(original.position);
+        let Answer::Done(data) = self.call(node, Some(user), REPOST, json!({ "id": id })).await? else {
+            return Ok(Answer::Unknown);
+        };
+        let cursor = data["repostContent"]["timelineEdge"]["cursor"].as_str().with_context(|| data.to_string())?;
         Ok(Answer::Done(cursor::decode(cursor)?))
     }
 
@@ -196,6 +208,12 @@ pub fn content_id(position: Position) -> String {
     format!("C_{}", URL_SAFE_NO_PAD.encode(position.content_number().to_be_bytes()))
 }
 
+/// The number in the name that the API gives a content.
+pub fn content_number(id: &str) -> Result<i64> {
+    let bytes = URL_SAFE_NO_PAD.decode(id.strip_prefix("C_").with_context(|| id.to_owned())?)?;
+    Ok(i64::from_be_bytes(bytes.try_into().ok().with_context(|| id.to_owned())?))
+}
+
 /// What a store that is away may be told as.
 const EXCUSED: &[&str] = &["INTERNAL_SERVER_ERROR"];
 
@@ -205,5 +223,7 @@ fn code(error: &Value) -> Option<&str> {
 
 fn seen(edge: &Value) -> Result<Seen> {
     let position = cursor::decode(edge["cursor"].as_str().with_context(|| edge.to_string())?)?;
-    Ok(Seen { position, text: edge["node"]["text"].as_str().map(str::to_owned) })
+    let node = &edge["node"];
+    let subject = node["subjectId"].as_str().map_or(Ok(position.content_number()), content_number)?;
+    Ok(Seen { position, text: node["text"].as_str().map(str::to_owned), subject })
 }

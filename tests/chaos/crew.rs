@@ -14,10 +14,12 @@ use tidefeed::{
 use tokio::time::{Instant, sleep};
 
 use crate::api::{Answer, Api, Page, Window};
-use crate::history::{Act, Content, History, Moment, Read, Relation, Span, User};
+use crate::history::{Act, Content, History, Moment, Original, Read, Relation, Span, User};
 
 /// Users, each of whom follows some of the others.
 pub const USERS: usize = 12;
+/// Two users are of a kind if their numbers add up to a multiple of this: one may keep the other out, and they do not repost each other. So a repost is never refused.
+const KINDS: usize = 3;
 /// An author with more contents deletes rather than publishes: timelines stay a few pages long.
 const CONTENTS_OF_AN_AUTHOR: usize = 25;
 /// A request without an answer is over on every machine after so long: longer than a line is held, and than a node or a server works on.
@@ -82,7 +84,11 @@ impl Crew {
             0..40 => self.write(draw, user, number).await,
             40..50 if user != other => self.set(draw, (user, other), (Relation::Follow, true)).await.map(drop),
             50..58 if user != other => self.set(draw, (user, other), (Relation::Follow, false)).await.map(drop),
-            58..63 if user != other => {
+            58..63 => {
+                let other = other / KINDS * KINDS + (KINDS - user % KINDS) % KINDS;
+                if user == other {
+                    return Ok(());
+                }
                 let relation = if below(draw, 2) == 0 { Relation::Mute } else { Relation::Hide };
                 self.set(draw, (user, other), (relation, below(draw, 3) == 0)).await.map(drop)
             }
@@ -94,18 +100,60 @@ impl Crew {
         }
     }
 
-    /// Keeps an author at about the same number of contents.
+    /// Keeps an author at about the same number of contents, of which some are reposts.
     async fn write(&self, draw: &Draw, author: User, number: u64) -> Result<()> {
-        let contents: Vec<Position> = {
-            let history = self.history();
-            let whole = history.outboxes[author].iter().filter(|(_, content)| content.deletes.is_empty());
-            whole.map(|(position, _)| *position).collect()
-        };
-        if below(draw, CONTENTS_OF_AN_AUTHOR) < contents.len() / 2 {
-            let content = contents[below(draw, contents.len())];
+        if let Some(content) = self.one_too_many(draw, author) {
             return self.delete(draw, author, content).await.map(drop);
         }
-        self.publish(draw, author, number).await
+        let original = if below(draw, 3) == 0 { self.some_original(draw, author) } else { None };
+        match original {
+            Some(original) => self.repost(draw, author, original).await,
+            None => self.publish(draw, author, number).await,
+        }
+    }
+
+    /// What is deleted next, if anything.
+    fn one_too_many(&self, draw: &Draw, author: User) -> Option<Position> {
+        let now = self.now();
+        let mut history = self.history();
+        let contents = history.deletable(author, now);
+        let content = *contents.get(below(draw, contents.len()))?;
+        let is_much = below(draw, CONTENTS_OF_AN_AUTHOR) < contents.len() / 2;
+        is_much.then(|| {
+            history.begin_delete(content);
+            content
+        })
+    }
+
+    /// What is reposted next, if anything: it stays until the repost is made.
+    fn some_original(&self, draw: &Draw, user: User) -> Option<Original> {
+        let author = below(draw, USERS);
+        let mut history = self.history();
+        let originals = if (user + author).is_multiple_of(KINDS) { Vec::new() } else { history.originals(author) };
+        let original = *originals.get(below(draw, originals.len()))?;
+        history.begin_repost(original);
+        Some(original)
+    }
+
+    /// Tries until it is answered: so that where the repost stands becomes known.
+    async fn repost(&self, draw: &Draw, user: User, original: Original) -> Result<()> {
+        let (started, begin) = (Instant::now(), self.now());
+        loop {
+            let answer = self.api.repost(self.some_node(draw), user, original).await?;
+            self.counts.operations.fetch_add(1, Relaxed);
+            if let Answer::Done(position) = answer {
+                let (text, deletes) = (String::new(), Vec::new());
+                let content = Content { published: self.span(begin), text, original: Some(original), deletes };
+                let mut history = self.history();
+                history.published(user, position, content);
+                history.end_repost(original);
+                return Ok(());
+            }
+            self.counts.unknown.fetch_add(1, Relaxed);
+            self.history().repost_unanswered(original, self.now().saturating_add(over_after()));
+            ensure!(started.elapsed() < PATIENCE, "{original:?} is not reposted by {user}");
+            sleep(REST).await;
+        }
     }
 
     /// Tries with the same key until it is answered: so that where the content stands becomes known.
@@ -116,7 +164,7 @@ impl Crew {
             let answer = self.api.publish(self.some_node(draw), author, &text, &key).await?;
             self.counts.operations.fetch_add(1, Relaxed);
             if let Answer::Done(position) = answer {
-                let content = Content { published: self.span(begin), text, deletes: Vec::new() };
+                let content = Content { published: self.span(begin), text, original: None, deletes: Vec::new() };
                 self.history().published(author, position, content);
                 return Ok(());
             }
@@ -217,8 +265,7 @@ impl Crew {
             Answer::Done(()) => Act { span, certain: true },
             Answer::Unknown => {
                 self.counts.unknown.fetch_add(1, Relaxed);
-                let over = Moment::try_from(OVER_AFTER.as_nanos()).unwrap_or(Moment::MAX);
-                Act { span: Span { begin, end: span.end.saturating_add(over) }, certain: false }
+                Act { span: Span { begin, end: span.end.saturating_add(over_after()) }, certain: false }
             }
         }
     }
@@ -237,6 +284,11 @@ impl Crew {
         let outbox = &history.outboxes[below(draw, USERS)];
         outbox.keys().nth(below(draw, outbox.len().max(1))).copied()
     }
+}
+
+/// [`OVER_AFTER`] as the history counts.
+fn over_after() -> Moment {
+    Moment::try_from(OVER_AFTER.as_nanos()).unwrap_or(Moment::MAX)
 }
 
 async fn persist(act: impl AsyncFn() -> Result<bool>) -> Result<()> {

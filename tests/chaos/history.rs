@@ -1,6 +1,6 @@
 //! What the clients did, saw and know: the only thing that the checker judges by. Knows no server and no clock; its moments are handed in.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet, btree_map::Entry};
 
 use tidefeed::domain::{Direction, Position};
 
@@ -35,7 +35,32 @@ impl Act {
 pub struct Content {
     pub published: Span,
     pub text: String,
+    /// Of a repost.
+    pub original: Option<Original>,
     pub deletes: Vec<Act>,
+}
+
+impl Content {
+    /// Where what it shows stands: of a repost the original, of anything else itself, which stands at `position`.
+    pub fn subject(&self, position: Position) -> Position {
+        self.original.map_or(position, |original| original.position)
+    }
+}
+
+/// What a repost shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Original {
+    pub author: User,
+    pub position: Position,
+}
+
+/// Requests to repost a content.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reposting {
+    /// That are made at this time.
+    requests: usize,
+    /// When those without an answer are over for certain.
+    until: Moment,
 }
 
 /// What stands between a reader and an author.
@@ -82,6 +107,8 @@ pub struct Seen {
     pub position: Position,
     /// `None` if the content was gone when its words were fetched.
     pub text: Option<String>,
+    /// The number of what it shows; its own as well if the content was gone.
+    pub subject: i64,
 }
 
 /// A page that a client has read. A whole walk is a page without a bound whose size is not reached.
@@ -106,6 +133,10 @@ pub struct History {
     /// By author.
     pub outboxes: Vec<BTreeMap<Position, Content>>,
     authors: HashMap<Position, User>,
+    /// By original. While a request to repost it may be under way, neither it nor its reposts are deleted: so it is known where each repost stands.
+    reposting: HashMap<Position, Reposting>,
+    /// Contents that somebody has begun to delete: nobody begins to repost them.
+    leaving: HashSet<Position>,
     pub reads: Vec<Read>,
 }
 
@@ -116,7 +147,14 @@ impl History {
             Relation::ALL.map(|relation| Switch::since_ever(relation == Relation::Follow && reader == author))
         };
         let switches = (0..users).map(|reader| (0..users).map(|author| pair(reader, author)).collect()).collect();
-        Self { switches, outboxes: vec![BTreeMap::new(); users], authors: HashMap::new(), reads: Vec::new() }
+        Self {
+            switches,
+            outboxes: vec![BTreeMap::new(); users],
+            authors: HashMap::new(),
+            reposting: HashMap::new(),
+            leaving: HashSet::new(),
+            reads: Vec::new(),
+        }
     }
 
     pub fn users(&self) -> usize {
@@ -129,18 +167,66 @@ impl History {
 
     /// Whether `reader` is shown what `author` publishes all through `span`, or at no instant of it; `None` if nobody can tell, or both.
     pub fn shows(&self, reader: User, author: User, span: Span) -> Option<bool> {
-        let [follow, mute, hide] = &self.switches[reader][author];
-        let parts = [follow.is_on(span), mute.is_on(span).map(|it| !it), hide.is_on(span).map(|it| !it)];
-        if parts.contains(&Some(false)) {
-            Some(false)
-        } else {
-            parts.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+        let [follow, ..] = &self.switches[reader][author];
+        all([follow.is_on(span), self.lets_through(reader, author, span)])
+    }
+
+    /// Whether `author` is neither muted by `reader` nor hides from them all through `span`, or at no instant of it; `None` if nobody can tell, or both.
+    pub fn lets_through(&self, reader: User, author: User, span: Span) -> Option<bool> {
+        let [_, mute, hide] = &self.switches[reader][author];
+        all([mute, hide].map(|switch| switch.is_on(span).map(|it| !it)))
+    }
+
+    /// Who reposts again what they have reposted is answered with the repost that is there: the first request may have made it, and the first answer shows it.
+    pub fn published(&mut self, author: User, position: Position, content: Content) {
+        self.authors.insert(position, author);
+        match self.outboxes[author].entry(position) {
+            Entry::Vacant(free) => {
+                free.insert(content);
+            }
+            Entry::Occupied(mut known) => {
+                let Span { begin, end } = content.published;
+                let published = &mut known.get_mut().published;
+                *published = Span { begin: published.begin.min(begin), end: published.end.min(end) };
+            }
         }
     }
 
-    pub fn published(&mut self, author: User, position: Position, content: Content) {
-        self.authors.insert(position, author);
-        self.outboxes[author].insert(position, content);
+    /// Contents of `author` that are there for all that is known, and that may be deleted at `now`.
+    pub fn deletable(&self, author: User, now: Moment) -> Vec<Position> {
+        let is_free = |subject| self.reposting.get(&subject).is_none_or(|it| it.requests == 0 && it.until <= now);
+        let whole = self.outboxes[author].iter().filter(|(_, content)| content.deletes.is_empty());
+        whole
+            .filter(|(position, content)| is_free(content.subject(**position)))
+            .map(|(position, _)| *position)
+            .collect()
+    }
+
+    /// From now on nobody begins to repost it.
+    pub fn begin_delete(&mut self, position: Position) {
+        self.leaving.insert(position);
+    }
+
+    /// What `author` has published and no repost is, if nobody has begun to delete it.
+    pub fn originals(&self, author: User) -> Vec<Original> {
+        let staying = self.outboxes[author].iter().filter(|(position, content)| {
+            content.original.is_none() && content.deletes.is_empty() && !self.leaving.contains(position)
+        });
+        staying.map(|(position, _)| Original { author, position: *position }).collect()
+    }
+
+    pub fn begin_repost(&mut self, original: Original) {
+        self.reposting.entry(original.position).or_default().requests += 1;
+    }
+
+    /// A request to repost it had no answer, and is over for certain at `until`.
+    pub fn repost_unanswered(&mut self, original: Original, until: Moment) {
+        let it = self.reposting.entry(original.position).or_default();
+        it.until = it.until.max(until);
+    }
+
+    pub fn end_repost(&mut self, original: Original) {
+        self.reposting.entry(original.position).or_default().requests -= 1;
     }
 
     /// The content at a position, with its author.
@@ -168,7 +254,8 @@ impl History {
     pub fn under_way_until(&self) -> Moment {
         let switches = self.switches.iter().flatten().flatten().flat_map(|switch| switch.on.iter().chain(&switch.off));
         let deletes = self.outboxes.iter().flat_map(BTreeMap::values).flat_map(|content| &content.deletes);
-        switches.chain(deletes).filter(|act| !act.certain).map(|act| act.span.end).max().unwrap_or(0)
+        let acts = switches.chain(deletes).filter(|act| !act.certain).map(|act| act.span.end);
+        acts.chain(self.reposting.values().map(|it| it.until)).max().unwrap_or(0)
     }
 
     /// Contents that somebody tried to delete, with no certain end.
@@ -193,7 +280,18 @@ impl History {
         }
         let outboxes = &self.outboxes;
         self.authors.retain(|position, author| outboxes[*author].contains_key(position));
+        self.reposting.clear();
+        self.leaving.clear();
         std::mem::take(&mut self.reads)
+    }
+}
+
+/// Whether all are so; `None` if nobody can tell.
+fn all(parts: [Option<bool>; 2]) -> Option<bool> {
+    match parts {
+        [Some(false), _] | [_, Some(false)] => Some(false),
+        [Some(true), Some(true)] => Some(true),
+        _ => None,
     }
 }
 

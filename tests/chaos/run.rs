@@ -1,6 +1,7 @@
 //! A run: rounds of work and trouble at once; after each all must come to rest, and what every reader sees through every node must be
 //! exactly what the clients know.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::{
     Arc,
@@ -131,7 +132,7 @@ impl Run {
         self.nothing_is_left().await?;
         self.found.slowest_rest_ms = self.found.slowest_rest_ms.max(began.elapsed().as_millis());
         self.judge();
-        let mut timelines = vec![Vec::new(); USERS];
+        let mut timelines = vec![Vec::new(); USERS]; // folded
         for node in 0..self.place.nodes() {
             for (reader, timeline) in timelines.iter_mut().enumerate() {
                 let (size, began) = (30 + below(&self.draw, 71), Instant::now());
@@ -143,7 +144,8 @@ impl Run {
                         None => bail!("node {node} fails at rest:\n{}", self.place.last_words(node)),
                     }
                 };
-                *timeline = walked.seen.iter().map(|it| it.position).collect();
+                let mut met = HashSet::new();
+                *timeline = walked.seen.iter().filter(|it| met.insert(it.subject)).map(|it| it.position).collect();
             }
         }
         self.judge();
@@ -157,7 +159,7 @@ impl Run {
         Ok(())
     }
 
-    /// Every device comes to hold its timeline, down to its floor, and was told nothing wrong on the way.
+    /// Every device comes to hold its timeline, folded, down to its floor, and was told nothing wrong on the way.
     async fn ask_devices(&mut self, timelines: &[Vec<Position>]) -> Result<()> {
         if let Some(ended) = self.watching.try_join_next() {
             ended??;

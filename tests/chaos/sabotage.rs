@@ -7,10 +7,11 @@ use crate::place::{Between, Truth};
 use crate::run::Run;
 use crate::servers::{execute, numbers};
 
-/// A row that pages are made of, the newest, which is trimmed last: on an edge that is trusted, at or above the floor, delivered.
+/// A row that pages are made of and that nothing folds away, the newest, which is trimmed last: on an edge that is trusted, at or above the floor, delivered.
 const TRUSTED: &str = "SELECT i.content_id FROM inboxes i \
      JOIN follows f ON f.follower_id = i.user_id AND f.author_id = i.author_id AND f.mode = 2 \
-     JOIN contents c ON c.id = i.content_id AND c.removed_at IS NULL \
+     JOIN contents c ON c.id = i.content_id AND c.removed_at IS NULL AND c.repost_of IS NULL \
+         AND NOT EXISTS (SELECT 1 FROM contents r WHERE r.repost_of = c.id) \
      JOIN inbox_states s ON s.user_id = i.user_id AND (i.publish_time > s.floor_time \
          OR (i.publish_time = s.floor_time AND i.content_id >= s.floor_content)) \
      WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.content_id = c.id) \
@@ -78,7 +79,9 @@ async fn an_acknowledged_write_that_was_lost_is_found() -> Result<()> {
 async fn a_content_that_nobody_published_is_found() -> Result<()> {
     let run = spoilt(async |database| {
         let columns = "author_id, kind, text, media, publish_time";
-        let again = format!("INSERT INTO contents (id, {columns}) SELECT id + 1, {columns} FROM contents");
+        let again = format!(
+            "INSERT INTO contents (id, {columns}) SELECT id + 1, {columns} FROM contents WHERE repost_of IS NULL"
+        );
         execute(database, &again).await?;
         // Readers who are off are served from the outboxes in SQL.
         execute(database, "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL").await

@@ -5,11 +5,12 @@
 
 mod tests;
 
+use std::collections::HashSet;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 use tidefeed::domain::{Direction, Position};
 
-use super::history::{Content, History, Read, Seen, Span, User};
+use super::history::{Content, History, Original, Read, Seen, Span, User};
 
 /// Why a page cannot be right.
 pub type Mismatch = String;
@@ -27,7 +28,8 @@ pub fn check(history: &History, read: &Read) -> Result<(), Mismatch> {
         }
         perhaps.push(author);
     }
-    let judge = Judge { history, read, surely, perhaps };
+    let let_through = (0..history.users()).map(|author| history.lets_through(read.reader, author, read.span)).collect();
+    let judge = Judge { history, read, surely, perhaps, let_through };
     let verdict = judge.order().and_then(|()| judge.entries()).and_then(|()| judge.gaps()).and_then(|()| judge.ends());
     verdict.map_err(|why| format!("{why}; {}", judge.told()))
 }
@@ -39,6 +41,8 @@ struct Judge<'a> {
     surely: Vec<User>,
     /// The same at some instant, as far as anybody can tell.
     perhaps: Vec<User>,
+    /// By author: whether what others repost of them is shown, all through or at no instant.
+    let_through: Vec<Option<bool>>,
 }
 
 impl Judge<'_> {
@@ -50,6 +54,11 @@ impl Judge<'_> {
         if let Some(pair) = seen.windows(2).find(|pair| pair[0].position <= pair[1].position) {
             return Err(format!("{} stands before {}", at(pair[0].position), at(pair[1].position)));
         }
+        let mut met = HashSet::new();
+        // A walk is many pages, and each is folded by itself.
+        if let Some(entry) = seen.iter().find(|it| !met.insert(it.subject) && self.read.size < usize::MAX) {
+            return Err(format!("{} shows what a newer entry of the page shows", at(entry.position)));
+        }
         let outside =
             |entry: &&Seen| bound.is_some_and(|bound| !self.read.direction.meets_first(bound, entry.position));
         match seen.iter().find(outside) {
@@ -60,15 +69,21 @@ impl Judge<'_> {
 
     /// Nothing that cannot have been there.
     fn entries(&self) -> Result<(), Mismatch> {
-        for Seen { position, text } in &self.read.seen {
+        for Seen { position, text, subject } in &self.read.seen {
             let Some((author, content)) = self.history.content(*position) else {
                 return Err(format!("{} is nobody's, or was deleted long ago", at(*position)));
             };
             if !self.perhaps.contains(&author) {
                 return Err(format!("{} is by {author}, who is not followed, or kept out", at(*position)));
             }
-            if !may_be(content, self.read.span) {
+            if content.original.is_some_and(|original| self.let_through[original.author] == Some(false)) {
+                return Err(format!("{} reposts somebody who is kept out: {content:?}", at(*position)));
+            }
+            if !self.may_be(content) {
                 return Err(format!("{} is not published yet or deleted already: {content:?}", at(*position)));
+            }
+            if *subject != content.subject(*position).content_number() {
+                return Err(format!("{} shows {subject}: {content:?}", at(*position)));
             }
             let begun = content.deletes.iter().any(|act| act.span.begin < self.read.span.end);
             if text.as_ref().map_or(!begun, |text| *text != content.text) {
@@ -88,13 +103,31 @@ impl Judge<'_> {
             }
         }
         let due = self.surely.iter().flat_map(|author| self.history.outboxes[*author].range(covered));
-        let mut due = due.filter(|(_, content)| must_be(content, self.read.span));
-        let missing = due.find(|(position, _)| !self.shows(**position));
+        let mut due = due.filter(|(_, content)| self.must_be(content));
+        let missing = due.find(|(position, content)| !self.shows(**position) && !self.folds(**position, content));
         missing.map_or(Ok(()), |(position, content)| Err(format!("{} is missing: {content:?}", at(*position))))
     }
 
     fn shows(&self, position: Position) -> bool {
         self.read.seen.binary_search_by(|seen| position.cmp(&seen.position)).is_ok()
+    }
+
+    /// Whether something newer shows the same.
+    fn folds(&self, position: Position, content: &Content) -> bool {
+        let subject = content.subject(position).content_number();
+        self.read.seen.iter().any(|seen| seen.subject == subject && seen.position > position)
+    }
+
+    /// Whether it was there at some instant, if its author is shown.
+    fn may_be(&self, content: &Content) -> bool {
+        let is_kept_out = |original: Original| self.let_through[original.author] == Some(false);
+        !content.original.is_some_and(is_kept_out) && may_be(content, self.read.span)
+    }
+
+    /// Whether it was there all through, if its author is shown.
+    fn must_be(&self, content: &Content) -> bool {
+        let is_let_through = |original: Original| self.let_through[original.author] == Some(true);
+        content.original.is_none_or(is_let_through) && must_be(content, self.read.span)
     }
 
     /// Whether it goes on: exact wherever the history decides it.
@@ -117,16 +150,15 @@ impl Judge<'_> {
 
     /// Without a range there can be nothing.
     fn flag(&self, name: &str, said: bool, range: Option<Range>) -> Result<(), Mismatch> {
-        let span = self.read.span;
-        let is_there = |authors: &[User], fits: fn(&Content, Span) -> bool| {
+        let is_there = |authors: &[User], fits: fn(&Self, &Content) -> bool| {
             let range = range?;
             let mut found = authors.iter().flat_map(|author| self.history.outboxes[*author].range(range));
-            found.find(|(_, content)| fits(content, span)).map(|(position, _)| *position)
+            found.find(|(_, content)| fits(self, content)).map(|(position, _)| *position)
         };
-        if said && is_there(&self.perhaps, may_be).is_none() {
+        if said && is_there(&self.perhaps, Self::may_be).is_none() {
             return Err(format!("{name} is true, and there is nothing"));
         }
-        match is_there(&self.surely, must_be).filter(|_| !said) {
+        match is_there(&self.surely, Self::must_be).filter(|_| !said) {
             Some(position) => Err(format!("{name} is false, and there is {}", at(position))),
             None => Ok(()),
         }

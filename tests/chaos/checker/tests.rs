@@ -3,7 +3,7 @@
 use tidefeed::domain::{Direction, Position};
 
 use super::check;
-use crate::history::{Act, Content, History, Read, Relation, Seen, Span};
+use crate::history::{Act, Content, History, Original, Read, Relation, Seen, Span};
 
 const READER: usize = 0;
 const AUTHOR: usize = 1;
@@ -23,8 +23,16 @@ fn position(number: i64) -> Position {
 }
 
 fn publish(history: &mut History, author: usize, number: i64, published: Span) {
-    let content = Content { published, text: number.to_string(), deletes: Vec::new() };
+    let content = Content { published, text: number.to_string(), original: None, deletes: Vec::new() };
     history.published(author, position(number), content);
+}
+
+/// The other one reposts what the author has published.
+fn repost(history: &mut History, number: i64, original: i64) {
+    let original = Some(Original { author: AUTHOR, position: position(original) });
+    let content =
+        Content { published: Span { begin: 10, end: 20 }, text: String::new(), original, deletes: Vec::new() };
+    history.published(OTHER, position(number), content);
 }
 
 /// The reader follows the author, not the other; five contents of the author, and one of the other in their midst.
@@ -39,7 +47,17 @@ fn world() -> History {
 }
 
 fn seen(numbers: &[i64]) -> Vec<Seen> {
-    numbers.iter().map(|it| Seen { position: position(*it), text: Some(it.to_string()) }).collect()
+    numbers.iter().map(|it| Seen { position: position(*it), text: Some(it.to_string()), subject: *it }).collect()
+}
+
+/// A page on which these are reposts: each with its original.
+fn showing(mut read: Read, reposts: &[(i64, i64)]) -> Read {
+    for entry in &mut read.seen {
+        if let Some((_, original)) = reposts.iter().find(|(repost, _)| position(*repost) == entry.position) {
+            (entry.text, entry.subject) = (Some(String::new()), *original);
+        }
+    }
+    read
 }
 
 /// A page towards the past.
@@ -182,6 +200,57 @@ fn who_is_muted_or_hides_is_gone_until_that_is_lifted() {
         history.switch((READER, AUTHOR), relation).off.push(certain(99, 100));
         is_refused(&history, &page(None, 9, &[], (false, false)), "is missing");
     }
+}
+
+#[test]
+fn a_repost_folds_what_is_older_and_shows_the_same() {
+    let mut history = world();
+    history.switch((READER, OTHER), Relation::Follow).on.push(certain(1, 2));
+    repost(&mut history, 7, 5);
+    let whole = |numbers| showing(page(None, 9, numbers, (false, false)), &[(7, 5)]);
+    passes(&history, &whole(&[7, 6, 4, 3, 2, 1]));
+    is_refused(&history, &whole(&[7, 6, 5, 4, 3, 2, 1]), "shows what a newer entry");
+    is_refused(&history, &whole(&[6, 5, 4, 3, 2, 1]), "1007/7 is missing");
+    is_refused(&history, &whole(&[7, 6, 4, 3, 2]), "1001/1 is missing");
+    is_refused(&history, &page(None, 9, &[7, 6, 4, 3, 2, 1], (false, false)), "shows 7");
+    // Folding is of a page: the next one shows what the last one stood for.
+    passes(&history, &showing(page(None, 1, &[7], (false, true)), &[(7, 5)]));
+    passes(&history, &page(Some(7), 2, &[6, 5], (true, true)));
+    passes(&history, &Read { size: usize::MAX, ..whole(&[7, 6, 5, 4, 3, 2, 1]) });
+    // When the repost goes, what it has folded is back.
+    history.deleted(OTHER, position(7), certain(30, 40));
+    passes(&history, &page(None, 9, &[6, 5, 4, 3, 2, 1], (false, false)));
+    is_refused(&history, &page(None, 9, &[6, 4, 3, 2, 1], (false, false)), "1005/5 is missing");
+}
+
+#[test]
+fn a_repost_of_somebody_who_is_kept_out_is_not_shown() {
+    let mut history = world();
+    history.switch((READER, OTHER), Relation::Follow).on.push(certain(1, 2));
+    repost(&mut history, 7, 5);
+    history.switch((READER, AUTHOR), Relation::Mute).on.push(certain(30, 40));
+    passes(&history, &page(None, 9, &[4], (false, false)));
+    is_refused(&history, &showing(page(None, 9, &[7, 4], (false, false)), &[(7, 5)]), "somebody who is kept out");
+    history.switch((READER, AUTHOR), Relation::Mute).off.push(unknown(50, 60));
+    passes(&history, &page(None, 9, &[4], (false, false)));
+    passes(&history, &showing(page(None, 9, &[7, 4], (false, false)), &[(7, 5)]));
+}
+
+#[test]
+fn neither_what_may_be_reposted_nor_its_reposts_are_deleted_meanwhile() {
+    let mut history = world();
+    let original = Original { author: AUTHOR, position: position(5) };
+    repost(&mut history, 7, 5);
+    history.begin_repost(original);
+    assert!(
+        !history.deletable(AUTHOR, 30).contains(&position(5)) && !history.deletable(OTHER, 30).contains(&position(7))
+    );
+    history.repost_unanswered(original, 50);
+    history.end_repost(original);
+    assert!(!history.deletable(OTHER, 49).contains(&position(7)) && history.under_way_until() == 50);
+    assert!(history.deletable(OTHER, 50).contains(&position(7)));
+    history.begin_delete(position(5));
+    assert!(!history.originals(AUTHOR).contains(&original));
 }
 
 #[test]
