@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the suites of tests/clients (each protocol, with its own client) and tests/frontends (Relay, Apollo, urql, the
-# guide's examples). Each suite starts its own servers from the binary that is built. Arguments are names of suites, to
-# run only those. If COUNTS is set, each suite appends a line to that file:
+# Runs the suites of tests/clients (each protocol, with its own client), tests/frontends (Relay, Apollo, urql, the
+# guide's examples) and clients/typescript (the package @tidefeed/client, which it builds first). Each suite starts its
+# own servers from the binary that is built. Arguments are names of suites, to run only those; those of the package
+# begin with typescript-. If COUNTS is set, each suite appends a line to that file:
 # passed <tab> failed <tab> not run <tab> name. Fails if a suite failed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -26,10 +27,17 @@ log=$(mktemp "${TMPDIR:-/tmp}/tidefeed-clients.XXXXXX")
 trap 'rm -f "$log"' EXIT
 counted() { sed -nE "s/^# $1 ([0-9]+)\$/\\1/p" "$log" | tail -n 1 | grep . || echo 0; }
 
+# name_of FILE: prints the suite's name.
+name_of() {
+    local prefix=
+    [[ $1 != clients/* ]] || prefix=typescript-
+    echo "$prefix$(basename "$1" .test.mjs)"
+}
+
 # run FILE: prints failures in full and passes as a number.
 run() {
     local status=0 name passed failed
-    name=$(basename "$1" .test.mjs)
+    name=$(name_of "$1")
     step "Clients: $name"
     (cd "$(dirname "$1")" && node --test --test-reporter=tap "$(basename "$1")") >"$log" 2>&1 || status=$?
     passed=$(counted pass)
@@ -44,11 +52,11 @@ run() {
 TIDEFEED_BIN=$(realpath "$tidefeed_bin")
 export TIDEFEED_BIN
 result=0
-for folder in tests/clients tests/frontends; do
-    packages "$folder"
-    for file in "$folder"/*.test.mjs; do
-        [ "$#" -eq 0 ] || [[ " $* " == *" $(basename "$file" .test.mjs) "* ]] || continue
-        run "$file" || result=1
-    done
+for folder in tests/clients tests/frontends clients/typescript; do packages "$folder"; done
+step "Building @tidefeed/client"
+npm --prefix clients/typescript run build
+for file in tests/clients/*.test.mjs tests/frontends/*.test.mjs clients/typescript/tests/*.test.mjs; do
+    [ "$#" -eq 0 ] || [[ " $* " == *" $(name_of "$file") "* ]] || continue
+    run "$file" || result=1
 done
 exit "$result"

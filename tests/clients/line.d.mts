@@ -3,6 +3,8 @@ export interface Line {
   address: string;
   silence(): void;
   mend(): void;
+  slow(ms: number): void;
+  cut(): void;
   end(): void;
 }
 

@@ -1,0 +1,47 @@
+// Every document that the package sends.
+
+const USER = "id handle name avatarUrl viewerIsFollowing isViewer";
+const VIEWER = `${USER} bio followerCount followingCount contentCount timelineReadMarker`;
+const ORIGINAL = `id kind subjectId text media { kind url width height alt } publishTime author { ${USER} }
+  counters { comments likes reposts favourites } inReplyTo { id author { ${USER} } }
+  viewerHasLiked viewerHasFavourited viewerHasReposted viewerIsAuthor`;
+const CONTENT = `${ORIGINAL} repostOf { ${ORIGINAL} }`;
+const EDGE = `cursor node { ${CONTENT} }`;
+const ERRORS = "userErrors { message code field }";
+const TOKENS = `token expiresAt refreshToken ${ERRORS}`;
+
+const input = (operation: string, field: string, type: string, selection: string) =>
+  `mutation ${operation}($input: ${type}!) { ${field}(input: $input) { ${selection} } }`;
+const onUser = (field: string, type: string) => input(field, field, type, `user { ${USER} } ${ERRORS}`);
+const onContent = (field: string, type: string) => input(field, field, type, `content { ${ORIGINAL} } ${ERRORS}`);
+
+export const documents = {
+  timeline: `query Timeline($first: Int, $after: String) {
+    timeline(first: $first, after: $after) { edges { ${EDGE} } pageInfo { hasNextPage endCursor } oldestTime resumeToken } }`,
+  newFeed: `subscription NewFeed($after: String) {
+    newFeed(after: $after) { timelineEdge { ${EDGE} } removedContentId removedAuthorId relationChange { user { id } viewerIsFollowing }
+      readMarker refetch refetchReason resumeToken } }`,
+  newContentCount: "query NewContentCount($after: String!) { newContentCount(after: $after) { count isCapped } }",
+  viewer: `query Viewer { viewer { ${VIEWER} } }`,
+  user: `query User($handle: String!) { user(handle: $handle) { ${VIEWER} } }`,
+  content: `query Content($id: ID!) { content(id: $id) { ${CONTENT} } }`,
+  registerUser: input("Register", "registerUser", "RegisterUserInput", TOKENS),
+  signIn: input("SignIn", "signIn", "SignInInput", `${TOKENS} retryAt`),
+  refreshToken: input("Refresh", "refreshToken", "RefreshTokenInput", TOKENS),
+  signOut: "mutation SignOut { signOut { endedSessions } }",
+  publishContent: input("Publish", "publishContent", "PublishContentInput", `timelineEdge { ${EDGE} } ${ERRORS}`),
+  deleteContent: input("Delete", "deleteContent", "DeleteContentInput", `deletedContentId ${ERRORS}`),
+  repostContent: input("Repost", "repostContent", "RepostContentInput", `timelineEdge { ${EDGE} } content { ${ORIGINAL} } ${ERRORS}`),
+  unrepostContent: input("Unrepost", "unrepostContent", "UnrepostContentInput", `deletedContentId content { ${ORIGINAL} } ${ERRORS}`),
+  likeContent: onContent("likeContent", "LikeContentInput"),
+  unlikeContent: onContent("unlikeContent", "UnlikeContentInput"),
+  favouriteContent: onContent("favouriteContent", "FavouriteContentInput"),
+  unfavouriteContent: onContent("unfavouriteContent", "UnfavouriteContentInput"),
+  followUser: onUser("followUser", "FollowUserInput"),
+  unfollowUser: onUser("unfollowUser", "UnfollowUserInput"),
+  muteUser: onUser("muteUser", "BoundaryInput"),
+  unmuteUser: onUser("unmuteUser", "BoundaryInput"),
+  blockUser: onUser("blockUser", "BoundaryInput"),
+  unblockUser: onUser("unblockUser", "BoundaryInput"),
+  markTimelineRead: input("MarkRead", "markTimelineRead", "MarkTimelineReadInput", `readMarker ${ERRORS}`),
+};

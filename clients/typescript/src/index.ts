@@ -1,0 +1,83 @@
+// The package's front: one client a page, made of a session, a socket, lists and what the viewer does.
+import { type Actions, createActions } from "./actions.js";
+import { createHub } from "./hub.js";
+import { createContent, createViewer, type Read, type ViewerStore } from "./objects.js";
+import type { Observable } from "./observable.js";
+import { createSend, type Send } from "./request.js";
+import { createSession, localStore, memoryStore, type Session, type TokenStore } from "./session.js";
+import { type ConnectionState, createLiveSocket, type WebSocketClass } from "./socket.js";
+import { createTimeline, type Timeline, type TimelineOptions } from "./timeline.js";
+import type { Content } from "./types.js";
+
+export interface TidefeedOptions {
+  /** Where the server is: "https://feed.example.org". */
+  url: string;
+  /** Where tokens are kept: in localStorage where there is one, else in memory. */
+  store?: TokenStore;
+  fetch?: typeof fetch;
+  /** For platforms without a WebSocket of their own (Node 20): that of the package ws. */
+  webSocketImpl?: WebSocketClass;
+  /** How long an answer may take. */
+  answerMs?: number;
+  /** Between an answer on the socket and the next ping. */
+  keepAliveMs?: number;
+  /** How long the answer to a ping may take. */
+  pongMs?: number;
+  /** The longest wait before the socket is opened again. */
+  retryMs?: number;
+}
+
+export interface Tidefeed extends Actions {
+  session: Session;
+  /** Whether what is shown is live. */
+  connection: Observable<ConnectionState>;
+  /** Any other operation of the schema, with the session's token. A query is sent again when its answer was lost, a mutation if `safe` is said. */
+  request: Send;
+  /** Who is signed in, as they are now. */
+  viewer: ViewerStore;
+  /** A content by its id. */
+  content: (id: string) => Observable<Read<Content>>;
+  /** A list of its own: each has its pages. */
+  timeline: (options?: TimelineOptions) => Timeline;
+  /** Ends the socket. */
+  close: () => void;
+}
+
+/** An answer takes less, or nobody is there. */
+const ANSWER_MS = 10_000;
+const [KEEP_ALIVE_MS, PONG_MS, RETRY_MS] = [8_000, 5_000, 20_000];
+
+const usualStore = () => (typeof localStorage === "undefined" ? memoryStore() : localStore());
+
+export function createTidefeed(options: TidefeedOptions): Tidefeed {
+  const { answerMs = ANSWER_MS, keepAliveMs = KEEP_ALIVE_MS, pongMs = PONG_MS, retryMs = RETRY_MS } = options;
+  const endpoint = `${options.url.replace(/\/+$/, "")}/graphql`;
+  const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
+  const session = createSession({ endpoint, store: options.store ?? usualStore(), fetch, answerMs });
+  const socket = createLiveSocket({
+    url: `${endpoint.replace(/^http/, "ws")}/ws`, session, webSocketImpl: options.webSocketImpl, keepAliveMs, answerMs: pongMs, retryMs,
+  });
+  const hub = createHub();
+  const send = createSend(endpoint, session, answerMs);
+  const viewer = createViewer(send, session, hub);
+  return {
+    ...createActions(send, hub, () => viewer.getSnapshot().value),
+    session,
+    connection: socket.state,
+    request: send,
+    viewer,
+    content: (id) => createContent(send, hub, id),
+    timeline: (settings) => createTimeline({ send, socket, session, hub, viewer }, settings),
+    close: socket.close,
+  };
+}
+
+export type { Actions } from "./actions.js";
+export { documents } from "./documents.js";
+export type { Read, ViewerStore } from "./objects.js";
+export type { Observable } from "./observable.js";
+export { RequestError, type RequestOptions, type Send } from "./request.js";
+export { localStore, memoryStore, type Session, type SessionState, type TokenStore } from "./session.js";
+export type { ConnectionState, WebSocketClass } from "./socket.js";
+export type { Entry, Timeline, TimelineOptions, TimelineSnapshot } from "./timeline.js";
+export type * from "./types.js";

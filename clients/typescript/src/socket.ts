@@ -1,0 +1,188 @@
+// The live socket: subscriptions that go on from their last resume token until they are left, on a connection that is given up when nobody answers.
+import { type Client, createClient } from "graphql-ws";
+import { type Observable, source } from "./observable.js";
+import { PASSING } from "./request.js";
+import type { Session } from "./session.js";
+import type { FeedEvent } from "./types.js";
+import { isOnline, onWakeUp, pause, waitMs } from "./waiting.js";
+
+/** "reconnecting": there is a network, but nobody answers; "offline": the machine says that it has none. */
+export type ConnectionState = "idle" | "connecting" | "live" | "reconnecting" | "offline";
+
+/** What graphql-ws needs of a WebSocket. */
+export type WebSocketClass = new (url: string, protocols?: string | string[]) => {
+  addEventListener: (type: "error", listener: () => void) => void;
+  onmessage: unknown;
+};
+
+export interface SocketOptions {
+  url: string;
+  session: Session;
+  /** For platforms without a WebSocket of their own: that of the package ws. */
+  webSocketImpl?: WebSocketClass | undefined;
+  /** Between an answer and the next ping. */
+  keepAliveMs: number;
+  /** For the answer to a ping; connecting may take twice as long. */
+  answerMs: number;
+  /** The longest wait before a try. */
+  retryMs: number;
+}
+
+export interface LiveSocket {
+  state: Observable<ConnectionState>;
+  /** Calls `take` with each event of `newFeed(after)`, and `failed` once if the server refuses to tell any. Returns a function that leaves. */
+  feed: (document: string, after: string | null, take: (event: FeedEvent) => void, failed: (error: Error) => void) => () => void;
+  close: () => void;
+}
+
+const NO_SOCKET = `There is no WebSocket on this platform (Node has one from version 22 on). Install the package "ws" and pass its class:
+createTidefeed({ url, webSocketImpl: (await import("ws")).WebSocket })`;
+
+/** Close codes for which the server wants another token. */
+const REFUSED = [4401, 4403];
+const NORMAL_CLOSURE = 1000;
+
+/** The graphql-ws client is made with the first subscription: a server that renders a page needs none. */
+export function createLiveSocket(options: SocketOptions): LiveSocket {
+  const { session, answerMs } = options;
+  const state = source<ConnectionState>("idle");
+  let client: Client | null = null;
+  let deadline: ReturnType<typeof setTimeout> | undefined;
+  let socket: InstanceType<WebSocketClass> | null = null;
+  let used: string | null = null;
+  let hasToHurry = false;
+  let quiet = () => {};
+  const feeds = new Set<() => void>();
+
+  const notLive = () => { state.set(isOnline() ? "reconnecting" : "offline"); };
+  function giveUp() {
+    if (socket !== null) socket.onmessage = null; // What it still says belongs to the past.
+    client?.terminate();
+  }
+  const expectAnswer = (ms: number) => {
+    clearTimeout(deadline);
+    deadline = setTimeout(giveUp, ms);
+  };
+  const answered = () => { clearTimeout(deadline); };
+
+  /** A browser that goes offline or comes back, and a reader who looks again, need not wait for a deadline. */
+  function watchMachine() {
+    const over = new AbortController();
+    globalThis.addEventListener?.("offline", giveUp, { signal: over.signal });
+    const asleep = onWakeUp(() => {
+      if (state.getSnapshot() === "live") return;
+      hasToHurry = true;
+      giveUp();
+    });
+    return () => {
+      over.abort();
+      asleep();
+    };
+  }
+
+  const listeners = {
+    connecting: () => {
+      if (state.getSnapshot() === "idle") state.set("connecting");
+      else if (state.getSnapshot() !== "connecting") notLive();
+      expectAnswer(2 * answerMs);
+      quiet();
+      quiet = watchMachine();
+    },
+    connected: () => {
+      answered();
+      state.set("live");
+    },
+    ping: (received: boolean) => { if (!received) expectAnswer(answerMs); },
+    pong: (received: boolean) => { if (received) answered(); },
+    closed: (event: unknown) => {
+      answered();
+      quiet();
+      const { code } = event as { code?: number };
+      if (code === NORMAL_CLOSURE) state.set("idle");
+      else notLive();
+      if (code !== undefined && REFUSED.includes(code)) session.refuse(used);
+    },
+  };
+
+  async function retryWait(tries: number) {
+    const wait = hasToHurry ? 0 : Math.min(waitMs(tries), options.retryMs);
+    hasToHurry = false;
+    const watch = new AbortController();
+    globalThis.addEventListener?.("offline", notLive, { signal: watch.signal });
+    await pause(wait);
+    watch.abort();
+  }
+
+  function open(): Client {
+    const Socket = options.webSocketImpl ?? globalThis.WebSocket as unknown as WebSocketClass | undefined;
+    if (Socket === undefined) throw new Error(NO_SOCKET);
+    return createClient({
+      url: options.url,
+      webSocketImpl: class extends Socket {
+        constructor(url: string, protocols?: string | string[]) {
+          super(url, protocols);
+          socket = this;
+          this.addEventListener("error", () => { /* The close says it; the package ws throws what nobody listens for. */ });
+        }
+      },
+      connectionParams: async () => {
+        used = await session.token();
+        return used === null ? {} : { authorization: `Bearer ${used}` };
+      },
+      keepAlive: options.keepAliveMs,
+      retryAttempts: Infinity,
+      shouldRetry: () => true,
+      retryWait,
+      on: listeners,
+    });
+  }
+
+  function feed(document: string, after: string | null, take: (event: FeedEvent) => void, failed: (error: Error) => void) {
+    const live = client ??= open();
+    const payload = { query: document, variables: { after } }; // Sent as it is by then when graphql-ws connects again.
+    let [left, leave, tries] = [false, () => {}, 0];
+    function again() {
+      if (left) return;
+      void pause(Math.min(waitMs(tries), options.retryMs)).then(begin);
+      tries += 1;
+    }
+    function begin() {
+      if (left) return;
+      leave = live.subscribe<{ newFeed: FeedEvent }>(payload, {
+        next({ data, errors }) {
+          if (left) return;
+          tries = 0;
+          if (data == null) return failed(new Error(errors?.[0]?.message ?? "The feed has failed."));
+          payload.variables.after = data.newFeed.resumeToken ?? payload.variables.after;
+          take(data.newFeed);
+        },
+        error(error) {
+          if (left) return;
+          const [first] = Array.isArray(error) ? error as { message: string; extensions?: { code?: string } }[] : [];
+          if (first !== undefined && !PASSING.includes(first.extensions?.code ?? "")) failed(new Error(first.message));
+          else again();
+        },
+        complete: again, // A node that stops completes its subscriptions; another one goes on.
+      });
+    }
+    const end = () => {
+      left = true;
+      feeds.delete(end);
+      leave();
+    };
+    feeds.add(end);
+    begin();
+    return end;
+  }
+
+  function close() {
+    for (const end of [...feeds]) end();
+    client?.terminate();
+    client = null;
+    answered();
+    quiet();
+    state.set("idle");
+  }
+
+  return { state, feed, close };
+}

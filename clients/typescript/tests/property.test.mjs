@@ -1,0 +1,174 @@
+// The package's promise, tried at random: whatever comes, goes, folds and fails, the list is the server's timeline when nothing happens any more.
+// OPERATIONS: how many (300); SEED: which. A failure prints both.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { lineTo } from "../../../tests/clients/line.mjs";
+import { clientOf, mutate, publish, SOON, startServer, timelineOf, watch } from "./world.mjs";
+
+const OPERATIONS = Number(process.env.OPERATIONS ?? 300);
+const SEED = Number(process.env.SEED ?? 20261122);
+/** Operations between two times of rest. */
+const ROUND = 40;
+const AUTHORS = 5;
+const REST_MS = 60_000;
+
+/** mulberry32. */
+function randomOf(seed) {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (bound) => Math.floor(next() * bound);
+  return { below, of: (list) => list[below(list.length)], chance: (part) => next() < part };
+}
+
+/** A reader, their list, and what they have asked for that is not answered yet. */
+async function deviceOf(server, name, options) {
+  const reader = await server.register(name);
+  const line = await lineTo(server.address);
+  after(line.end);
+  const client = clientOf(reader, line.address, SOON);
+  const timeline = client.timeline({ checkMs: 0, settleMs: 200, keep: 150, ...options });
+  watch(timeline);
+  const device = { name, reader, line, client, timeline, open: new Set(), failures: 0 };
+  device.ask = (promise) => {
+    const settled = promise.catch(() => { device.failures += 1; }).finally(() => { device.open.delete(settled); });
+    device.open.add(settled);
+  };
+  return device;
+}
+
+async function settleWorld() {
+  const server = await startServer({ "live.catch_up": 128 });
+  const authors = [];
+  for (let number = 0; number < AUTHORS; number += 1) authors.push({ ...(await server.register(`author_${number}`)), contents: [] });
+  const devices = [
+    await deviceOf(server, "near", { first: 7 }),
+    await deviceOf(server, "deep", { first: 80 }),
+    await deviceOf(server, "holding", { first: 20, holdNew: true }),
+  ];
+  await Promise.all(authors.map(async (author) => {
+    for (let number = 0; number < 15; number += 1) author.contents.push(await publish(server, `before ${number}`, author));
+  }));
+  for (const { reader } of devices) for (const { id } of authors.slice(0, 3)) await mutate(server, "followUser", { userId: id }, reader);
+  return { server, authors, devices };
+}
+
+/** What others do, straight at the server. */
+const OTHERS = [
+  [30, async ({ server, authors }, random, number) => {
+    const author = random.of(authors);
+    author.contents.push(await publish(server, `content ${number}`, author));
+  }],
+  [14, async ({ server, authors }, random) => {
+    const contentId = random.of(random.of(authors).contents.slice(-60));
+    if (contentId !== undefined) await mutate(server, "repostContent", { contentId }, random.of(authors));
+  }],
+  [10, async ({ server, authors }, random) => {
+    const contentId = random.of(random.of(authors).contents.slice(-60));
+    if (contentId !== undefined) for (const author of authors) await mutate(server, "unrepostContent", { contentId }, author);
+  }],
+  [6, async ({ server, authors }, random) => {
+    const author = random.of(authors);
+    const [contentId] = author.contents.splice(random.below(author.contents.length), 1);
+    if (contentId !== undefined) await mutate(server, "deleteContent", { contentId }, author);
+  }],
+  // Another device of the reader's.
+  [5, ({ server, authors, devices }, random) => mutate(server, "followUser", { userId: random.of(authors).id }, random.of(devices).reader)],
+  [3, ({ server, authors, devices }, random) => mutate(server, "unfollowUser", { userId: random.of(authors).id }, random.of(devices).reader)],
+];
+
+/** What the reader does on the device itself, whatever its line is like. */
+const OWN = [
+  [8, ({ ask, client }, _world, _random, number) => ask(client.publish({ text: `of my own ${number}` }))],
+  [6, ({ ask, client, timeline }, _world, random) => {
+    const entry = random.of(timeline.getSnapshot().entries);
+    if (entry !== undefined && !entry.isDraft) ask(client[random.of(["repost", "repost", "unrepost"])](entry.content.subjectId));
+  }],
+  [6, ({ ask, client, timeline }, _world, random) => {
+    const entry = random.of(timeline.getSnapshot().entries);
+    if (entry !== undefined && !entry.isDraft) ask(client[random.of(["like", "unlike", "favourite"])](entry.id));
+  }],
+  [4, ({ ask, client }, { authors }, random) => ask(client.follow(random.of(authors).id))],
+  [2, ({ ask, client }, { authors }, random) => ask(client.unfollow(random.of(authors).id))],
+  [2, ({ ask, client }, { authors }, random) => ask(client.mute(random.of(authors).id))],
+  [3, ({ ask, client }, { authors }, random) => ask(client.unmute(random.of(authors).id))],
+  [3, ({ ask, client, timeline }, _world, random) => {
+    const mine = timeline.getSnapshot().entries.filter(({ content, isDraft }) => content.viewerIsAuthor && !isDraft);
+    if (mine.length > 0) ask(client.remove(random.of(mine).id));
+  }],
+  [6, ({ ask, timeline }) => { if (timeline.getSnapshot().entries.length < 140) ask(timeline.loadOlder()); }],
+  [3, ({ timeline }) => timeline.showNew()],
+  [3, ({ ask, timeline }) => ask(timeline.markRead())],
+  [4, ({ line }) => line.cut()],
+  [3, ({ line }, _world, random) => line.slow(random.of([0, 0, 5, 30]))],
+  [1, ({ line, ask }) => {
+    line.silence();
+    ask(sleep(300).then(() => line.mend()));
+  }],
+];
+
+function weighted(table, random) {
+  let left = random.below(table.reduce((sum, [weight]) => sum + weight, 0));
+  return table.find(([weight]) => (left -= weight) < 0)[1];
+}
+
+const idsOf = (entries) => entries.map(({ id }) => id);
+
+/** How the list of a device differs from the server's timeline; null if it does not. */
+async function difference({ server }, { timeline, reader, name }) {
+  const { entries, status, isSettled, hasOlder, error } = timeline.getSnapshot();
+  if (status !== "ready" || !isSettled || error !== null) return `${name}: ${status}, settled: ${isSettled}, ${error}`;
+  const { nodes, isWhole } = await timelineOf(server, reader, entries.length + (hasOlder ? 0 : 1));
+  const [is, wanted] = [idsOf(entries), idsOf(nodes)];
+  const at = is.findIndex((id, index) => id !== wanted[index]);
+  if (at >= 0 || is.length !== wanted.length) return `${name}: differs at ${at} of ${is.length} (${wanted.length}): ${entries[at]?.content.text} for ${nodes[at]?.text}`;
+  return !hasOlder && !isWhole ? `${name}: ends at ${is.length}, but the timeline goes on` : null;
+}
+
+async function rest(world, when) {
+  for (const { line } of world.devices) {
+    line.mend();
+    line.slow(0);
+  }
+  for (const device of world.devices) {
+    while (device.open.size > 0) await Promise.all(device.open);
+    const deadline = Date.now() + REST_MS;
+    let differs = "not looked yet";
+    while (differs !== null && Date.now() < deadline) {
+      device.timeline.showNew();
+      differs = await difference(world, device);
+      if (differs !== null) await sleep(25);
+    }
+    assert.equal(differs, null, `after ${when} operations of seed ${SEED}`);
+    assert.equal(device.timeline.getSnapshot().newCount, 0);
+  }
+}
+
+test(`after ${OPERATIONS} random operations each list was the server's timeline at every rest`, { timeout: 2 ** 31 - 1 }, async (context) => {
+  const world = await settleWorld();
+  const random = randomOf(SEED);
+  await rest(world, 0);
+  let [number, rests] = [0, 0];
+  while (number < OPERATIONS) {
+    for (const end = Math.min(number + ROUND, OPERATIONS); number < end;) {
+      const together = Array.from({ length: Math.min(1 + random.below(3), end - number) }, () => {
+        number += 1;
+        if (random.chance(0.5)) return weighted(OTHERS, random)(world, random, number);
+        const device = random.of(world.devices);
+        return weighted(OWN, random)(device, world, random, number);
+      });
+      await Promise.all(together);
+    }
+    await rest(world, number);
+    rests += 1;
+    if (rests % 25 === 0) console.error(`${number} operations, ${rests} times of rest, 0 differences`);
+  }
+  context.diagnostic(`${number} operations, ${rests} times of rest, 0 differences; changes that had no answer: ${world.devices.map(({ failures }) => failures).join(", ")}`);
+  const lengths = world.devices.map(({ timeline }) => timeline.getSnapshot().entries.length);
+  assert.ok(lengths.every((length) => length > 0), `lists are empty: ${lengths}`);
+});

@@ -1,0 +1,122 @@
+// One refresh for all who ask and for all tabs, sockets that outlive their token, and one word when a session is over.
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { test } from "node:test";
+import { until } from "../../../tests/clients/server.mjs";
+import { memoryStore } from "../dist/index.js";
+import { clientOf, publish, startServer, watch } from "./world.mjs";
+
+const SECRET = "of forty characters, as a test needs them";
+/** A refresh token that is used twice ends its session at once. */
+const STRICT = { "auth.secret": SECRET, "auth.refresh_grace_s": 0, "auth.revocation_s": 0 };
+const VIEWER = "{ viewer { handle } }";
+
+/** `token` as if it ended `seconds` from now. A server takes its tokens for 5 s longer. */
+function ending(token, seconds) {
+  const [header, payload] = token.split(".");
+  const claims = { ...JSON.parse(Buffer.from(payload, "base64url")), exp: Math.floor(Date.now() / 1000) + seconds };
+  const signed = `${header}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}`;
+  return `${signed}.${createHmac("sha256", SECRET).update(signed).digest("base64url")}`;
+}
+
+/** A `fetch` that counts refreshes, and loses the answers of the first `losses`. */
+function counted(losses = 0) {
+  const counter = { refreshes: 0 };
+  counter.fetch = async (url, init) => {
+    const answer = await fetch(url, init);
+    if (!String(init?.body).includes("RefreshTokenInput")) return answer;
+    counter.refreshes += 1;
+    if (counter.refreshes <= losses) throw new TypeError("The line was cut.");
+    return answer;
+  };
+  return counter;
+}
+
+/** What Web Locks are between the tabs of a page. */
+function withLocks(context) {
+  let turn = Promise.resolve();
+  const { navigator } = globalThis;
+  const locks = { request: (_name, work) => (turn = turn.then(work, work)) };
+  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true, writable: true });
+  context.after(() => { Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true, writable: true }); });
+}
+
+const asStored = ({ tokens }, change) => ({ ...tokens, ...change });
+
+for (const [when, expiresAt] of [["shortly before they would be", 1000], ["because they were", 3_600_000]]) {
+  test(`fifty requests at once whose token is refused, ${when}, make one refresh`, async () => {
+    const server = await startServer(STRICT);
+    const ann = await server.register("ann");
+    const tokens = asStored(ann, { token: ending(ann.token, -10), expiresAt: new Date(Date.now() + expiresAt).toISOString() });
+    const counter = counted();
+    const client = clientOf({ tokens }, server.address, { fetch: counter.fetch });
+    const answers = await Promise.all(Array.from({ length: 50 }, () => client.request(VIEWER)));
+    assert.deepEqual(answers.map(({ viewer }) => viewer?.handle), Array(50).fill("ann"));
+    assert.equal(counter.refreshes, 1);
+  });
+}
+
+test("three tabs whose token has ended make one refresh", async (context) => {
+  withLocks(context);
+  const server = await startServer(STRICT);
+  const ann = await server.register("ann");
+  const store = memoryStore(asStored(ann, { expiresAt: new Date(0).toISOString() }));
+  const counter = counted();
+  const tabs = Array.from({ length: 3 }, () => clientOf(ann, server.address, { store, fetch: counter.fetch }));
+  const answers = await Promise.all(tabs.map((tab) => tab.request(VIEWER)));
+  assert.deepEqual(answers.map(({ viewer }) => viewer.handle), ["ann", "ann", "ann"]);
+  assert.equal(counter.refreshes, 1);
+});
+
+test("the answer to a refresh that is lost is asked for again at once", async () => {
+  const server = await startServer({ ...STRICT, "auth.refresh_grace_s": 30 });
+  const ann = await server.register("ann");
+  const counter = counted(1);
+  const client = clientOf({ tokens: asStored(ann, { expiresAt: new Date(0).toISOString() }) }, server.address, { fetch: counter.fetch });
+  assert.equal((await client.request(VIEWER)).viewer.handle, "ann");
+  assert.deepEqual([counter.refreshes, client.session.getSnapshot().signedIn], [2, true]);
+});
+
+test("a list outlives its token", async () => {
+  const server = await startServer(STRICT);
+  const ann = await server.register("ann");
+  const counter = counted();
+  const client = clientOf({ tokens: asStored(ann, { token: ending(ann.token, 1) }) }, server.address, { fetch: counter.fetch });
+  const [timeline, states] = [client.timeline(), []];
+  watch(timeline);
+  watch(client.connection, () => states.push(client.connection.getSnapshot()));
+  await until("its socket was closed and opened again", () => counter.refreshes > 0 && states.indexOf("live", states.indexOf("reconnecting") + 1) > 0);
+  await publish(server, "after", ann);
+  await until("it is heard", () => timeline.getSnapshot().entries[0]?.content.text === "after");
+  assert.equal(counter.refreshes, 1);
+});
+
+test("a session that was ended elsewhere says so once, to fifty requests and a list", async () => {
+  const server = await startServer(STRICT);
+  const ann = await server.register("ann");
+  const client = clientOf(ann, server.address);
+  const [timeline, states] = [client.timeline(), []];
+  watch(timeline);
+  watch(client.session, () => states.push(client.session.getSnapshot()));
+  await until("it is live", () => client.connection.getSnapshot() === "live");
+  const { signIn } = await server.data("mutation { signIn(input: { handle: \"ann\", password: \"correct horse battery\" }) { token } }");
+  const { viewer } = await server.data("{ viewer { sessions { id isCurrent } } }", {}, signIn.token);
+  const other = viewer.sessions.find(({ isCurrent }) => !isCurrent);
+  await server.data("mutation($id: ID!) { endSession(input: { sessionId: $id }) { endedSessions } }", { id: other.id }, signIn.token);
+  await Promise.allSettled(Array.from({ length: 50 }, () => client.request(VIEWER)));
+  await until("it is told", () => states.length > 0);
+  assert.deepEqual(states, [{ signedIn: false, ended: "expired" }]);
+  assert.deepEqual(timeline.getSnapshot().entries, []);
+});
+
+test("who registers is signed in, and a handle that is taken is a reason", async () => {
+  const server = await startServer();
+  const client = clientOf({ tokens: null }, server.address);
+  const input = { handle: "ann", name: "Ann", password: "correct horse battery" };
+  assert.deepEqual(await client.session.register(input), []);
+  assert.equal((await client.request(VIEWER)).viewer.handle, "ann");
+  client.session.signOut();
+  assert.deepEqual([client.session.getSnapshot(), (await client.request(VIEWER)).viewer], [{ signedIn: false, ended: "signed-out" }, null]);
+  assert.deepEqual((await client.session.register(input)).map(({ code }) => code), ["TAKEN"]);
+  assert.deepEqual((await client.session.signIn({ handle: "ann", password: "another one" })).map(({ code }) => code), ["WRONG_CREDENTIALS"]);
+});

@@ -1,0 +1,55 @@
+// What the package's tests share: a server, people, and clients of theirs with short deadlines.
+import { after } from "node:test";
+import WebSocket from "ws";
+import { start } from "../../../tests/clients/server.mjs";
+import { createTidefeed, memoryStore } from "../dist/index.js";
+
+/** The package's deadlines, shortened, for lines that go dead. */
+export const SOON = { keepAliveMs: 500, pongMs: 1500, answerMs: 3000 };
+/** For all others: a busy machine is no dead one. */
+const PATIENT = { answerMs: 60_000, pongMs: 60_000, retryMs: 100 };
+
+/** People register without a limit. */
+export const startServer = (settings = {}) => start({ "auth.registrations_per_hour": 0, ...settings });
+
+/** A client of `person`'s by way of `address`; ended with the test file. */
+export function clientOf(person, address, options = {}) {
+  const client = createTidefeed({ url: `http://${address}`, store: memoryStore(person.tokens), webSocketImpl: WebSocket, ...PATIENT, ...options });
+  after(client.close);
+  return client;
+}
+
+/** Watches `timeline` until the test file ends. */
+export function watch(timeline, listener = () => {}) {
+  const end = timeline.subscribe(listener);
+  after(end);
+  return end;
+}
+
+const INPUTS = {
+  followUser: "FollowUserInput", unfollowUser: "UnfollowUserInput", muteUser: "BoundaryInput", deleteContent: "DeleteContentInput",
+  repostContent: "RepostContentInput", unrepostContent: "UnrepostContentInput",
+};
+
+/** A mutation straight to the server, as another device makes it. */
+export const mutate = (server, field, input, { token }) =>
+  server.data(`mutation($input: ${INPUTS[field]}!) { ${field}(input: $input) { userErrors { message } } }`, { input }, token);
+
+export async function publish(server, text, { token }) {
+  const { publishContent } = await server.data("mutation($text: String!) { publishContent(input: { text: $text }) { timelineEdge { node { id } } } }", { text }, token);
+  return publishContent.timelineEdge.node.id;
+}
+
+const PAGE = "query($after: String) { timeline(first: 100, after: $after) { edges { node { id subjectId text } } pageInfo { hasNextPage endCursor } } }";
+
+/** The first `many` of the server's timeline: of each subject the newest. `isWhole`: there are no more. */
+export async function timelineOf(server, { token }, many = Infinity) {
+  const met = new Map();
+  let [after, hasNextPage] = [null, true];
+  while (hasNextPage && met.size < many) {
+    const { timeline } = await server.data(PAGE, { after }, token);
+    for (const { node } of timeline.edges) if (!met.has(node.subjectId)) met.set(node.subjectId, node);
+    ({ endCursor: after, hasNextPage } = timeline.pageInfo);
+  }
+  return { nodes: [...met.values()].slice(0, many), isWhole: !hasNextPage && met.size <= many };
+}
