@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the suites of tests/clients (each protocol, with its own client), tests/frontends (Relay, Apollo, urql, the
-# guide's examples) and clients/typescript (the package @tidefeed/client, which it builds first). Each suite starts its
+# guide's examples) and clients/typescript (the package @tidefeed/client; it is built first, as is @tidefeed/react). Each suite starts its
 # own servers from the binary that is built. Arguments are names of suites, to run only those; those of the package
 # begin with typescript-. If COUNTS is set, each suite appends a line to that file:
 # passed <tab> failed <tab> not run <tab> name. Fails if a suite failed.
@@ -52,9 +52,11 @@ run() {
 TIDEFEED_BIN=$(realpath "$tidefeed_bin")
 export TIDEFEED_BIN
 result=0
-for folder in tests/clients tests/frontends clients/typescript; do packages "$folder"; done
-step "Building @tidefeed/client"
-npm --prefix clients/typescript run build
+for folder in tests/clients tests/frontends clients/typescript clients/react; do packages "$folder"; done
+for folder in clients/typescript clients/react; do
+    step "Building $folder"
+    npm --prefix "$folder" run build
+done
 for file in tests/clients/*.test.mjs tests/frontends/*.test.mjs clients/typescript/tests/*.test.mjs; do
     [ "$#" -eq 0 ] || [[ " $* " == *" $(name_of "$file") "* ]] || continue
     run "$file" || result=1
