@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../../tests/clients/server.mjs";
-import { clientOf, mutate, publish, startServer, timelineOf, watch } from "./world.mjs";
+import { clientOf, mutate, peopleOf, publish, startServer, timelineOf, watch } from "./world.mjs";
+
+const server = await startServer();
+const register = peopleOf(server);
 
 /** A `fetch` whose answers to mutations wait for `let`, or fail while `isBroken`. */
 function heldFetch() {
@@ -24,8 +27,7 @@ function heldFetch() {
 
 /** Ann, who follows bob, and her list. */
 async function begin() {
-  const server = await startServer();
-  const [ann, bob] = [await server.register("ann"), await server.register("bob")];
+  const [ann, bob] = [await register("ann"), await register("bob")];
   await mutate(server, "followUser", { userId: bob.id }, ann);
   const contents = [];
   for (const text of ["one", "two"]) contents.push(await publish(server, text, bob));
@@ -42,7 +44,7 @@ async function begin() {
       return timeline.getSnapshot().isSettled && JSON.stringify(shown().map(({ id }) => id)) === JSON.stringify(nodes.map(({ id }) => id));
     });
   };
-  return { server, ann, bob, contents, gate, client, timeline, shown, texts, isTrue };
+  return { ann, bob, contents, gate, client, timeline, shown, texts, isTrue };
 }
 
 test("a publish stands at the top at once, and then once", async () => {
@@ -88,7 +90,7 @@ test("a publish that never arrives is gone, and says that nobody was reached", {
 });
 
 test("a like counts at once, and not when it is refused", async () => {
-  const { gate, client, shown, contents, bob, server } = await begin();
+  const { gate, client, shown, contents, bob } = await begin();
   const likes = (id) => {
     const { content } = shown().find((entry) => entry.id === id);
     return [content.viewerHasLiked, content.counters.likes];

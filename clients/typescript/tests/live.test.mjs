@@ -5,9 +5,12 @@ import { lineTo } from "../../../tests/clients/line.mjs";
 import { until } from "../../../tests/clients/server.mjs";
 import { live } from "../../../tests/frontends/live-list.mjs";
 import { createTidefeed, memoryStore } from "../dist/index.js";
-import { clientOf, mutate, publish, SOON, startServer, timelineOf, watch } from "./world.mjs";
+import { clientOf, mutate, peopleOf, publish, SOON, startServer, timelineOf, watch } from "./world.mjs";
 
 const texts = (timeline) => timeline.getSnapshot().entries.map(({ content }) => content.text);
+
+const server = await startServer();
+const register = peopleOf(server);
 
 test("a list stays true while things come and go, and while its connection is away", () => live(async ({ server, reader }, webSocketImpl, show) => {
   const client = clientOf(reader, server.address, { webSocketImpl });
@@ -34,8 +37,7 @@ test("a server that hangs is noticed and heard again, and nothing is told twice"
 });
 
 test("a line that drops everything is noticed, and what was missed comes", async () => {
-  const server = await startServer();
-  const ann = await server.register("ann");
+  const ann = await register("ann");
   const line = await lineTo(server.address);
   after(line.end);
   const client = clientOf(ann, line.address, SOON);
@@ -55,8 +57,7 @@ test("where there is no WebSocket the list says what to do, and is read all the 
     delete globalThis.WebSocket;
     context.after(() => { globalThis.WebSocket = WebSocket; });
   }
-  const server = await startServer();
-  const ann = await server.register("ann");
+  const ann = await register("ann");
   await publish(server, "there", ann);
   const client = createTidefeed({ url: `http://${server.address}`, store: memoryStore(ann.tokens) });
   const timeline = client.timeline();
@@ -67,8 +68,7 @@ test("where there is no WebSocket the list says what to do, and is read all the 
 });
 
 test("what others publish waits, and what it folds stays until it is shown", async () => {
-  const server = await startServer();
-  const [ann, bob] = [await server.register("ann"), await server.register("bob")];
+  const [ann, bob] = [await register("ann"), await register("bob")];
   await mutate(server, "followUser", { userId: bob.id }, ann);
   const original = await publish(server, "original", bob);
   await publish(server, "between", bob);
@@ -85,8 +85,7 @@ test("what others publish waits, and what it folds stays until it is shown", asy
 });
 
 test("one's read marker is where any device has moved it", async () => {
-  const server = await startServer();
-  const ann = await server.register("ann");
+  const ann = await register("ann");
   for (const text of ["one", "two"]) await publish(server, text, ann);
   const [here, there] = [clientOf(ann, server.address), clientOf(ann, server.address)].map((client) => client.timeline());
   for (const timeline of [here, there]) watch(timeline);
@@ -98,8 +97,7 @@ test("one's read marker is where any device has moved it", async () => {
 });
 
 test("a list grows no longer than it may, and goes on with the next page", async () => {
-  const server = await startServer();
-  const ann = await server.register("ann");
+  const ann = await register("ann");
   const timeline = clientOf(ann, server.address).timeline({ keep: 5, first: 3 });
   watch(timeline);
   await until("it is read", () => timeline.getSnapshot().status === "ready");
@@ -112,8 +110,7 @@ test("a list grows no longer than it may, and goes on with the next page", async
 });
 
 test("whoever signs out sees nothing of the timeline any more, and whoever signs in sees theirs", async () => {
-  const server = await startServer();
-  const [ann, bob] = [await server.register("ann"), await server.register("bob")];
+  const [ann, bob] = [await register("ann"), await register("bob")];
   await publish(server, "of ann", ann);
   await publish(server, "of bob", bob);
   const client = clientOf(ann, server.address);
@@ -122,7 +119,7 @@ test("whoever signs out sees nothing of the timeline any more, and whoever signs
   await until("it is read", () => texts(timeline).join() === "of ann");
   client.session.signOut();
   assert.deepEqual([texts(timeline), timeline.getSnapshot().status], [[], "idle"]);
-  assert.deepEqual(await client.session.signIn({ handle: "bob", password: "correct horse battery" }), []);
+  assert.deepEqual(await client.session.signIn({ handle: bob.handle, password: "correct horse battery" }), []);
   await until("theirs is read", () => texts(timeline).join() === "of bob");
   await publish(server, "live", bob);
   await until("it is live", () => texts(timeline)[0] === "live");

@@ -12,6 +12,15 @@ const PATIENT = { answerMs: 60_000, pongMs: 60_000, retryMs: 100 };
 /** People register without a limit. */
 export const startServer = (settings = {}) => start({ "auth.registrations_per_hour": 0, ...settings });
 
+/** Registers people on a server that several tests share: each has a handle of their own. */
+export function peopleOf(server) {
+  let number = 0;
+  return (name) => {
+    number += 1;
+    return server.register(`${name}_${number}`);
+  };
+}
+
 /** A client of `person`'s by way of `address`; ended with the test file. */
 export function clientOf(person, address, options = {}) {
   const client = createTidefeed({ url: `http://${address}`, store: memoryStore(person.tokens), webSocketImpl: WebSocket, ...PATIENT, ...options });
