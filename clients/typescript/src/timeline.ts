@@ -74,309 +74,351 @@ const asError = (error: unknown) => (error instanceof Error ? error : new Error(
 const finder = (contents: readonly Content[]) => (id: string): Original | undefined =>
   contents.find((content) => content.id === id) ?? contents.find(({ repostOf }) => repostOf?.id === id)?.repostOf ?? undefined;
 
-export function createTimeline(parts: TimelineParts, options: TimelineOptions = {}): Timeline {
-  const { first = 20, holdNew = false, keep = 500, settleMs = 500, checkMs = 300_000 } = options;
-  const { send, socket, session, hub, viewer } = parts;
-  let list: List = NOTHING;
-  let [isRead, isLoadingOlder, hasDoubts] = [false, false, false];
-  let [readMarker, token, error]: [string | null, string | null, Error | null] = [null, null, null];
-  /** What was told while a read is under way: it may know of it or not. */
-  let journal: Partial<FeedEvent>[] | null = null;
-  /** Of a list that begins anew; what belongs to an older one is dropped. */
-  let generation = 0;
-  let turn: Promise<unknown> = Promise.resolve();
-  let leave = () => {};
-  let stop: (() => void) | null = null;
-  let settle: Timer, nextCheck: Timer, marking: Timer;
-  let differences = 0;
-  /** How many entries the reader has asked for. */
-  let reach = keep;
+/** How far down to read: until there are `depth` entries, and further to `floor`, a publish time. */
+interface Reach { depth: number; floor: number }
+type Adopt = (list: List, isInDoubt: boolean, resumeToken: string | null) => void;
 
+class LiveTimeline {
+  readonly #parts: TimelineParts;
+  readonly #options: Required<TimelineOptions>;
+  readonly state;
   /** Of what is shown as it is held: the same object as long as nothing about it changes. */
-  const entries = new WeakMap<Held, Entry>();
-  let isInUse = false;
+  readonly #entries = new WeakMap<Held, Entry>();
+  #list: List = NOTHING;
+  #isRead = false;
+  #isLoadingOlder = false;
+  #hasDoubts = false;
+  #isInUse = false;
+  #wasLive = false;
+  #readMarker: string | null = null;
+  #token: string | null = null;
+  #error: Error | null = null;
+  /** What was told while a read is under way: it may know of it or not. */
+  #journal: Partial<FeedEvent>[] | null = null;
+  /** Of a list that begins anew; what belongs to an older one is dropped. */
+  #generation = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+  #leave = () => {};
+  /** Set while somebody watches. */
+  #stop: (() => void) | null = null;
+  #settle: Timer;
+  #nextCheck: Timer;
+  #marking: Timer;
+  /** How many comparisons in a row have differed. */
+  #differences = 0;
+  /** How many entries the reader has asked for. */
+  #reach: number;
 
-  const state = source<TimelineSnapshot>(snapshot(), (isWatched) => {
-    isInUse = isWatched;
-    if (isWatched) start();
-    else setTimeout(() => { if (!isInUse) end(); }); // One that is left and watched again at once, as React does, goes on.
-  });
+  constructor(parts: TimelineParts, { first = 20, holdNew = false, keep = 500, settleMs = 500, checkMs = 300_000 }: TimelineOptions) {
+    this.#parts = parts;
+    this.#options = { first, holdNew, keep, settleMs, checkMs };
+    this.#reach = keep;
+    this.state = source<TimelineSnapshot>(this.#snapshot(), (isWatched) => {
+      this.#isInUse = isWatched;
+      if (isWatched) this.#start();
+      else setTimeout(() => { if (!this.#isInUse) this.#end(); }); // One that is left and watched again at once, as React does, goes on.
+    });
+  }
 
-  function snapshot(): TimelineSnapshot {
+  loadOlder = async () => {
+    if (this.#isLoadingOlder || !this.#isRead || !this.#list.hasNextPage) return;
+    this.#isLoadingOlder = true;
+    this.#show();
+    try {
+      await this.#inTurn(async () => {
+        if (!this.#list.hasNextPage) return;
+        const reach = { depth: standing(this.#list).length + this.#options.first, floor: Infinity };
+        await this.#read(this.#list, reach, (fresh, isInDoubt) => {
+          this.#list = fresh;
+          this.#reach = Math.max(this.#options.keep, fresh.held.length);
+          if (isInDoubt) this.#doubt();
+        });
+      });
+      this.#error = null;
+    } catch (reason) {
+      this.#error = asError(reason);
+    } finally {
+      this.#isLoadingOlder = false;
+      this.#show();
+    }
+  };
+
+  showNew = () => {
+    this.#list = nothingWaits(this.#list);
+    this.#show();
+  };
+
+  markRead = async (cursor?: string) => {
+    const upTo = cursor ?? this.state.getSnapshot().entries.find((entry) => entry.cursor !== null)?.cursor;
+    if (upTo == null) return [];
+    const { markTimelineRead } = await this.#parts.send<{ markTimelineRead: { readMarker: string | null; userErrors: UserError[] } }>(
+      documents.markTimelineRead, { input: { upTo } }, { safe: true },
+    );
+    this.#readMarker = markTimelineRead.readMarker ?? this.#readMarker;
+    this.#show();
+    return markTimelineRead.userErrors;
+  };
+
+  refresh = () => { void this.#begin(); };
+
+  #snapshot(): TimelineSnapshot {
+    const { hub, session } = this.#parts;
     const intents = hub.intents();
-    const shown = visible(list).map((held) => entryOf(held, intents.reduce(withIntent, held.node)));
+    const shown = visible(this.#list).map((held) => this.#entryOf(held, intents.reduce(withIntent, held.node)));
     const find = finder(shown.map(({ content }) => content));
     const drafts = intents.flatMap(({ draft }) => draft?.(find) ?? []).reverse().map((content) => ({ id: content.id, cursor: null, content, isDraft: true }));
     const met = new Set<string>();
     const entries = [...drafts, ...shown]
       .filter(({ content }) => !intents.some(({ hides }) => hides?.(content)) && !met.has(content.subjectId) && met.add(content.subjectId));
+    const isBusy = this.#journal !== null || this.#hasDoubts || intents.length > 0;
     return {
-      status: isRead ? "ready" : stop !== null && session.getSnapshot().signedIn ? "loading" : "idle",
-      entries, newCount: waiting(list), hasOlder: isRead && list.hasNextPage, isLoadingOlder, readMarker,
-      isSettled: isRead && journal === null && !hasDoubts && intents.length === 0, error,
+      status: this.#isRead ? "ready" : this.#stop !== null && session.getSnapshot().signedIn ? "loading" : "idle",
+      entries, newCount: waiting(this.#list), hasOlder: this.#isRead && this.#list.hasNextPage, isLoadingOlder: this.#isLoadingOlder,
+      readMarker: this.#readMarker, isSettled: this.#isRead && !isBusy, error: this.#error,
     };
   }
-  function entryOf(held: Held, content: Content): Entry {
-    const old = entries.get(held);
+
+  #entryOf(held: Held, content: Content): Entry {
+    const old = this.#entries.get(held);
     if (old?.content === content) return old;
     const entry = { id: content.id, cursor: held.cursor, content, isDraft: false };
-    entries.set(held, entry);
+    this.#entries.set(held, entry);
     return entry;
   }
-  const show = () => { state.set(snapshot()); };
+
+  #show() { this.state.set(this.#snapshot()); }
+
+  #fail = (reason: unknown) => {
+    this.#error = asError(reason);
+    this.#show();
+  };
 
   /** One read after the other. */
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const mine = turn.catch(() => {}).then(work);
-    turn = mine;
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const mine = this.#turn.catch(() => {}).then(work);
+    this.#turn = mine;
     return mine;
   }
 
-  async function readPage(size: number, after: string | null): Promise<Page> {
-    const { timeline } = await send<{ timeline: Page | null }>(documents.timeline, { first: Math.min(size, LONGEST_PAGE), after });
+  async #readPage(size: number, after: string | null): Promise<Page> {
+    const { timeline } = await this.#parts.send<{ timeline: Page | null }>(documents.timeline, { first: Math.min(size, LONGEST_PAGE), after });
     if (timeline === null) throw new Error("The timeline cannot be read.");
     return timeline;
   }
 
-  /** Reads until there are `depth` entries, and further down to `floor`; gives them, with all that was told meanwhile, to `adopt` before anything else can happen. */
-  async function read(base: List, { depth, floor }: { depth: number; floor: number }, adopt: (list: List, isInDoubt: boolean, resumeToken: string | null) => void) {
-    const mine = generation;
-    journal = [];
+  /** Reads on from `base`, and gives what is read, with all that was told meanwhile, to `adopt` before anything else can happen. */
+  async #read(base: List, { depth, floor }: Reach, adopt: Adopt) {
+    const mine = this.#generation;
+    this.#journal = [];
     try {
       let fresh = base;
       let resumeToken: string | null = null;
       const missing = () => depth - standing(fresh).length;
-      const goesOn = () => fresh.hasNextPage && (missing() > 0 || (fresh.oldest > floor && depth - missing() < reach));
+      const goesOn = () => fresh.hasNextPage && (missing() > 0 || (fresh.oldest > floor && depth - missing() < this.#reach));
       let further = 1;
       while (fresh === base || goesOn()) {
-        const page = await readPage(Math.max(missing(), further), fresh.endCursor);
+        const page = await this.#readPage(Math.max(missing(), further), fresh.endCursor);
         if (missing() <= 0) further *= 2;
-        if (mine !== generation) return;
+        if (mine !== this.#generation) return;
         if (fresh === NOTHING) ({ resumeToken } = page);
-        fresh = withPage(fresh === base && base !== NOTHING ? list : fresh, page);
+        fresh = withPage(fresh === base && base !== NOTHING ? this.#list : fresh, page);
       }
       let isInDoubt = false;
-      for (const event of journal) {
-        const change = changed(fresh, event, base !== NOTHING && holdNew);
+      for (const event of this.#journal) {
+        const change = changed(fresh, event, base !== NOTHING && this.#options.holdNew);
         fresh = change.list;
         isInDoubt ||= change.isInDoubt;
       }
       adopt(fresh, isInDoubt, resumeToken);
     } finally {
-      if (mine === generation) journal = null;
+      if (mine === this.#generation) this.#journal = null;
     }
   }
 
-  const failed = (reason: unknown) => {
-    error = asError(reason);
-    show();
-  };
-
   /** Reads the first page, and listens from there on. */
-  async function begin() {
-    generation += 1;
-    const mine = generation;
-    leave();
-    leave = () => {};
-    clearTimeout(settle);
-    settle = undefined;
-    for (let tries = 0; mine === generation && stop !== null; tries += 1) {
+  async #begin() {
+    this.#generation += 1;
+    const mine = this.#generation;
+    this.#leave();
+    this.#leave = () => {};
+    clearTimeout(this.#settle);
+    this.#settle = undefined;
+    for (let tries = 0; mine === this.#generation && this.#stop !== null; tries += 1) {
       try {
-        await inTurn(() => read(NOTHING, { depth: first, floor: Infinity }, (fresh, isInDoubt, resumeToken) => {
-          list = inPlaceOf(list, fresh, holdNew);
-          [isRead, error, token, hasDoubts] = [true, null, resumeToken, false];
-          listen();
-          if (isInDoubt || list.held.length > LONGEST_PAGE / 2) doubt();
-        }));
-        return show();
+        await this.#inTurn(() => this.#read(NOTHING, { depth: this.#options.first, floor: Infinity }, this.#adoptFirst));
+        return this.#show();
       } catch (reason) {
-        if (mine !== generation) return;
-        failed(reason);
+        if (mine !== this.#generation) return;
+        this.#fail(reason);
         if (!isPassing(reason)) return;
         await pause(waitMs(tries));
       }
     }
   }
 
-  function listen() {
-    leave();
+  #adoptFirst: Adopt = (fresh, isInDoubt, resumeToken) => {
+    this.#list = inPlaceOf(this.#list, fresh, this.#options.holdNew);
+    [this.#isRead, this.#error, this.#token, this.#hasDoubts] = [true, null, resumeToken, false];
+    this.#listen();
+    if (isInDoubt || this.#list.held.length > LONGEST_PAGE / 2) this.#doubt();
+  };
+
+  #listen() {
+    this.#leave();
     try {
-      leave = socket.feed(documents.newFeed, token, take, failed);
+      this.#leave = this.#parts.socket.feed(documents.newFeed, this.#token, this.#take, this.#fail);
     } catch (reason) {
-      failed(reason);
+      this.#fail(reason);
     }
   }
 
-  function take(event: FeedEvent) {
-    token = event.resumeToken ?? token;
-    if (event.readMarker !== null) ({ readMarker } = event);
+  #take = (event: FeedEvent) => {
+    this.#token = event.resumeToken ?? this.#token;
+    this.#readMarker = event.readMarker ?? this.#readMarker;
     if (event.refetch) {
-      void begin();
+      void this.#begin();
       return;
     }
-    if (event.timelineEdge?.node?.viewerIsAuthor) hub.arrived(event.timelineEdge.node);
-    apply(event);
-    show();
-  }
+    if (event.timelineEdge?.node?.viewerIsAuthor) this.#parts.hub.arrived(event.timelineEdge.node);
+    this.#apply(event);
+    this.#show();
+  };
 
-  function apply(event: Partial<FeedEvent>) {
-    journal?.push(event);
-    if (!isRead) return;
-    const isFar = !isWithinWindow(list);
-    const change = changed(list, event, holdNew);
-    list = shortened(change.list, reach);
-    if (change.isInDoubt && isFar || list.hasNextPage && list.held.length === 0) doubt();
+  #apply(event: Partial<FeedEvent>) {
+    this.#journal?.push(event);
+    if (!this.#isRead) return;
+    const isFar = !isWithinWindow(this.#list);
+    const change = changed(this.#list, event, this.#options.holdNew);
+    this.#list = shortened(change.list, this.#reach);
+    if ((change.isInDoubt && isFar) || (this.#list.hasNextPage && this.#list.held.length === 0)) this.#doubt();
   }
-
-  const asFarAs = (known: List) => ({ depth: standing(known).length || first, floor: known.hasNextPage ? known.oldest : Infinity });
 
   /** What lies below the stream's reach may differ: it is read again until a read says what the list says. */
-  function doubt() {
-    hasDoubts = true;
-    if (settle !== undefined || stop === null) return;
-    settle = setTimeout(() => {
-      settle = undefined;
-      void compare();
-    }, Math.min(settleMs * 2 ** differences, LONGEST_SETTLE_MS));
+  #doubt() {
+    this.#hasDoubts = true;
+    if (this.#settle !== undefined || this.#stop === null) return;
+    this.#settle = setTimeout(() => {
+      this.#settle = undefined;
+      void this.#compare();
+    }, Math.min(this.#options.settleMs * 2 ** this.#differences, LONGEST_SETTLE_MS));
   }
 
-  async function compare() {
-    const mine = generation;
-    if (stop === null || !isRead || socket.state.getSnapshot() !== "live") return; // It is in doubt again as soon as it is live.
+  async #compare() {
+    const mine = this.#generation;
+    // It is in doubt again as soon as it is live.
+    if (this.#stop === null || !this.#isRead || this.#parts.socket.state.getSnapshot() !== "live") return;
     try {
-      await inTurn(() => (mine !== generation ? Promise.resolve() : read(NOTHING, asFarAs(list), (fresh, isInDoubt) => {
-        const isTrue = agree(list, fresh) && !isInDoubt;
-        list = inPlaceOf(list, fresh, holdNew);
-        differences = isTrue ? 0 : differences + 1;
-        hasDoubts = settle !== undefined;
-        if (!isTrue) doubt();
-      })));
-      error = null;
-      checkLater();
+      await this.#inTurn(async () => {
+        if (mine !== this.#generation) return;
+        const floor = this.#list.hasNextPage ? this.#list.oldest : Infinity;
+        await this.#read(NOTHING, { depth: standing(this.#list).length || this.#options.first, floor }, this.#adoptCompared);
+      });
+      this.#error = null;
+      this.#checkLater();
     } catch (reason) {
-      if (mine !== generation) return;
-      error = asError(reason);
-      if (isPassing(reason)) doubt();
+      if (mine !== this.#generation) return;
+      this.#error = asError(reason);
+      if (isPassing(reason)) this.#doubt();
     }
-    show();
+    this.#show();
   }
 
-  function checkLater() {
-    clearTimeout(nextCheck);
-    if (checkMs === 0 || stop === null) return;
-    nextCheck = setTimeout(() => {
-      if (globalThis.document?.visibilityState !== "hidden" && isRead && !isWithinWindow(list)) doubt();
-      else checkLater();
+  #adoptCompared: Adopt = (fresh, isInDoubt) => {
+    const isTrue = agree(this.#list, fresh) && !isInDoubt;
+    this.#list = inPlaceOf(this.#list, fresh, this.#options.holdNew);
+    this.#differences = isTrue ? 0 : this.#differences + 1;
+    this.#hasDoubts = this.#settle !== undefined;
+    if (!isTrue) this.#doubt();
+  };
+
+  #checkLater() {
+    clearTimeout(this.#nextCheck);
+    const { checkMs } = this.#options;
+    if (checkMs === 0 || this.#stop === null) return;
+    this.#nextCheck = setTimeout(() => {
+      if (globalThis.document?.visibilityState !== "hidden" && this.#isRead && !isWithinWindow(this.#list)) this.#doubt();
+      else this.#checkLater();
     }, checkMs);
   }
 
-  function hear(fact: Fact) {
-    if (fact.content != null || fact.user != null) list = { ...list, held: list.held.map((one) => ({ ...one, node: withFact(one.node, fact) })) };
-    if (fact.event !== undefined) apply(fact.event);
-    if (fact.isInDoubt && isRead && !isWithinWindow(list)) doubt();
-    show();
-  }
+  #hear = (fact: Fact) => {
+    if (fact.content != null || fact.user != null) {
+      this.#list = { ...this.#list, held: this.#list.held.map((one) => ({ ...one, node: withFact(one.node, fact) })) };
+    }
+    if (fact.event !== undefined) this.#apply(fact.event);
+    if (fact.isInDoubt && this.#isRead && !isWithinWindow(this.#list)) this.#doubt();
+    this.#show();
+  };
 
   /** What a device has marked while this one did not listen. Best effort: the stream tells the next move. */
-  function askForMarker() {
-    const before = readMarker;
-    viewer.refresh().then((read) => {
-      if (readMarker === before) readMarker = read?.timelineReadMarker ?? null;
-      show();
+  #askForMarker = () => {
+    const before = this.#readMarker;
+    this.#parts.viewer.refresh().then((read) => {
+      if (this.#readMarker === before) this.#readMarker = read?.timelineReadMarker ?? null;
+      this.#show();
     }).catch(() => {});
-  }
+  };
 
-  function enter() {
-    show();
-    if (!session.getSnapshot().signedIn) return;
-    if (isRead) listen();
-    else void begin();
-    askForMarker();
+  #connectionChanged = () => {
+    const isLive = this.#parts.socket.state.getSnapshot() === "live";
+    if (isLive && this.#isRead && (this.#hasDoubts || (this.#wasLive && !isWithinWindow(this.#list)))) this.#doubt();
+    this.#wasLive ||= isLive;
+    clearTimeout(this.#marking);
+    if (isLive) this.#marking = setTimeout(this.#askForMarker, this.#options.settleMs);
+  };
+
+  #enter() {
+    this.#show();
+    if (!this.#parts.session.getSnapshot().signedIn) return;
+    if (this.#isRead) this.#listen();
+    else void this.#begin();
+    this.#askForMarker();
   }
 
   /** Another person's timeline is another timeline. */
-  function forget() {
-    generation += 1;
-    leave();
-    leave = () => {};
-    [list, isRead, token, readMarker, error, hasDoubts, journal] = [NOTHING, false, null, null, null, false, null];
+  #forget() {
+    this.#generation += 1;
+    this.#leave();
+    this.#leave = () => {};
+    [this.#list, this.#journal, this.#isRead, this.#hasDoubts] = [NOTHING, null, false, false];
+    [this.#token, this.#readMarker, this.#error] = [null, null, null];
   }
 
-  function start() {
-    if (stop !== null) return;
-    let [wasLive, wasSignedIn] = [false, session.getSnapshot().signedIn];
+  #start() {
+    if (this.#stop !== null) return;
+    const { hub, socket, session } = this.#parts;
+    let wasSignedIn = session.getSnapshot().signedIn;
+    this.#wasLive = false;
     const ends = [
-      hub.onFact(hear),
-      hub.onIntents(show),
-      socket.state.subscribe(() => {
-        const isLive = socket.state.getSnapshot() === "live";
-        if (isLive && isRead && (hasDoubts || (wasLive && !isWithinWindow(list)))) doubt();
-        wasLive ||= isLive;
-        clearTimeout(marking);
-        if (isLive) marking = setTimeout(askForMarker, settleMs);
-      }),
+      hub.onFact(this.#hear),
+      hub.onIntents(() => { this.#show(); }),
+      socket.state.subscribe(this.#connectionChanged),
       session.subscribe(() => {
         const { signedIn } = session.getSnapshot();
         if (signedIn === wasSignedIn) return;
         wasSignedIn = signedIn;
-        forget();
-        enter();
+        this.#forget();
+        this.#enter();
       }),
-      onWakeUp(() => { if (error !== null && !isRead) void begin(); }),
+      onWakeUp(() => { if (this.#error !== null && !this.#isRead) void this.#begin(); }),
     ];
-    stop = () => { for (const one of ends) one(); };
-    if (isRead && !isWithinWindow(list)) doubt();
-    checkLater();
-    enter();
+    this.#stop = () => { for (const one of ends) one(); };
+    if (this.#isRead && !isWithinWindow(this.#list)) this.#doubt();
+    this.#checkLater();
+    this.#enter();
   }
 
-  function end() {
-    stop?.();
-    stop = null;
-    leave();
-    leave = () => {};
-    for (const timer of [settle, nextCheck, marking]) clearTimeout(timer);
-    settle = undefined;
+  #end() {
+    this.#stop?.();
+    this.#stop = null;
+    this.#leave();
+    this.#leave = () => {};
+    for (const timer of [this.#settle, this.#nextCheck, this.#marking]) clearTimeout(timer);
+    this.#settle = undefined;
   }
+}
 
-  return {
-    getSnapshot: state.getSnapshot,
-    subscribe: state.subscribe,
-    async loadOlder() {
-      if (isLoadingOlder || !isRead || !list.hasNextPage) return;
-      isLoadingOlder = true;
-      show();
-      try {
-        await inTurn(async () => {
-          if (!list.hasNextPage) return;
-          await read(list, { depth: standing(list).length + first, floor: Infinity }, (fresh, isInDoubt) => {
-            list = fresh;
-            reach = Math.max(keep, list.held.length);
-            if (isInDoubt) doubt();
-          });
-        });
-        error = null;
-      } catch (reason) {
-        error = asError(reason);
-      } finally {
-        isLoadingOlder = false;
-        show();
-      }
-    },
-    showNew() {
-      list = nothingWaits(list);
-      show();
-    },
-    async markRead(cursor) {
-      const upTo = cursor ?? state.getSnapshot().entries.find((entry) => entry.cursor !== null)?.cursor;
-      if (upTo == null) return [];
-      const { markTimelineRead } = await send<{ markTimelineRead: { readMarker: string | null; userErrors: UserError[] } }>(
-        documents.markTimelineRead, { input: { upTo } }, { safe: true },
-      );
-      readMarker = markTimelineRead.readMarker ?? readMarker;
-      show();
-      return markTimelineRead.userErrors;
-    },
-    refresh: () => { void begin(); },
-  };
+export function createTimeline(parts: TimelineParts, options: TimelineOptions = {}): Timeline {
+  const { state, loadOlder, showNew, markRead, refresh } = new LiveTimeline(parts, options);
+  return { subscribe: state.subscribe, getSnapshot: state.getSnapshot, loadOlder, showNew, markRead, refresh };
 }
