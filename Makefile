@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-servers web test check sim chaos bench schema clean-data
+.PHONY: help run run-servers web test check sim soak chaos bench schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -27,6 +27,9 @@ check: ## Quick: format, lints, the repository's own rules
 
 sim: ## Simulate the system while everything fails: OPERATIONS (10000000) of clients, and a table of broken rules
 	@scripts/sim.sh
+
+soak: ## Every random test with fresh seeds: ROUNDS (10) times
+	@scripts/soak.sh
 
 chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh

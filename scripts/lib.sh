@@ -34,6 +34,9 @@ need_lints() {
     fi
 }
 
+# fresh_seed: prints a random number, from which a long run makes its choices.
+fresh_seed() { od -An -N4 -tu4 /dev/urandom | tr -d ' '; }
+
 # free_port: prints a free port of 127.0.0.1.
 free_port() {
     node -e 'const s = require("net").createServer(); s.listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); });'

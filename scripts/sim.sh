@@ -9,7 +9,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
 step "Building the simulation (cargo, profile long; the first time takes some minutes)"
 cargo test --profile long --test sim --no-run
-step "Running worlds, two at a time"
+SEED=${SEED:-$(fresh_seed)}
+export SEED
+step "Running worlds from seed $SEED on, two at a time"
 cargo test --profile long --test sim -- --ignored --nocapture every_page_is_the_oracles_for_very_long
 step "Breaking the rules"
 cargo test --profile long --test sim -- --ignored --nocapture the_table_of_broken_rules

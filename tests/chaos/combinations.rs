@@ -1,11 +1,9 @@
-//! The table: one run for each combination of servers. `OPERATIONS` says how long each is at least, `SEED` repeats one's draws. A short run, which has no
-//! `OPERATIONS`, draws the same each time.
+//! The table: one run for each combination of servers. `OPERATIONS` says how long each is at least, `SEED` what it draws.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context as _, Result};
-use tidefeed::draw::Draw;
 use tokio::time::Instant;
 
 use crate::place::{Between, Truth};
@@ -13,16 +11,12 @@ use crate::run::Run;
 
 /// Calls of the API in a short run, at least.
 const FEW: u64 = 1_500;
-/// Of short runs.
-const SHORT: u64 = 1;
 /// Calls between two rests, at least.
 const OF_A_ROUND: u64 = 5_000;
 
 async fn endure(truth: Truth, between: Between) -> Result<()> {
-    let asked = number("OPERATIONS")?;
-    let operations = asked.unwrap_or(FEW);
-    let drawn = || if asked.is_some() { Draw::from_system().u64() >> 32 } else { SHORT };
-    let seed = number("SEED")?.unwrap_or_else(drawn);
+    let operations = number("OPERATIONS")?.unwrap_or(FEW);
+    let seed = number("SEED")?.unwrap_or(1);
     let (began, name) = (Instant::now(), format!("{truth:?} with {between:?}"));
     let mut run = Run::start((truth, between), seed).await.with_context(|| name.clone())?;
     let mut ended = Ok(());

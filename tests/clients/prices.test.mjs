@@ -11,7 +11,7 @@ const DOCUMENTS = 500;
 const BYTES_OF_A_POINT = 12_000;
 /** A token is a byte at least, and 20 points pay for reading 1,000 bytes: 50 tokens a point, and what comes back meanwhile. */
 const TOKENS_OF_A_POINT = 60;
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = Number(process.env.SEED ?? 1);
 
 const server = await start({ "graphql.max_cost": 10_000_000, "rate_limit.viewer_points": 1_000_000_000, "rate_limit.viewer_points_per_s": 1, "rate_limit.anonymous_points": 10_000_000 });
 const inhabitants = await world(server, { loud: 10 });

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use tidefeed::{
     app::{House, Ports, Settings},
     clock::{Clock, ManualClock, SharedClock},
@@ -36,6 +36,11 @@ use crate::servers::{self, Backend};
 pub const BEGINNING: i64 = 1_700_000_000_000;
 /// Longer than any backoff and any lease.
 const LONG_MS: i64 = 60 * 60 * 1000;
+
+/// What random tests draw from: SEED, or 1, so that they try the same in every run. `make soak` names fresh ones.
+pub fn seed() -> Result<u64> {
+    std::env::var("SEED").map_or(Ok(1), |text| text.parse().with_context(|| format!("SEED={text}")))
+}
 
 /// Where queue, outbox cache and announcements live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

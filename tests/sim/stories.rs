@@ -1,24 +1,20 @@
-//! The tests: fresh worlds, kept ones, broken ones, and the long run.
-
-use tidefeed::draw::Draw;
+//! The tests: worlds from SEED on, kept ones, broken ones, and the long run.
 
 use crate::{campaign::Campaign, mutations, rules::Rule, runner, world::Way};
 
 /// Worlds that once showed something, one a line: seed, operations of its story.
 const KEPT: &str = include_str!("seeds.txt");
-/// Client operations of a fresh world's story.
+/// Client operations of a world's story.
 const STORY: usize = 200;
-/// Client operations of all fresh worlds.
-const FRESH: u64 = 40_000;
+/// Client operations of all worlds of a short run.
+const SHORT: u64 = 40_000;
 
 pub fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.replace('_', "").parse().expect("a whole number"))
 }
 
 fn campaign(operations: u64, told: bool) {
-    // Far from the seeds that people type, and far from each other.
-    let fresh = Draw::from_system().u64() >> 1;
-    let campaign = Campaign { seed: from_environment("SEED").unwrap_or(fresh), story: STORY, operations, told };
+    let campaign = Campaign { seed: from_environment("SEED").unwrap_or(1), story: STORY, operations, told };
     println!("seeds from {} on, {STORY} operations each", campaign.seed);
     let (sums, failed) = campaign.run();
     println!("{sums}");
@@ -27,7 +23,7 @@ fn campaign(operations: u64, told: bool) {
 
 #[test]
 fn every_page_is_the_oracles_whatever_goes_wrong() {
-    campaign(FRESH, false);
+    campaign(SHORT, false);
 }
 
 #[test]

@@ -17,7 +17,6 @@ use tempfile::TempDir;
 use tidefeed::{
     app::Ports,
     domain::UserId,
-    draw::Draw,
     store::{
         memory::{MemoryAnnouncements, MemoryQueue},
         sql::{SqlOptions, SqlStore},
@@ -155,7 +154,7 @@ async fn difference(real: &Real, steps: &[Step]) -> Result<Option<String>> {
 #[tokio::test]
 async fn the_model_and_sqlite_give_the_same_answers_and_rows() -> Result<()> {
     let real = Real::new().await?;
-    let first = from_environment("SEED").unwrap_or_else(|| Draw::from_system().u64() >> 1);
+    let first = from_environment("SEED").unwrap_or(1);
     for seed in first..first + from_environment("SEQUENCES").unwrap_or(SEQUENCES) {
         if let (steps, Some(_)) = explore(&real, seed).await? {
             let steps = shrink(&real, steps).await?;

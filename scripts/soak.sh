@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs every random test ROUNDS times (10), each time with a fresh seed; `make test` runs them with one that never
+# changes. Prints the seed of each round: SEED repeats it, with ROUNDS=1. Stops at the first round that fails.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+scripts/install-servers.sh
+arguments=()
+scripts/fetch-mysql.sh || arguments+=(--skip mysql::)
+step "Building the tests and the binary (cargo, dev profile; the first time takes a few minutes)"
+cargo test --workspace --no-run
+asked=${SEED:-}
+for round in $(seq "${ROUNDS:-10}"); do
+    SEED=${asked:-$(fresh_seed)}
+    export SEED PROPTEST_RNG_SEED=$SEED
+    step "Round $round, SEED=$SEED: property tests"
+    cargo test --quiet --lib
+    step "Round $round, SEED=$SEED: the simulation"
+    cargo test --quiet --test sim -- every_page_is_the_oracles_whatever the_model_and_sqlite
+    step "Round $round, SEED=$SEED: random walks, and the invariant while everything happens at once"
+    cargo test --quiet --test it -- random_walks the_invariant_holds "${arguments[@]}"
+    step "Round $round, SEED=$SEED: random messages and documents"
+    scripts/clients.sh frame-soups prices
+done
