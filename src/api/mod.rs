@@ -7,3 +7,4 @@ pub mod gate;
 pub mod graphql;
 pub mod http;
 pub mod memory;
+pub mod payer;

@@ -14,6 +14,7 @@ use crate::{
             Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins, PersistedSettings, RateLimits,
             RequestLimits, SocketLimits, StreamLimits,
         },
+        memory::LedgerLimits,
     },
     config::{Config, DeliverySettings, PolicyName, SqlEngine},
     domain::{
@@ -109,6 +110,8 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
         gate: gate(config),
         request: RequestLimits {
             body_bytes: server.max_body_bytes,
+            bodies: LedgerLimits { node: server.max_incoming_bytes, client: server.max_incoming_bytes_per_address },
+            unsent: LedgerLimits { node: server.max_unsent_bytes, client: server.max_unsent_bytes_per_client },
             answer_bytes: graphql.max_answer_bytes,
             time: server.request_timeout_ms.duration(),
             cached_documents: graphql.cached_documents,

@@ -14,6 +14,7 @@ pub fn check(config: &Config, reader: &mut Reader) {
     issuer(config, reader);
     delivery(config, reader);
     redis(config, reader);
+    server(config, reader);
     graphql(config, reader);
     if config.inbox.deep_keep < config.inbox.keep {
         reader.refuse("inbox.deep_keep", format!("expected at least inbox.keep, {}", config.inbox.keep));
@@ -81,6 +82,17 @@ fn delivery(config: &Config, reader: &mut Reader) {
     if delivery.lease_ms >= config.redis.redelivery_ms {
         let redelivery = config.redis.redelivery_ms;
         reader.refuse("delivery.lease_ms", format!("expected less than redis.redelivery_ms, {redelivery}"));
+    }
+}
+
+fn server(config: &Config, reader: &mut Reader) {
+    let server = &config.server;
+    let expected = format!("expected at least server.max_body_bytes, {}", server.max_body_bytes);
+    if server.max_incoming_bytes < server.max_body_bytes {
+        reader.refuse("server.max_incoming_bytes", expected.clone());
+    }
+    if (1..server.max_body_bytes).contains(&server.max_incoming_bytes_per_address) {
+        reader.refuse("server.max_incoming_bytes_per_address", expected);
     }
 }
 

@@ -72,6 +72,10 @@ fn server(reader: &mut Reader) -> ServerSettings {
         idle_timeout_ms: millis(reader, "server.idle_timeout_ms", 100, 60 * MINUTE_MS),
         request_timeout_ms: millis(reader, "server.request_timeout_ms", 100, 10 * MINUTE_MS),
         max_body_bytes: reader.whole("server.max_body_bytes", 1024..=64 * MIB),
+        max_incoming_bytes: reader.whole("server.max_incoming_bytes", MIB / 16..=1024 * 1024 * MIB),
+        max_incoming_bytes_per_address: reader.whole("server.max_incoming_bytes_per_address", 0..=1024 * 1024 * MIB),
+        max_unsent_bytes: reader.whole("server.max_unsent_bytes", MIB / 16..=1024 * 1024 * MIB),
+        max_unsent_bytes_per_client: reader.whole("server.max_unsent_bytes_per_client", 0..=1024 * 1024 * MIB),
         unready_ms: millis(reader, "server.unready_ms", 0, 10 * MINUTE_MS),
         drain_ms: millis(reader, "server.drain_ms", 0, 10 * MINUTE_MS),
     }

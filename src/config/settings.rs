@@ -22,6 +22,10 @@ pub struct ServerSettings {
     pub idle_timeout_ms: Millis,
     pub request_timeout_ms: Millis,
     pub max_body_bytes: usize,
+    pub max_incoming_bytes: usize,
+    pub max_incoming_bytes_per_address: usize,
+    pub max_unsent_bytes: usize,
+    pub max_unsent_bytes_per_client: usize,
     pub unready_ms: Millis,
     pub drain_ms: Millis,
 }

@@ -11,6 +11,10 @@ pub const HTTP_SECONDS: &str = "tidefeed_http_request_seconds";
 pub const CONNECTIONS: &str = "tidefeed_connections";
 /// Connections for which there was no room, by reason: full (the node) or address.
 pub const CONNECTIONS_REFUSED: &str = "tidefeed_connections_refused_total";
+/// Bytes that are held for clients, by what: bodies or answers.
+pub const HELD_BYTES: &str = "tidefeed_held_bytes";
+/// Requests and events for which there was no room in memory, by what (bodies or answers) and bound: node or client.
+pub const HELD_BYTES_REFUSED: &str = "tidefeed_held_bytes_refused_total";
 /// WebSockets open.
 pub const SOCKETS: &str = "tidefeed_websockets";
 /// Streams of server-sent events open or reserved.
@@ -98,6 +102,18 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         Kind::Counter,
         Unit::Count,
         "Connections for which there was no room, by reason: full (the node) or address",
+    ),
+    (
+        HELD_BYTES,
+        Kind::Gauge,
+        Unit::Bytes,
+        "Bytes held for clients, by what: bodies (request bodies on their way) or answers (made or being made, and unsent)",
+    ),
+    (
+        HELD_BYTES_REFUSED,
+        Kind::Counter,
+        Unit::Count,
+        "Requests and events for which there was no room in memory, by what (bodies or answers) and bound: node or client",
     ),
     (SOCKETS, Kind::Gauge, Unit::Count, "WebSockets open"),
     (STREAMS, Kind::Gauge, Unit::Count, "Streams of server-sent events open or reserved"),

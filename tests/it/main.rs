@@ -19,6 +19,7 @@ mod fixture;
 mod full_text;
 mod graphql_api;
 mod harness;
+mod held;
 mod invariant;
 mod live;
 mod redis_outage;

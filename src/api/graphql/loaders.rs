@@ -38,9 +38,8 @@ pub struct Source {
 impl Source {
     /// Counts what was read. `Err`: too much, and the operation stops.
     fn count(&self, bytes: usize) -> Result<(), ApiError> {
-        let Some(budget) = self.budget.as_ref().filter(|budget| !budget.read(bytes)) else { return Ok(()) };
-        budget.stop(|error| error);
-        Err(Failure::TooMuchRead.shown())
+        let fits = self.budget.as_ref().is_none_or(|budget| budget.read(bytes));
+        if fits { Ok(()) } else { Err(Failure::TooMuchRead.shown()) }
     }
 }
 

@@ -16,7 +16,7 @@ use async_graphql::{
 };
 use futures_util::{Stream, StreamExt as _, stream};
 
-use crate::api::memory::AnswerBudget;
+use crate::api::memory::{AnswerBudget, Stop};
 
 /// What JSON has around a field beside name and value: two quotation marks, a colon, and a comma or a brace.
 const AROUND: usize = 4;
@@ -58,8 +58,8 @@ pub async fn named(ctx: &Context<'_>) {
 
 async fn show<T>(ctx: &ContextBase<'_, T>, field: &Positioned<Field>, bytes: usize) {
     let Some(budget) = ctx.data_opt::<AnswerBudget>() else { return };
-    if !budget.show(field.node.response_key().node.len() + AROUND + bytes) {
-        budget.stop(|error| ctx.set_error_path(error));
+    let bytes = field.node.response_key().node.len() + AROUND + bytes;
+    if !budget.show(bytes, |error| ctx.set_error_path(error)) {
         pending::<()>().await;
     }
 }
@@ -80,9 +80,17 @@ pub async fn bounded(budget: Option<AnswerBudget>, work: impl Future<Output = Re
     let mut work = pin!(work);
     poll_fn(|cx| {
         let polled = if budget.stopped().is_none() { work.as_mut().poll(cx) } else { Poll::Pending };
-        budget.stopped().map_or(polled, |error| Poll::Ready(Response::from_errors(vec![error])))
+        budget.stopped().map_or(polled, |stop| Poll::Ready(refusal(stop)))
     })
     .await
+}
+
+/// Where there is no room, the transport says so in its own words.
+fn refusal(stop: &Stop) -> Response {
+    match stop {
+        Stop::TooLarge(error) => Response::from_errors(vec![error.clone()]),
+        Stop::NoRoom(_) => Response::default(),
+    }
 }
 
 /// As [`bounded`], for each event of a subscription, the last of which is the refusal.
@@ -99,7 +107,7 @@ pub fn each_bounded(
             let next = poll_fn(|cx| {
                 let polled = events.poll_next_unpin(cx);
                 match budget.stopped() {
-                    Some(error) => Poll::Ready(Some((Response::from_errors(vec![error]), false))),
+                    Some(stop) => Poll::Ready(Some((refusal(stop), false))),
                     None => polled.map(|event| event.map(|event| (event, true))),
                 }
             });

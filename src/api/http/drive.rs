@@ -19,6 +19,7 @@ use super::{
     request_id::RequestId,
     viewer::{Scope, Viewer},
 };
+use crate::api::memory::Hold;
 
 /// Before a token ends, whatever was opened with it is closed: so the client hears of it from the one who can tell it in the
 /// protocol's words, not from an operation that fails.
@@ -30,8 +31,14 @@ pub(super) struct TooLarge;
 
 /// Where an operation's results go.
 pub(super) trait Outlet {
-    /// One result. Waits as long as there is no room for it. `Err`: it would have more bytes than an answer may have.
-    fn next(&self, payload: Payload<'_>) -> impl Future<Output = Result<(), TooLarge>> + Send;
+    /// One result as it goes out.
+    type Event: Send;
+
+    /// One result, which keeps what `hold` has until it is sent. `Err`: it would have more bytes than an answer may have.
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Self::Event, TooLarge>;
+
+    /// Waits as long as there is no room for it.
+    fn send(&self, event: Self::Event) -> impl Future<Output = ()> + Send;
 }
 
 /// Completes when what was opened for `viewer` has to end: their token ends, or somebody has ended their sign-in. Never
@@ -126,10 +133,12 @@ async fn follow<E: Executor, V: Viewer>(
     let mut events = pin!(core.engine.subscribe(ready, scope));
     while let Some(event) = events.next().await {
         match event {
-            Ran::Executed(mut response) => {
+            Ran::Executed(mut response, budget) => {
                 response.extensions.extend([told.clone()]);
-                let sent = outlet.next(Payload::executed(&response)).await;
-                sent.map_err(|TooLarge| too_large(most, &request_id))?;
+                let event = outlet.event(Payload::executed(&response), budget.take_hold());
+                // While it waits to be sent, its JSON alone takes memory.
+                drop(response);
+                outlet.send(event.map_err(|TooLarge| too_large(most, &request_id))?).await;
             }
             Ran::Refused(refused) => return Err(refused),
         }
@@ -151,10 +160,13 @@ async fn answer<E: Executor, V: Viewer>(
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
     };
     match ran {
-        Ran::Executed(mut response) => {
+        Ran::Executed(mut response, budget) => {
             response.extensions.extend([id_extension(&scope.request_id)]);
-            let sent = outlet.next(Payload::executed(&response)).await;
-            sent.map_err(|TooLarge| too_large(core.settings.request.answer_bytes, &scope.request_id))
+            let event = outlet.event(Payload::executed(&response), budget.take_hold());
+            drop(response);
+            let too_large = |TooLarge| too_large(core.settings.request.answer_bytes, &scope.request_id);
+            outlet.send(event.map_err(too_large)?).await;
+            Ok(())
         }
         Ran::Refused(refused) => Err(refused),
     }

@@ -11,12 +11,12 @@ use tokio::time::sleep;
 use super::{
     documents::{Documents, NoDocument, Opened},
     mask::{mask, take_request_errors},
-    outcome::{RATE_LIMITED, Reason, Refused, cost_extension, seconds},
+    outcome::{RATE_LIMITED, Reason, Refused, cost_extension, no_room_for_answer, seconds},
     params::Params,
     rate::{Budget, Charge},
     viewer::{Attach, Scope, Viewer},
 };
-use crate::api::memory::AnswerBudget;
+use crate::api::memory::{AnswerBudget, Ledger, Stop};
 
 /// The executor behind its gate.
 pub(super) struct Engine<E, V: Viewer> {
@@ -27,6 +27,8 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) budget: Option<Budget>,
     /// Bytes of an answer.
     pub(super) answer_bytes: usize,
+    /// Of all answers that are made or being made, and unsent.
+    pub(super) answers: Ledger,
     /// Whether errors may name what the schema has beside what was asked for.
     pub(super) suggests: bool,
 }
@@ -37,12 +39,13 @@ pub(super) struct Ready {
     request: Request,
     opened: Opened,
     charge: Option<Charge>,
+    budget: AnswerBudget,
 }
 
 /// What running an operation gave; errors are fit to be shown.
 pub(super) enum Ran {
-    /// It ran.
-    Executed(Response),
+    /// It ran; the budget has what its answer holds.
+    Executed(Response, AnswerBudget),
     /// Validation, or the subscription's beginning, refused it.
     Refused(Refused),
 }
@@ -80,8 +83,9 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         request.operation_name = admitted.operation_name;
         request.extensions = extensions;
         request.set_parsed_query(admitted.document);
-        let request = self.attach.attach(request, scope).data(AnswerBudget::new(self.answer_bytes as u64));
-        Ok(Ready { operation_type: admitted.operation_type, request, opened, charge })
+        let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
+        let request = self.attach.attach(request, scope).data(budget.clone());
+        Ok(Ready { operation_type: admitted.operation_type, request, opened, charge, budget })
     }
 
     /// Takes what parsing and validating a document costs, before that is done.
@@ -109,33 +113,45 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
 
     /// Runs a query or a mutation.
     pub(super) async fn execute(&self, ready: Ready, scope: &Scope<V>) -> Ran {
-        let Ready { request, opened, charge, .. } = ready;
+        let Ready { request, opened, charge, budget, .. } = ready;
         let mut response = self.schema.execute(request).await;
+        if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
+            return Ran::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
+        }
         if let Some(errors) = take_request_errors(&mut response) {
             return self.refused(errors, charge, scope);
         }
         self.documents.keep(opened);
         mask(&mut response.errors, &scope.request_id);
         response.extensions.extend(charge.as_ref().map(cost_extension));
-        Ran::Executed(response)
+        Ran::Executed(response, budget)
     }
 
     /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price, which each further one costs again
     /// before it is made: who cannot pay is told later, and what has gathered too long meanwhile is treated as for all who read slowly.
     pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
-        let Ready { request, opened, charge, .. } = ready;
+        let Ready { request, opened, charge, budget, .. } = ready;
         let (price, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
-        stream::unfold((events, Some((opened, charge)), scope), move |(mut events, mut first, scope)| async move {
+        let begun = (events, Some((opened, charge)), (scope, budget));
+        stream::unfold(begun, move |(mut events, mut first, (scope, budget))| async move {
             if first.is_none() {
                 self.pay(&scope, price).await;
             }
             let response = events.next().await?;
-            let ran = self.event(response, first.take(), &scope);
-            Some((ran, (events, None, scope)))
+            let ran = match budget.stopped() {
+                Some(Stop::NoRoom(no_room)) => Ran::Refused(no_room_for_answer(*no_room, None, &scope.request_id)),
+                _ => self.event(response, first.take(), (&scope, budget.clone())),
+            };
+            Some((ran, (events, None, (scope, budget))))
         })
     }
 
-    fn event(&self, mut response: Response, first: Option<(Opened, Option<Charge>)>, scope: &Scope<V>) -> Ran {
+    fn event(
+        &self,
+        mut response: Response,
+        first: Option<(Opened, Option<Charge>)>,
+        (scope, budget): (&Scope<V>, AnswerBudget),
+    ) -> Ran {
         if let Some((opened, charge)) = first {
             if let Some(errors) = take_beginning_errors(&mut response) {
                 return self.refused(errors, charge, scope);
@@ -144,7 +160,7 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
             response.extensions.extend(charge.as_ref().map(cost_extension));
         }
         mask(&mut response.errors, &scope.request_id);
-        Ran::Executed(response)
+        Ran::Executed(response, budget)
     }
 
     /// Takes `price` as soon as it is there.

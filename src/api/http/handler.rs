@@ -7,14 +7,14 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use async_graphql::{Executor, parser::types::OperationType};
 use axum::{
-    body::{Body, Bytes},
+    body::{Body, Bytes, HttpBody as _},
     extract::{FromRequest as _, Query, Request, State},
     http::{
-        HeaderMap, Method, Response, StatusCode,
+        HeaderMap, Method, Response,
         header::{CONTENT_ENCODING, CONTENT_TYPE},
     },
 };
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tracing::Instrument as _;
 
 use super::{
@@ -23,16 +23,20 @@ use super::{
     drive::malformed,
     engine::Ran,
     mask,
-    outcome::{BAD_USER_INPUT, INTERNAL, Outcome, Reason, Refused, UNAUTHENTICATED, respond},
+    outcome::{BAD_USER_INPUT, INTERNAL, Outcome, Reason, Refused, UNAUTHENTICATED, no_room_for_body, respond},
     params::{Params, UrlParams},
     request_id::RequestId,
     sse,
     tokenless::needs_no_token,
     viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
+use crate::api::{memory::Hold, payer::Payer};
 
 /// The methods of the GraphQL endpoint.
 const METHODS: &str = "GET, POST, PUT, DELETE, OPTIONS";
+
+/// A body that comes in parts grows by at least so many bytes.
+const BODY_PIECE_BYTES: usize = 8 * 1024;
 
 /// What a request led to.
 enum Answer {
@@ -107,7 +111,7 @@ async fn run<E: Executor, V: Viewer>(
             let scope = Scope { viewer: viewer(core, credentials).await?, request_id: id.clone(), client };
             return sse::reserve(core, scope).map(Answer::Made);
         }
-        (&Method::POST, ..) => posted(request).await?,
+        (&Method::POST, ..) => posted(core, request, &client).await?,
         (&Method::GET, ..) => asked(request).await?,
         _ => {
             let message = format!("The GraphQL endpoint has the methods {METHODS}.");
@@ -130,7 +134,7 @@ async fn run<E: Executor, V: Viewer>(
         return sse::join(core, &token, operation, ready, scope).map(Answer::Made);
     }
     Ok(Answer::Outcome(match core.engine.execute(ready, &scope).await {
-        Ran::Executed(response) => Outcome::Executed(response),
+        Ran::Executed(response, budget) => Outcome::Executed(response, budget),
         Ran::Refused(refused) => Outcome::Refused(refused),
     }))
 }
@@ -171,7 +175,7 @@ async fn viewer<E, V: Viewer>(core: &Core<E, V>, credentials: Credentials) -> Re
 }
 
 /// The parameters of a POST. Only JSON: a form of another site could send anything else without being asked.
-async fn posted(request: Request) -> Result<Params, Refused> {
+async fn posted<E, V: Viewer>(core: &Core<E, V>, request: Request, client: &Client) -> Result<Params, Refused> {
     if !is_json(request.headers()) {
         let message = "A POST has to have \"Content-Type: application/json\", encoded as UTF-8.";
         return Err(Refused::new(Reason::NotJson, BAD_USER_INPUT, message));
@@ -183,15 +187,36 @@ async fn posted(request: Request) -> Result<Params, Refused> {
         let message = format!("A body with \"Content-Encoding: {encoding}\" is not read here. Send it as it is.");
         return Err(Refused::new(Reason::NotJson, BAD_USER_INPUT, message));
     }
-    let body = Bytes::from_request(request, &()).await.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Refused::new(
-            Reason::TooLarge,
-            BAD_USER_INPUT,
-            "The body is longer than this server reads. Send less at once.",
-        ),
-        _ => Refused::new(Reason::Malformed, BAD_USER_INPUT, "The body could not be read to its end."),
-    })?;
+    let mut hold = core.bodies.open([Some(Payer::of_address(client.address)), None]);
+    let body = read(request.into_body(), core.settings.request.body_bytes, &mut hold).await?;
     Params::of_body(&body).map_err(|error| malformed(&error))
+}
+
+/// The whole body, of at most so many bytes; what it takes is held as it comes.
+async fn read(body: Body, most: usize, hold: &mut Hold) -> Result<Vec<u8>, Refused> {
+    let too_large = || {
+        let message = "The body is longer than this server reads. Send less at once.";
+        Refused::new(Reason::TooLarge, BAD_USER_INPUT, message)
+    };
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
+    let (mut parts, mut read) = (body.into_data_stream(), Vec::new());
+    while let Some(part) = parts.next().await {
+        let broken = |_| Refused::new(Reason::Malformed, BAD_USER_INPUT, "The body could not be read to its end.");
+        let part: Bytes = part.map_err(broken)?;
+        let length = read.len() + part.len();
+        if length > most {
+            return Err(too_large());
+        }
+        if length > read.capacity() {
+            let room = (length + length / 4).next_multiple_of(BODY_PIECE_BYTES).min(most);
+            hold.grow_to(room).map_err(no_room_for_body)?;
+            read.reserve_exact(room - read.len());
+        }
+        read.extend_from_slice(&part);
+    }
+    Ok(read)
 }
 
 /// The parameters of a GET.

@@ -7,7 +7,12 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::{origin::Origins, rate::RateLimits, trusted::Manifest};
-use crate::api::{gate::GateLimits, memory::DEFAULT_ANSWER_BYTES};
+use crate::api::{
+    gate::GateLimits,
+    memory::{DEFAULT_ANSWER_BYTES, LedgerLimits},
+};
+
+const MIB: usize = 1024 * 1024;
 
 /// How the API is served.
 #[derive(Debug, Clone, Default)]
@@ -82,6 +87,10 @@ impl Default for StreamLimits {
 pub struct RequestLimits {
     /// Length of a request's body in bytes. 256 KiB.
     pub body_bytes: usize,
+    /// Bytes of bodies that are on their way: 64 MiB; of one address 16 MiB.
+    pub bodies: LedgerLimits,
+    /// Bytes of answers that are made or being made, and unsent: 128 MiB; for one address, and for one viewer, 32 MiB.
+    pub unsent: LedgerLimits,
     /// Bytes of an answer, and of an event. 8 MiB.
     pub answer_bytes: usize,
     /// From the request's head to its answer; queries and mutations over WebSocket have it too. 30 s.
@@ -96,6 +105,8 @@ impl Default for RequestLimits {
     fn default() -> Self {
         Self {
             body_bytes: 256 * 1024,
+            bodies: LedgerLimits { node: 64 * MIB, client: 16 * MIB },
+            unsent: LedgerLimits { node: 128 * MIB, client: 32 * MIB },
             answer_bytes: DEFAULT_ANSWER_BYTES,
             time: Duration::from_secs(30),
             cached_documents: 1024,

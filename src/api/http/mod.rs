@@ -33,7 +33,6 @@ use std::sync::Arc;
 use async_graphql::Executor;
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
     middleware::from_fn_with_state,
     routing::{any, get},
     serve::{ListenerExt as _, TapIo},
@@ -58,12 +57,16 @@ use self::{
     documents::{Documents, Naming},
     engine::Engine,
     places::Places,
-    rate::{Budget, Payer},
+    rate::Budget,
     sse::Streams,
     trusted::Trusted,
 };
 use crate::{
-    api::gate::{Gate, Shape},
+    api::{
+        gate::{Gate, Shape},
+        memory::Ledger,
+        payer::Payer,
+    },
     clock::SharedClock,
     draw::Draw,
 };
@@ -102,6 +105,7 @@ struct Core<E, V: Viewer> {
     draw: Draw,
     stop: CancellationToken,
     sockets: TaskTracker,
+    bodies: Ledger,
     free_sockets: Arc<Semaphore>,
     socket_places: Places<Payer>,
     streams: Streams,
@@ -138,10 +142,12 @@ where
     let documents = Documents::new(gate, trusted, naming, &settings.request);
     let (budget, suggests) = (settings.rate.map(Budget::new), settings.gate.introspection);
     let answer_bytes = settings.request.answer_bytes;
-    let engine = Engine { schema, documents, attach, budget, answer_bytes, suggests };
+    let answers = Ledger::new("answers", settings.request.unsent);
+    let bodies = Ledger::new("bodies", settings.request.bodies);
+    let engine = Engine { schema, documents, attach, budget, answer_bytes, answers, suggests };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
-    let (body_bytes, readers) = (settings.request.body_bytes, around::cors(settings.allowed_origins.clone()));
+    let readers = around::cors(settings.allowed_origins.clone());
     let strangers = from_fn_with_state(settings.allowed_origins.clone(), origin::refuse_preflights);
     let drawn = draw.clone();
     let socket_places = Places::new(settings.socket.per_client);
@@ -156,6 +162,7 @@ where
         draw,
         stop,
         sockets,
+        bodies,
         free_sockets,
         socket_places,
         streams,
@@ -166,7 +173,6 @@ where
         .route("/graphql", any(handler::serve::<E, V>))
         .layer(readers)
         .layer(strangers)
-        .layer(DefaultBodyLimit::max(body_bytes))
         .route("/graphql/ws", get(ws::upgrade::<E, V>))
         .with_state(core)
         .merge(pages::router());

@@ -17,7 +17,7 @@ use axum::{
 use serde::Serialize;
 
 use super::{accept::Media, mask, rate::Charge, request_id::RequestId};
-use crate::api::memory;
+use crate::api::memory::{self, AnswerBudget, NoRoom};
 
 /// The code of a request that is not what it has to be.
 pub(super) const BAD_USER_INPUT: &str = "BAD_USER_INPUT";
@@ -32,7 +32,7 @@ pub(super) const RATE_LIMITED: &str = "RATE_LIMITED";
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// The operation ran; it may have errors beside its data.
-    Executed(Response),
+    Executed(Response, AnswerBudget),
     /// It did not run.
     Refused(Refused),
 }
@@ -73,8 +73,10 @@ pub(super) enum Reason {
     NotFound,
     /// The name is in use.
     Conflict,
-    /// No room for another stream.
+    /// No room for another stream, or in memory.
     NoRoom,
+    /// This client makes the node hold too much already.
+    TooMuchHeld,
     /// A backend that every request needs cannot be reached.
     Unavailable,
     /// The time was up.
@@ -115,7 +117,7 @@ pub(super) fn status(outcome: &Outcome, media: Media) -> StatusCode {
         (Reason::MutationByGet | Reason::WrongMethod(_), _) => StatusCode::METHOD_NOT_ALLOWED,
         (Reason::NotFound, _) => StatusCode::NOT_FOUND,
         (Reason::Conflict, _) => StatusCode::CONFLICT,
-        (Reason::TooManyPoints, _) => StatusCode::TOO_MANY_REQUESTS,
+        (Reason::TooManyPoints | Reason::TooMuchHeld, _) => StatusCode::TOO_MANY_REQUESTS,
         (Reason::NotAcceptable, _) => StatusCode::NOT_ACCEPTABLE,
         (Reason::TooLarge, _) => StatusCode::PAYLOAD_TOO_LARGE,
         (Reason::NotJson, _) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -168,7 +170,7 @@ impl<'a> Payload<'a> {
 /// The JSON of `outcome`; of an answer that would have more than `most` bytes, of the refusal in its place.
 pub(super) fn to_json(outcome: &Outcome, most: usize, request_id: &RequestId) -> Vec<u8> {
     let json = match outcome {
-        Outcome::Executed(response) => json_within(&Payload::executed(response), most).or_else(|| {
+        Outcome::Executed(response, _) => json_within(&Payload::executed(response), most).or_else(|| {
             let refused = too_large(most, request_id);
             serde_json::to_vec(&Payload::refused(&refused.errors, &response.extensions)).ok()
         }),
@@ -182,9 +184,45 @@ pub(super) fn to_json(outcome: &Outcome, most: usize, request_id: &RequestId) ->
 
 /// The refusal in place of an answer of more than `most` bytes.
 pub(super) fn too_large(most: usize, request_id: &RequestId) -> Refused {
-    let mut errors = vec![memory::too_large(most as u64)];
+    let mut errors = vec![memory::too_large(most)];
     mask::mask(&mut errors, request_id);
     Refused { reason: Reason::AnswerTooLarge, errors, charge: None }
+}
+
+/// The refusal of an operation for whose answer there is no room.
+pub(super) fn no_room_for_answer(no_room: NoRoom, charge: Option<Charge>, request_id: &RequestId) -> Refused {
+    let message = match no_room {
+        NoRoom::Client => "Too many bytes of answers wait to be read by you. Read them, or ask for less at once.",
+        NoRoom::Node => "No room for another answer: too many wait to be read.",
+    };
+    let mut refused = Refused { charge, ..full(no_room, format!("{message} A mutation may have run.")) };
+    mask::mask(&mut refused.errors, request_id);
+    refused
+}
+
+/// The refusal of a body for which there is no room.
+pub(super) fn no_room_for_body(no_room: NoRoom) -> Refused {
+    let message = match no_room {
+        NoRoom::Client => "Too many bytes of requests are on their way from your address. Send fewer at once.",
+        NoRoom::Node => "No room for another request body. Try again in a few seconds.",
+    };
+    full(no_room, message)
+}
+
+fn full(no_room: NoRoom, message: impl Into<String>) -> Refused {
+    let mut refused = match no_room {
+        NoRoom::Client => Refused::new(Reason::TooMuchHeld, RATE_LIMITED, message),
+        NoRoom::Node => Refused::new(Reason::NoRoom, INTERNAL, message),
+    };
+    for error in &mut refused.errors {
+        error.extensions.get_or_insert_default().set("retryAfter", wait_for_room(no_room));
+    }
+    refused
+}
+
+/// Seconds.
+fn wait_for_room(no_room: NoRoom) -> u64 {
+    if no_room == NoRoom::Client { 1 } else { 5 }
 }
 
 /// The JSON of `value`, if it has no more than `most` bytes; otherwise no more than those are ever written.
@@ -217,10 +255,14 @@ impl Write for Bounded {
 pub(super) fn respond(mut outcome: Outcome, media: Media, request_id: &RequestId, most: usize) -> HttpResponse<Body> {
     let json = to_json(&outcome, most, request_id);
     let body = if media == Media::EventStream { super::sse::only_result(&json) } else { json };
-    let mut response = HttpResponse::new(Body::from(body));
+    let body = match &outcome {
+        Outcome::Executed(_, budget) => Body::from(budget.take_hold().over(body)),
+        Outcome::Refused(_) => Body::from(body),
+    };
+    let mut response = HttpResponse::new(body);
     *response.status_mut() = status(&outcome, media);
     let headers = response.headers_mut();
-    if let Outcome::Executed(executed) = &mut outcome {
+    if let Outcome::Executed(executed, _) = &mut outcome {
         headers.extend(std::mem::take(&mut executed.http_headers));
     }
     headers.insert(header::CONTENT_TYPE, media.content_type());
@@ -241,7 +283,8 @@ fn told(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         Reason::WrongMethod(allowed) => Some((header::ALLOW, text(allowed))),
         Reason::Unauthenticated => Some((header::WWW_AUTHENTICATE, text("Bearer error=\"invalid_token\""))),
         Reason::Unavailable => Some((header::RETRY_AFTER, text("1"))),
-        Reason::NoRoom => Some((header::RETRY_AFTER, text("5"))),
+        Reason::TooMuchHeld => Some((header::RETRY_AFTER, HeaderValue::from(wait_for_room(NoRoom::Client)))),
+        Reason::NoRoom => Some((header::RETRY_AFTER, HeaderValue::from(wait_for_room(NoRoom::Node)))),
         Reason::TooManyPoints => {
             let wait = refused.charge.and_then(|charge| charge.retry_after).unwrap_or_default();
             Some((header::RETRY_AFTER, HeaderValue::from(seconds(wait))))

@@ -4,7 +4,6 @@
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    net::{IpAddr, Ipv6Addr},
     num::NonZeroU32,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
@@ -14,6 +13,8 @@ use governor::{
     Quota, RateLimiter, clock::Clock, middleware::StateInformationMiddleware, state::keyed::DashMapStateStore,
 };
 use tokio::time::Instant;
+
+use crate::api::payer::{Payer, SHARED};
 
 /// How large the buckets are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,32 +36,8 @@ pub struct Bucket {
     pub per_second: NonZeroU32,
 }
 
-/// Buckets that are shared by those who come when too many are known.
-pub const SHARED: u64 = 1024;
 /// After so many charges the buckets that are full again are forgotten.
 const CHARGES_BETWEEN_CLEANINGS: usize = 4096;
-
-/// Who pays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Payer {
-    Viewer(u64),
-    Address(IpAddr),
-    /// Nobody knows from where the request came.
-    Unknown,
-    /// One of [`SHARED`].
-    Shared(u64),
-}
-
-impl Payer {
-    /// All addresses of one customer of a provider are one: the last 64 bits of an IPv6 address are theirs to choose.
-    pub(super) fn of_address(address: Option<IpAddr>) -> Self {
-        match address.map(|address| address.to_canonical()) {
-            None => Self::Unknown,
-            Some(IpAddr::V4(four)) => Self::Address(four.into()),
-            Some(IpAddr::V6(six)) => Self::Address(Ipv6Addr::from(u128::from(six) >> 64 << 64).into()),
-        }
-    }
-}
 
 /// What a charge left, or why it was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,10 +146,6 @@ mod tests {
         Budget::new(RateLimits { viewer: each, address: each, known })
     }
 
-    fn address(text: &str) -> Payer {
-        Payer::of_address(Some(text.parse().unwrap()))
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_bucket_is_emptied_and_fills_again_with_time() {
         let budget = budget(100, 10, 1000);
@@ -193,14 +166,6 @@ mod tests {
         let budget = budget(100, 10, 1000);
         assert_eq!(budget.charge(Payer::Unknown, u64::MAX).retry_after, None);
         assert_eq!(budget.charge(Payer::Unknown, u64::MAX).retry_after, Some(Duration::from_secs(10)));
-    }
-
-    #[test]
-    fn the_second_half_of_an_ipv6_address_is_nobody_else() {
-        assert_eq!(address("2001:db8::1"), address("2001:db8::ffff:2"));
-        assert_ne!(address("2001:db8::1"), address("2001:db8:0:1::1"));
-        assert_eq!(address("::ffff:192.0.2.1"), address("192.0.2.1"));
-        assert_ne!(address("192.0.2.1"), address("192.0.2.2"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -14,7 +14,8 @@ use axum::http::{
 use axum_extra::headers::{Authorization, HeaderMapExt as _, authorization::Bearer};
 use ipnet::IpNet;
 
-use super::{address, rate::Payer, request_id::RequestId};
+use super::{address, request_id::RequestId};
+use crate::api::{memory::Clients, payer::Payer};
 
 /// The caller's type for an authenticated viewer.
 pub trait Viewer: Clone + Send + Sync + 'static {
@@ -97,6 +98,12 @@ impl Client {
 }
 
 impl<V: Viewer> Scope<V> {
+    /// For whom memory is held: the address, and the viewer if there is one.
+    pub(super) fn holders(&self) -> Clients {
+        let viewer = self.viewer.as_ref().map(|viewer| Payer::Viewer(viewer.number()));
+        [Some(Payer::of_address(self.client.address)), viewer]
+    }
+
     /// Who pays for what is done in it.
     pub(super) fn payer(&self) -> Payer {
         let address = self.client.address;

@@ -3,5 +3,9 @@
 //! Beside transport and schema, because both count into the same bounds.
 
 mod answer;
+mod ledger;
 
-pub use self::answer::{ANSWER_TOO_LARGE, AnswerBudget, DEFAULT_ANSWER_BYTES, too_large};
+pub use self::{
+    answer::{ANSWER_TOO_LARGE, AnswerBudget, DEFAULT_ANSWER_BYTES, Stop, too_large},
+    ledger::{Clients, Hold, Ledger, LedgerLimits, NoRoom},
+};

@@ -14,6 +14,7 @@ pub struct CommandLine {
     pub folder: tempfile::TempDir,
     variables: Vec<(String, String)>,
     survives_file_limits: bool,
+    limit: Option<String>,
 }
 
 /// How a command ended.
@@ -27,7 +28,7 @@ pub struct Ended {
 impl CommandLine {
     /// SQLite in the folder; nothing is there yet.
     pub fn embedded() -> Result<Self> {
-        Ok(Self { folder: tempfile::tempdir()?, variables: Vec::new(), survives_file_limits: false })
+        Ok(Self { folder: tempfile::tempdir()?, variables: Vec::new(), survives_file_limits: false, limit: None })
     }
 
     /// With the database behind `url`.
@@ -47,16 +48,25 @@ impl CommandLine {
         self
     }
 
+    /// Within a limit of the operating system's, as an option of `prlimit`.
+    pub fn within(mut self, limit: &str) -> Self {
+        self.limit = Some(limit.to_owned());
+        self
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// Ends with this value at the latest.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(if self.survives_file_limits { "/bin/sh" } else { BINARY });
-        if self.survives_file_limits {
-            command.args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#, BINARY]);
-        }
+        let words: &[&str] = match &self.limit {
+            _ if self.survives_file_limits => &["/bin/sh", "-c", r#"trap "" XFSZ; exec "$0" "$@""#, BINARY],
+            Some(limit) => &["prlimit", limit, BINARY],
+            None => &[BINARY],
+        };
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]);
         command.current_dir(self.path()).args(arguments).kill_on_drop(true);
         command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
         command

@@ -80,6 +80,15 @@ impl Node {
         Ok(())
     }
 
+    /// Bytes of memory that it has taken of the machine at this moment.
+    pub fn resident_bytes(&self) -> Result<u64> {
+        let pid = self.process.id().context("the node has ended")?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).with_context(|| status.clone())?;
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
+        Ok(kib * 1024)
+    }
+
     /// Sends a signal, such as `TERM`, by the shell's own `kill`.
     pub async fn signal(&self, name: &str) -> Result<()> {
         send_signal(name, self.process.id().context("the node has ended")?).await
@@ -140,6 +149,11 @@ impl Peer {
         Ok(Self { address: address.to_owned(), http: http_client(LIMIT)? })
     }
 
+    /// Host and port.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The whole answer to a GraphQL document.
     pub async fn query(&self, token: Option<&str>, query: &str) -> Result<Value> {
         let mut request = self.http.post(format!("http://{}/graphql", self.address));
@@ -163,7 +177,7 @@ impl Peer {
         Ok((answer.status().as_u16(), answer.text().await?))
     }
 
-    /// The value of a measurement without labels; `None` if `/metrics` does not show it.
+    /// The value of a measurement, named as `/metrics` shows it with its labels; `None` if `/metrics` does not show it.
     pub async fn metric(&self, name: &str) -> Result<Option<f64>> {
         let (status, text) = self.get("metrics").await?;
         ensure!(status == 200, "/metrics: {status} {text}");

@@ -3,7 +3,7 @@
 use async_graphql::{Executor as _, Request};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use tidefeed::api::memory::{AnswerBudget, DEFAULT_ANSWER_BYTES};
+use tidefeed::api::memory::{AnswerBudget, DEFAULT_ANSWER_BYTES, Ledger, LedgerLimits};
 
 use super::api::{Api, Person, faults, request};
 
@@ -22,7 +22,10 @@ async fn wordy(api: &Api) -> Person {
 }
 
 fn within(most: usize, viewer: Option<&Person>, query: &str) -> Request {
-    request(viewer, query, json!({})).data(AnswerBudget::new(most as u64))
+    request(viewer, query, json!({})).data(AnswerBudget::new(
+        most,
+        Ledger::new("answers", LedgerLimits { node: usize::MAX, client: 0 }).open([None, None]),
+    ))
 }
 
 async fn ask(api: &Api, most: usize, viewer: &Person, query: &str) -> Value {

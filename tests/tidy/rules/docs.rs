@@ -40,6 +40,7 @@ pub const PROOFS: Rule = Rule {
         ],
         &[("docs/a.md", "`kept.feed`, `conformance::inboxes`"), ("tests/fixtures/kept.feed", "")],
         &[("README.md", "`tests/it/explain.rs`")],
+        &[("docs/a.md", "`most_of_each_and_all`"), ("config/default.toml", "# most_of_each_and_all = 1\n")],
     ],
     kept_by: &[
         &[
@@ -52,6 +53,7 @@ pub const PROOFS: Rule = Rule {
             "docs/a.md",
             "`event_content_meta_change`, `TIDEFEED__SECTION__KEY`, `tidefeed_live_events_missed_total`, `tests/fixtures/*.feed`",
         )],
+        &[("docs/a.md", "`most_of_each_and_all`"), ("config/default.toml", "[a]\nmost_of_each_and_all = 1\n")],
     ],
 };
 
@@ -86,7 +88,13 @@ fn is_there(tree: &Tree, name: &str) -> bool {
     let in_letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let words = name.split('_').filter(|word| !word.is_empty()).count();
     let is_sentence = in_letters && words >= WORDS_OF_A_SENTENCE && !name.starts_with(METRICS);
-    !is_sentence || tree.rust().any(|(file, _)| file.text.contains(&format!("fn {name}(")))
+    !is_sentence || is_key(tree, name) || tree.rust().any(|(file, _)| file.text.contains(&format!("fn {name}(")))
+}
+
+/// Whether the configuration has a key of this name.
+fn is_key(tree: &Tree, name: &str) -> bool {
+    let mut lines = tree.files.iter().filter(|file| file.path == "config/default.toml").flat_map(|it| it.text.lines());
+    lines.any(|line| line.split_once(" = ").is_some_and(|(key, _)| key == name))
 }
 
 fn dead_links(tree: &Tree, file: &SourceFile) -> Vec<Finding> {

@@ -33,9 +33,14 @@ use self::wire::Wire;
 use super::{
     places::{Gauged, Place, Places},
     prompt,
-    rate::Payer,
 };
-use crate::telemetry::metrics::{CONNECTIONS, CONNECTIONS_REFUSED};
+use crate::{
+    api::payer::Payer,
+    telemetry::metrics::{CONNECTIONS, CONNECTIONS_REFUSED},
+};
+
+/// Bytes that are read of a connection before somebody takes them; a request's head has to fit. The longest URL takes 64 KiB.
+pub(super) const BUFFER_BYTES: usize = 72 * 1024;
 
 /// Bounds of the connections of one node.
 #[derive(Debug, Clone)]
@@ -175,6 +180,7 @@ async fn talk(
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.idle_time).keep_alive(!is_spare);
+    builder.max_buf_size(BUFFER_BYTES);
     // The extensions of a request have it then; WebSockets are answered so.
     builder.preserve_header_case(true);
     let mut conversation = pin!(builder.serve_connection(TokioIo::new(wire), service).with_upgrades());

@@ -30,11 +30,13 @@ use super::{
     engine::Ready,
     outcome::{INTERNAL, Payload, RATE_LIMITED, Reason, Refused, json_within},
     places::{Gauged, Place},
-    rate::Payer,
     request_id::{self, RequestId},
     viewer::{Scope, Viewer},
 };
-use crate::telemetry::metrics::STREAMS;
+use crate::{
+    api::{memory::Hold, payer::Payer},
+    telemetry::metrics::STREAMS,
+};
 
 /// A client that leaves events unread for so long is taken for dead.
 const UNREAD: Duration = Duration::from_secs(30);
@@ -42,11 +44,9 @@ const UNREAD: Duration = Duration::from_secs(30);
 const COMMENT: &[u8] = b":\n\n";
 
 /// An event with one line of JSON, or with none.
-fn event(name: &str, json: &[u8]) -> Bytes {
-    let mut text = format!("event: {name}\ndata: ").into_bytes();
-    text.extend_from_slice(json);
-    text.extend_from_slice(b"\n\n");
-    text.into()
+fn event(name: &str, json: &[u8]) -> Vec<u8> {
+    let begin = format!("event: {name}\ndata: ");
+    [begin.as_bytes(), json, b"\n\n"].concat()
 }
 
 /// The whole stream of an operation that has one result and no life.
@@ -82,10 +82,15 @@ struct Whole {
 }
 
 impl Outlet for Whole {
-    async fn next(&self, payload: Payload<'_>) -> Result<(), TooLarge> {
+    type Event = Bytes;
+
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
         let json = json_within(&payload, self.answer_bytes).ok_or(TooLarge)?;
-        send(&self.events, event("next", &json)).await;
-        Ok(())
+        Ok(hold.over(event("next", &json)))
+    }
+
+    async fn send(&self, event: Bytes) {
+        send(&self.events, event).await;
     }
 }
 
@@ -132,9 +137,9 @@ async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: 
         if let Err(refused) = ended {
             // Why there is no answer always fits: its length has bounds of its own.
             let refusal = serde_json::to_vec(&Payload::refused(&refused.errors, &extensions_of(&refused, &request_id)));
-            send(&events, event("next", &refusal.unwrap_or_default())).await;
+            send(&events, event("next", &refusal.unwrap_or_default()).into()).await;
         }
-        send(&events, event("complete", b"")).await;
+        send(&events, event("complete", b"").into()).await;
     };
     let _ = timeout(UNREAD, last).await;
 }

@@ -25,13 +25,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{Room, body, event, response, send, take_room};
-use crate::api::http::{
-    Core,
-    drive::{self, Outlet, TooLarge, extensions_of, over, signed_out},
-    engine::Ready,
-    outcome::{BAD_USER_INPUT, Payload, RATE_LIMITED, Reason, Refused, json_within},
-    request_id::RequestId,
-    viewer::{Scope, Viewer},
+use crate::api::{
+    http::{
+        Core,
+        drive::{self, Outlet, TooLarge, extensions_of, over, signed_out},
+        engine::Ready,
+        outcome::{BAD_USER_INPUT, Payload, RATE_LIMITED, Reason, Refused, json_within},
+        request_id::RequestId,
+        viewer::{Scope, Viewer},
+    },
+    memory::Hold,
 };
 
 /// The header in which requests name their stream.
@@ -174,16 +177,27 @@ struct Addressed<'a> {
 }
 
 impl Part {
-    async fn say(&self, name: &str, payload: Option<Payload<'_>>) -> Result<(), TooLarge> {
-        let json = json_within(&Addressed { id: &self.id, payload }, self.answer_bytes).ok_or(TooLarge)?;
-        send(&self.reserved.events, event(name, &json)).await;
-        Ok(())
+    fn json(&self, payload: Option<Payload<'_>>) -> Result<Vec<u8>, TooLarge> {
+        json_within(&Addressed { id: &self.id, payload }, self.answer_bytes).ok_or(TooLarge)
+    }
+
+    /// Says what is no result.
+    async fn say(&self, name: &str, payload: Option<Payload<'_>>) {
+        if let Ok(json) = self.json(payload) {
+            send(&self.reserved.events, event(name, &json).into()).await;
+        }
     }
 }
 
 impl Outlet for Part {
-    async fn next(&self, payload: Payload<'_>) -> Result<(), TooLarge> {
-        self.say("next", Some(payload)).await
+    type Event = Bytes;
+
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
+        Ok(hold.over(event("next", &self.json(Some(payload))?)))
+    }
+
+    async fn send(&self, event: Bytes) {
+        send(&self.reserved.events, event).await;
     }
 }
 
@@ -239,11 +253,11 @@ async fn part<E: Executor, V: Viewer>(
             () = over => Err(signed_out(&request_id)),
         };
         if let Err(refused) = ended {
-            let _ = part.next(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id))).await;
+            part.say("next", Some(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id)))).await;
         }
         // Free before the client can know: it may use the id again at once.
         part.reserved.operations(|operations| operations.remove(&part.id));
-        let _ = part.say("complete", None).await;
+        part.say("complete", None).await;
     };
     tokio::select! {
         () = whole => {}

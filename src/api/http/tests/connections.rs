@@ -151,3 +151,12 @@ async fn a_stopping_server_lets_go_of_silent_connections_and_ends() {
     assert_eq!((rest(&mut stream).await, rest(&mut silent).await), (String::new(), String::new()));
     server.ended().await;
 }
+
+#[tokio::test]
+async fn a_head_without_end_is_refused_as_soon_as_it_is_too_long() {
+    let server = server(ConnectionLimits { head_time: NEVER, ..ConnectionLimits::default() }).await;
+    let begin = "GET /graphql HTTP/1.1\r\nhost: a\r\nx-a: ";
+    let endless = format!("{begin}{}", "x".repeat(crate::api::http::connections::BUFFER_BYTES - begin.len()));
+    let mut stream = connected(&server, &endless).await;
+    assert!(rest(&mut stream).await.starts_with("HTTP/1.1 431 "));
+}

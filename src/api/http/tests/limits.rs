@@ -78,7 +78,8 @@ async fn remembered(queries: &[&str]) -> usize {
     let naming = Naming { automatic: true, only_trusted: false };
     let gate = Gate::new(settings.gate, shape);
     let documents = Documents::new(gate, Trusted::default(), naming, &settings.request);
-    let engine = Engine { schema, documents, attach, budget: None, answer_bytes: 1 << 20, suggests: true };
+    let answers = Ledger::new("answers", settings.request.unsent);
+    let engine = Engine { schema, documents, attach, budget: None, answer_bytes: 1 << 20, answers, suggests: true };
     for query in queries {
         let scope = Scope { viewer: None, request_id: RequestId::new(&Draw::from_seed(1)), client: Client::default() };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();

@@ -10,7 +10,10 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use crate::api::http::outcome::{Payload, json_within};
+use crate::api::{
+    http::outcome::{Payload, json_within},
+    memory::Hold,
+};
 
 /// The subprotocol's name.
 pub(super) const SUBPROTOCOL: &str = "graphql-transport-ws";
@@ -92,10 +95,12 @@ impl ServerMessage<'_> {
         Message::Text(serde_json::to_string(self).unwrap_or_default().into())
     }
 
-    /// `None` if it has more than `most` bytes.
-    pub(super) fn to_frame_within(&self, most: usize) -> Option<Message> {
-        let json = String::from_utf8(json_within(self, most)?).ok()?;
-        Some(Message::Text(json.into()))
+    /// Holding its bytes; `None` if it has more than `most`.
+    pub(super) fn to_held_frame(&self, most: usize, mut hold: Hold) -> Option<(Message, Hold)> {
+        let mut json = String::from_utf8(json_within(self, most)?).ok()?;
+        json.shrink_to_fit();
+        hold.settle(json.len());
+        Some((Message::Text(json.into()), hold))
     }
 }
 

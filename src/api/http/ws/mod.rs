@@ -36,11 +36,10 @@ use super::{
     Core,
     origin::{self, Origins},
     places::Gauged,
-    rate::Payer,
     request_id::{self, RequestId},
     viewer::{Client, Credentials, Viewer},
 };
-use crate::telemetry::metrics::SOCKETS;
+use crate::{api::payer::Payer, telemetry::metrics::SOCKETS};
 
 /// Bytes read from a socket at once: an idle one then keeps 18 KiB instead of 144 KiB.
 const READ_BUFFER_BYTES: usize = 4096;

@@ -13,12 +13,15 @@ use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::{message::ServerMessage, writer::Event};
-use crate::api::http::{
-    Core,
-    drive::{self, TooLarge},
-    outcome::Payload,
-    params::{Params, ParamsError},
-    viewer::{Scope, Viewer},
+use crate::api::{
+    http::{
+        Core,
+        drive::{self, TooLarge},
+        outcome::Payload,
+        params::{Params, ParamsError},
+        viewer::{Scope, Viewer},
+    },
+    memory::Hold,
 };
 
 /// The ids in use on one socket, each with what stops its operation.
@@ -67,11 +70,11 @@ pub(super) struct Outlet {
 
 impl Outlet {
     async fn send(&self, message: ServerMessage<'_>) {
-        self.put(message.to_frame()).await;
+        self.put((message.to_frame(), None)).await;
     }
 
-    async fn put(&self, frame: Message) {
-        let event = Event { frame, operation: Some(self.stop.clone()) };
+    async fn put(&self, (frame, held): (Message, Option<Hold>)) {
+        let event = Event { frame, operation: Some(self.stop.clone()), held };
         // A closed queue is a socket that is gone: the task is about to be aborted.
         let _ = self.events.send(event).await;
     }
@@ -89,10 +92,15 @@ impl Outlet {
 }
 
 impl drive::Outlet for Outlet {
-    async fn next(&self, payload: Payload<'_>) -> Result<(), TooLarge> {
+    type Event = (Message, Hold);
+
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<(Message, Hold), TooLarge> {
         let next = ServerMessage::Next { id: &self.id, payload };
-        self.put(next.to_frame_within(self.answer_bytes).ok_or(TooLarge)?).await;
-        Ok(())
+        next.to_held_frame(self.answer_bytes, hold).ok_or(TooLarge)
+    }
+
+    async fn send(&self, (frame, held): (Message, Hold)) {
+        self.put((frame, Some(held))).await;
     }
 }
 

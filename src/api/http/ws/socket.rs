@@ -25,16 +25,18 @@ use super::{
     unfinished::Unfinished,
     writer::{ControlQueue, Event, NotDraining},
 };
-use crate::api::http::{
-    Core,
-    connections::Received,
-    drive::over,
-    mask,
-    params::Params,
-    places::Place,
-    rate::Payer,
-    request_id::RequestId,
-    viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
+use crate::api::{
+    http::{
+        Core,
+        connections::Received,
+        drive::over,
+        mask,
+        params::Params,
+        places::Place,
+        request_id::RequestId,
+        viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
+    },
+    payer::Payer,
 };
 
 /// How a conversation ends.

@@ -16,16 +16,23 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::api::memory::Hold;
+
+/// What a socket keeps of a frame that is no longer than this counts for nothing.
+const KEPT_BYTES: usize = 64 * 1024;
+
 /// A frame of an operation: dropped if the client has ended the operation by the time its turn comes.
 pub(super) struct Event {
     pub(super) frame: Message,
     /// Cancelled when the client ends the operation; `None` for a frame of the socket's own.
     pub(super) operation: Option<CancellationToken>,
+    /// What it takes of memory, until the client has taken it.
+    pub(super) held: Option<Hold>,
 }
 
 impl Event {
     fn of_socket(frame: Message) -> Self {
-        Self { frame, operation: None }
+        Self { frame, operation: None, held: None }
     }
 
     fn is_over(&self) -> bool {
@@ -91,6 +98,8 @@ pub(super) fn queues(room: usize) -> (ControlQueue, Sender<Event>, Queues) {
 /// been sent.
 pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_time: Duration, pinged: &Notify) {
     let mut sink = pin!(sink);
+    // The library keeps the memory of the longest frame that it has sent.
+    let mut kept: Option<Hold> = None;
     loop {
         let (events, what): (Vec<Event>, Batch) = tokio::select! {
             biased;
@@ -106,10 +115,12 @@ pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_tim
                 ([event].into_iter().chain(queues.waiting()).collect(), Batch::Frames)
             }
         };
+        let mut unsent = Vec::new();
         for event in events {
             if event.is_over() {
                 continue;
             }
+            unsent.extend(event.held);
             if !matches!(timeout(send_time, sink.feed(event.frame)).await, Ok(Ok(()))) {
                 return;
             }
@@ -117,6 +128,8 @@ pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_tim
         if !matches!(timeout(send_time, sink.flush()).await, Ok(Ok(()))) {
             return;
         }
+        let longest = unsent.into_iter().chain(kept.take()).max_by_key(Hold::bytes);
+        kept = longest.filter(|held| held.bytes() > KEPT_BYTES);
         match what {
             Batch::Frames => {}
             Batch::Ping => pinged.notify_one(),

@@ -1,0 +1,164 @@
+//! What clients make a node hold in memory: bodies on their way and answers that nobody reads, within their bounds.
+
+mod answers;
+mod bodies;
+mod storms;
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
+
+use crate::binary::{
+    CommandLine,
+    process::{LIMIT, Node, Peer, until},
+};
+
+/// One in four bytes; so long are the longest texts.
+const TEXT: &str = "😀";
+const TEXT_CHARS: usize = 5_000;
+const TEXTS: usize = 25;
+/// JSON of [`large`], at least: more than the machine itself takes of what nobody reads, and below the bound of an answer.
+const LARGE_BYTES: usize = 12 * TEXTS * TEXT_CHARS * TEXT.len();
+
+/// Everybody may ask for it; the answer has [`LARGE_BYTES`].
+fn large() -> String {
+    let texts = (0..12).map(|alias| format!("a{alias}: text ")).collect::<Vec<_>>().concat();
+    format!(r#"{{ user(handle: "ann") {{ contents(first: {TEXTS}) {{ edges {{ node {{ {texts} }} }} }} }} }}"#)
+}
+
+/// A node that takes the word of this machine for whom it speaks, and that is asked however much.
+struct Served {
+    /// With its folder.
+    _command: CommandLine,
+    node: Node,
+    peer: Peer,
+    /// Ann's.
+    token: String,
+}
+
+impl Served {
+    /// `server`: lines of its section of the configuration. `limit`: an option of `prlimit`.
+    async fn start(server: &str, limit: Option<&str>) -> Result<Self> {
+        let mut command = CommandLine::embedded()?;
+        if let Some(limit) = limit {
+            command = command.within(limit);
+        }
+        let configuration = format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\ntrusted_proxies = [\"127.0.0.0/8\"]\n{server}\n[log]\nformat = \"json\"\n\
+             [rate_limit]\nviewer_points = 1000000000\nanonymous_points = 1000000000\n"
+        );
+        std::fs::write(command.path().join("tidefeed.toml"), configuration)?;
+        let (node, peer) = Node::listening(&command, &["serve"], "serving").await?;
+        let input = r#"{ handle: "ann", name: "Ann", password: "correct horse battery" }"#;
+        let answer = peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ token }} }}")).await?;
+        let token = answer["data"]["registerUser"]["token"].as_str().with_context(|| answer.to_string())?.to_owned();
+        Ok(Self { _command: command, node, peer, token })
+    }
+
+    async fn publish_the_longest_texts(&self) -> Result<()> {
+        let text = TEXT.repeat(TEXT_CHARS);
+        let publish =
+            format!(r#"mutation {{ publishContent(input: {{ text: "{text}" }}) {{ userErrors {{ code }} }} }}"#);
+        for _ in 0..TEXTS {
+            let answer = self.peer.query(Some(&self.token), &publish).await?;
+            ensure!(answer["data"]["publishContent"]["userErrors"] == json!([]), "{answer}");
+        }
+        Ok(())
+    }
+
+    /// Bytes that are held: of `bodies` or `answers`.
+    async fn held(&self, what: &str) -> Result<usize> {
+        let bytes = self.peer.metric(&format!("tidefeed_held_bytes{{what=\"{what}\"}}")).await?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of bytes")]
+        Ok(bytes.unwrap_or_default() as usize)
+    }
+
+    async fn until_held(&self, what: &str, least: usize) -> Result<()> {
+        until(&format!("{least} bytes of {what} are held"), async || Ok(self.held(what).await? >= least)).await
+    }
+
+    async fn until_all_is_given_back(&self) -> Result<()> {
+        until("all is given back", async || Ok(self.held("bodies").await? + self.held("answers").await? == 0)).await
+    }
+}
+
+/// A connection of somebody who says what they like, and reads when they like.
+struct Line(TcpStream);
+
+/// An answer, read to its end.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    headers: HashMap<String, String>,
+    body: Value,
+}
+
+impl Answer {
+    /// Refused for want of room, with a word on when to come again.
+    fn ensure_refused(&self, status: u16, code: &str) -> Result<()> {
+        ensure!(self.status == status && self.body["errors"][0]["extensions"]["code"] == code, "{self:?}");
+        let wait: u64 =
+            self.headers.get("retry-after").with_context(|| format!("no Retry-After: {self:?}"))?.parse()?;
+        ensure!(wait > 0 && self.body["errors"][0]["extensions"]["retryAfter"] == wait, "{self:?}");
+        Ok(())
+    }
+}
+
+impl Line {
+    /// With little room for what is not read.
+    async fn to(served: &Served) -> Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.set_recv_buffer_size(4_096)?;
+        Ok(Self(socket.connect(served.peer.address().parse()?).await?))
+    }
+
+    /// The head of a POST of `length` bytes by somebody at `address`, and the first bytes of its body. What has been answered
+    /// already need not be taken.
+    async fn post(&mut self, (address, accept): (&str, &str), length: usize, begin: &[u8]) {
+        let head = format!(
+            "POST /graphql HTTP/1.1\r\nhost: a\r\nx-forwarded-for: {address}\r\naccept: {accept}\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let _ = self.0.write_all(&[head.as_bytes(), begin].concat()).await;
+    }
+
+    /// Asks as somebody at `address`.
+    async fn ask(&mut self, address: &str, accept: &str, query: &str) {
+        let body = json!({ "query": query }).to_string();
+        self.post((address, accept), body.len(), body.as_bytes()).await;
+    }
+
+    async fn answer(&mut self) -> Result<Answer> {
+        timeout(LIMIT, self.read_answer()).await.context("no answer")?
+    }
+
+    async fn read_answer(&mut self) -> Result<Answer> {
+        let mut bytes = Vec::new();
+        let end = loop {
+            if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+                break end + 4;
+            }
+            if self.0.read_buf(&mut bytes).await? == 0 {
+                bail!("the connection ends: {}", String::from_utf8_lossy(&bytes));
+            }
+        };
+        let head = String::from_utf8(bytes[..end].to_vec())?;
+        let mut lines = head.lines();
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).context("no status")?.parse()?;
+        let headers: HashMap<_, _> = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
+        let length: usize = headers.get("content-length").with_context(|| head.clone())?.parse()?;
+        while bytes.len() < end + length {
+            ensure!(self.0.read_buf(&mut bytes).await? > 0, "the answer breaks off");
+        }
+        Ok(Answer { status, headers, body: serde_json::from_slice(&bytes[end..])? })
+    }
+}

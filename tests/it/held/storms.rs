@@ -1,0 +1,107 @@
+//! A node in little memory refuses what is too much, serves on, and gives the memory back.
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+use super::*;
+
+/// Bytes of memory that it may write to, stacks included. The address space would count the code, too, and what the allocator
+/// only reserves.
+const LITTLE_MEMORY: &str = "--data=629145600";
+const JSON: &str = "application/json";
+/// Bodies of one address; as many connections as one may have, nearly.
+const BODIES: usize = 1_990;
+const BODY_BYTES: usize = 250 * 1024;
+const ANSWERS: usize = 150;
+const PAGES: usize = 100;
+/// Opened at once.
+const AT_ONCE: usize = 32;
+
+impl Served {
+    async fn in_little_memory() -> Result<Self> {
+        let served = Self::start("", Some(LITTLE_MEMORY)).await?;
+        served.publish_the_longest_texts().await?;
+        served.serves_pages().await?;
+        Ok(served)
+    }
+
+    /// As many at once as open all the connections to the store that it will ever open: these stay.
+    async fn serves_pages(&self) -> Result<()> {
+        let page = format!("{{ timeline(first: {TEXTS}) {{ edges {{ node {{ id text }} }} }} }}");
+        let pages = stream::iter(0..PAGES).map(async |_| {
+            let answer = self.peer.query(Some(&self.token), &page).await?;
+            let edges = answer["data"]["timeline"]["edges"].as_array().map(Vec::len);
+            ensure!(edges == Some(TEXTS), "{:.1000}", answer.to_string());
+            Ok(())
+        });
+        pages.buffer_unordered(AT_ONCE).try_collect().await
+    }
+
+    /// Polls: nothing is said of how long it takes.
+    async fn is_back_within(&self, before: u64) -> Result<()> {
+        let most = before * 3 / 2;
+        let back = until("the memory is given back", async || Ok(self.node.resident_bytes()? <= most)).await;
+        back.with_context(|| format!("{before} bytes before, {:?} now", self.node.resident_bytes()))
+    }
+}
+
+/// How many of the lines were told `status`.
+fn told(lines: &[Line], status: &str) -> usize {
+    let mut told = 0;
+    for line in lines {
+        let mut begin = [0; 12];
+        let length = line.0.try_read(&mut begin).unwrap_or_default();
+        told += usize::from(String::from_utf8_lossy(&begin[..length]).ends_with(status));
+    }
+    told
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_without_end_are_refused_in_little_memory_which_comes_back() -> Result<()> {
+    let served = Served::in_little_memory().await?;
+    let before = served.node.resident_bytes()?;
+    let begin = vec![b' '; BODY_BYTES];
+    let opening = stream::iter(0..BODIES).map(async |_| {
+        let mut line = Line::to(&served).await?;
+        line.post(("192.0.2.1", JSON), 256 * 1024, &begin).await;
+        Ok(line)
+    });
+    let lines: Vec<Result<Line>> = opening.buffer_unordered(AT_ONCE).collect().await;
+    let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
+    served.serves_pages().await?;
+    ensure!(served.held("bodies").await? <= 16 << 20);
+    let refused = told(&lines, "429");
+    ensure!(refused > BODIES / 2, "{refused}");
+    let during = served.node.resident_bytes()?;
+    drop(lines);
+    served.until_all_is_given_back().await?;
+    served.serves_pages().await?;
+    served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_answers_that_nobody_reads_are_refused_in_little_memory_which_comes_back() -> Result<()> {
+    let served = Served::in_little_memory().await?;
+    let before = served.node.resident_bytes()?;
+    let query = large();
+    let opening = stream::iter(0..ANSWERS).map(async |number| {
+        let mut line = Line::to(&served).await?;
+        line.ask(&format!("192.0.2.{}", number % 10), JSON, &query).await;
+        line.0.readable().await?;
+        Ok(line)
+    });
+    let lines: Vec<Result<Line>> = opening.buffer_unordered(AT_ONCE).collect().await;
+    let lines = lines.into_iter().collect::<Result<Vec<_>>>()?;
+    ensure!(served.held("answers").await? <= 128 << 20);
+    let (node, client, served_at_all) = (told(&lines, "503"), told(&lines, "429"), told(&lines, "200"));
+    ensure!(
+        node > 0 && node + client > ANSWERS / 2,
+        "{node} by the node's bound, {client} by a client's, {served_at_all} answers"
+    );
+    let during = served.node.resident_bytes()?;
+    drop(lines);
+    served.until_all_is_given_back().await?;
+    served.serves_pages().await?;
+    served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
+}
