@@ -8,6 +8,7 @@ mod accounts;
 mod api_client;
 mod audit;
 mod binary;
+mod broken_writes;
 mod command_line;
 mod conformance;
 mod coverage;

@@ -15,8 +15,9 @@ use sea_orm::{
         sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
     },
 };
+use tokio::sync::Semaphore;
 
-use super::{SqlStore, TimeLimits, dialect::Dialect, error::connect_error, writability::Writability};
+use super::{SqlStore, TimeLimits, dialect::Dialect, error::connect_error, finish::Finisher, writability::Writability};
 use crate::store::StoreError;
 
 /// A connection that has been idle for longer is asked whether it lives before it is used.
@@ -72,7 +73,8 @@ impl From<Unusable> for StoreError {
 /// See [`SqlStore::connect`].
 pub(super) async fn connect(options: &SqlOptions) -> Result<SqlStore, StoreError> {
     let operation = options.acquire_timeout.saturating_add(options.statement_timeout);
-    let limits = TimeLimits { operation, write: operation, lock_wait: options.lock_wait() };
+    let connection = options.acquire_timeout;
+    let limits = TimeLimits { connection, operation, write: operation, lock_wait: options.lock_wait() };
     match options.url.split(':').next() {
         Some("sqlite") => sqlite(options, limits).await,
         Some("mysql" | "mariadb") => mysql(options, limits).await,
@@ -99,14 +101,17 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     let writer = writer.before_acquire(|connection, _| Box::pin(async move { Ok(is_at_rest(connection).await) }));
     let writer = writer.connect_with(writing).await.map_err(connect_error)?;
     let reading = file.create_if_missing(false).read_only(true);
-    let readers = unaging(SqlitePoolOptions::new(), options).max_connections(options.max_connections.max(1));
+    let readers = unaging(SqlitePoolOptions::new(), options).max_connections(connections(options));
     let readers = readers.connect_with(reading).await.map_err(connect_error)?;
     Ok(SqlStore {
         readers: SqlxSqliteConnector::from_sqlx_sqlite_pool(readers),
         writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
+        reader_turns: turns(connections(options)),
+        writer_turns: turns(1),
+        finisher: Finisher::new(limits.operation),
         dialect: Dialect::Sqlite,
         // Nobody waits longer behind another process's lock, be it at the head of the queue for the one connection or at its end.
-        limits: TimeLimits { operation: limits.operation, write: options.statement_timeout, lock_wait },
+        limits: TimeLimits { write: options.statement_timeout, lock_wait, ..limits },
         sent: Arc::default(),
         writability: Writability::default(),
     })
@@ -149,7 +154,8 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     if server.get_database().is_none_or(str::is_empty) {
         return Err(Unusable::NoDatabase.into());
     }
-    let pool: Pool<sqlx::MySql> = mysql_pool(options)
+    let (turns, finisher) = (turns(connections(options)), Finisher::new(limits.operation));
+    let pool: Pool<sqlx::MySql> = mysql_pool(options, &finisher)
         .connect_with(server.charset("utf8mb4").disable_statement_logging())
         .await
         .map_err(connect_error)?;
@@ -157,6 +163,9 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     Ok(SqlStore {
         readers: pool.clone(),
         writer: pool,
+        reader_turns: Arc::clone(&turns),
+        writer_turns: turns,
+        finisher,
         dialect: Dialect::Mysql,
         limits,
         sent: Arc::default(),
@@ -164,10 +173,19 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     })
 }
 
-fn mysql_pool(options: &SqlOptions) -> MySqlPoolOptions {
+fn connections(options: &SqlOptions) -> u32 {
+    options.max_connections.max(1)
+}
+
+fn turns(connections: u32) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS)))
+}
+
+fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {
     let session = mysql_session(options);
+    let finisher = finisher.clone();
     unaging(MySqlPoolOptions::new(), options)
-        .max_connections(options.max_connections.max(1))
+        .max_connections(connections(options))
         .before_acquire(|connection, seen| {
             Box::pin(async move {
                 if seen.age > LONGEST_LIFE {
@@ -178,6 +196,10 @@ fn mysql_pool(options: &SqlOptions) -> MySqlPoolOptions {
                 }
                 Ok(true)
             })
+        })
+        .after_release(move |_, seen| {
+            let has_finished = finisher.has_finished_all(seen.age);
+            Box::pin(async move { Ok(has_finished) })
         })
         .after_connect(move |connection, _| {
             let session = session.clone();

@@ -14,6 +14,7 @@ mod deliveries;
 mod dialect;
 mod error;
 mod exclusions;
+mod finish;
 mod follow_lists;
 mod follows;
 mod hot;
@@ -47,11 +48,13 @@ use std::{
 };
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
+use tokio::sync::Semaphore;
 
 pub use self::{connect::SqlOptions, hot::HotStatement, writability::Writes};
 use self::{
     dialect::Dialect,
     error::{read_error, store_error},
+    finish::Finisher,
     rows::Row,
     writability::Writability,
 };
@@ -64,6 +67,11 @@ pub struct SqlStore {
     readers: DatabaseConnection,
     /// Transactions, and single statements that write. On MySQL the same pool as `readers`.
     writer: DatabaseConnection,
+    /// As many as `readers` has connections; on MySQL the same as `writer_turns`.
+    reader_turns: Arc<Semaphore>,
+    /// As many as `writer` has connections.
+    writer_turns: Arc<Semaphore>,
+    finisher: Finisher,
     dialect: Dialect,
     limits: TimeLimits,
     sent: Arc<AtomicU64>,
@@ -73,6 +81,8 @@ pub struct SqlStore {
 /// How long things may take before the caller is told that the store is unavailable or contended.
 #[derive(Clone, Copy, Debug)]
 struct TimeLimits {
+    /// For the wait for a connection.
+    connection: Duration,
     /// For a statement, or a transaction as a whole, with the wait for a connection; the caller's side of it.
     operation: Duration,
     /// For a write, with the wait for a connection and for locks, and with its attempts.
@@ -107,7 +117,9 @@ impl SqlStore {
     async fn read(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
         let statement = self.dialect.statement(sql, values);
         self.sent.fetch_add(1, Ordering::Relaxed);
-        let rows = self.in_time(async { self.readers.query_all_raw(statement).await.map_err(read_error) }).await?;
+        let readers = self.readers.clone();
+        let read = self.finished(&self.reader_turns, async move { readers.query_all_raw(statement).await });
+        let rows = self.in_time(async { read.await?.0.map_err(read_error) }).await?;
         Ok(rows.into_iter().map(Row).collect())
     }
 }

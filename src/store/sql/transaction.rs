@@ -12,14 +12,18 @@ use std::{
 
 use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbErr, SqliteTransactionMode, Statement, TransactionOptions,
-    TransactionTrait, Value,
+    TransactionTrait, Value, sqlx,
 };
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep, timeout, timeout_at},
+};
 
 use super::{
     SqlStore,
     dialect::Dialect,
     error::{commit_error, is_unique_violation, store_error},
+    finish::Finisher,
     rows::Row,
 };
 use crate::store::StoreError;
@@ -33,11 +37,13 @@ const FIRST_PAUSE: Duration = Duration::from_millis(4);
 #[derive(Debug)]
 pub(super) struct Ended<T>(T);
 
-/// An open transaction. Undone when it is dropped.
+/// An open transaction. Undone when it is dropped; a statement that is under way then ends first.
 pub(super) struct Tx {
     dialect: Dialect,
-    inner: DatabaseTransaction,
+    inner: Arc<DatabaseTransaction>,
     sent: Arc<AtomicU64>,
+    finisher: Finisher,
+    _turn: OwnedSemaphorePermit,
 }
 
 impl SqlStore {
@@ -59,7 +65,9 @@ impl SqlStore {
         let statement = &self.dialect.statement(sql, values);
         let attempt = move || async move {
             self.sent.fetch_add(1, Ordering::Relaxed);
-            self.writer.execute_raw(statement.clone()).await.map_err(store_error)
+            let (writer, statement) = (self.writer.clone(), statement.clone());
+            let write = async move { writer.execute_raw(statement).await };
+            self.finished(&self.writer_turns, write).await?.0.map_err(store_error)
         };
         let done = self.while_contended(attempt).await.map(|done| done.rows_affected());
         self.writability.note(&done);
@@ -102,8 +110,25 @@ impl SqlStore {
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
         let immediate = Some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
-        let inner = self.writer.begin_with_options(options).await.map_err(store_error)?;
-        Ok(Tx { dialect: self.dialect, inner, sent: Arc::clone(&self.sent) })
+        let writer = self.writer.clone();
+        let work = async move { writer.begin_with_options(options).await };
+        let (begun, turn) = self.finished(&self.writer_turns, work).await?;
+        let (inner, finisher) = (Arc::new(begun.map_err(store_error)?), self.finisher.clone());
+        Ok(Tx { dialect: self.dialect, inner, sent: Arc::clone(&self.sent), finisher, _turn: turn })
+    }
+
+    /// What `work` gives, which takes a connection; and its turn. There are as many turns as connections: only work that has one is finished although it is
+    /// given up, so that no more of it ever waits for a connection.
+    pub(super) async fn finished<T: Send + 'static>(
+        &self,
+        turns: &Arc<Semaphore>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<(T, OwnedSemaphorePermit), StoreError> {
+        let unavailable = |error| StoreError::Unavailable(Box::new(error));
+        let turn = timeout(self.limits.connection, Arc::clone(turns).acquire_owned()).await;
+        let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolTimedOut))?;
+        let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
+        Ok(self.finisher.finish(async move { (work.await, turn) }).await)
     }
 }
 
@@ -129,7 +154,9 @@ impl Tx {
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Row>, StoreError> {
         self.sent.fetch_add(1, Ordering::Relaxed);
-        let rows = self.inner.query_all_raw(self.dialect.statement(sql, values)).await.map_err(store_error)?;
+        let (inner, statement) = (Arc::clone(&self.inner), self.dialect.statement(sql, values));
+        let asked = self.finisher.finish(async move { inner.query_all_raw(statement).await });
+        let rows = asked.await.map_err(store_error)?;
         Ok(rows.into_iter().map(Row).collect())
     }
 
@@ -148,24 +175,34 @@ impl Tx {
     }
 
     /// For migrations, which speak to sea-orm.
-    pub(super) const fn inner(&self) -> &DatabaseTransaction {
+    pub(super) fn inner(&self) -> &DatabaseTransaction {
         &self.inner
     }
 
     /// Makes all of it so, then gives `value`. Without the engine's word that it has committed, whether it has is unknown: [`StoreError::Unavailable`].
     pub(super) async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
-        self.inner.commit().await.map_err(commit_error)?;
+        let (inner, finisher) = self.into_inner()?;
+        finisher.finish(inner.commit()).await.map_err(commit_error)?;
         Ok(Ended(value))
     }
 
     /// Undoes all of it, then gives `value`.
     pub(super) async fn roll_back<T>(self, value: T) -> Result<Ended<T>, StoreError> {
-        self.inner.rollback().await.map_err(store_error)?;
+        let (inner, finisher) = self.into_inner()?;
+        finisher.finish(inner.rollback()).await.map_err(store_error)?;
         Ok(Ended(value))
     }
 
     async fn run(&self, statement: Statement) -> Result<u64, DbErr> {
         self.sent.fetch_add(1, Ordering::Relaxed);
-        Ok(self.inner.execute_raw(statement).await?.rows_affected())
+        let inner = Arc::clone(&self.inner);
+        let sent = self.finisher.finish(async move { inner.execute_raw(statement).await });
+        Ok(sent.await?.rows_affected())
+    }
+
+    /// Fails while a statement that was given up is under way.
+    fn into_inner(self) -> Result<(DatabaseTransaction, Finisher), StoreError> {
+        let inner = Arc::into_inner(self.inner).ok_or("a statement that was given up is under way");
+        Ok((inner.map_err(|reason| StoreError::Unavailable(reason.into()))?, self.finisher))
     }
 }

@@ -5,6 +5,7 @@
 //! A server that is missing is a failure that says what to install.
 
 mod backend;
+mod line;
 mod recipe;
 mod redis;
 mod server;
@@ -16,6 +17,7 @@ use tokio::sync::OnceCell;
 
 pub use self::backend::Backend;
 pub(crate) use self::backend::on_each_backend;
+pub use self::line::{Line, Stop};
 pub use self::recipe::{Kind, Recipe};
 pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
 pub use self::server::Server;

@@ -1,0 +1,76 @@
+//! Work on a connection, which goes on to its end when nobody waits for it any more.
+//!
+//! What sqlx does on MySQL must not stop half way. It counts a transaction only when its `BEGIN` is answered, and does not know how much of an answer it
+//! has read. A connection that is left in between goes back to the pool inside a transaction, where the next write is acknowledged and not committed;
+//! or it waits for ever for answers that have come.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    runtime::Handle,
+    time::{Instant, timeout},
+};
+
+/// Finishes what is given up; clones know the same.
+#[derive(Clone, Debug)]
+pub(super) struct Finisher {
+    limit: Duration,
+    stopped: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Finisher {
+    /// Work that was given up may take so long.
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { limit, stopped: Arc::default() }
+    }
+
+    /// Once it has begun, `work` ends: here, or in a task of its own if this future is dropped before.
+    pub(super) fn finish<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Finish<T> {
+        Finish { work: Some(Box::pin(work)), finisher: self.clone() }
+    }
+
+    /// Whether no work has stopped half way since a connection was made: it may have been that one's.
+    pub(super) fn has_finished_all(&self, age: Duration) -> bool {
+        let stopped = *self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        stopped.is_none_or(|stopped| stopped.elapsed() > age)
+    }
+
+    fn stop(&self) {
+        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+}
+
+/// See [`Finisher::finish`].
+pub(super) struct Finish<T: Send + 'static> {
+    work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
+    finisher: Finisher,
+}
+
+impl<T: Send + 'static> Future for Finish<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let Some(work) = &mut self.work else { return Poll::Pending };
+        let done = ready!(work.as_mut().poll(context));
+        self.work = None;
+        Poll::Ready(done)
+    }
+}
+
+impl<T: Send + 'static> Drop for Finish<T> {
+    fn drop(&mut self) {
+        let (Some(mut work), Ok(runtime)) = (self.work.take(), Handle::try_current()) else { return };
+        let finisher = self.finisher.clone();
+        drop(runtime.spawn(async move {
+            if timeout(finisher.limit, work.as_mut()).await.is_err() {
+                finisher.stop();
+            }
+        }));
+    }
+}
