@@ -34,6 +34,7 @@ soak: ## Every random test with fresh seeds: ROUNDS (10) times
 chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
 
+bench: export LIBSQLITE3_FLAGS := -USQLITE_ENABLE_MEMORY_MANAGEMENT -DSQLITE_DEFAULT_MEMSTATUS=0
 bench: ## Measure pages as ratios to the naive query, and the cost of a point (release build: some minutes)
 	cargo bench --bench page
 	@scripts/bench-prices.sh

@@ -46,13 +46,25 @@ impl Adapters {
 
 /// Opens the SQL store as configured; touches no table.
 pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
+    let url = config.store.url.expose().to_owned();
+    let max_connections =
+        if url.starts_with("sqlite:") { sqlite_readers(config) } else { config.store.max_connections };
     let options = SqlOptions {
-        url: config.store.url.expose().to_owned(),
-        max_connections: config.store.max_connections,
+        url,
+        max_connections,
         acquire_timeout: config.store.acquire_timeout_ms.duration(),
         statement_timeout: config.store.statement_timeout_ms.duration(),
     };
     SqlStore::connect(&options).await.map_err(AppError::Store)
+}
+
+/// More than processors would only wait for each other; one alone would let a long list hold up all pages.
+fn sqlite_readers(config: &Config) -> u32 {
+    let processors = || std::thread::available_parallelism().map_or(2, |it| u32::try_from(it.get()).unwrap_or(2));
+    match config.store.sqlite_readers {
+        0 => processors().max(2),
+        some => some,
+    }
 }
 
 /// Opens everything.

@@ -115,7 +115,8 @@ pub trait Contents: Send + Sync {
         request: &PageRequest,
     ) -> Result<Vec<OutboxPage>, StoreError>;
 
-    /// Those of `ids` that are reposts, each with its original; removed ones too. It is the same at any time. One statement by primary key.
+    /// Those of `ids` that are reposts, each with its original; removed ones too. It is the same at any time, and may be
+    /// remembered: one statement at most, by primary key, for those that were not asked for before.
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
 
     /// Those of `originals` that `author` has reposted and not taken back, each with the repost. One statement.

@@ -1,8 +1,10 @@
 //! Connections: which pools there are, and what every session is told before it is used.
 //!
-//! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each other's transactions, and readers never
-//! wait for it (WAL). `synchronous = FULL`: a commit is on the disk before it is acknowledged, so that what was acknowledged survives a power
-//! loss as well as a crash; deliveries write a thousand rows a commit and do not feel it. **MySQL, MariaDB**: one pool, every session READ COMMITTED.
+//! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
+//! other's transactions, and readers never wait for it (WAL); those are opened by `sqlite_readers`. `synchronous =
+//! FULL`: a commit is on the disk before it is acknowledged, so that what was acknowledged survives a power loss as
+//! well as a crash; deliveries write a thousand rows a commit and do not feel it. **MySQL, MariaDB**: one pool, every
+//! session READ COMMITTED.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -17,12 +19,16 @@ use sea_orm::{
 };
 use tokio::sync::Semaphore;
 
-use super::{SqlStore, TimeLimits, dialect::Dialect, error::connect_error, finish::Finisher, writability::Writability};
+use super::{
+    Readers, SqlStore, TimeLimits, dialect::Dialect, error::connect_error, finish::Finisher,
+    remembered::RememberedSubjects, sqlite_readers::SqliteReaders, writability::Writability,
+};
 use crate::store::StoreError;
 
 /// A connection that has been idle for longer is asked whether it lives before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
-/// A connection that is older is replaced before it is used again: whatever lies between may have another server behind the name by now.
+/// A connection that is older is replaced before it is used again: whatever lies between may have another server behind
+/// the name by now.
 const LONGEST_LIFE: Duration = Duration::from_mins(30);
 /// A WAL that a burst has made longer is cut back to this.
 const WAL_BYTES: &str = "67108864";
@@ -36,8 +42,8 @@ pub struct SqlOptions {
     pub max_connections: u32,
     /// The wait for a free connection.
     pub acquire_timeout: Duration,
-    /// A statement, or a whole transaction, may take this long; on SQLite a write with all its waits. Waits for locks end after a third of it, so
-    /// that they can be tried again.
+    /// A statement, or a whole transaction, may take this long; on SQLite a write with all its waits. Waits for locks
+    /// end after a third of it, so that they can be tried again.
     pub statement_timeout: Duration,
 }
 
@@ -48,7 +54,7 @@ impl std::fmt::Debug for SqlOptions {
 }
 
 impl SqlOptions {
-    fn lock_wait(&self) -> Duration {
+    pub(super) fn lock_wait(&self) -> Duration {
         (self.statement_timeout / 3).max(Duration::from_secs(1))
     }
 }
@@ -100,32 +106,33 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     let writer = unaging(SqlitePoolOptions::new(), options).max_connections(1);
     let writer = writer.before_acquire(|connection, _| Box::pin(async move { Ok(is_at_rest(connection).await) }));
     let writer = writer.connect_with(writing).await.map_err(connect_error)?;
-    let reading = file.create_if_missing(false).read_only(true);
-    let readers = unaging(SqlitePoolOptions::new(), options).max_connections(connections(options));
-    let readers = readers.connect_with(reading).await.map_err(connect_error)?;
+    let readers = SqliteReaders::open(file.get_filename().to_owned(), options).await?;
     Ok(SqlStore {
-        readers: SqlxSqliteConnector::from_sqlx_sqlite_pool(readers),
+        readers: Readers::File(Arc::new(readers)),
         writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
-        reader_turns: turns(connections(options)),
-        writer_turns: turns(1),
+        turns: turns(1),
         finisher: Finisher::new(limits.operation),
         dialect: Dialect::Sqlite,
-        // Nobody waits longer behind another process's lock, be it at the head of the queue for the one connection or at its end.
+        // Nobody waits longer behind another process's lock, be it at the head of the queue for the one connection or
+        // at its end.
         limits: TimeLimits { write: options.statement_timeout, lock_wait, ..limits },
+        subjects: RememberedSubjects::default(),
         sent: Arc::default(),
         writability: Writability::default(),
     })
 }
 
-/// What all pools have in common: none lets connections idle out or age by itself. The task that would see to that may take a core for ever (sqlx 0.9.0,
-/// transact-rs/sqlx#3645; mended by #4289, not released), and a file that is open neither ages nor dies.
+/// What all pools have in common: none lets connections idle out or age by itself. The task that would see to that may
+/// take a core for ever (sqlx 0.9.0, transact-rs/sqlx#3645; mended by #4289, not released), and a file that is open
+/// neither ages nor dies.
 fn unaging<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> PoolOptions<DB> {
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
 }
 
-/// Whether no transaction is open, in sqlx's books and in SQLite; if in doubt, no: then the pool closes the connection, which undoes what is open, and makes
-/// another. SQLite ends a transaction by itself when a statement or a commit finds the disk full or fails to write; sqlx's `ROLLBACK` then fails and
-/// its depth stays above 0, so that the next transaction would be a savepoint, and what follows it part of a transaction that nobody commits.
+/// Whether no transaction is open, in sqlx's books and in SQLite; if in doubt, no: then the pool closes the connection,
+/// which undoes what is open, and makes another. SQLite ends a transaction by itself when a statement or a commit finds
+/// the disk full or fails to write; sqlx's `ROLLBACK` then fails and its depth stays above 0, so that the next
+/// transaction would be a savepoint, and what follows it part of a transaction that nobody commits.
 async fn is_at_rest(connection: &mut SqliteConnection) -> bool {
     !connection.is_in_transaction() && connection.execute("BEGIN; ROLLBACK").await.is_ok()
 }
@@ -139,8 +146,9 @@ async fn make_folder(file: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A new database is its owner's alone: it holds digests of passwords and tokens. SQLite gives the files beside it the same
-/// permissions; those of a database that is there already are left as they are. What fails here fails in SQLite too, which tells it.
+/// A new database is its owner's alone: it holds digests of passwords and tokens. SQLite gives the files beside it the
+/// same permissions; those of a database that is there already are left as they are. What fails here fails in SQLite
+/// too, which tells it.
 async fn make_private(file: &Path) {
     let mut options = tokio::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -161,13 +169,13 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
         .map_err(connect_error)?;
     let pool = SqlxMySqlConnector::from_sqlx_mysql_pool(pool);
     Ok(SqlStore {
-        readers: pool.clone(),
+        readers: Readers::Pool(pool.clone()),
         writer: pool,
-        reader_turns: Arc::clone(&turns),
-        writer_turns: turns,
+        turns,
         finisher,
         dialect: Dialect::Mysql,
         limits,
+        subjects: RememberedSubjects::default(),
         sent: Arc::default(),
         writability: Writability::default(),
     })
@@ -211,8 +219,9 @@ fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {
         })
 }
 
-/// A value that does not fit is an error; a statement that runs too long is ended (on MySQL only reads can be), and so is a wait for a lock. MariaDB
-/// would turn a long `IN` list into a join with a temporary table. `/*M!` is MariaDB's alone, `/*!80000` MySQL's.
+/// A value that does not fit is an error; a statement that runs too long is ended (on MySQL only reads can be), and so
+/// is a wait for a lock. MariaDB would turn a long `IN` list into a join with a temporary table. `/*M!` is MariaDB's
+/// alone, `/*!80000` MySQL's.
 fn mysql_session(options: &SqlOptions) -> String {
     let lock_wait = options.lock_wait().as_secs();
     let statement = options.statement_timeout;

@@ -66,15 +66,24 @@ pub(super) async fn count(tx: &Tx, reference: Reference, more: i64) -> Result<()
 impl SqlStore {
     /// See [`crate::store::Contents::originals`].
     pub(super) async fn originals_of(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
-        let mut originals = Vec::new();
-        for ids in ids.chunks(MAX_LIST) {
-            let (list, values) = id_list(ids);
-            let sql = format!("SELECT id, repost_of FROM contents WHERE id IN {list} AND repost_of IS NOT NULL");
-            for row in self.read(&sql, values).await? {
-                originals.push((row.content(0)?, row.content(1)?));
+        let (mut subjects, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
+        for id in ids.iter().copied() {
+            match self.subjects.get(id) {
+                Some(subject) => subjects.push((id, subject)),
+                None => unknown.push(id),
             }
         }
-        Ok(originals)
+        for ids in unknown.chunks(MAX_LIST) {
+            let (list, values) = id_list(ids);
+            for row in self.read(&format!("SELECT id, repost_of FROM contents WHERE id IN {list}"), values).await? {
+                let id = row.content(0)?;
+                let subject = if row.get::<Option<i64>>(1)?.is_some() { row.content(1)? } else { id };
+                self.subjects.note(id, subject);
+                subjects.push((id, subject));
+            }
+        }
+        subjects.retain(|(id, subject)| id != subject);
+        Ok(subjects)
     }
 
     /// See [`crate::store::Contents::reposted_among`].

@@ -62,6 +62,15 @@ pub(super) fn connect_error(error: sqlx::Error) -> StoreError {
     }
 }
 
+/// As [`read_error`], of a reader of a SQLite file.
+pub(super) fn sqlite_error(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error().map_or(Class::Refused, |failure| sqlite_class(failure.extended_code)) {
+        Class::Contended => StoreError::Contended(Box::new(error)),
+        Class::Unavailable | Class::TakesNoWrites => StoreError::Unavailable(Box::new(error)),
+        Class::Refused => StoreError::Refused(Box::new(error)),
+    }
+}
+
 /// Whether a row was refused because its key, or another unique value of it, is there.
 pub(super) fn is_unique_violation(error: &DbErr) -> bool {
     matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_)))

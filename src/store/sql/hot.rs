@@ -3,7 +3,9 @@
 use super::{
     SqlStore,
     contents_outbox::{Listed, entries},
-    deliveries, follow_lists, follows,
+    deliveries,
+    dialect::Dialect,
+    follow_lists, follows,
     listing::{List, pages},
     part::Part,
     reactions, search, timelines,
@@ -54,36 +56,41 @@ pub enum HotStatement {
 impl SqlStore {
     /// The text of the statement on this engine, its numbers filled in.
     pub fn spell_out(&self, statement: HotStatement) -> String {
-        let dialect = self.dialect;
-        let part = match statement {
-            HotStatement::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
-            HotStatement::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
-            HotStatement::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
-            HotStatement::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
-            HotStatement::Followers(viewer, authors, request) => {
+        statement.part(self.dialect).spelled_out()
+    }
+}
+
+impl HotStatement {
+    /// Text and values, as they are sent.
+    pub(super) fn part(self, dialect: Dialect) -> Part {
+        match self {
+            Self::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
+            Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
+            Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
+            Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
+            Self::Followers(viewer, authors, request) => {
                 each(&authors, &request, |author| follow_lists::followers(dialect, Some(viewer), author))
             }
-            HotStatement::Following(viewer, followers, request) => {
+            Self::Following(viewer, followers, request) => {
                 each(&followers, &request, |follower| follow_lists::following(dialect, Some(viewer), follower))
             }
-            HotStatement::Likers(viewer, contents, request) => {
+            Self::Likers(viewer, contents, request) => {
                 each(&contents, &request, |content| reactions::likers(dialect, Some(viewer), content))
             }
-            HotStatement::Outboxes(viewer, authors, request) => {
+            Self::Outboxes(viewer, authors, request) => {
                 each(&authors, &request, |author| entries(Some(viewer), Listed::By(author), request.kinds))
             }
-            HotStatement::Replies(viewer, contents, request) => {
+            Self::Replies(viewer, contents, request) => {
                 each(&contents, &request, |content| entries(Some(viewer), Listed::RepliesTo(content), request.kinds))
             }
-            HotStatement::Favourites(user, request) => pages(&[reactions::favourites(dialect, user)], &request),
-            HotStatement::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
-            HotStatement::Counts(sources, span) => search::count(&sources, span),
-            HotStatement::Candidates(viewer, look, span) => {
+            Self::Favourites(user, request) => pages(&[reactions::favourites(dialect, user)], &request),
+            Self::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
+            Self::Counts(sources, span) => search::count(&sources, span),
+            Self::Candidates(viewer, look, span) => {
                 search::candidates(dialect, Some(viewer), &look, span, MAX_CANDIDATES)
             }
-            HotStatement::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
-        };
-        part.spelled_out()
+            Self::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
-//! The window of a keyset page as SQL says it. Never the bare row-value form `(publish_time, id) < (?, ?)`: MySQL and MariaDB answer it by reading all newer
-//! rows; this form is a range of the index on every engine.
+//! The window of a keyset page as SQL says it. Never the bare row-value form `(publish_time, id) < (?, ?)`: MySQL and
+//! MariaDB answer it by reading all newer rows; this form is a range of the index on every engine. The bound of the
+//! time alone adds nothing but the range: SQLite, which plans without looking at values, does not see that both other
+//! conditions begin there.
 
 use sea_orm::Value;
 
@@ -18,16 +20,16 @@ impl Columns {
     /// ` AND (..)` for positions that lie strictly beyond `bound`, and its values. Nothing without a bound.
     pub(super) fn beyond(self, direction: Direction, bound: Option<Position>) -> (String, Vec<Value>) {
         match direction {
-            Direction::Older => self.compare("<", "<", bound),
-            Direction::Newer => self.compare(">", ">", bound),
+            Direction::Older => self.compare('<', "<", bound),
+            Direction::Newer => self.compare('>', ">", bound),
         }
     }
 
     /// As [`Self::beyond`], for positions at `bound` or beyond.
     pub(super) fn from(self, direction: Direction, bound: Option<Position>) -> (String, Vec<Value>) {
         match direction {
-            Direction::Older => self.compare("<", "<=", bound),
-            Direction::Newer => self.compare(">", ">=", bound),
+            Direction::Older => self.compare('<', "<=", bound),
+            Direction::Newer => self.compare('>', ">=", bound),
         }
     }
 
@@ -40,12 +42,12 @@ impl Columns {
         format!(" ORDER BY {} {word}, {} {word}", self.time, self.id)
     }
 
-    fn compare(self, times: &str, ids: &str, bound: Option<Position>) -> (String, Vec<Value>) {
+    fn compare(self, times: char, ids: &str, bound: Option<Position>) -> (String, Vec<Value>) {
         let Some(bound) = bound else { return Default::default() };
         let Self { time, id } = self;
-        let text = format!(" AND ({time} {times} ? OR ({time} = ? AND {id} {ids} ?))");
+        let text = format!(" AND {time} {times}= ? AND ({time} {times} ? OR ({time} = ? AND {id} {ids} ?))");
         let at = bound.publish_time();
-        (text, vec![at.into(), at.into(), bound.content_number().into()])
+        (text, vec![at.into(), at.into(), at.into(), bound.content_number().into()])
     }
 }
 
@@ -57,10 +59,10 @@ mod tests {
     fn a_window_is_told_in_the_form_that_every_engine_answers_as_a_range() {
         let columns = Columns { time: "publish_time", id: "id" };
         let (text, values) = columns.beyond(Direction::Older, Some(Position::bound(7, 8)));
-        assert_eq!(text, " AND (publish_time < ? OR (publish_time = ? AND id < ?))");
-        assert_eq!(values, [7_i64, 7, 8].map(Value::from));
+        assert_eq!(text, " AND publish_time <= ? AND (publish_time < ? OR (publish_time = ? AND id < ?))");
+        assert_eq!(values, [7_i64, 7, 7, 8].map(Value::from));
         let (text, _) = columns.from(Direction::Newer, Some(Position::bound(7, 8)));
-        assert_eq!(text, " AND (publish_time > ? OR (publish_time = ? AND id >= ?))");
+        assert_eq!(text, " AND publish_time >= ? AND (publish_time > ? OR (publish_time = ? AND id >= ?))");
         assert_eq!(columns.beyond(Direction::Newer, None), (String::new(), Vec::new()));
     }
 }

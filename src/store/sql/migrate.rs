@@ -24,7 +24,7 @@ impl SqlStore {
 
     /// Names of the migrations that have yet to be applied, oldest first. Reads only.
     pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
-        let pending = Migrator::get_pending_migrations_read_only(&self.readers).await.map_err(store_error)?;
+        let pending = Migrator::get_pending_migrations_read_only(&self.writer).await.map_err(store_error)?;
         Ok(pending.iter().map(|migration| migration.name().to_owned()).collect())
     }
 

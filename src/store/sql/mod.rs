@@ -29,12 +29,14 @@ mod profiles;
 mod reactions;
 mod read_markers;
 mod relations;
+mod remembered;
 mod rows;
 mod schema;
 mod search;
 mod search_terms;
 mod seeding;
 mod sessions;
+mod sqlite_readers;
 mod timelines;
 mod transaction;
 mod writability;
@@ -55,7 +57,9 @@ use self::{
     dialect::Dialect,
     error::{read_error, store_error},
     finish::Finisher,
+    remembered::RememberedSubjects,
     rows::Row,
+    sqlite_readers::SqliteReaders,
     writability::Writability,
 };
 use super::StoreError;
@@ -64,18 +68,26 @@ use super::StoreError;
 #[derive(Clone, Debug)]
 pub struct SqlStore {
     /// Single statements that read.
-    readers: DatabaseConnection,
+    readers: Readers,
     /// Transactions, and single statements that write. On MySQL the same pool as `readers`.
     writer: DatabaseConnection,
-    /// As many as `readers` has connections; on MySQL the same as `writer_turns`.
-    reader_turns: Arc<Semaphore>,
     /// As many as `writer` has connections.
-    writer_turns: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
     finisher: Finisher,
     dialect: Dialect,
     limits: TimeLimits,
+    subjects: RememberedSubjects,
     sent: Arc<AtomicU64>,
     writability: Writability,
+}
+
+/// Where single statements that read are sent.
+#[derive(Clone, Debug)]
+enum Readers {
+    /// Connections to a server.
+    Pool(DatabaseConnection),
+    /// Connections to a file, each used by one thread at a time.
+    File(Arc<SqliteReaders>),
 }
 
 /// How long things may take before the caller is told that the store is unavailable or contended.
@@ -109,18 +121,28 @@ impl SqlStore {
 
     /// Closes all connections once they are free; every later call fails as unavailable.
     pub async fn close(&self) -> Result<(), StoreError> {
-        self.readers.close_by_ref().await.map_err(store_error)?;
+        match &self.readers {
+            Readers::Pool(pool) => pool.close_by_ref().await.map_err(store_error)?,
+            Readers::File(readers) => readers.close().await,
+        }
         self.writer.close_by_ref().await.map_err(store_error)
     }
 
     /// One statement that reads: one snapshot.
     async fn read(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<Vec<Row>, StoreError> {
-        let statement = self.dialect.statement(sql, values);
         self.sent.fetch_add(1, Ordering::Relaxed);
-        let readers = self.readers.clone();
-        let read = self.finished(&self.reader_turns, async move { readers.query_all_raw(statement).await });
-        let rows = self.in_time(async { read.await?.0.map_err(read_error) }).await?;
-        Ok(rows.into_iter().map(Row).collect())
+        match &self.readers {
+            Readers::Pool(pool) => {
+                let (pool, statement) = (pool.clone(), self.dialect.statement(sql, values));
+                let read = self.finished(async move { pool.query_all_raw(statement).await });
+                let rows = self.in_time(async { read.await?.0.map_err(read_error) }).await?;
+                Ok(rows.into_iter().map(Row::Driver).collect())
+            }
+            Readers::File(readers) => {
+                let values = values.into_iter().collect();
+                self.in_time(readers.read(sql.to_owned(), values)).await
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rows read by place, and lists of ids as a statement takes them.
 
+use rusqlite::types::{FromSql, FromSqlError, Value as Cell};
 use sea_orm::{QueryResult, TryGetable, Value};
 
 use super::error::store_error;
@@ -13,12 +14,24 @@ pub(super) const MAX_LIST: usize = 16_384;
 
 /// A row of an answer; columns by place, from 0.
 #[derive(Debug)]
-pub(super) struct Row(pub(super) QueryResult);
+pub(super) enum Row {
+    /// Of a connection of sea-orm's.
+    Driver(QueryResult),
+    /// Of a reader of a SQLite file.
+    Cells(Vec<Cell>),
+}
 
 impl Row {
     /// A number (`i64`), a text (`String`), or an `Option` of either.
-    pub(super) fn get<T: TryGetable>(&self, place: usize) -> Result<T, StoreError> {
-        self.0.try_get_by_index(place).map_err(store_error)
+    pub(super) fn get<T: TryGetable + FromSql>(&self, place: usize) -> Result<T, StoreError> {
+        match self {
+            Self::Driver(row) => row.try_get_by_index(place).map_err(store_error),
+            Self::Cells(cells) => {
+                let cell = cells.get(place).ok_or(FromSqlError::InvalidType);
+                let value = cell.and_then(|cell| T::column_result(cell.into()));
+                value.map_err(|error| StoreError::Unreadable(format!("column {place}: {error}")))
+            }
+        }
     }
 
     /// A count; a negative one is unreadable.

@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::{part::Part, *};
+use crate::{domain::ContentId, store::Contents};
 
 fn options(folder: &tempfile::TempDir) -> SqlOptions {
     SqlOptions {
@@ -130,4 +131,26 @@ async fn an_address_of_no_use_is_refused_without_being_repeated() {
     let nobody = refused("mysql://u:secret@127.0.0.1:1/d").await;
     assert!(matches!(nobody, StoreError::Unavailable(_)), "{nobody:?}");
     assert!(!format!("{nobody:?}").contains("secret"));
+}
+
+#[tokio::test]
+async fn what_a_content_repeats_is_asked_for_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder).await;
+    let [original, repost, later] = [1, 2, 3].map(|id| ContentId::try_new(id).unwrap());
+    let insert = "INSERT INTO contents (id, author_id, kind, text, media, publish_time, repost_of) VALUES";
+    store.write(&format!("{insert} (1, 2, 0, '', '[]', 50, NULL), (2, 2, 3, '', '[]', 60, 1)"), []).await.unwrap();
+    let before = store.statements();
+    for _ in 0..3 {
+        assert_eq!(store.originals(&[original, repost, later]).await.unwrap(), [(repost, original)]);
+    }
+    assert_eq!(store.statements() - before, 3, "what is not there yet is asked for again");
+    store.write(&format!("{insert} (3, 4, 3, '', '[]', 70, 1)"), []).await.unwrap();
+    let before = store.statements();
+    for _ in 0..3 {
+        let mut found = store.originals(&[original, repost, later]).await.unwrap();
+        found.sort_unstable();
+        assert_eq!(found, [(repost, original), (later, original)]);
+    }
+    assert_eq!(store.statements() - before, 1);
 }

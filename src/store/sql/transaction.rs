@@ -15,7 +15,7 @@ use sea_orm::{
     TransactionTrait, Value, sqlx,
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::OwnedSemaphorePermit,
     time::{Instant, sleep, timeout, timeout_at},
 };
 
@@ -67,7 +67,7 @@ impl SqlStore {
             self.sent.fetch_add(1, Ordering::Relaxed);
             let (writer, statement) = (self.writer.clone(), statement.clone());
             let write = async move { writer.execute_raw(statement).await };
-            self.finished(&self.writer_turns, write).await?.0.map_err(store_error)
+            self.finished(write).await?.0.map_err(store_error)
         };
         let done = self.while_contended(attempt).await.map(|done| done.rows_affected());
         self.writability.note(&done);
@@ -112,7 +112,7 @@ impl SqlStore {
         let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
         let writer = self.writer.clone();
         let work = async move { writer.begin_with_options(options).await };
-        let (begun, turn) = self.finished(&self.writer_turns, work).await?;
+        let (begun, turn) = self.finished(work).await?;
         let (inner, finisher) = (Arc::new(begun.map_err(store_error)?), self.finisher.clone());
         Ok(Tx { dialect: self.dialect, inner, sent: Arc::clone(&self.sent), finisher, _turn: turn })
     }
@@ -121,11 +121,10 @@ impl SqlStore {
     /// given up, so that no more of it ever waits for a connection.
     pub(super) async fn finished<T: Send + 'static>(
         &self,
-        turns: &Arc<Semaphore>,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<(T, OwnedSemaphorePermit), StoreError> {
         let unavailable = |error| StoreError::Unavailable(Box::new(error));
-        let turn = timeout(self.limits.connection, Arc::clone(turns).acquire_owned()).await;
+        let turn = timeout(self.limits.connection, Arc::clone(&self.turns).acquire_owned()).await;
         let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolTimedOut))?;
         let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
         Ok(self.finisher.finish(async move { (work.await, turn) }).await)
@@ -157,7 +156,7 @@ impl Tx {
         let (inner, statement) = (Arc::clone(&self.inner), self.dialect.statement(sql, values));
         let asked = self.finisher.finish(async move { inner.query_all_raw(statement).await });
         let rows = asked.await.map_err(store_error)?;
-        Ok(rows.into_iter().map(Row).collect())
+        Ok(rows.into_iter().map(Row::Driver).collect())
     }
 
     /// The first row of a statement that gives one or none.

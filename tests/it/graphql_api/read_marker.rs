@@ -35,20 +35,21 @@ async fn new_entries_are_counted_exactly_up_to_a_maximum() {
     }
     let newest = cursors(&api, &ann).await;
     let query = "query($c: String!, $max: Int) { newContentCount(after: $c, max: $max) { count isCapped } }";
+    // Time 1 and content 1: older than everything.
+    let oldest = json!("AQAAAAAAAAABAAAAAAAAAAE");
+    // From here on the node remembers what the entries repeat.
+    api.data(Some(&ann), query, json!({"c": oldest, "max": 999})).await;
     let count = async |cursor: &Value, max: Value| {
         let before = api.store.statements();
         let counted = api.data(Some(&ann), query, json!({"c": cursor, "max": max})).await["newContentCount"].take();
         let (count, is_capped) = (counted["count"].as_i64().unwrap(), counted["isCapped"].as_bool().unwrap());
-        let statements = if count == 0 { 1 } else { 2 };
-        assert_eq!(api.store.statements() - before, statements, "one for the entries, one for what they repeat");
+        assert_eq!(api.store.statements() - before, 1, "one for the entries");
         (count, is_capped)
     };
     assert_eq!(count(&newest[0], json!(null)).await, (0, false));
     assert_eq!(count(&newest[5], json!(5)).await, (5, false));
     assert_eq!(count(&newest[6], json!(5)).await, (5, true));
     assert_eq!(count(&newest[99], json!(null)).await, (99, false));
-    // Time 1 and content 1: older than everything.
-    let oldest = json!("AQAAAAAAAAABAAAAAAAAAAE");
     assert_eq!(count(&oldest, json!(null)).await, (99, true));
     assert_eq!(count(&oldest, json!(999)).await, (130, false));
     for (cursor, max) in [("nonsense", 5), ("AgAAAAAAAAABAAAAAAAAAAE", 5), ("AQAAAAAAAAABAAAAAAAAAAE", 1000)] {

@@ -46,6 +46,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("sea_orm", &["src/store/sql"]),
     ("sea_orm_migration", &["src/store/sql"]),
     ("sqlx", &["src/store/sql"]),
+    ("rusqlite", &["src/store/sql"]),
     ("migration", &["src/store/sql"]),
     ("redis", &["src/store/redis"]),
     ("async_graphql", &["src/api"]),
