@@ -28,5 +28,6 @@ mod server_promises;
 mod servers;
 mod store_full;
 mod store_sql;
+mod store_wal;
 mod upkeep;
 mod worked_example;

@@ -122,8 +122,13 @@ async fn carry_commands(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: 
         packet.resize(4 + usize::try_from(size)?, 0);
         from.read_exact(&mut packet[4..]).await?;
         if packet[3] == 0 && [QUERY, PREPARE, EXECUTE].contains(&packet[4]) {
-            state.send_if_modified(pass);
-            if *state.borrow() == State::Held {
+            let mut swallowed = false;
+            state.send_if_modified(|state| {
+                let changed = pass(state);
+                swallowed = changed && *state == State::Held;
+                changed
+            });
+            if swallowed {
                 state.subscribe().wait_for(|state| *state == State::Open).await?;
             }
         }
