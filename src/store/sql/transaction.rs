@@ -18,6 +18,7 @@ use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, sleep, timeout, timeout_at},
 };
+use tracing::warn;
 
 use super::{
     SqlStore,
@@ -30,6 +31,8 @@ use crate::store::StoreError;
 
 /// How often a contended transaction is tried at most.
 const ATTEMPTS: u32 = 6;
+/// Whoever waits longer for a connection says so in the log.
+const LONG_WAIT: Duration = Duration::from_secs(2);
 /// The pause after the first attempt; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
@@ -123,10 +126,14 @@ impl SqlStore {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<(T, OwnedSemaphorePermit), StoreError> {
-        let unavailable = |error| StoreError::Unavailable(Box::new(error));
+        let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
         let turn = timeout(self.limits.connection, Arc::clone(&self.turns).acquire_owned()).await;
         let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolTimedOut))?;
         let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
+        let waited_ms = began.elapsed().as_millis();
+        if waited_ms > LONG_WAIT.as_millis() {
+            warn!(waited_ms, "waited long for a connection to the store: all are in use");
+        }
         Ok(self.finisher.finish(async move { (work.await, turn) }).await)
     }
 }

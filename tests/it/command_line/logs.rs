@@ -90,7 +90,7 @@ async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> 
 }
 
 #[tokio::test]
-async fn what_the_pool_of_connections_says_of_a_request_has_its_id() -> Result<()> {
+async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> Result<()> {
     let it = quiet()?.with("TIDEFEED__STORE__ACQUIRE_TIMEOUT_MS", "60000");
     let (mut node, peer) = Node::listening(&it, &["serve"], "serving").await?;
     let token = ann(&peer).await?;
@@ -101,7 +101,7 @@ async fn what_the_pool_of_connections_says_of_a_request_has_its_id() -> Result<(
     let publishing = join_all((0..4).map(|_| peer.query(Some(&token), publish)));
     let waited = async {
         loop {
-            let line = node.said("acquired connection").await?;
+            let line = node.said("waited long for a connection").await?;
             if let Some(id) = line["span"]["request_id"].as_str() {
                 break anyhow::Ok((line["target"].clone(), id.to_owned()));
             }
@@ -114,7 +114,7 @@ async fn what_the_pool_of_connections_says_of_a_request_has_its_id() -> Result<(
     };
     let (answers, ended) = tokio::join!(publishing, ended);
     let (target, id) = ended?;
-    ensure!(target == "sqlx::pool::acquire" && id.len() == 32, "{target} {id}");
+    ensure!(target == "tidefeed::store::sql::transaction" && id.len() == 32, "{target} {id}");
     for answer in answers {
         ensure!(answer?["data"]["publishContent"].is_object());
     }
