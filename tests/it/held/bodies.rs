@@ -43,12 +43,15 @@ async fn bodies_on_their_way_have_room_for_an_address_and_for_the_node() -> Resu
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_gives_back_its_room_however_it_ends() -> Result<()> {
-    let limits = format!("max_incoming_bytes_per_address = {ONE}\nrequest_timeout_ms = 1500");
+    let limits = format!("max_incoming_bytes_per_address = {ONE}\nrequest_timeout_ms = 5000");
     let served = Served::start(&limits, None).await?;
     let body = padded(ONE);
     for end in ["left", "reset", "too long", "no JSON", "in time no more"] {
         let mut line = Line::to(&served).await?;
         line.post(("192.0.2.1", JSON), ONE, &body[..200_000]).await;
+        if end != "in time no more" {
+            served.until_held("bodies", 200_000).await?;
+        }
         match end {
             "left" => drop(line),
             "reset" => {
