@@ -43,7 +43,7 @@ const CALLS: usize = 60;
 
 /// The real store, emptied for each sequence.
 struct Real {
-    ports: Ports,
+    options: SqlOptions,
     rows: DatabaseConnection,
     _folder: TempDir,
 }
@@ -59,9 +59,17 @@ impl Real {
         let options = SqlOptions { url: url.clone(), max_connections: 1, acquire_timeout, statement_timeout };
         let store = SqlStore::connect(&options).await?;
         store.migrate().await?;
-        let queue = Arc::new(MemoryQueue::new(1, patience));
-        let ports = Ports::with_truth(Arc::new(store), queue, None, Arc::new(MemoryAnnouncements::new(1)));
-        Ok(Self { ports, rows: Database::connect(&url).await?, _folder: folder })
+        store.close().await?;
+        Ok(Self { options, rows: Database::connect(&url).await?, _folder: folder })
+    }
+
+    /// Connected anew: a store remembers what reposts show, and another sequence gives other contents the same ids.
+    async fn connect(&self) -> Result<(SqlStore, Ports)> {
+        let store = SqlStore::connect(&self.options).await?;
+        let queue = Arc::new(MemoryQueue::new(1, self.options.acquire_timeout));
+        let announcements = Arc::new(MemoryAnnouncements::new(1));
+        let ports = Ports::with_truth(Arc::new(store.clone()), queue, None, announcements);
+        Ok((store, ports))
     }
 }
 
@@ -78,6 +86,8 @@ fn model() -> (Truth, Ports) {
 /// The two, with the same people in both.
 struct Twins<'a> {
     real: &'a Real,
+    store: SqlStore,
+    of_store: Ports,
     truth: Truth,
     ports: Ports,
 }
@@ -85,18 +95,22 @@ struct Twins<'a> {
 impl<'a> Twins<'a> {
     async fn begin(real: &'a Real) -> Result<Self> {
         rows::clear(&real.rows).await?;
-        let (truth, ports) = model();
+        let ((store, of_store), (truth, ports)) = (real.connect().await?, model());
         for number in 1..=PEOPLE {
             let account = reads::account(UserId::try_new(number * 10)?, number * 10, BEGINNING + number);
-            real.ports.accounts.register(account.clone()).await?;
+            of_store.accounts.register(account.clone()).await?;
             ports.accounts.register(account).await?;
         }
-        Ok(Self { real, truth, ports })
+        Ok(Self { real, store, of_store, truth, ports })
+    }
+
+    async fn end(self) -> Result<()> {
+        Ok(self.store.close().await?)
     }
 
     /// Both take the step; what they disagree about, if anything.
     async fn take(&self, step: &Step) -> Result<Option<String>> {
-        let (real, modelled) = (step.answer(&self.real.ports).await, step.answer(&self.ports).await);
+        let (real, modelled) = (step.answer(&self.of_store).await, step.answer(&self.ports).await);
         if real != modelled {
             return Ok(Some(format!("the store answers {real}\nthe model answers {modelled}")));
         }
@@ -126,6 +140,7 @@ async fn explore(real: &Real, seed: u64) -> Result<(Vec<Step>, Option<String>)> 
             return Ok((steps, Some(what)));
         }
     }
+    twins.end().await?;
     Ok((steps, None))
 }
 
@@ -148,6 +163,7 @@ async fn difference(real: &Real, steps: &[Step]) -> Result<Option<String>> {
             return Ok(Some(what).filter(|_| place + 1 == steps.len()));
         }
     }
+    twins.end().await?;
     Ok(None)
 }
 
