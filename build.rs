@@ -1,11 +1,16 @@
 //! Puts the web pages into the binary: what Vite has built in web-demo/dist, or else the page that says how to build it.
 //!
-//! Writes a list of assets for `src/api/http/pages.rs`. A fresh clone compiles without Node.
+//! Writes a list of assets for `src/api/pages.rs`, each with its compressed forms, which `scripts/web.sh` has made. A fresh
+//! clone compiles without Node.
 
 use std::{
-    env, fs, io,
+    env,
+    fmt::Write as _,
+    fs, io,
     path::{Path, PathBuf},
 };
+
+use sha2::{Digest as _, Sha256};
 
 #[expect(clippy::disallowed_methods, reason = "this is how cargo tells a build script its folders")]
 fn main() -> io::Result<()> {
@@ -17,8 +22,15 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     let is_built = built.join("index.html").is_file();
     let pages = if is_built { &built } else { &unbuilt };
-    let assets = memory_serve::assets_to_code(&pages.to_string_lossy(), pages, &out, true, |_| {});
-    fs::write(out.join("pages.rs"), assets)?;
+    let mut files = Vec::new();
+    files_in(pages, &mut files)?;
+    files.sort();
+    let mut list = "&[\n".to_owned();
+    for file in files.iter().filter(|file| !is_compressed(file)) {
+        list.push_str(&asset(pages, file)?);
+    }
+    list.push(']');
+    fs::write(out.join("pages.rs"), list)?;
     println!("cargo::rustc-env=TIDEFEED_PAGES={}", if is_built { "built" } else { "unbuilt" });
     Ok(())
 }
@@ -29,4 +41,53 @@ fn watch(folder: &Path) {
     // On a read-only source tree the only loss is the one just described.
     let _ = fs::create_dir_all(folder);
     println!("cargo::rerun-if-changed={}", folder.display());
+}
+
+fn files_in(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { files_in(&path, found)? } else { found.push(path) }
+    }
+    Ok(())
+}
+
+/// Whether `file` is another one, compressed.
+fn is_compressed(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "br" || extension == "gz")
+}
+
+/// An `Asset` of `src/api/pages.rs`.
+fn asset(pages: &Path, file: &Path) -> io::Result<String> {
+    let route = file.strip_prefix(pages).map_err(io::Error::other)?.to_string_lossy().replace('\\', "/");
+    let content_type = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("json") => "application/json",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("webp") => "image/webp",
+        Some("ttf") => "font/ttf",
+        Some("woff2") => "font/woff2",
+        _ => return Err(io::Error::other(format!("{}: add its content type to build.rs", file.display()))),
+    };
+    let hash = Sha256::digest(fs::read(file)?);
+    let etag = hash.iter().take(16).try_fold(String::new(), |mut hex, byte| write!(hex, "{byte:02x}").map(|()| hex));
+    let etag = etag.map_err(io::Error::other)?;
+    let compressed = |suffix: &str| {
+        let path = PathBuf::from(format!("{}.{suffix}", file.display()));
+        if path.is_file() { format!("Some({})", included(&path)) } else { "None".to_owned() }
+    };
+    Ok(format!(
+        "Asset {{ route: {:?}, content_type: {content_type:?}, etag: {etag:?}, bytes: {}, brotli: {}, gzip: {} }},\n",
+        format!("/{route}"),
+        included(file),
+        compressed("br"),
+        compressed("gz"),
+    ))
+}
+
+/// An expression for the bytes of `file`.
+fn included(file: &Path) -> String {
+    format!("include_bytes!(r\"{}\")", file.display())
 }

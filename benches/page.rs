@@ -14,10 +14,10 @@ use tidefeed::{
     clock::{ManualClock, SharedClock},
     domain::{
         ContentId, PageRequest, PageSize, Position, UserId,
+        account::profile::Registration,
         content::Draft,
         delivery::{DeliveryPolicy, EdgeRule},
-        profile::Registration,
-        tier::InboxTiers,
+        timeline::tier::InboxTiers,
     },
     draw::Draw,
     store::{

@@ -93,7 +93,13 @@ async function row(name, query, isKnown, encoding = "identity") {
   const us = await time(query, isKnown, encoding);
   rows.push({ name: `${name}${isKnown ? "" : ", unknown"}${encoding === "identity" ? "" : `, ${encoding}`}${code === undefined ? "" : `: ${code}`}`, points, us, each: points > 0 ? us / points : Infinity });
 }
-for (const [name, query] of Object.entries({ ...drawn, ...USUAL, ...LONG, ...DESCRIPTIONS, ...BOMBS })) {
+const [subject] = inhabitants.thread;
+/** With what follows in the background: a post is delivered to all who follow. */
+const WRITES = {
+  "a post": "mutation { publishContent(input: { text: \"High water at six.\" }) { timelineEdge { node { id } } } }",
+  "a like, given and taken back": `mutation { likeContent(input: { contentId: "${subject}" }) { userErrors { code } } unlikeContent(input: { contentId: "${subject}" }) { userErrors { code } } }`,
+};
+for (const [name, query] of Object.entries({ ...drawn, ...USUAL, ...LONG, ...DESCRIPTIONS, ...BOMBS, ...WRITES })) {
   await row(name, query, true);
   await row(name, query, false);
 }

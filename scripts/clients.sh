@@ -3,25 +3,13 @@
 # guide's examples) and clients/typescript (the package @tidefeed/client; it is built first, as is @tidefeed/react). Each suite starts its
 # own servers from the binary that is built. Arguments are names of suites, to run only those; those of the package
 # begin with typescript-. If COUNTS is set, each suite appends a line to that file:
-# passed <tab> failed <tab> not run <tab> name. Fails if a suite failed.
+# passed <tab> failed <tab> not run <tab> name; if FAILURES is set, each failed test a line to that one. Fails if a suite failed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_tools
 [ -x "$tidefeed_bin" ] || fail "There is no binary yet. Build it with: cargo build"
-
-# packages FOLDER: installs what its lock file names, unless that is installed already.
-packages() {
-    local installed=$1/node_modules/.installed-from
-    if same_as_before "$installed" "$1/package.json" "$1/package-lock.json"; then
-        say "npm packages of $1: unchanged"
-        return
-    fi
-    step "Installing the npm packages of $1 (npm ci)"
-    npm --prefix "$1" ci --no-audit --no-fund --loglevel=error
-    fingerprint "$1/package.json" "$1/package-lock.json" >"$installed"
-}
 
 log=$(mktemp "${TMPDIR:-/tmp}/tidefeed-clients.XXXXXX")
 trap 'rm -f "$log"' EXIT
@@ -34,16 +22,23 @@ name_of() {
     echo "$prefix$(basename "$1" .test.mjs)"
 }
 
+# A test that hangs is a failure with a name, not the end of the whole run; only a long run of the property test takes longer.
+limit=(--test-timeout=900000)
+[ -z "${OPERATIONS:-}" ] || limit=()
+
 # run FILE: prints failures in full and passes as a number.
 run() {
     local status=0 name passed failed
     name=$(name_of "$1")
     step "Clients: $name"
-    (cd "$(dirname "$1")" && node --test --test-reporter=tap "$(basename "$1")") >"$log" 2>&1 || status=$?
+    (cd "$(dirname "$1")" && node --test "${limit[@]}" --test-reporter=tap "$(basename "$1")") >"$log" 2>&1 || status=$?
     passed=$(counted pass)
     failed=$(($(counted fail) + $(counted cancelled)))
     if [ "$failed" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$passed" -eq 0 ]; }; then failed=1; fi
-    if [ "$failed" -ne 0 ]; then cat "$log"; fi
+    if [ "$failed" -ne 0 ]; then
+        cat "$log"
+        [ -z "${FAILURES:-}" ] || sed -nE "s/^ *not ok [0-9]+ - (.*)/$name: \\1/p" "$log" >>"$FAILURES"
+    fi
     say "$passed passed, $failed failed"
     [ -z "${COUNTS:-}" ] || printf '%s\t%s\t%s\tclients: %s\n' "$passed" "$failed" "$(counted skipped)" "$name" >>"$COUNTS"
     [ "$failed" -eq 0 ]
@@ -52,11 +47,8 @@ run() {
 TIDEFEED_BIN=$(realpath "$tidefeed_bin")
 export TIDEFEED_BIN
 result=0
-for folder in tests/clients tests/frontends clients/typescript clients/react; do packages "$folder"; done
-for folder in clients/typescript clients/react; do
-    step "Building $folder"
-    npm --prefix "$folder" run build
-done
+build_packages
+for folder in tests/clients tests/frontends; do packages "$folder"; done
 for file in tests/clients/*.test.mjs tests/frontends/*.test.mjs clients/typescript/tests/*.test.mjs; do
     [ "$#" -eq 0 ] || [[ " $* " == *" $(name_of "$file") "* ]] || continue
     run "$file" || result=1

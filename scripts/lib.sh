@@ -95,6 +95,34 @@ page_is_up() {
     wait_until 120 ready_or_gone "$1" "$2" && running "$2"
 }
 
+# packages FOLDER: installs what its lock file names, unless that is installed already.
+packages() {
+    local installed=$1/node_modules/.installed-from
+    if same_as_before "$installed" "$1/package.json" "$1/package-lock.json"; then
+        say "npm packages of $1: unchanged"
+        return
+    fi
+    step "Installing the npm packages of $1 (npm ci)"
+    npm --prefix "$1" ci --no-audit --no-fund --loglevel=error
+    fingerprint "$1/package.json" "$1/package-lock.json" >"$installed"
+}
+
+# build_packages: builds @tidefeed/client and @tidefeed/react, which the page and the suites of the clients are built on, unless they are built already.
+build_packages() {
+    local folder built
+    for folder in clients/typescript clients/react; do
+        packages "$folder"
+        built=$folder/node_modules/.built-from
+        if [ -f "$folder/dist/index.js" ] && same_as_before "$built" clients/typescript "$folder"; then
+            say "$folder: unchanged"
+            continue
+        fi
+        step "Building $folder"
+        npm --prefix "$folder" run build
+        fingerprint clients/typescript "$folder" >"$built"
+    done
+}
+
 # build_all: builds the web pages if their sources have changed, then the binary that contains them.
 build_all() {
     need_tools
@@ -104,12 +132,12 @@ build_all() {
     cargo build
 }
 
-# fill_store: brings the tables up to date, and seeds an empty database.
+# fill_store PORT: brings the tables up to date, and seeds an empty database for a server on that port, which draws its pictures.
 fill_store() {
     step "Bringing the tables up to date"
     "$tidefeed_bin" migrate
     step "Seeding, if the database is empty"
-    "$tidefeed_bin" seed --if-empty
+    TIDEFEED__SERVER__LISTEN=127.0.0.1:$1 "$tidefeed_bin" seed --if-empty
 }
 
 # serve_on PORT: starts tidefeed in the background (its pid: $app), prints the addresses once it is ready, and returns

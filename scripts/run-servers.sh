@@ -71,5 +71,5 @@ export TIDEFEED__REDIS__URL=redis://127.0.0.1:$redis_port
 say "TIDEFEED__STORE__URL=$TIDEFEED__STORE__URL"
 say "TIDEFEED__REDIS__URL=$TIDEFEED__REDIS__URL"
 
-fill_store
+fill_store "${PORT:-8080}"
 serve_on "${PORT:-8080}"

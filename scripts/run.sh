@@ -5,5 +5,5 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 build_all
-fill_store
+fill_store "${PORT:-8080}"
 serve_on "${PORT:-8080}"

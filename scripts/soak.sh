@@ -16,7 +16,7 @@ for round in $(seq "${ROUNDS:-10}"); do
     SEED=${asked:-$(fresh_seed)}
     export SEED PROPTEST_RNG_SEED=$SEED
     step "Round $round, SEED=$SEED: property tests"
-    cargo test --quiet --lib
+    cargo test --quiet --workspace --lib
     step "Round $round, SEED=$SEED: the simulation"
     cargo test --quiet --test sim -- every_page_is_the_oracles_whatever the_model_and_sqlite
     step "Round $round, SEED=$SEED: random walks, and the invariant while everything happens at once"

@@ -11,7 +11,8 @@ need_lints
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-make-test.XXXXXX")
 results=$scratch/results # one line per group: passed <tab> failed <tab> not run <tab> name
-: >"$results"
+failures=$scratch/failures # the failed tests, a line each
+: >"$results" >"$failures"
 app=
 clean_up() {
     end_by_pid "$app"
@@ -25,7 +26,7 @@ check() {
     local name=$1
     shift
     step "$name: $*"
-    if "$@"; then record 1 0 0 "$name"; else record 0 1 0 "$name"; fi
+    if "$@"; then record 1 0 0 "$name"; else record 0 1 0 "$name"; echo "$name: $*" >>"$failures"; fi
 }
 # tool NAME COMMAND...: a step that only shows in the summary if it fails.
 tool() {
@@ -48,6 +49,7 @@ rust_tests() {
     step "Running the Rust tests: cargo test ${arguments[*]}"
     cargo test "${arguments[@]}" 2>&1 | tee "$log" || status=$?
     awk -f scripts/count-tests.awk "$log" >>"$results"
+    sed -nE 's/^test (.*) \.\.\. FAILED$/rust: \1/p' "$log" >>"$failures"
     if [ "$status" -ne 0 ] && ! grep -q '^test .*FAILED$' "$log"; then
         record 0 1 0 "rust: a test binary ended before its tests did"
     fi
@@ -58,7 +60,7 @@ client_tests() {
     local before after status=0
     before=$(wc -l <"$results")
     step "Speaking to the binary with real clients: scripts/clients.sh"
-    COUNTS=$results scripts/clients.sh || status=$?
+    COUNTS=$results FAILURES=$failures scripts/clients.sh || status=$?
     after=$(wc -l <"$results")
     if [ "$status" -ne 0 ] && [ "$before" -eq "$after" ]; then record 0 1 0 "clients: the suites did not run"; fi
 }
@@ -94,6 +96,7 @@ record_playwright() {
     skipped=$(playwright_count skipped "$1")
     failed=$(($(playwright_count failed "$1") + $(playwright_count flaky "$1") + $(playwright_count interrupted "$1") + unrun))
     if [ "$failed" -eq 0 ] && { [ "$2" -ne 0 ] || [ "$passed" -eq 0 ]; }; then failed=1; fi
+    sed -nE 's/^ +[0-9]+\) (.*[^ ─]) *─*$/browser: \1/p' "$1" | sort -u >>"$failures"
     record "$passed" "$failed" "$skipped" "browser: the page in Chromium, on SQLite"
 }
 playwright_count() { sed -nE "s/^ +([0-9]+) $1( .*)?\$/\\1/p" "$2" | tail -n 1 | grep . || echo 0; }
@@ -106,6 +109,10 @@ summary() {
     fi
     if [ -z "$mounts" ]; then
         loud "NOT RUN WITH A FULL DISK: nothing can be mounted here. Run as root, or within: unshare --map-root-user --mount make test"
+    fi
+    if [ -s "$failures" ]; then
+        say "Failed:"
+        sed 's/^/    /' "$failures"
     fi
     awk -F '\t' '{ p += $1; f += $2 } END { printf "%d passed, %d failed\n", p, f; exit f > 0 }' "$results"
 }

@@ -2,6 +2,7 @@
 //!
 //! ARCHITECTURE.md leads through the house.
 
+pub mod accounts;
 pub mod api;
 pub mod app;
 pub mod cli;

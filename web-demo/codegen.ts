@@ -12,6 +12,7 @@ const config: CodegenConfig = {
       preset: "client",
       presetConfig: { fragmentMasking: false },
       config: {
+        documentMode: "string",
         enumType: "string-literal",
         strictScalars: true,
         scalars: { DateTime: "string" },

@@ -10,7 +10,7 @@ export default defineConfig(
   tseslint.configs.strictTypeChecked,
   reactHooks.configs.flat["recommended-latest"],
   {
-    languageOptions: { parserOptions: { projectService: { allowDefaultProject: ["eslint.config.js"] } } },
+    languageOptions: { parserOptions: { projectService: { allowDefaultProject: ["eslint.config.js", "scripts/compress.mjs"] } } },
     rules: {
       "max-lines": ["error", { max: 250 }],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],

@@ -7,6 +7,8 @@ const server = process.env.TIDEFEED_URL ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   plugins: [react()],
+  // The packages bring modules of their own for their tests: the page has one React.
+  resolve: { dedupe: ["react", "react-dom", "graphql", "graphql-ws", "@tidefeed/client"] },
   server: { host: "127.0.0.1", proxy: { "/graphql": { target: server, ws: true } } },
   // For `npm run dev`. What starts GraphiQL's workers by "?worker" imports cannot be bundled ahead; what they need that is CommonJS must be.
   optimizeDeps: {

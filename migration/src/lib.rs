@@ -9,10 +9,12 @@ mod m20261121_000003_policy;
 mod m20261121_000004_accounts;
 mod m20261121_000005_social;
 mod m20261121_000006_search;
+mod m20261122_000007_deletions;
+mod m20261123_000008_people;
+mod m20261123_000010_media;
 mod table;
 
-pub use sea_orm_migration::prelude::MigratorTrait;
-use sea_orm_migration::prelude::{MigrationTrait, async_trait};
+pub use sea_orm_migration::prelude::{DbErr, MigrationName, MigrationTrait, MigratorTrait, SchemaManager, async_trait};
 
 /// All migrations, oldest first.
 #[derive(Debug)]
@@ -28,6 +30,9 @@ impl MigratorTrait for Migrator {
             Box::new(m20261121_000004_accounts::Migration),
             Box::new(m20261121_000005_social::Migration),
             Box::new(m20261121_000006_search::Migration),
+            Box::new(m20261122_000007_deletions::Migration),
+            Box::new(m20261123_000008_people::Migration),
+            Box::new(m20261123_000010_media::Migration),
         ]
     }
 }

@@ -1,10 +1,7 @@
-//! The way in: everything between a socket and a use case.
+//! The API: the schema with its resolvers, and the web pages. `graphql-transport` carries it over HTTP.
 //!
-//! Apart, because nothing below may know how a request came. It refuses to know stores and their adapters.
+//! It knows use cases and ports, and no adapter.
 
-pub mod auth;
-pub mod gate;
 pub mod graphql;
-pub mod http;
-pub mod memory;
-pub mod payer;
+pub mod pages;
+pub mod pictures;

@@ -2,20 +2,28 @@
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-use axum::Router;
+use axum::{
+    Router,
+    http::{StatusCode, header},
+    response::IntoResponse as _,
+    routing::get,
+};
+use graphql_transport::{
+    gate::Shape,
+    http::{self, Client, Entropy, HttpSettings, Scope, Transport},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{AppError, House, Ports, bearer::Bearer};
 use crate::{
+    accounts::{
+        AccountStores, AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings,
+        SessionsService, TokenKey, Tokens, Viewer,
+        issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
+    },
     api::{
-        auth::{
-            AccountStores, AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings,
-            SessionsService, TokenKey, Tokens, Viewer,
-            issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
-        },
-        gate::Shape,
-        graphql::{LISTS, MUTATIONS, Services, TEXTS, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
-        http::{self, Client, HttpSettings, Scope, Transport},
+        graphql::{Services, WEIGHTS, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
+        pages, pictures,
     },
     clock::SharedClock,
     draw::Draw,
@@ -72,7 +80,7 @@ pub struct ApiRuntime {
     pub tasks: TaskTracker,
 }
 
-/// `/graphql`, `/graphql/ws` and the pages. Makes a password hash once, which takes as long as a sign-in.
+/// `/graphql`, `/graphql/ws`, `/schema.graphql` and the pages. Makes a password hash once, which takes as long as a sign-in.
 pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: ApiRuntime) -> Result<Router, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
     let ambient = (runtime.clock.clone(), runtime.draw.clone());
@@ -83,28 +91,51 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
     let watching = async move { watched.run(announcements).await };
     runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
     let passwords = Passwords::try_new(settings.passwords, runtime.draw.clone()).map_err(AppError::Passwords)?;
-    let stores = AccountStores { accounts: ports.accounts.clone(), attempts: ports.attempts.clone() };
+    let stores = AccountStores {
+        accounts: ports.accounts.clone(),
+        attempts: ports.attempts.clone(),
+        deletions: ports.account_deletions.clone(),
+    };
     let passwords_count = settings.outside.as_ref().is_none_or(|outside| !outside.only);
     let accounts = AccountsService::new(stores, Arc::new(passwords), sessions.clone(), ambient)
         .open_to(settings.open_registration, passwords_count)
         .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
     let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
+    let sdl = schema_sdl();
+    let described = schema_route(settings.http.gate.introspection.then(|| sdl.clone()));
     let transport = Transport {
         schema: build_schema(Arc::new(services(house, ports, (accounts, sessions), &runtime))),
-        shape: Shape::of_sdl(&schema_sdl()).map_err(AppError::Schema)?.weighed(LISTS, MUTATIONS, TEXTS),
-        authenticate: Arc::new(Bearer { tokens, liveness, issuer }),
+        shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.weighed(&WEIGHTS),
+        authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.clock }),
         attach: Arc::new(|request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
             attach(request, scope.viewer).data(Caller { address, agent })
         }),
         tokenless: &WITHOUT_TOKEN,
         settings: settings.http.clone(),
-        clock: runtime.clock,
-        draw: runtime.draw,
+        entropy: entropy(runtime.draw),
         stop: runtime.stop,
         sockets: runtime.tasks,
     };
-    http::router(transport).map_err(AppError::Manifest)
+    let router = http::router(transport).map_err(AppError::Manifest)?.merge(described);
+    Ok(router.merge(pages::router()).merge(pictures::router()))
+}
+
+/// `/schema.graphql`: the schema for tools that make types of it, where clients may ask for it at all.
+fn schema_route(sdl: Option<String>) -> Router {
+    let answer = move || async move {
+        let text = [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];
+        match sdl {
+            Some(sdl) => (text, sdl).into_response(),
+            None => (StatusCode::NOT_FOUND, "graphql.introspection is false\n").into_response(),
+        }
+    };
+    Router::new().route("/schema.graphql", get(answer))
+}
+
+/// What the transport draws ids from.
+pub fn entropy(draw: Draw) -> Entropy {
+    Entropy::new(move || draw.u64())
 }
 
 fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppError> {
@@ -129,15 +160,19 @@ fn services(
     Services {
         accounts_service: Arc::new(accounts),
         sessions,
+        profiles_service: house.profiles.clone(),
         profiles: ports.profiles.clone(),
+        people: ports.people.clone(),
         timelines: house.reader.clone(),
         searcher: house.searcher.clone(),
         read_marker: house.read_marker.clone(),
         publisher: house.publisher.clone(),
+        reacting: house.reacting.clone(),
         following: house.following.clone(),
         boundaries: house.boundaries.clone(),
         live: house.live.clone(),
         accounts: ports.accounts.clone(),
+        cards: ports.cards.clone(),
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
         follow_lists: ports.follow_lists.clone(),

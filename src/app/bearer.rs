@@ -2,16 +2,17 @@
 //!
 //! Apart from the router, because which of the two a token is, is decided here and nowhere else.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use graphql_transport::http::{self, Authenticate, AuthenticateError};
 
-use crate::api::{
-    auth::{
+use crate::{
+    accounts::{
         Liveness, Tokens, Viewer,
         issuer::{Issuer, IssuerError, is_outside},
     },
-    http::{self, Authenticate, AuthenticateError},
+    clock::SharedClock,
 };
 
 /// What somebody is told whose session was ended.
@@ -21,10 +22,6 @@ impl http::Viewer for Viewer {
     fn number(&self) -> u64 {
         self.id.get().unsigned_abs()
     }
-
-    fn good_until_ms(&self) -> Option<i64> {
-        Some(self.good_until_ms)
-    }
 }
 
 /// Everybody whose tokens are taken.
@@ -32,6 +29,7 @@ pub struct Bearer {
     pub tokens: Arc<Tokens>,
     pub liveness: Arc<Liveness>,
     pub issuer: Option<Issuer>,
+    pub clock: SharedClock,
 }
 
 #[async_trait]
@@ -47,6 +45,11 @@ impl Authenticate<Viewer> for Bearer {
             Ok(false) => Err(AuthenticateError::Invalid(SESSION_ENDED.to_owned())),
             Err(error) => Err(AuthenticateError::Unavailable(error.with_causes())),
         }
+    }
+
+    fn good_for(&self, viewer: &Viewer) -> Option<Duration> {
+        let left = viewer.good_until_ms - self.clock.now_ms();
+        Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
     }
 
     async fn until_revoked(&self, viewer: &Viewer) {

@@ -4,18 +4,20 @@
 use std::sync::Arc;
 
 use crate::{
+    accounts::{AccountRemover, ProfilesService, Pruner, RemoverStores},
     clock::SharedClock,
-    domain::{delivery::DeliveryPolicy, tier::InboxTiers},
+    domain::{delivery::DeliveryPolicy, timeline::tier::InboxTiers},
     draw::Draw,
     follow::{Boundaries, Following, RelationReconciler},
     live::{Hub, LiveFeed, LiveSettings},
-    publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Publisher, SubtaskExecutor},
+    publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Indexer, Publisher, Reacting, SubtaskExecutor},
     read::{ReadMarker, Searcher, TimelineReader},
     store::{
-        Accounts, Announcements, Attempts, Contents, Deliveries, Exclusions, FollowLists, Follows, Identities, Inboxes,
-        OutboxCache, Profiles, Queue, Reactions, ReadMarkers, Relations, SearchTerms, Sessions, Timelines,
+        AccountDeletions, Accounts, Announcements, Attempts, Cards, Contents, Deliveries, Exclusions, FollowLists,
+        Follows, Identities, Inboxes, OutboxCache, People, Profiles, Queue, Reactions, ReadMarkers, Relations,
+        SearchTerms, Sessions, Timelines,
     },
-    upkeep::{Indexer, Pruner, Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
+    upkeep::{Sweeper, SweptStores, Trimmer, Waker, WakerOptions},
 };
 
 /// The adapters of every port.
@@ -23,14 +25,20 @@ use crate::{
 pub struct Ports {
     /// Users and credentials.
     pub accounts: Arc<dyn Accounts>,
+    /// Accounts that are deleted.
+    pub account_deletions: Arc<dyn AccountDeletions>,
     /// Failed sign-ins.
     pub attempts: Arc<dyn Attempts>,
     /// Sign-ins that last.
     pub sessions: Arc<dyn Sessions>,
     /// What users say of themselves.
     pub profiles: Arc<dyn Profiles>,
+    /// People as they are found.
+    pub people: Arc<dyn People>,
     /// Users of an outside issuer.
     pub identities: Arc<dyn Identities>,
+    /// Contents and users with what is shown beside them.
+    pub cards: Arc<dyn Cards>,
     /// Contents and outboxes.
     pub contents: Arc<dyn Contents>,
     /// Follow edges.
@@ -71,10 +79,13 @@ impl Ports {
     ) -> Self
     where
         T: Accounts
+            + AccountDeletions
             + Attempts
             + Sessions
             + Profiles
+            + People
             + Identities
+            + Cards
             + Contents
             + Follows
             + Exclusions
@@ -90,10 +101,13 @@ impl Ports {
     {
         Self {
             accounts: truth.clone(),
+            account_deletions: truth.clone(),
             attempts: truth.clone(),
             sessions: truth.clone(),
             profiles: truth.clone(),
+            people: truth.clone(),
             identities: truth.clone(),
+            cards: truth.clone(),
             contents: truth.clone(),
             follows: truth.clone(),
             follow_lists: truth.clone(),
@@ -144,6 +158,10 @@ pub struct House {
     pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
     pub publisher: Arc<Publisher>,
+    /// Likes and keeps contents.
+    pub reacting: Arc<Reacting>,
+    /// Changes profiles.
+    pub profiles: Arc<ProfilesService>,
     /// Follows and unfollows.
     pub following: Arc<Following>,
     /// Mutes, hides and blocks.
@@ -166,6 +184,8 @@ pub struct House {
     pub trimmer: Arc<Trimmer>,
     /// Sessions that are over.
     pub pruner: Arc<Pruner>,
+    /// What deleted accounts leave behind.
+    pub remover: Arc<AccountRemover>,
     /// Contents from before the search's index.
     pub indexer: Arc<Indexer>,
 }
@@ -190,6 +210,8 @@ impl House {
             )),
             reader,
             publisher: Arc::new(publisher(ports, clock, draw)),
+            reacting: Arc::new(Reacting::new(ports.contents.clone(), ports.reactions.clone(), clock.clone())),
+            profiles: Arc::new(ProfilesService::new(ports.profiles.clone())),
             following: Arc::new(Following::new(
                 ports.follows.clone(),
                 ports.queue.clone(),
@@ -224,6 +246,7 @@ impl House {
             sweeper: Arc::new(sweeper(ports, settings, clock, draw)),
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
             pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
+            remover: Arc::new(remover(ports, clock, draw)),
             indexer: Arc::new(Indexer::new(ports.search_terms.clone())),
         }
     }
@@ -254,6 +277,15 @@ fn executor(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw)
         options,
         (clock.clone(), draw.clone()),
     )
+}
+
+fn remover(ports: &Ports, clock: &SharedClock, draw: &Draw) -> AccountRemover {
+    let stores = RemoverStores {
+        deletions: ports.account_deletions.clone(),
+        contents: ports.contents.clone(),
+        follows: ports.follows.clone(),
+    };
+    AccountRemover::new(stores, clock.clone(), draw.clone())
 }
 
 fn sweeper(ports: &Ports, settings: Settings, clock: &SharedClock, draw: &Draw) -> Sweeper {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reqwest::redirect::Policy;
 
-use crate::api::auth::issuer::{KeySource, NoKeys};
+use crate::accounts::issuer::{KeySource, NoKeys};
 
 /// From asking to the last byte.
 const TIME: Duration = Duration::from_secs(5);

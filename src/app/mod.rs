@@ -15,6 +15,10 @@ mod workers;
 
 use std::{sync::Arc, time::Duration};
 
+use graphql_transport::{
+    gate::UnreadableSchema,
+    http::{ManifestError, Routes, surrounded},
+};
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
@@ -28,11 +32,7 @@ pub use self::{
     jwks::HttpKeys,
 };
 use crate::{
-    api::{
-        auth::{PasswordError, WeakSecret},
-        gate::UnreadableSchema,
-        http::{ManifestError, Routes, surrounded},
-    },
+    accounts::{PasswordError, WeakSecret},
     clock::SharedClock,
     config::{Config, SecretError, signing_secret},
     draw::Draw,
@@ -167,7 +167,7 @@ impl App {
     }
 
     async fn listen(&self, listener: TcpListener, routes: Routes, lifecycle: &Lifecycle) {
-        let around = |router| surrounded(router, self.draw.clone());
+        let around = |router| surrounded(router, api::entropy(self.draw.clone()));
         let routes = Routes { all: around(routes.all), full: around(routes.full) };
         let limits = settings::connections(&self.config, open_files::at_most());
         server::serve(listener, routes, limits, lifecycle).await;

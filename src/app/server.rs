@@ -10,13 +10,13 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use graphql_transport::http::{self, ConnectionLimits, Routes};
 use serde_json::json;
 use tokio::{net::TcpListener, time::Instant};
-use tower_http::compression::CompressionLayer;
+use tower_http::{CompressionLevel, compression::CompressionLayer};
 
 use super::adapters::Adapters;
 use crate::{
-    api::http::{self, ConnectionLimits, Routes},
     lifecycle::Lifecycle,
     store::{StoreError, sql::Writes},
     telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
@@ -56,8 +56,12 @@ fn routes(operators: Operators) -> Router {
         .with_state(Arc::new(operators))
 }
 
+/// Of gzip and brotli. A page of 100 (42 kB) takes 5 % more bytes than at their defaults, and as much time; the longest texts
+/// take a fifth of gzip's time.
+const COMPRESSION: CompressionLevel = CompressionLevel::Precise(3);
+
 fn finished(router: Router) -> Router {
-    router.layer(middleware::from_fn(measure)).layer(CompressionLayer::new())
+    router.layer(middleware::from_fn(measure)).layer(CompressionLayer::new().quality(COMPRESSION))
 }
 
 /// Serves until draining begins and open requests have ended.

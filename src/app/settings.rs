@@ -2,26 +2,29 @@
 
 use std::{sync::Arc, time::Duration};
 
+use graphql_transport::{
+    gate::GateLimits,
+    http::{
+        Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins, PersistedSettings, RateLimits,
+        RequestLimits, SocketLimits, StreamLimits,
+    },
+    measurements::MetricNames,
+    memory::LedgerLimits,
+};
+
 use super::{ApiSettings, AppError, HttpKeys, OutsideSettings, Settings};
 use crate::{
-    api::{
-        auth::{
-            PasswordSettings, SessionSettings,
-            issuer::{IssuerSettings, KeySettings},
-        },
-        gate::GateLimits,
-        http::{
-            Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins, PersistedSettings, RateLimits,
-            RequestLimits, SocketLimits, StreamLimits,
-        },
-        memory::LedgerLimits,
+    accounts::{
+        PasswordSettings, SessionSettings,
+        issuer::{IssuerSettings, KeySettings},
     },
-    config::{Config, DeliverySettings, PolicyName, SqlEngine},
+    config::{Config, DeliverySettings, PolicyName, ServerSettings, SqlEngine},
     domain::{
         delivery::{DeliveryPolicy, EdgeRule},
-        tier::InboxTiers,
+        timeline::tier::InboxTiers,
     },
     live::LiveSettings,
+    telemetry::metrics,
 };
 
 /// The use cases' numbers.
@@ -104,13 +107,31 @@ fn outside(config: &Config) -> Result<Option<OutsideSettings>, AppError> {
     }))
 }
 
+/// What a page of an origin that is not listed is told.
+const ORIGIN_REFUSAL: &str = "Pages of this origin may not use this server. Add the origin to server.allowed_origins.";
+
+/// What the transport's measurements are called here.
+const METRICS: MetricNames = MetricNames {
+    connections: metrics::CONNECTIONS,
+    connections_refused: metrics::CONNECTIONS_REFUSED,
+    held_bytes: metrics::HELD_BYTES,
+    held_bytes_refused: metrics::HELD_BYTES_REFUSED,
+    sockets: metrics::SOCKETS,
+    streams: metrics::STREAMS,
+};
+
+/// Room for what is on its way: for bodies and, apart from them, for heads.
+fn incoming(server: &ServerSettings) -> LedgerLimits {
+    LedgerLimits { node: server.max_incoming_bytes, client: server.max_incoming_bytes_per_address }
+}
+
 fn http(config: &Config) -> Result<HttpSettings, AppError> {
     let (server, graphql, websocket) = (&config.server, &config.graphql, &config.websocket);
     Ok(HttpSettings {
         gate: gate(config),
         request: RequestLimits {
             body_bytes: server.max_body_bytes,
-            bodies: LedgerLimits { node: server.max_incoming_bytes, client: server.max_incoming_bytes_per_address },
+            bodies: incoming(server),
             unsent: LedgerLimits { node: server.max_unsent_bytes, client: server.max_unsent_bytes_per_client },
             answer_bytes: graphql.max_answer_bytes,
             time: server.request_timeout_ms.duration(),
@@ -148,7 +169,9 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
             listed: server.allowed_origins.clone(),
             // On SQLite, and heard on this machine alone: what a developer tries things with.
             local: config.store.url.engine() == SqlEngine::Sqlite && server.listen.ip().is_loopback(),
+            refusal: ORIGIN_REFUSAL,
         },
+        metrics: METRICS,
     })
 }
 
@@ -172,7 +195,9 @@ pub fn connections(config: &Config, files: Option<usize>) -> ConnectionLimits {
         },
         head_time: server.head_timeout_ms.duration(),
         idle_time: server.idle_timeout_ms.duration(),
+        heads: incoming(server),
         trusted_proxies: server.trusted_proxies.clone(),
+        metrics: METRICS,
         ..defaults
     }
 }

@@ -8,20 +8,23 @@ use tokio_util::sync::CancellationToken;
 
 use super::house::House;
 use crate::{
+    accounts::{AccountRemover, Pruner},
     config::{Config, Millis},
     draw::Draw,
     follow::RelationReconciler,
     lifecycle::Lifecycle,
-    publish::{Dispatcher, SubtaskExecutor},
+    publish::{Dispatcher, Indexer, SubtaskExecutor},
     store::StoreError,
-    upkeep::{Auditor, Indexer, Pruner, Sweeper, Trimmer, Waker},
+    upkeep::{Auditor, Sweeper, Trimmer, Waker},
 };
 
 /// How long a worker waits for a message before it looks whether the process is leaving.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often what is over is looked for, when there was none.
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
-/// How long the indexer leaves the store to others between two steps.
+/// How often deleted accounts are looked for, when there were none.
+const REMOVE_EVERY: Duration = Duration::from_secs(5);
+/// How long the indexer and the remover leave the store to others between two steps.
 const INDEX_PAUSE: Duration = Duration::from_millis(20);
 /// How long a worker rests after a store failed it.
 const REST: Duration = Duration::from_millis(500);
@@ -78,6 +81,7 @@ pub fn spawn(house: &House, config: &Config, lifecycle: &Lifecycle, draw: &Draw)
     sweep(lifecycle, Arc::clone(&house.sweeper), config.upkeep.sweep_ms);
     trim(lifecycle, Arc::clone(&house.trimmer), config.upkeep.trim_ms);
     prune(lifecycle, Arc::clone(&house.pruner));
+    remove_accounts(lifecycle, Arc::clone(&house.remover));
     index(lifecycle, Arc::clone(&house.indexer));
 }
 
@@ -138,6 +142,17 @@ fn prune(lifecycle: &Lifecycle, pruner: Arc<Pruner>) {
             if health.of(pruner.run_once().await).await.is_none_or(|pruned| pruned == 0) {
                 pause(&draining, PRUNE_EVERY).await;
             }
+        }
+    });
+}
+
+fn remove_accounts(lifecycle: &Lifecycle, remover: Arc<AccountRemover>) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("remover", draining.clone());
+    lifecycle.spawn("remover", async move {
+        while !draining.is_cancelled() {
+            let cleared = health.of(remover.run_once().await).await == Some(true);
+            pause(&draining, if cleared { INDEX_PAUSE } else { REMOVE_EVERY }).await;
         }
     });
 }

@@ -6,9 +6,9 @@ use super::{
     ids::{ContentId, UserId},
     kinds::ContentKind,
     limits::{MAX_ALT_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_MEDIA, MAX_TEXT_CHARS, MAX_URL_CHARS},
-    position::{Entry, Position},
     reference::Reference,
     text::has_nul,
+    timeline::position::{Entry, Position},
 };
 
 /// What a link shows.

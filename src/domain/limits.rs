@@ -56,6 +56,8 @@ pub const FREE_ATTEMPTS_OF_ACCOUNT: u32 = 50;
 pub const FREE_ATTEMPTS_OF_NETWORK: u32 = 100;
 /// Expired sessions and forgotten attempts that are deleted at a time.
 pub const MAX_FORGOTTEN: u64 = 500;
+/// Contents, edges, reactions or exclusions of a deleted account that are cleared away in one step.
+pub const MAX_CLEARED: u64 = 100;
 /// Characters of an idempotency key.
 pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
 /// Authors that one user may follow: what a single statement can pull for a reader who comes back.
@@ -100,3 +102,11 @@ pub const MAX_LOOKS: usize = 8;
 pub const MAX_INDEXED_CONTENTS: usize = 100;
 /// Terms that are indexed in one transaction, unless its first content has more.
 pub const MAX_INDEXED_TERMS: usize = 4_000;
+/// Words of a name from which on its user is found.
+pub const MAX_NAME_WORDS: usize = 8;
+/// Characters of a folded name that are kept, and that one can look for.
+pub const MAX_NAME_PREFIX_CHARS: usize = 60;
+/// Users that are suggested at a time.
+pub const MAX_SUGGESTIONS: u16 = 50;
+/// The newest follows of a user, and the newest follows of each of those, that suggestions are taken from.
+pub const SUGGESTING_FOLLOWS: usize = 32;

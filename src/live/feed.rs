@@ -15,9 +15,11 @@ use super::{
 use crate::{
     domain::{
         Direction, Entry, PageRequest, PageSize, Position, ResumePoint, UserId,
-        folding::Subjects,
-        plan::{Next, decide},
-        view::{Above, Change},
+        live::view::{Above, Change},
+        timeline::{
+            folding::Subjects,
+            plan::{Next, decide},
+        },
     },
     store::{Contents, Follows, StoreError, Timelines, timelines::Depth},
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
@@ -163,6 +165,13 @@ impl Subscription {
                 }
             }
         }
+    }
+
+    /// From now on the client is told when what it holds may differ in what no event tells.
+    #[must_use]
+    pub fn comparing(mut self) -> Self {
+        self.session.compare();
+        self
     }
 
     /// What the client can resume with after the last event; `None` if nobody knows what it holds.

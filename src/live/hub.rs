@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use super::{fresh::Batch, session::Cause};
 use crate::{
-    domain::{Entry, Position, UserId, folding::Showing},
+    domain::{Entry, Position, UserId, timeline::folding::Showing},
     store::{
         Timelines,
         announcements::{Announcement, RelationChange},
@@ -104,7 +104,13 @@ impl Hub {
                 let state = self.lock();
                 state.tell(state.by_reader.get(reader), |_| Some(Heard::ReadUpTo(*marker)));
             }
-            // A session's end is its socket's end, see api::http.
+            // As if everybody had unfollowed them at once: whom one follows is read anew, and they are not among them.
+            Announcement::AccountDeleted { user } => {
+                let cause = Cause::Relation { author: Some(*user), excluded: false };
+                let state = self.lock();
+                state.tell(state.by_author.get(user), |_| Some(Heard::Look(cause)));
+            }
+            // A session's end is its socket's end, see graphql-transport.
             Announcement::SessionEnded { .. } => {}
             Announcement::Gap => self.lock().subscribers.values().for_each(Subscriber::miss),
         }

@@ -5,8 +5,8 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::domain::{
     Entry, Position, ResumePoint, UserId,
-    folding::Showing,
-    view::{Above, Change, Reason, View},
+    live::view::{Above, Change, Reason, View},
+    timeline::folding::Showing,
 };
 
 /// What a subscriber is told.
@@ -23,6 +23,8 @@ pub enum Told {
     },
     /// It has read up to here, perhaps on another device. Best effort: the marker itself is in the store.
     ReadUpTo(Position),
+    /// What it holds may differ from its timeline in what no event tells: below the window, and where a newer entry of a subject stands.
+    MayDiffer,
 }
 
 impl Told {
@@ -37,6 +39,7 @@ impl Told {
             Self::Change(Change::Refetch(Reason::Missed)) => "refetch_missed",
             Self::Relation { .. } => "relation",
             Self::ReadUpTo(_) => "read_marker",
+            Self::MayDiffer => "may_differ",
         }
     }
 }
@@ -64,18 +67,33 @@ pub struct Session {
     /// The client's own words, until the first look.
     point: Option<ResumePoint>,
     look: bool,
+    /// Whether it wants to be told that what it holds may differ.
+    compares: bool,
+    may_differ: bool,
 }
 
 impl Session {
     /// Of a reader who follows `followed`, and holds what `point` says, if it says anything.
     pub fn begin(followed: HashSet<UserId>, point: Option<ResumePoint>) -> Self {
         let look = point.is_some();
-        Self { view: View::default(), followed, relations: VecDeque::new(), point, look }
+        let (view, relations) = (View::default(), VecDeque::new());
+        Self { view, followed, relations, point, look, compares: false, may_differ: look }
+    }
+
+    /// From now on it is told when what it holds may differ in what no event tells.
+    pub fn compare(&mut self) {
+        self.compares = true;
     }
 
     /// What the subscriber is told next; told it is, once it has been taken.
     pub fn next(&mut self) -> Option<Told> {
-        self.view.take_next().map(Told::Change).or_else(|| self.relations.pop_front())
+        self.view.take_next().map(Told::Change).or_else(|| self.relations.pop_front()).or_else(|| self.doubt())
+    }
+
+    /// After everything that a look has brought: what is read then lies above nothing that was missed.
+    fn doubt(&mut self) -> Option<Told> {
+        let may_differ = self.compares && !self.look && std::mem::take(&mut self.may_differ);
+        may_differ.then_some(Told::MayDiffer)
     }
 
     /// From where on the timeline must be read for [`Self::looked`], before anything else is heard and once nothing is left to tell.
@@ -118,11 +136,13 @@ impl Session {
 
     /// The entry has been removed by its author.
     pub fn removed(&mut self, entry: Entry) {
+        self.may_differ |= self.view.folds(entry);
         self.view.removed(entry);
     }
 
     /// Because of `cause`, whom the reader follows was read: `followed`, all of whom are watched by now.
     pub fn follows(&mut self, cause: Cause, followed: HashSet<UserId>) {
+        self.may_differ = true;
         let before = std::mem::replace(&mut self.followed, followed);
         let mut gone: Vec<UserId> = before.difference(&self.followed).copied().collect();
         let mut come: Vec<UserId> = self.followed.difference(&before).copied().collect();
@@ -175,6 +195,7 @@ impl Session {
     fn give_up(&mut self, reason: Reason) {
         self.point = None;
         self.look = false;
+        self.may_differ = false;
         self.view.refetch(reason);
     }
 }

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     clock::SharedClock,
-    domain::{ContentId, backoff, delivery::DeliveryPolicy, subtask::Progress},
+    domain::{
+        ContentId, backoff,
+        delivery::{DeliveryPolicy, subtask::Progress},
+    },
     draw::Draw,
     store::{
         Deliveries, Follows, Queue, StoreError,

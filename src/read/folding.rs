@@ -4,7 +4,7 @@ use super::{Count, TimelineReader};
 use crate::{
     domain::{
         ContentKind, Direction, Kinds, Page, PageRequest, PageSize, Position, UserId,
-        folding::{Folded, Subjects, fold},
+        timeline::folding::{Folded, Subjects, fold},
     },
     store::StoreError,
 };

@@ -1,4 +1,4 @@
-//! The timeline engine: plan, fetch, merge. `domain::plan` decides, this module awaits.
+//! The timeline engine: plan, fetch, merge. `domain::timeline::plan` decides, this module awaits.
 //!
 //! Every answer rests on one SQL snapshot: either the statement that reads everything, or the one that reads the inbox,
 //! completed by cached outboxes that prove to be of exactly that snapshot.
@@ -6,6 +6,7 @@
 mod folding;
 mod marker;
 mod outboxes;
+mod pulling;
 mod search;
 mod visits;
 
@@ -13,12 +14,15 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use self::pulling::Pulling;
 use crate::{
     clock::SharedClock,
     domain::{
         ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
-        folding::Folded,
-        plan::{Next, Snapshot, decide},
+        timeline::{
+            folding::Folded,
+            plan::{Next, Snapshot, decide},
+        },
     },
     store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
@@ -43,10 +47,11 @@ pub struct TimelineReader {
     contents: Arc<dyn Contents>,
     cache: Option<Arc<dyn OutboxCache>>,
     visits: Visits,
+    pulling: Pulling,
 }
 
 impl TimelineReader {
-    /// Without a `cache` every page is one statement that pulls what it must.
+    /// Without a `cache` a page that the inbox alone cannot give is one statement that pulls what it must.
     pub fn new(
         timelines: Arc<dyn Timelines>,
         contents: Arc<dyn Contents>,
@@ -54,7 +59,7 @@ impl TimelineReader {
         queue: Arc<dyn Queue>,
         clock: SharedClock,
     ) -> Self {
-        Self { timelines, contents, cache, visits: Visits::new(queue, clock) }
+        Self { timelines, contents, cache, visits: Visits::new(queue, clock), pulling: Pulling::default() }
     }
 
     /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts folded.
@@ -84,17 +89,21 @@ impl TimelineReader {
     /// The page, and down to which time it was read from below the floor, if at all: a fuller inbox would have held it.
     async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, Option<i64>), StoreError> {
         // Cached outboxes know no kinds.
-        let Some(cache) = self.cache.as_ref().filter(|_| request.kinds.is_all()) else {
+        let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
+        if cache.is_none() && self.pulling.takes(reader) {
             return self.read_everything(reader, request).await;
-        };
+        }
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
         let mut next = decide(request, &snapshot, None);
-        if next == Next::PullOutboxes
-            && !snapshot.floor.trusts_nothing()
-            && !snapshot.excludes
-            && let Some(outboxes) = outboxes::pull(&**cache, &*self.contents, &snapshot, request).await?
-        {
-            next = decide(request, &snapshot, Some(&outboxes));
+        if next == Next::PullOutboxes {
+            match cache {
+                None => self.pulling.note(reader),
+                Some(_) if snapshot.floor.trusts_nothing() || snapshot.excludes => {}
+                Some(cache) => {
+                    let outboxes = outboxes::pull(&**cache, &*self.contents, &snapshot, request).await?;
+                    next = outboxes.map_or(next, |outboxes| decide(request, &snapshot, Some(&outboxes)));
+                }
+            }
         }
         match next {
             Next::Serve(page) => {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     domain::{
         Direction, Entry, PageRequest, Position, Run, UserId,
-        plan::{Outboxes, Snapshot},
+        timeline::plan::{Outboxes, Snapshot},
     },
     store::{Contents, OutboxCache, StoreError, contents::OutboxHead, outbox_cache::CachedOutbox},
     telemetry::metrics::OUTBOX_CACHE,

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::domain::{
     Handle, Profile, UserId,
-    profile::{ProfileCounts, Registration},
+    account::profile::{ProfileCounts, Registration},
 };
 
 /// A password hash as PHC string (argon2id); never logged.

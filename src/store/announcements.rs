@@ -49,6 +49,11 @@ pub enum Announcement {
         /// Which.
         session: SessionId,
     },
+    /// A user has deleted their account: nothing of theirs is shown any more.
+    AccountDeleted {
+        /// Whose.
+        user: UserId,
+    },
     /// Announcements may have been lost. Told by the adapter itself: to its own listeners when a connection was made anew, to
     /// every node when it could not send.
     Gap,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::attempts::Admission;
+use crate::domain::account::attempts::Admission;
 
 /// What the three counts of a sign-in are kept under: digests of at most 64 characters, so that what a stranger types is neither
 /// long nor readable.
@@ -20,7 +20,7 @@ pub struct Subjects {
 /// Sign-in attempts.
 #[async_trait]
 pub trait Attempts: Send + Sync {
-    /// One transaction: decides by [`crate::domain::attempts::admit`], and counts a failure for all three if it admits. Attempts at
+    /// One transaction: decides by [`crate::domain::account::attempts::admit`], and counts a failure for all three if it admits. Attempts at
     /// the same moment are decided one after the other. The statements are the same for every account, there or not.
     async fn admit(&self, subjects: &Subjects, now_ms: i64) -> Result<Admission, StoreError>;
 

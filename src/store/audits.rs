@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{Entry, UserId, audit::Cause};
+use crate::domain::{Entry, UserId, timeline::audit::Cause};
 
 /// A flaw among a reader's rows. One that is trusted makes some page wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -79,7 +79,7 @@ pub struct OutboxPage {
 pub struct OutboxHead {
     /// Whose.
     pub author: UserId,
-    /// As [`crate::domain::plan::UncoveredAuthor::stamp`], of the same snapshot as the entries.
+    /// As [`crate::domain::timeline::plan::UncoveredAuthor::stamp`], of the same snapshot as the entries.
     pub stamp: i64,
     /// Newest first, without removed ones.
     pub entries: Vec<Entry>,
@@ -109,6 +109,14 @@ pub trait Contents: Send + Sync {
     /// A page of each author's own entries, without removed ones; none if a block stands between the author and `viewer`. In the order of the authors,
     /// as often as they are given. One statement for up to 64 authors, without a bound for up to 128.
     async fn outbox(
+        &self,
+        viewer: Option<UserId>,
+        authors: &[UserId],
+        request: &PageRequest,
+    ) -> Result<Vec<OutboxPage>, StoreError>;
+
+    /// A page of what each author has published with pictures or video. In order and statements as [`Contents::outbox`].
+    async fn with_media(
         &self,
         viewer: Option<UserId>,
         authors: &[UserId],

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{ContentId, Entry, subtask::Progress};
+use crate::domain::{ContentId, Entry, delivery::subtask::Progress};
 
 /// A delivery that is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{StoreError, relations::Pair};
-use crate::domain::{UserId, exclusion::Standing};
+use crate::domain::{UserId, timeline::exclusion::Standing};
 
 /// How a mute or a hide ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

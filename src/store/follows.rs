@@ -15,7 +15,7 @@ pub enum Followed {
     New,
     /// The edge was there; nothing changed.
     Already,
-    /// There is no such author.
+    /// There is no such author, or the reader has no account any more.
     UnknownAuthor,
     /// The reader follows [`crate::domain::limits::MAX_FOLLOWS`] authors.
     TooMany,

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{Floor, UserId, delivery::ReaderFacts, tier::LifeEnds};
+use crate::domain::{Floor, UserId, delivery::ReaderFacts, timeline::tier::LifeEnds};
 
 /// How covering an edge ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! Ports: what the house keeps, as traits named by what they keep. Each method is one atomic intention; its doc states
 //! atomicity, order, idempotency and bounds. Adapters live in `sql`, `redis` and `memory`; only `app` chooses among them.
 
+pub mod account_deletions;
 pub mod accounts;
 pub mod announcements;
 pub mod attempts;
 pub mod audits;
+pub mod cards;
 pub mod contents;
 pub mod deliveries;
 pub mod error;
@@ -16,6 +18,7 @@ pub mod inboxes;
 pub mod inspection;
 pub mod memory;
 pub mod outbox_cache;
+pub mod people;
 pub mod profiles;
 pub mod queue;
 pub mod reactions;
@@ -29,10 +32,12 @@ pub mod sessions;
 pub mod sql;
 pub mod timelines;
 
+pub use account_deletions::AccountDeletions;
 pub use accounts::Accounts;
 pub use announcements::Announcements;
 pub use attempts::Attempts;
 pub use audits::Audits;
+pub use cards::Cards;
 pub use contents::Contents;
 pub use deliveries::Deliveries;
 pub use error::StoreError;
@@ -43,6 +48,7 @@ pub use identities::Identities;
 pub use inboxes::Inboxes;
 pub use inspection::Inspect;
 pub use outbox_cache::OutboxCache;
+pub use people::People;
 pub use profiles::Profiles;
 pub use queue::Queue;
 pub use reactions::Reactions;

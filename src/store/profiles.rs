@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{Handle, UserId, attributes::Attributes};
+use crate::domain::{Handle, UserId, account::attributes::Attributes};
 
 /// What changes; `None` leaves as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

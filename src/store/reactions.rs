@@ -46,6 +46,11 @@ pub trait Reactions: Send + Sync {
         request: &PageRequest,
     ) -> Result<Vec<Listing<UserId>>, StoreError>;
 
-    /// The user's favourites without removed contents, newest favourite first. One statement.
-    async fn favourites(&self, user: UserId, request: &PageRequest) -> Result<Listing<Entry>, StoreError>;
+    /// The contents to which the user has reacted so, without removed ones, newest reaction first. One statement.
+    async fn reacted_to(
+        &self,
+        user: UserId,
+        reaction: Reaction,
+        request: &PageRequest,
+    ) -> Result<Listing<Entry>, StoreError>;
 }

@@ -39,6 +39,6 @@ pub trait SearchTerms: Send + Sync {
 
     /// One step through all contents by id, in one transaction: the next ones get the terms that they lack, and the place is kept. Bounded by
     /// [`crate::domain::limits::MAX_INDEXED_CONTENTS`] and [`crate::domain::limits::MAX_INDEXED_TERMS`]. May be called by several nodes at once; begins anew for
-    /// another [`crate::domain::terms::FORM`].
+    /// another [`crate::domain::search::terms::FORM`].
     async fn index_next(&self) -> Result<Indexed, StoreError>;
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use super::{StoreError, accounts::PasswordHash};
-use crate::domain::{ContentId, Counters, Reaction, Reference, UserId, content::Draft, profile::Registration};
+use crate::domain::{ContentId, Counters, Reaction, Reference, UserId, account::profile::Registration, content::Draft};
 
 /// A user who never was here before, with everything they have published.
 #[derive(Debug, Clone)]
@@ -101,8 +101,8 @@ pub struct SeedFollow {
 /// Bulk writes of a world, in this order: authors, follows, credentials. Counts are right after every call.
 #[async_trait]
 pub trait Seeding: Send + Sync {
-    /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode `Push`, their contents with
-    /// reactions, counters, search terms and outbox stamps, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
+    /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode `Push`, what they are found by, their
+    /// contents with reactions, counters, search terms and outbox stamps, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
     /// or a handle that is taken, or an answer without what it answers ([`NotTogether`]), is [`StoreError::Refused`], and nothing is written.
     async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError>;
 

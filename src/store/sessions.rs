@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::domain::{
     SessionId, UserId,
-    session::{Presented, Session},
+    account::session::{Presented, Session},
 };
 
 /// What a client presents and what it would get for it. Digests in hexadecimal.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{ContentId, Entry, PageRequest, UserId, plan::Snapshot};
+use crate::domain::{ContentId, Entry, PageRequest, UserId, timeline::plan::Snapshot};
 
 /// How much of the work a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use crate::{
     domain::{
         Page, PageRequest, PageSize, UserId,
-        audit::{Cause, Difference, next_bound},
+        timeline::audit::{Cause, Difference, next_bound},
     },
     store::{Audits, Contents, Follows, Inboxes, OutboxCache, StoreError, Timelines, audits::Flaw},
     telemetry::metrics::{AUDIT_DIFFERENCES, AUDIT_PAGES, AUDIT_READERS},

@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     clock::SharedClock,
-    domain::tier::InboxTiers,
+    domain::timeline::tier::InboxTiers,
     store::{Inboxes, StoreError},
     telemetry::metrics::ROWS_TRIMMED,
 };

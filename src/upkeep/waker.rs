@@ -8,7 +8,7 @@ use crate::{
     domain::{
         Floor, Position, UserId,
         delivery::{DeliveryPolicy, ReaderFacts},
-        tier::InboxTiers,
+        timeline::tier::InboxTiers,
     },
     draw::Draw,
     store::{

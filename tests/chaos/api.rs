@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
-use tidefeed::domain::{Direction, Position, cursor};
+use tidefeed::domain::{Direction, Position, timeline::cursor};
 
 use super::history::{Original, Relation, Seen, User};
 use crate::binary::process::http_client;

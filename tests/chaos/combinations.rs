@@ -23,6 +23,8 @@ async fn endure(truth: Truth, between: Between) -> Result<()> {
     while ended.is_ok() && run.operations() < operations && run.found.mismatches.is_empty() {
         let left = operations - run.operations();
         ended = run.round(left.min(OF_A_ROUND)).await;
+        let (done, wrong) = (run.operations(), run.found.mismatches.len());
+        tell(&format!("    {name}: {done} of {operations} calls, {wrong} mismatches, {} s", began.elapsed().as_secs()));
     }
     tell(&row(&run, &name, began.elapsed().as_secs(), seed)?);
     ended.and_then(|()| run.verdict()).with_context(|| format!("{name}, seed {seed}"))
@@ -53,7 +55,10 @@ fn row(run: &Run, name: &str, seconds: u64, seed: u64) -> Result<String> {
     ))
 }
 
-#[expect(clippy::print_stdout, reason = "scripts/chaos.sh reads the table's lines from the output")]
+#[expect(
+    clippy::print_stdout,
+    reason = "scripts/chaos.sh reads the table's lines from the output, a person how far it is"
+)]
 fn tell(line: &str) {
     println!("{line}");
 }

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tidefeed::{
-    domain::{Position, ResumePoint, cursor},
+    domain::{Position, ResumePoint, timeline::cursor},
     draw::Draw,
 };
 use tokio::{

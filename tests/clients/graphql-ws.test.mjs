@@ -56,7 +56,7 @@ test("graphql-ws runs a mutation", async () => {
 test("graphql-ws is told the price", async () => {
   const it = client(ann.token);
   const [{ extensions }] = await results(it, { query: "{ viewer { id } }" });
-  assert.equal(extensions.cost.requested, 3);
+  assert.equal(extensions.cost.requested, 42);
   await it.dispose();
 });
 test("of documents with one name and one layout each is answered as it asks", async () => {

@@ -60,7 +60,7 @@ const chain = (length) => Array.from({ length }, (_, n) => `fragment f${n} on Qu
 const tight = start({
   "graphql.max_bytes": 3000, "graphql.max_tokens": 300, "graphql.max_nesting": 10, "graphql.max_fields": 60, "graphql.max_aliases": 5,
   "graphql.max_depth": 5, "graphql.max_operations": 2, "graphql.max_fragments": 3, "graphql.max_directives": 2,
-  "graphql.max_variable_bytes": 300, "graphql.max_variable_nesting": 3, "graphql.max_cost": 300,
+  "graphql.max_variable_bytes": 300, "graphql.max_variable_nesting": 3, "graphql.max_cost": 400,
 });
 const usual = start();
 const silent = start({ "graphql.introspection": false, "persisted.automatic": false });
@@ -112,6 +112,9 @@ const BAD = "BAD_USER_INPUT";
 refused(usual, "a variable that is missing", BAD, "query($h: String!) { user(handle: $h) { id } }");
 refused(usual, "a variable that is null", BAD, { query: "query($h: String!) { user(handle: $h) { id } }", variables: { h: null } });
 refused(usual, "a variable of another type", BAD, { query: "query($h: String!) { user(handle: $h) { id } }", variables: { h: 7 } });
+for (const [what, input] of [["of another type", { handle: 5, password: "x" }], ["missing", { handle: "x" }], ["one too many", { handle: "x", password: "x", more: 1 }]]) {
+  refused(usual, `a variable's field that is ${what}`, BAD, { query: "mutation($input: SignInInput!) { signIn(input: $input) { token } }", variables: { input } });
+}
 refused(usual, "a number beyond 32 bits", BAD, { query: "query($n: Int) { timeline(first: $n) { nodes { id } } }", variables: { n: 2 ** 31 } });
 refused(usual, "a value that the enum does not have", BAD, { query: "query($f: TimelineFilter) { timeline(filter: $f) { nodes { id } } }", variables: { f: { kinds: ["SONG"] } } });
 refused(usual, "an input field that is not there", BAD, { query: "query($f: TimelineFilter) { timeline(filter: $f) { nodes { id } } }", variables: { f: { colour: "red" } } });

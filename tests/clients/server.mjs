@@ -14,7 +14,7 @@ if (binary === undefined) throw new Error("TIDEFEED_BIN is not set. Build the bi
 
 /** Longer than anything takes on a busy machine. */
 export const PATIENCE_MS = 60_000;
-const PASSWORD = "correct horse battery";
+export const PASSWORD = "correct horse battery";
 
 /** Starts a node; `settings`: keys of the configuration, such as { "websocket.ping_ms": 200 }. */
 export async function start(settings = {}) {

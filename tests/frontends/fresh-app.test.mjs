@@ -17,7 +17,7 @@ const versionOf = (name) => JSON.parse(readFileSync(new URL(`../../web-demo/pack
 
 /** A timeline with a follow button at each entry, and a form that publishes. */
 const FEED = `import { createTidefeed, memoryStore } from "@tidefeed/client";
-import { TidefeedProvider, useConnection, useFollow, useTidefeed, useTimeline, useViewer } from "@tidefeed/react";
+import { TidefeedProvider, useConnection, useFollow, useSession, useTidefeed, useTimeline, useViewer } from "@tidefeed/react";
 import { createElement as h } from "react";
 
 function Entry({ content }) {
@@ -27,8 +27,9 @@ function Entry({ content }) {
 
 function Feed() {
   const { entries, hasOlder, loadOlder } = useTimeline({ first: 5 });
-  const [client, connection, viewer] = [useTidefeed(), useConnection(), useViewer()];
+  const [client, connection, viewer, session] = [useTidefeed(), useConnection(), useViewer(), useSession()];
   return h("main", null,
+    h("p", null, session.signedIn ? "signed in" : "signed out"),
     h("h1", null, viewer.value?.handle ?? "nobody", " is ", connection),
     h("ol", null, entries.map(({ id, content }) => h(Entry, { key: id, content }))),
     hasOlder && h("button", { onClick: loadOlder }, "More"),
@@ -37,16 +38,22 @@ function Feed() {
 
 export const appOf = (url, tokens) => h(TidefeedProvider, { client: createTidefeed({ url, store: memoryStore(tokens) }) }, h(Feed));
 `;
-const MAIN = `import { createRoot } from "react-dom/client";
+const MAIN = `import { createRoot, hydrateRoot } from "react-dom/client";
 import { appOf } from "./feed.js";
 
 const given = new URLSearchParams(window.location.search);
-createRoot(document.getElementById("page")).render(appOf(given.get("server"), JSON.parse(given.get("tokens"))));
+const app = appOf(given.get("server"), JSON.parse(given.get("tokens")));
+const page = document.getElementById("page");
+if (page.hasChildNodes()) hydrateRoot(page, app, { onRecoverableError: (error) => { setTimeout(() => { throw error; }); } });
+else createRoot(page).render(app);
 `;
 const RENDER = `import { renderToString } from "react-dom/server";
 import { appOf } from "./feed.js";
 
-console.log(renderToString(appOf("https://feed.example.org", null)));
+// The session is known here, as by a cookie: what is rendered does not depend on it, nothing is asked for, and nothing keeps the program running.
+globalThis.fetch = () => { throw new Error("A server asks for nothing."); };
+const tokens = { token: "a", expiresAt: "2999-01-01T00:00:00.000Z", refreshToken: "b" };
+console.log(renderToString(appOf("https://feed.example.org", process.argv[2] === "nobody" ? null : tokens)));
 `;
 
 /** The app's folder, with everything installed. */
@@ -83,25 +90,35 @@ async function host(folder) {
 
 const folder = freshApp();
 
-test("the packages render on a server, where there is nobody and nothing yet", () => {
-  const html = execFileSync(process.execPath, ["render.js"], { cwd: folder, encoding: "utf8" });
-  assert.match(html, /<h1>nobody<!-- --> is <!-- -->idle<\/h1><ol><\/ol>/);
-});
+/** What a server renders, for somebody or nobody. */
+const rendered = (who) => execFileSync(process.execPath, ["render.js", who], { cwd: folder, encoding: "utf8", timeout: PATIENCE_MS }).trim();
 
-test("a fresh Vite app with the packed packages shows a live timeline, reads on, publishes and unfollows", async () => {
-  execFileSync(path.join(folder, "node_modules/.bin/vite"), ["build", "--logLevel", "error"], { cwd: folder });
+/** The built app's page `file` in Chromium for the reader of a world, and what shows there. */
+async function open(file) {
   const origin = await host(folder);
-  const { server, reader, authors, texts } = await settle({ "server.allowed_origins": `["${origin}"]` }, 12);
+  const world = await settle({ "server.allowed_origins": `["${origin}"]` }, 12);
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
   after(() => browser.close());
   const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const failures = [];
   page.on("pageerror", (error) => failures.push(error.message));
-  await page.goto(`${origin}/?${new URLSearchParams({ server: `http://${server.address}`, tokens: JSON.stringify(reader.tokens) })}`);
+  await page.goto(`${origin}/${file}?${new URLSearchParams({ server: `http://${world.server.address}`, tokens: JSON.stringify(world.reader.tokens) })}`);
   const shows = async (wanted) => {
     await page.waitForFunction((all) => [...document.querySelectorAll("li span")].map(({ textContent }) => textContent).join() === all, wanted.join());
   };
+  return { ...world, page, failures, shows };
+}
+
+test("the packages render on a server, where nothing has been read yet, whoever is signed in", () => {
+  const html = rendered("nobody");
+  assert.match(html, /<p>signed out<\/p><h1>nobody<!-- --> is <!-- -->idle<\/h1><ol><\/ol>/);
+  assert.equal(rendered("somebody"), html);
+});
+
+test("a fresh Vite app with the packed packages shows a live timeline, reads on, publishes and unfollows", async () => {
+  execFileSync(path.join(folder, "node_modules/.bin/vite"), ["build", "--logLevel", "error"], { cwd: folder });
+  const { server, authors, texts, page, failures, shows } = await open("");
   await shows(texts.slice(0, 5));
   await page.getByRole("heading", { name: "reader is live" }).waitFor();
   await publish(server, authors[0], "live");
@@ -112,5 +129,14 @@ test("a fresh Vite app with the packed packages shows a live timeline, reads on,
   await shows(["of my own", "live", ...texts.slice(0, 10)]);
   await page.locator("li", { hasText: "live" }).getByRole("button", { name: "Unfollow" }).click();
   await shows(["of my own", ...texts.slice(0, 10).filter((text) => Number(text.split(" ")[1]) % 4 !== 0)]);
+  assert.deepEqual(failures, []);
+});
+
+test("what a server has rendered is taken over by the page of somebody who is signed in", async () => {
+  const shell = readFileSync(path.join(folder, "dist/index.html"), "utf8");
+  writeFileSync(path.join(folder, "dist/rendered.html"), shell.replace('<div id="page"></div>', `<div id="page">${rendered("nobody")}</div>`));
+  const { texts, page, failures, shows } = await open("rendered.html");
+  await shows(texts.slice(0, 5));
+  await page.getByText("signed in").waitFor();
   assert.deepEqual(failures, []);
 });

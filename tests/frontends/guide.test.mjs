@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { buildSchema, getNamedType, isObjectType } from "graphql";
 import WebSocket from "ws";
 import { start, until, within } from "../clients/server.mjs";
 import { fileOf, moduleOf, namesOf, textOf } from "./guide.mjs";
@@ -12,7 +14,7 @@ import { live } from "./live-list.mjs";
 import { publish, sessionOf } from "./world.mjs";
 
 /** `timeline.mjs` is run by the package that it shows: clients/typescript. */
-const USED = ["timeline.mjs", "sign-in.sh", "session.mjs", "search.sh", "feed.mjs", "live.mjs", "frames.jsonl", "stream.sh", "watched-fetch.mjs", "apollo.mjs", "urql.mjs", "relay.jsx"];
+const USED = ["timeline.mjs", "sign-in.sh", "session.mjs", "search.sh", "feed.mjs", "live.mjs", "frames.jsonl", "stream.sh", "export.mjs", "watched-fetch.mjs", "apollo.mjs", "urql.mjs", "relay.jsx"];
 
 test("every example of the guide is run", () => {
   assert.deepEqual(namesOf().toSorted(), USED.toSorted());
@@ -20,7 +22,7 @@ test("every example of the guide is run", () => {
 
 test("curl registers, publishes, reads and refreshes", async () => {
   const server = await start();
-  const env = { ...process.env, SERVER: server.address };
+  const env = { ...process.env, SERVER: `http://${server.address}` };
   const said = execFileSync("bash", ["-eu", fileURLToPath(fileOf("sign-in.sh"))], { env, encoding: "utf8" });
   const [published, read, refreshed] = said.trim().split(/(?<=\})(?=\{)/).map((answer) => JSON.parse(answer).data);
   assert.deepEqual(published.publishContent.userErrors, []);
@@ -33,7 +35,7 @@ test("curl finds Chinese text", async () => {
   const server = await start();
   const author = await server.register("author");
   for (const text of ["今天看潮汐", "今天看海"]) await publish(server, author, text);
-  const env = { ...process.env, SERVER: server.address };
+  const env = { ...process.env, SERVER: `http://${server.address}` };
   const { data } = JSON.parse(execFileSync("bash", ["-eu", fileURLToPath(fileOf("search.sh"))], { env, encoding: "utf8" }));
   assert.deepEqual(data.search.nodes.map(({ text, author: { handle } }) => [text, handle]), [["今天看潮汐", "author"]]);
   assert.equal(data.search.pageInfo.hasNextPage, false);
@@ -58,7 +60,7 @@ test("a WebSocket's frames, typed by hand, bring what is published", async () =>
 test("curl hears what is published over server-sent events", async () => {
   const server = await start();
   const author = await server.register("author");
-  const env = { ...process.env, SERVER: server.address, TOKEN: author.token };
+  const env = { ...process.env, SERVER: `http://${server.address}`, TOKEN: author.token };
   const curl = spawn("bash", [fileURLToPath(fileOf("stream.sh"))], { env, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(curl, "close");
   after(async () => {
@@ -73,8 +75,45 @@ test("curl hears what is published over server-sent events", async () => {
   });
 });
 
+test("everything that the API lists of the viewer is taken along", async () => {
+  const server = await start({ "rate_limit.viewer_points": 100_000_000 });
+  const [mara, ...others] = [await server.register("mara")];
+  for (const handle of ["followed", "muted", "blocked", "hidden"]) others.push(await server.register(handle));
+  const [followed, muted, blocked, hidden] = others;
+  const texts = [];
+  for (let number = 0; number < 103; number += 1) {
+    texts.unshift(`post ${number}`);
+    await publish(server, mara, texts[0]);
+  }
+  const liked = [];
+  for (const text of ["liked", "kept"]) liked.push(await publish(server, followed, text));
+  const act = (verb, input, who = mara) => server.data(`mutation { ${verb}(input: ${input}) { userErrors { message } } }`, {}, who.token);
+  await act("likeContent", `{ contentId: "${liked[0]}" }`);
+  await act("favouriteContent", `{ contentId: "${liked[1]}" }`);
+  for (const [verb, { id }] of [["followUser", followed], ["muteUser", muted], ["blockUser", blocked], ["hideFromFollower", hidden]]) await act(verb, `{ userId: "${id}" }`);
+  await act("followUser", `{ userId: "${mara.id}" }`, followed);
+
+  const { everything } = await moduleOf("export.mjs");
+  const signed = (url, init) => fetch(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${mara.token}` } });
+  const taken = {};
+  for await (const { list, entry } of everything(`http://${server.address}`, signed)) (taken[list] ??= []).push(entry);
+  assert.equal(taken.profile[0].handle, "mara");
+  assert.equal(taken.profile[0].sessions.length, 1);
+  assert.deepEqual(taken.contents.map(({ node }) => node.text), texts);
+  assert.deepEqual([taken.likes, taken.favourites].map((list) => list.map(({ node }) => node.text)), [["liked"], ["kept"]]);
+  const people = [taken.following, taken.followers, taken.mutedUsers, taken.blockedUsers, taken.hiddenFollowers];
+  assert.deepEqual(people.map((list) => list.map(({ node }) => node.handle)), [["followed"], ["followed"], ["muted"], ["blocked"], ["hidden"]]);
+
+  // Whatever else the API comes to list of a user has to be taken along, too.
+  const schema = buildSchema(readFileSync(new URL("../../schema.graphql", import.meta.url), "utf8"));
+  const lists = Object.values(schema.getType("User").getFields()).filter(({ type }) => isObjectType(getNamedType(type))).map(({ name }) => name);
+  const amongContents = "mediaContents";
+  const known = [...Object.keys(taken), ...Object.keys(taken.profile[0]), amongContents];
+  assert.deepEqual(lists.filter((name) => !known.includes(name)), []);
+});
+
 test("a live list without a library stays true while things come and go, and while its connection is away", () => live(async ({ server, reader }, webSocketImpl, show) => {
   const { followTimeline } = await moduleOf("live.mjs");
-  after(followTimeline({ server: server.address, session: await sessionOf(server, reader), webSocketImpl, first: 7, show }));
+  after(followTimeline({ url: `http://${server.address}`, session: await sessionOf(server, reader), webSocketImpl, first: 7, show }));
   return {};
 }));

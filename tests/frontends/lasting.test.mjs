@@ -51,7 +51,7 @@ test("a subscription goes on when its node stops and another one comes, and ends
 });
 
 test("a subscription that cannot be paid yet begins when it can", async () => {
-  const server = await start({ "graphql.max_cost": 2000, "rate_limit.viewer_points": 2000, "rate_limit.viewer_points_per_s": 50 });
+  const server = await start({ "graphql.max_cost": 4000, "rate_limit.viewer_points": 4000, "rate_limit.viewer_points_per_s": 50 });
   const [ann, bob] = [await server.register("ann"), await server.register("bob")];
   await server.data("mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { message } } }", { id: bob.id }, ann.token);
   const { timeline } = await server.data("{ timeline(first: 1) { resumeToken } }", {}, ann.token);

@@ -1,4 +1,5 @@
-// Relay as it comes: its compiler takes our schema, and docs/frontend.md's page in Chromium pages, follows live and publishes.
+// Relay: its compiler takes our schema, the adapter of @tidefeed/client keeps the list in its store, and docs/frontend.md's page in Chromium pages, follows live and publishes.
+import { TIMELINE, TIMELINE_OF_KINDS, keepInStore } from "@tidefeed/client/relay";
 import babel from "@babel/core";
 import { chromium } from "@playwright/test";
 import { build } from "esbuild";
@@ -9,18 +10,47 @@ import { createServer } from "node:http";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PATIENCE_MS, until } from "../clients/server.mjs";
-import { fileOf, textOf } from "./guide.mjs";
-import { goOnPublishing, newestFirst, publish, settle } from "./world.mjs";
+import { Environment, Network, RecordSource, Store, createOperationDescriptor } from "relay-runtime";
+import { listOf } from "./adapters.mjs";
+import { textOf } from "./guide.mjs";
+import { live } from "./live-list.mjs";
+import { clientOf, goOnPublishing, newestFirst, publish, settle } from "./world.mjs";
 
 const source = fileURLToPath(new URL("relay/", import.meta.url));
 const DELETE = "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }";
+/** What the adapter asks for. */
+const SELECTION = TIMELINE.params.text.match(/timeline \{([\s\S]*)\} \}$/)[1];
 const compiler = fileURLToPath(new URL("node_modules/.bin/relay-compiler", import.meta.url));
+
+/** Relay's own pagination and live edges, which the compiler has to take; a query of one content; and what the adapter has in place of an artifact. */
+const DOCUMENTS = {
+  "pages.js": `
+    graphql\`query pagesQuery($first: Int!) { ...pages_timeline @arguments(first: $first) }\`;
+    graphql\`fragment pages_timeline on Query @refetchable(queryName: "pagesNextQuery") @argumentDefinitions(first: { type: "Int!" }, after: { type: "String" }) {
+      timeline(first: $first, after: $after) @connection(key: "pages_timeline") { resumeToken edges { node { id text } } }
+    }\`;
+    graphql\`subscription pagesSubscription($after: String, $connections: [ID!]!) {
+      newFeed(after: $after) {
+        timelineEdge @prependEdge(connections: $connections) { cursor node { id text } } removedContentId @deleteEdge(connections: $connections) resumeToken
+      }
+    }\`;
+    graphql\`mutation pagesMutation($text: String!, $connections: [ID!]!) {
+      publishContent(input: { text: $text }) { timelineEdge @prependEdge(connections: $connections) { cursor node { id text } } userErrors { message } }
+    }\`;`,
+  "one.js": "graphql`query oneQuery($id: ID!) { content(id: $id) { id viewerHasLiked counters { likes } } }`;",
+  "list.js": `
+    graphql\`query listQuery { timeline { ${SELECTION} } }\`;
+    graphql\`query listOfKindsQuery($kinds: [ContentKind!]!) { timeline(filter: { kinds: $kinds }) { ${SELECTION} } }\`;`,
+};
 
 function compile() {
   mkdirSync(`${source}__generated__`, { recursive: true });
-  writeFileSync(`${source}page.jsx`, textOf("relay.jsx").replace("./feed.mjs", fileURLToPath(fileOf("feed.mjs"))));
+  writeFileSync(`${source}page.jsx`, textOf("relay.jsx"));
+  for (const [name, text] of Object.entries(DOCUMENTS)) writeFileSync(`${source}${name}`, `import { graphql } from "relay-runtime";\n${text}\n`);
   return spawnSync(compiler, ["relay.config.json"], { cwd: source, encoding: "utf8" });
 }
+
+const artifact = async (name) => (await import(`./relay/__generated__/${name}.graphql.js`)).default;
 
 /** The page as one script: Relay's documents by its babel plugin, the rest by esbuild. */
 async function bundle() {
@@ -35,7 +65,7 @@ async function bundle() {
   };
   const { outputFiles } = await build({
     entryPoints: [`${source}page.jsx`], bundle: true, write: false, format: "esm", plugins: [documents],
-    define: { "process.env.NODE_ENV": '"development"' },
+    define: { "process.env.NODE_ENV": '"development"' }, alias: { "relay-runtime": fileURLToPath(new URL("node_modules/relay-runtime", import.meta.url)) },
   });
   return outputFiles[0].text;
 }
@@ -57,6 +87,63 @@ test("relay-compiler takes the schema and the page's documents", () => {
   assert.equal(status, 0, stdout + stderr);
 });
 
+test("the adapter's queries are what relay-compiler makes of them", async () => {
+  for (const [ours, name] of [[TIMELINE, "listQuery"], [TIMELINE_OF_KINDS, "listOfKindsQuery"]]) {
+    const { operation, fragment } = await artifact(name);
+    const { selections, argumentDefinitions } = ours.operation;
+    assert.deepEqual({ selections, argumentDefinitions }, { selections: operation.selections, argumentDefinitions: operation.argumentDefinitions });
+    assert.deepEqual(ours.fragment.selections, fragment.selections);
+  }
+});
+
+/** An environment whose requests are `tidefeed`'s, and what its store has of a query. */
+function environmentOf(tidefeed) {
+  const network = Network.create(async ({ text }, variables) => ({ data: await tidefeed.request(text, variables) }));
+  const environment = new Environment({ network, store: new Store(new RecordSource(), { gcReleaseBufferSize: 0 }) });
+  const descriptorOf = (query, variables = {}) => createOperationDescriptor(query, variables);
+  return {
+    environment,
+    descriptorOf,
+    read: (query, variables) => environment.lookup(descriptorOf(query, variables).fragment).data?.timeline,
+    watch(query, variables, show) {
+      const { fragment } = descriptorOf(query, variables);
+      const snapshot = environment.lookup(fragment);
+      if (snapshot.data) show(snapshot.data);
+      const shown = environment.subscribe(snapshot, ({ data }) => { show(data); });
+      after(() => shown.dispose());
+    },
+  };
+}
+
+test("the list in Relay's store stays true while things come and go, and while its connection is away", () => live(async ({ server, reader }, webSocketImpl, show) => {
+  const tidefeed = clientOf(server, reader, { webSocketImpl });
+  const timeline = tidefeed.timeline({ first: 7, settleMs: 50 });
+  const { environment, watch } = environmentOf(tidefeed);
+  watch(TIMELINE, {}, (data) => { if (data.timeline) show(data.timeline.edges); });
+  after(keepInStore(timeline, environment));
+  return { older: timeline.loadOlder, publish: (text) => tidefeed.publish({ text }) };
+}));
+
+test("what the viewer does shows in every query of Relay's, drafts leave nothing behind, and a list of some kinds is one of its own", () => listOf(async ({ tidefeed, timelines }) => {
+  const { environment, descriptorOf, read, watch } = environmentOf(tidefeed);
+  for (const timeline of timelines) after(keepInStore(timeline, environment));
+  const query = await artifact("oneQuery");
+  return {
+    watch(_text, variables, show) {
+      watch(query, variables, show);
+      const operation = descriptorOf(query, variables);
+      environment.retain(operation);
+      environment.execute({ operation }).subscribe({});
+    },
+    whole: () => read(TIMELINE),
+    ofKinds: (kinds) => read(TIMELINE_OF_KINDS, { kinds }),
+    drafts() {
+      environment.retain(descriptorOf(query, { id: "none" })).dispose(); // Relay collects what is in no list any more when something is released.
+      return environment.getStore().getSource().getRecordIDs().filter((id) => id.startsWith("draft:"));
+    },
+  };
+}));
+
 test("a react-relay page reads on through a hundred contents while others publish, shows what is new, what it publishes itself and what it missed, once each", async () => {
   const origin = await host(await bundle());
   const world = await settle({ "server.allowed_origins": `["${origin}"]` });
@@ -75,7 +162,7 @@ test("a react-relay page reads on through a hundred contents while others publis
   });
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
-  await page.goto(`${origin}/?${new URLSearchParams({ server: world.server.address, token: world.reader.token })}`);
+  await page.goto(`${origin}/?${new URLSearchParams({ server: `http://${world.server.address}`, tokens: JSON.stringify(world.reader.tokens) })}`);
   await page.getByRole("listitem").first().waitFor();
   const texts = () => page.getByRole("listitem").allTextContents();
   await publish(world.server, world.authors[0], "hello");
@@ -103,7 +190,8 @@ test("a react-relay page reads on through a hundred contents while others publis
     });
     return (await more.textContent()) === "That is all";
   };
-  while (!(await isAll())) await more.click();
+  // The last entries may have come, and the button be no more to be pressed, by the time at which it is.
+  while (!(await isAll())) await more.evaluate((button) => { button.click(); });
   const meanwhile = await stop();
   assert.ok(meanwhile > 0, "nobody published meanwhile");
   const last = await publish(world.server, world.authors[0], "the last");

@@ -3,12 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail, ensure};
+use graphql_transport::http::{HttpSettings, SocketLimits};
 use serde_json::{Value, json};
 use tidefeed::{
-    api::{
-        auth::{PasswordSettings, SessionSettings},
-        http::{HttpSettings, SocketLimits},
-    },
+    accounts::{PasswordSettings, SessionSettings},
     app::{ApiRuntime, ApiSettings, api_router},
     clock::SharedClock,
 };

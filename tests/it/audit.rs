@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     app::{Settings, auditor},
-    domain::{EdgeMode, Entry, PageRequest, PageSize, UserId, audit::Cause, content::Draft},
+    domain::{EdgeMode, Entry, PageRequest, PageSize, UserId, content::Draft, timeline::audit::Cause},
     store::queue::Topic,
     upkeep::{AuditOptions, Auditor, Finding},
 };

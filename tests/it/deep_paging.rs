@@ -6,11 +6,18 @@ use anyhow::{Result, ensure};
 use tidefeed::{
     app::Settings,
     domain::{
-        ContentId, Entry, PageRequest, PageSize, UserId, content::Draft, profile::Registration, tier::InboxTiers,
+        ContentId, Entry, PageRequest, PageSize, UserId,
+        account::profile::Registration,
+        content::Draft,
+        timeline::{
+            plan::{Next, decide},
+            tier::InboxTiers,
+        },
     },
     store::{
         Seeding as _,
         seeding::{SeedAuthor, SeedContent, SeedFollow},
+        timelines::Depth,
     },
 };
 
@@ -61,8 +68,8 @@ async fn house(backend: Backend) -> Result<Arc<TestHouse>> {
     Ok(house)
 }
 
-/// Reads page after page to the first content ever, each as the oracle has it; `between` happens after each. Returns, for each page, whether one
-/// statement that pulled nothing gave it.
+/// Reads page after page to the first content ever, each as the oracle has it; `between` happens after each. Returns, for each page, whether
+/// the one statement that pulls nothing gave it.
 async fn walk(house: &TestHouse, mut between: impl AsyncFnMut(usize) -> Result<()>) -> Result<Vec<bool>> {
     // The node remembers from here on which contents are reposts, and a page asks for nothing but itself.
     let all = (1..=CONTENTS).map(ContentId::try_new).collect::<Result<Vec<_>, _>>()?;
@@ -70,9 +77,11 @@ async fn walk(house: &TestHouse, mut between: impl AsyncFnMut(usize) -> Result<(
     let mut request = PageRequest::newest(PageSize::try_new(SIZE)?);
     let (mut seen, mut from_inbox) = (Vec::new(), Vec::new());
     loop {
+        let inbox = house.ports.timelines.read(user(READER), &request, Depth::Inbox).await?;
         let before = house.store.statements();
         let page = house.reader.page(user(READER), &request).await?;
-        from_inbox.push(house.store.statements() - before == 1);
+        from_inbox
+            .push(house.store.statements() - before == 1 && matches!(decide(&request, &inbox, None), Next::Serve(_)));
         let mut oracle = house.ports.timelines.oracle(user(READER), &request).await?;
         oracle.truncate(request.size.get());
         ensure!(page.entries == oracle, "page {} is {:?} and not {oracle:?}", from_inbox.len(), page.entries);

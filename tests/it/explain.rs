@@ -4,12 +4,15 @@
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     domain::{
-        Direction, Entry, Floor, PageRequest, PageSize, Position,
-        search::{Look, Source, Span},
-        subtask::Range,
-        terms::terms_of,
+        ContentKind, Direction, Entry, Floor, Kinds, PageRequest, PageSize, Position, Reaction,
+        delivery::subtask::Range,
+        search::{
+            Look, Source, Span,
+            people::{FoundUser, KeyPrefix},
+            terms::terms_of,
+        },
     },
-    store::{Contents as _, SearchTerms as _, Timelines as _, sql::HotStatement, timelines::Depth},
+    store::{Contents as _, People as _, SearchTerms as _, Timelines as _, sql::HotStatement, timelines::Depth},
 };
 
 use crate::{
@@ -54,6 +57,10 @@ async fn fill(world: &World) -> Result<()> {
         words.map(|word| format!("({}, {}, {id})", i64::from(terms_of(word)[0]), 1_000 + id / 2))
     });
     world.insert("search_terms", "term, publish_time, content_id", &said.collect::<Vec<_>>()).await?;
+    let names = (1..=ROWS).flat_map(|id| [format!("('ada{id:05}', {id})"), format!("('ada{id:05} common', {id})")]);
+    world.insert("user_names", "folded, user_id", &names.collect::<Vec<_>>()).await?;
+    let counts: Vec<String> = (1..=ROWS).map(|id| format!("({id}, {})", id % 97)).collect();
+    world.insert("user_counts", "user_id, followers", &counts).await?;
     world.analyze().await
 }
 
@@ -96,14 +103,20 @@ fn requests() -> Result<Vec<PageRequest>> {
         .collect()
 }
 
-/// Lists of users and of favourites are ranges of the index that orders them.
+/// Kinds of content of which this world has none.
+fn rare() -> Result<Kinds> {
+    Ok(Kinds::try_new([ContentKind::Reply, ContentKind::Repost])?)
+}
+
+/// Lists of users and of what one has reacted to are ranges of the index that orders them.
 async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
     for request in requests()? {
         for (statement, index) in [
             (HotStatement::Followers(user(2), vec![user(STAR)], request), "followers_by_time"),
             (HotStatement::Following(user(2), vec![user(1)], request), "following_by_time"),
             (HotStatement::Likers(user(2), vec![content_id(7)], request), "reactions_of_content"),
-            (HotStatement::Favourites(user(1), request), "reactions_of_user"),
+            (HotStatement::ReactedTo(user(1), Reaction::Like, request), "reactions_of_user"),
+            (HotStatement::ReactedTo(user(1), Reaction::Favourite, request), "reactions_of_user"),
         ] {
             let list = plan(world, backend, statement).await?;
             nothing_sorted(&list)?;
@@ -116,7 +129,9 @@ async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
             (HotStatement::Followers(user(2), users.clone(), request), "followers_by_time"),
             (HotStatement::Following(user(2), users, request), "following_by_time"),
             (HotStatement::Likers(user(2), contents.clone(), request), "reactions_of_content"),
-            (HotStatement::Outboxes(user(2), authors, request), " outbox "),
+            (HotStatement::Outboxes(user(2), authors.clone(), request), " outbox "),
+            (HotStatement::Outboxes(user(2), authors.clone(), request.of(rare()?)), " outbox "),
+            (HotStatement::Media(user(2), authors, request), " media "),
             (HotStatement::Replies(user(2), contents, request), " replies "),
         ] {
             let lists = plan(world, backend, statement).await?;
@@ -168,6 +183,67 @@ async fn searches_are_ranges(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
+/// From the first name on, and from one in the middle.
+fn names() -> Result<[HotStatement; 2]> {
+    let (viewer, prefix) = (user(1), KeyPrefix::try_new("ada")?);
+    let after = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };
+    Ok([None, Some(after)].map(|after| HotStatement::Named(viewer, prefix.clone(), after, 21)))
+}
+
+/// People are found in a range of names, and suggested along an index or from ranges of follows.
+async fn people_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    for statement in names()? {
+        let found = plan(world, backend, statement).await?;
+        nothing_sorted(&found)?;
+        match backend {
+            Backend::Sqlite => {
+                line(&found, &["search n using primary key (folded>? and folded<?)"])?;
+                line(&found, &["search m using covering index user_names_of (user_id=? and folded>? and folded<?)"])?;
+            }
+            Backend::MariaDb | Backend::Mysql => {
+                line(&found, &[" n ", " range ", " primary "])?;
+                line(&found, &[" dependent subquery m ", " user_names_of "])?;
+            }
+        }
+    }
+    for viewer in [None, Some(user(1))] {
+        let most = plan(world, backend, HotStatement::MostFollowed(viewer, 20)).await?;
+        nothing_sorted(&most)?;
+        line(&most, &["u ", "most_followed"])?;
+    }
+    let followed = [1, 2, 3].map(user).to_vec();
+    let by_them = plan(world, backend, HotStatement::FollowedBy(user(1), followed, 20)).await?;
+    ensure!(by_them.iter().filter(|line| line.contains("following_by_time")).count() >= 3, "{by_them:#?}");
+    match backend {
+        Backend::Sqlite => drop(line(&by_them, &["search u using integer primary key (rowid=?)"])?),
+        Backend::MariaDb | Backend::Mysql => drop(line(&by_them, &[" u ", " eq_ref ", " primary "])?),
+    }
+    Ok(())
+}
+
+/// Every part of a card is found by a key.
+async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
+    let contents = HotStatement::ContentCards(user(1), [7, 8, 9, 10].map(content_id).to_vec());
+    let users = HotStatement::UserCards(user(1), [2, 3, 4, 5].map(user).to_vec());
+    for (statement, tables) in [(contents, vec![" c ", " k ", " u ", " n "]), (users, vec![" u ", " n "])] {
+        let cards = plan(world, backend, statement).await?;
+        nothing_sorted(&cards)?;
+        match backend {
+            Backend::Sqlite => ensure!(!cards.iter().any(|line| line.starts_with("scan")), "{cards:#?}"),
+            Backend::MariaDb | Backend::Mysql => {
+                for table in tables {
+                    line(&cards, &[table, " primary "])?;
+                }
+                for probe in [" x ", " f "] {
+                    line(&cards, &["dependent subquery", probe, " eq_ref ", " primary "])?;
+                }
+                ensure!(!cards.iter().any(|line| line.contains(" all ")), "{cards:#?}");
+            }
+        }
+    }
+    Ok(())
+}
+
 on_each_backend! {
     async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
@@ -210,6 +286,8 @@ on_each_backend! {
         }
         lists_are_ranges(&world, backend).await?;
         searches_are_ranges(&world, backend).await?;
+        people_are_ranges(&world, backend).await?;
+        cards_are_probes(&world, backend).await?;
         let readers = plan(&world, backend, HotStatement::PushedReaders(user(STAR), range)).await?;
         nothing_sorted(&readers)?;
         match backend {
@@ -286,11 +364,31 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
         let touched = rows_read(&world).await? - before - overhead;
         ensure!(touched < 10 * 500, "{touched} rows for a look along {along:?}, {span:?}");
     }
+    finding_people_touches_few_rows(&world, overhead).await?;
     world.set_floor(user(2), Floor::Off).await?;
     let before = rows_read(&world).await?;
     world.store.read(user(2), &request(Direction::Older, None)?, Depth::Everything).await?;
     let touched = rows_read(&world).await? - before - overhead;
     ensure!(touched < 10 * AUTHORS, "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents");
+    Ok(())
+}
+
+/// A page of names that all have two rows; and suggestions for somebody who follows 500, of whom nobody follows anybody.
+async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result<()> {
+    let prefix = KeyPrefix::try_new("ada")?;
+    let middle = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };
+    for after in [None, Some(&middle)] {
+        let before = rows_read(world).await?;
+        ensure!(world.store.named(Some(user(1)), &prefix, after, 21).await?.len() == 21);
+        let touched = rows_read(world).await? - before - overhead;
+        ensure!(touched < 400, "{touched} rows for 21 people after {after:?}");
+    }
+    for viewer in [None, Some(user(1)), Some(user(STAR))] {
+        let before = rows_read(world).await?;
+        ensure!(world.store.suggested(viewer, 20).await?.len() == 20);
+        let touched = rows_read(world).await? - before - overhead;
+        ensure!(touched < 3_000, "{touched} rows to suggest 20 people to {viewer:?}");
+    }
     Ok(())
 }
 

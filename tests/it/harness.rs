@@ -16,7 +16,7 @@ use tidefeed::{
     domain::{
         ContentId, ContentKind, UserId,
         delivery::{DeliveryPolicy, EdgeRule},
-        tier::InboxTiers,
+        timeline::tier::InboxTiers,
     },
     draw::Draw,
     live::LiveSettings,

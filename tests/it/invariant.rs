@@ -14,7 +14,7 @@ use tidefeed::{
         PageRequest, PageSize,
         content::Draft,
         delivery::{DeliveryPolicy, EdgeRule},
-        tier::InboxTiers,
+        timeline::tier::InboxTiers,
     },
     draw::Draw,
     upkeep::Auditor,

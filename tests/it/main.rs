@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill")]
 
+mod account_deletions;
 mod accounts;
 mod api_client;
 mod audit;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use futures_util::future::join_all;
 use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TransactionTrait as _};
-use tidefeed::domain::{Direction, EdgeMode, PageRequest, PageSize, Position};
+use tidefeed::domain::{Direction, EdgeMode, PageRequest, PageSize, Position, Reaction};
 use tidefeed::store::accounts::Registered;
 use tidefeed::store::follows::Followed;
 use tidefeed::store::sql::{SqlOptions, SqlStore};
@@ -107,7 +107,7 @@ on_each_backend! {
         store.followers(Some(user(2)), &users[..64], &page).await.map(|_| one("followers"))?;
         store.following(Some(user(2)), &users[..64], &page).await.map(|_| one("following"))?;
         store.likers(Some(user(2)), &contents[..64], &page).await.map(|_| one("likers"))?;
-        store.favourites(user(2), &page).await.map(|_| one("favourites"))?;
+        store.reacted_to(user(2), Reaction::Like, &page).await.map(|_| one("reacted_to"))?;
         store.outbox_heads(&users, 50).await.map(|_| one("outbox_heads"))?;
         store.followed_among(user(1), &users).await.map(|_| one("followed_among"))?;
         store.followed_by(user(1)).await.map(|_| one("followed_by"))?;

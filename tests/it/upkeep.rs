@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use tidefeed::{
-    domain::{Floor, PageRequest, PageSize, Position, content::Draft, tier::InboxTiers},
+    domain::{Floor, PageRequest, PageSize, Position, content::Draft, timeline::tier::InboxTiers},
     store::timelines::Depth,
 };
 

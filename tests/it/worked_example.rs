@@ -5,8 +5,8 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use tidefeed::{
     domain::{
-        ContentId, PageRequest, PageSize, Position, UserId, content::Draft, plan::UncoveredAuthor,
-        profile::Registration,
+        ContentId, PageRequest, PageSize, Position, UserId, account::profile::Registration, content::Draft,
+        timeline::plan::UncoveredAuthor,
     },
     follow::FollowOutcome,
     store::{

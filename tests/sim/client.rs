@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tidefeed::{
     app::House,
     domain::{
-        ContentId, Direction, Entry, Kinds, PageRequest, UserId, content::Draft, folding::Folded, reference::Reference,
+        ContentId, Direction, Entry, Kinds, PageRequest, UserId, content::Draft, reference::Reference,
+        timeline::folding::Folded,
     },
     follow::{BoundaryOutcome, FollowOutcome, UnfollowOutcome},
     publish::{PublishError, PublishOutcome, RemoveOutcome},

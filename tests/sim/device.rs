@@ -10,8 +10,8 @@ use tidefeed::{
     app::House,
     domain::{
         ContentId, Entry, Page, PageRequest, PageSize, Position, ResumePoint, UserId,
-        folding::Folded,
-        view::{Change, Reason},
+        live::view::{Change, Reason},
+        timeline::folding::Folded,
     },
     live::Told,
 };
@@ -157,7 +157,7 @@ impl Connection<'_> {
                 None
             }
             Told::Change(Change::Refetch(reason)) => self.must_read(floor, reason),
-            Told::Relation { .. } | Told::ReadUpTo(_) => None,
+            Told::Relation { .. } | Told::ReadUpTo(_) | Told::MayDiffer => None,
         };
         *held = match told {
             Told::Change(Change::Refetch(_)) => Held::default(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tidefeed::domain::{Direction, Entry, PageRequest, folding::Folded};
+use tidefeed::domain::{Direction, Entry, PageRequest, timeline::folding::Folded};
 
 use crate::oracle::{Item, Version};
 

@@ -6,7 +6,7 @@ use tidefeed::{
     app::Settings,
     domain::{
         delivery::{DeliveryPolicy, EdgeRule},
-        tier::InboxTiers,
+        timeline::tier::InboxTiers,
     },
     live::LiveSettings,
 };

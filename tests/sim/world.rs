@@ -8,7 +8,7 @@ use std::sync::{
 use tidefeed::{
     app::{House, Ports, auditor},
     clock::SharedClock,
-    domain::{UserId, profile::Registration},
+    domain::{UserId, account::profile::Registration},
     draw::Draw,
     store::{Accounts, Announcements as _, OutboxCache, Queue, StoreError, accounts::NewAccount},
     upkeep::Auditor,

@@ -1,7 +1,8 @@
 // Hiding from a follower, and the lists of those whom the viewer keeps out. Pictures in test-results/screens/.
-import { expect, type Page, test } from "@playwright/test";
+import { expect, type Page } from "@playwright/test";
 import { block, follow, hideFrom, mute, numbered, type Person, publish, register, registerThree } from "./api";
 import { namesOf, openAs, postWith, scrollTo, takePicture, waitUntilLive } from "./page";
+import { test } from "./test";
 
 let vera: Person;
 let finn: Person;

@@ -1,7 +1,8 @@
 // Looking around in a seeded world, as whoever opens the page for the first time does.
-import { expect, test } from "@playwright/test";
+import { expect } from "@playwright/test";
 import { hasDemo } from "./api";
 import { scrollTo, takePicture } from "./page";
+import { test } from "./test";
 
 test.beforeEach(async ({ page }) => {
   const skipped = await hasDemo() ? null : "the server has no user \"demo\": fill its database with `tidefeed seed`";
@@ -19,14 +20,28 @@ test("the first page shows what there is: likes, replies and reposts, and a thre
   await expect(posts.first()).toBeVisible();
   await expect(page.getByTestId("in-reply-to").first()).toBeVisible();
   await expect(page.getByTestId("repost-line").first()).toBeVisible();
-  await expect(page.getByTestId("like-count").first()).toBeVisible();
+  await expect(page.getByTestId("heart").filter({ hasText: /\d/ }).first()).toBeVisible();
   await takePicture(page, "demo-timeline");
   await page.goto("/#/u/demo");
   const hello = posts.filter({ hasText: "I am here to look around" });
-  await expect(hello).toContainText("2 comments");
+  await expect(hello.getByTestId("reply")).toHaveText("2");
   await hello.getByTestId("reply").click();
   await expect(page.getByTestId("feed").getByTestId("post-text").first()).toContainText("Welcome aboard");
   await takePicture(page, "demo-thread");
+});
+
+test("pictures of the seeded world are the server's own, say what they show, and are kept for ever", async ({ page }) => {
+  const picture = page.getByTestId("post-picture").first();
+  await scrollTo(page, picture);
+  await picture.scrollIntoViewIfNeeded();
+  await expect.poll(() => picture.evaluate((image: HTMLImageElement) => image.complete && image.naturalWidth)).toBe(800);
+  const [address, words] = [await picture.getAttribute("src"), await picture.getAttribute("alt")];
+  const { origin, href } = new URL(address ?? "", page.url());
+  expect(origin).toBe(new URL(page.url()).origin);
+  expect(words).not.toBe("");
+  const answer = await page.request.get(href);
+  expect(answer.headers()["cache-control"]).toContain("immutable");
+  await takePicture(page, "demo-picture");
 });
 
 test("the demo account's lists go on past their first page", async ({ page }) => {

@@ -1,7 +1,8 @@
 // GraphiQL, served from the same place, acting as the user who is signed in on the page.
-import { expect, type Page, test } from "@playwright/test";
+import { expect, type Page } from "@playwright/test";
 import { publish, register } from "./api";
 import { openAs } from "./page";
+import { test } from "./test";
 
 test("GraphiQL runs its first query as the signed-in user, and loads nothing from elsewhere", async ({ page, baseURL }) => {
   const person = await register("gil", "Gil Query");

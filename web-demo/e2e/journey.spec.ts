@@ -1,7 +1,8 @@
 // The whole way of two new users, each in a browser context of their own.
-import { expect, test } from "@playwright/test";
+import { expect } from "@playwright/test";
 import { freshHandle } from "./api";
 import { findAndFollow, postWith, signUp, waitUntilLive, write } from "./page";
+import { test } from "./test";
 
 test("two users sign up, one follows, and the other's posts arrive live", async ({ browser, baseURL }) => {
   const annHandle = freshHandle("ann");

@@ -1,7 +1,8 @@
 // Lists of people and of posts: who follows whom, who likes what, what is kept. Pictures in test-results/screens/.
-import { expect, test } from "@playwright/test";
+import { expect } from "@playwright/test";
 import { favourite, follow, like, numbered, type Person, publish, publishMany, register, registerThree } from "./api";
 import { namesOf, openAs, postWith, scrollTo, takePicture, waitUntilLive } from "./page";
+import { test } from "./test";
 
 let vera: Person;
 let finn: Person;
@@ -45,7 +46,8 @@ test("who likes a post stands behind its count, the viewer as soon as they do", 
   await like(nell, post);
   await page.getByTestId("nav-timeline").click();
   await page.reload();
-  await postWith(page, "Low tide at six").getByTestId("like-count").click();
+  await postWith(page, "Low tide at six").getByTestId("post-time").click();
+  await page.getByTestId("like-count").click();
   await expect(page.getByRole("heading", { name: "Likes" })).toBeFocused();
   await expect(namesOf(page)).toHaveText(["Nell Newcomer"]);
   await page.getByTestId("liked-post").getByRole("button", { name: "Like" }).click();

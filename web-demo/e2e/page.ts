@@ -1,4 +1,5 @@
 // Steps that several tests take on the page.
+import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Locator, type Page } from "@playwright/test";
 import type { Person } from "./api";
 
@@ -17,7 +18,7 @@ export async function signUp(page: Page, handle: string, name: string) {
   await page.goto("/");
   await page.getByTestId("switch-form").click();
   await page.getByLabel("Handle").fill(handle);
-  await page.getByLabel("Name").fill(name);
+  await page.getByLabel("Name", { exact: true }).fill(name);
   await page.getByLabel("Password").fill(`pass-${handle}`);
   await page.getByTestId("sign-up").click();
   await expect(page.getByTestId("composer")).toBeVisible();
@@ -39,7 +40,7 @@ export function namesOf(page: Page): Locator {
 export async function findAndFollow(page: Page, handle: string) {
   await page.getByTestId("find-input").fill(handle);
   await page.getByTestId("find-submit").click();
-  const found = page.getByTestId("found-user");
+  const found = page.getByTestId("found-people").getByTestId("person").filter({ has: page.getByText(`@${handle}`, { exact: true }) });
   await found.getByTestId("follow").click();
   await expect(found.getByTestId("follow")).toContainText("Following");
 }
@@ -57,9 +58,11 @@ export async function scrollTo(page: Page, target: Locator) {
   }).toPass();
 }
 
-/** A picture to be looked at; nothing on the page may be cut off at its side. */
+/** A picture to be looked at; nothing on the page may be cut off at its side, and axe finds nothing in it (WCAG 2.2 A and AA, best practices). */
 export async function takePicture(page: Page, name: string) {
   const cutOff = await page.locator(".feed, body").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth).length);
   expect(cutOff, "boxes whose content is cut off at the side").toBe(0);
   await page.screenshot({ path: `test-results/screens/${name}.png`, animations: "disabled" });
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ target, failureSummary }) => `${target.join(" ")}: ${failureSummary}`)]), `what axe finds in ${name}`).toEqual([]);
 }

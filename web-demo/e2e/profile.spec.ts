@@ -1,7 +1,9 @@
 // What a profile lets one decide: seeing less of somebody, and what one's own says.
-import { expect, test } from "@playwright/test";
-import { block, follow, like, type Person, publish, register, registerThree } from "./api";
-import { namesOf, openAs, postWith, takePicture } from "./page";
+import { setTimeout } from "node:timers/promises";
+import { expect } from "@playwright/test";
+import { block, follow, like, numbered, type Person, publish, publishMany, register, registerThree, reply, repost } from "./api";
+import { namesOf, openAs, postWith, scrollTo, takePicture } from "./page";
+import { test } from "./test";
 
 let vera: Person;
 let finn: Person;
@@ -76,8 +78,8 @@ test("one's own profile is changed, and a refusal stands at its field", async ({
   await openAs(page, vera, `/#/u/${vera.handle}`);
   const profile = page.getByTestId("profile");
   await page.getByTestId("edit-profile").click();
-  await expect(page.getByLabel("Name")).toBeFocused();
-  await page.getByLabel("Name").fill("Vera of the Bay");
+  await expect(page.getByLabel("Name", { exact: true })).toBeFocused();
+  await page.getByLabel("Name", { exact: true }).fill("Vera of the Bay");
   await page.getByLabel("About you").fill("x".repeat(501));
   await page.getByTestId("profile-save").click();
   await expect(profile.locator(".field-error")).toBeVisible();
@@ -109,3 +111,98 @@ test("a name that is written from right to left turns nothing round it", async (
   expect(first).toBeLessThan(last ?? 0);
   await expect(page.getByTestId("post-text")).toHaveCSS("direction", "rtl");
 });
+
+test("a profile has a list for each kind, each with its own end, and the header stays", async ({ page }) => {
+  const asked = await publish(finn, "Who has seen the wreck?");
+  for (const text of numbered("Seen from pier", 23)) {
+    await reply(vera, asked, text);
+    await setTimeout(2);
+  }
+  await publishMany(vera, numbered("A walk, day", 3));
+  await repost(vera, asked);
+  await openAs(page, finn, `/#/u/${vera.handle}`);
+  await expect(page.getByTestId("list-everything")).toHaveAttribute("aria-current", "page");
+  await expect(page.getByTestId("repost-line")).toHaveText([/^Vera Shore reposted/]);
+  await page.getByTestId("list-post").click();
+  await expect(page.getByTestId("post-text")).toHaveText(numbered("A walk, day", 3).toReversed());
+  await takePicture(page, "profile-posts");
+  // Without an answer from this handler, the request waits.
+  await page.route("**/graphql", (route) => route.request().postData()?.includes("REPLY") === true ? undefined : route.fallback());
+  await page.getByTestId("list-reply").click();
+  await expect(page.getByTestId("skeletons")).toBeVisible();
+  await expect(page.getByTestId("profile").getByRole("heading", { name: "Vera Shore" })).toBeVisible();
+  await page.unroute("**/graphql");
+  await page.reload();
+  await expect(page).toHaveTitle(`Replies of Vera Shore (@${vera.handle}) · Tidefeed`);
+  await expect(page.getByTestId("in-reply-to").first()).toBeVisible();
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post-text")).toHaveText(numbered("Seen from pier", 23).toReversed());
+  await page.getByTestId("list-repost").click();
+  await expect(page.getByTestId("post-text")).toHaveText(["Who has seen the wreck?"]);
+  await page.goBack();
+  await expect(page.getByTestId("list-reply")).toHaveAttribute("aria-current", "page");
+  await page.goto(`/#/u/${finn.handle}/reposts`);
+  await expect(page.getByTestId("empty-profile")).toContainText("No reposts yet");
+});
+
+test("what one likes is a list of one's own profile, and nobody else's", async ({ page }) => {
+  for (const text of numbered("Shell", 22)) {
+    await like(finn, await publish(vera, text));
+    await setTimeout(2);
+  }
+  await openAs(page, finn, `/#/u/${finn.handle}`);
+  await page.getByTestId("list-likes").click();
+  await expect(page).toHaveTitle(`Likes of Finn Harbour (@${finn.handle}) · Tidefeed`);
+  await expect(page.getByTestId("post-text").first()).toHaveText("Shell 22");
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post-text")).toHaveText(numbered("Shell", 22).toReversed());
+  const heart = postWith(page, "Shell 1").getByRole("button", { name: "Like" });
+  await heart.click();
+  await expect(heart).toHaveAttribute("aria-pressed", "false");
+  await expect(postWith(page, "Shell 1")).toBeVisible();
+  await page.reload();
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post-text")).toHaveText(numbered("Shell", 22).slice(1).toReversed());
+  await page.goto(`/#/u/${vera.handle}`);
+  await expect(page.getByTestId("list-repost")).toBeVisible();
+  await expect(page.getByTestId("list-likes")).toHaveCount(0);
+  await page.goto(`/#/u/${vera.handle}/likes`);
+  await expect(page.getByTestId("private-likes")).toBeVisible();
+  await expect(page.getByTestId("failure")).toHaveCount(0);
+});
+
+test("pictures are a list of a profile, for everybody to see", async ({ page, baseURL }) => {
+  const picture = { kind: "PICTURE", url: new URL("/favicon.svg", baseURL).href, width: 800, height: 600, alt: "low tide" };
+  for (const text of numbered("The bay, day", 21)) {
+    await publish(vera, text, [picture]);
+    await setTimeout(2);
+  }
+  await publish(vera, "No picture today");
+  await openAs(page, finn, `/#/u/${vera.handle}`);
+  await expect(page.getByTestId("post-text").first()).toHaveText("No picture today");
+  await page.getByTestId("list-media").click();
+  await expect(page).toHaveTitle(`Media of Vera Shore (@${vera.handle}) · Tidefeed`);
+  await expect(page.getByTestId("post-text").first()).toHaveText("The bay, day 21");
+  await scrollTo(page, page.getByTestId("feed-end"));
+  await expect(page.getByTestId("post-text")).toHaveText(numbered("The bay, day", 21).toReversed());
+  await page.goto(`/#/u/${finn.handle}/media`);
+  await expect(page.getByTestId("empty-profile")).toContainText("No pictures or videos yet");
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const [breadth, width] of Object.entries({ phone: 320, wide: 1280 })) {
+    test.describe(`${colorScheme}, ${breadth}`, () => {
+      test.use({ colorScheme, viewport: { width, height: 800 } });
+
+      test("the lists of one's own profile", async ({ page }) => {
+        await openAs(page, nell, `/#/u/${nell.handle}/likes`);
+        await expect(page.getByTestId("empty-profile")).toContainText("No likes yet");
+        await takePicture(page, `profile-no-likes-${colorScheme}-${breadth}`);
+        await like(nell, await publish(vera, "Low tide at six, and the whole bay smelled of salt."));
+        await page.reload();
+        await expect(page.getByTestId("post")).toHaveCount(1);
+        await takePicture(page, `profile-likes-${colorScheme}-${breadth}`);
+      });
+    });
+  }
+}

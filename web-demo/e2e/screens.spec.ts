@@ -1,7 +1,8 @@
 // Pictures of every page in test-results/screens/, to be looked at: light and dark, wide and narrow.
-import { expect, type Page, test } from "@playwright/test";
+import { expect, type Page } from "@playwright/test";
 import { follow, numbered, type Person, publish, publishMany, register } from "./api";
 import { openAs, postWith, waitUntilLive } from "./page";
+import { test } from "./test";
 
 const SCHEMES = ["light", "dark"] as const;
 const WIDTHS = { wide: { width: 1360, height: 900 }, narrow: { width: 390, height: 844 } } as const;
@@ -39,7 +40,7 @@ for (const scheme of SCHEMES) {
         await take(page, "sign-in");
         await page.getByTestId("switch-form").click();
         await page.getByLabel("Handle").fill(viewer.handle);
-        await page.getByLabel("Name").fill("Vera Again");
+        await page.getByLabel("Name", { exact: true }).fill("Vera Again");
         await page.getByLabel("Password").fill("a-good-password");
         await page.getByTestId("sign-up").click();
         await expect(page.getByTestId("error-handle")).toBeVisible();
@@ -53,14 +54,18 @@ for (const scheme of SCHEMES) {
         await take(page, "timeline");
         await publish(friend, `Seen at ${scheme} ${breadth}`);
         await expect(page.getByTestId("new-posts")).toBeVisible();
+        if (breadth === "narrow") await page.getByTestId("compose-open").click();
         await page.getByTestId("compose-text").fill("A post with a picture, not sent yet");
         await page.getByTestId("compose-picture").click();
         await page.getByTestId("picture-url").fill(new URL("/favicon.svg", baseURL).href);
         await page.getByTestId("picture-alt").fill("Three waves");
+        await take(page, "timeline-compose-pill");
+        if (breadth === "narrow") await page.getByTestId("nav-explore").click();
         await page.getByTestId("find-input").fill(friend.handle);
         await page.getByTestId("find-submit").click();
-        await expect(page.getByTestId("found-user")).toBeVisible();
-        await take(page, "timeline-compose-find-pill");
+        await expect(page.getByTestId("found-people")).toBeVisible();
+        await take(page, "find");
+        await page.getByTestId("nav-timeline").click();
         await page.mouse.wheel(0, 900);
         await page.getByTestId("delete").first().click();
         const answers = page.getByRole("group", { name: "Delete this post?" }).getByRole("button");

@@ -1,7 +1,8 @@
 // Posts are found from the header, Chinese ones by any stretch of their text. Pictures in test-results/screens/.
-import { expect, type Page, test } from "@playwright/test";
-import { deleteContent, freshHandle, numbered, publish, publishMany, register } from "./api";
-import { openAs, postWith, scrollTo } from "./page";
+import { expect, type Page } from "@playwright/test";
+import { deleteContent, follow, freshHandle, numbered, publish, publishMany, register } from "./api";
+import { namesOf, openAs, postWith, scrollTo } from "./page";
+import { test } from "./test";
 
 async function search(page: Page, text: string) {
   await page.getByTestId("search-input").fill(text);
@@ -24,6 +25,38 @@ test("a search reads on to its end, and a deleted post is found no more", async 
   await page.reload();
   await expect(postWith(page, `The ${word}, rib 45`)).toBeVisible();
   await expect(postWith(page, `The last ${word}`)).toHaveCount(0);
+});
+
+test("people are found by the beginning of any word of a name, above the posts, and followed there", async ({ page }) => {
+  const [vera, word] = [await register("vera", "Vera Shore"), freshHandle("Quay")];
+  for (const name of ["Ada", "Bea", "Cleo", "Dora"]) await register(name.toLowerCase(), `${name} ${word}`);
+  await publish(vera, `A post about ${word}`);
+  await openAs(page, vera);
+  await search(page, word.slice(0, -1));
+  await expect(namesOf(page)).toHaveCount(3);
+  await page.getByTestId("more-people").click();
+  await expect(namesOf(page)).toHaveText(["Ada", "Bea", "Cleo", "Dora"].map((name) => `${name} ${word}`));
+  await expect(page.getByTestId("more-people")).toHaveCount(0);
+  await search(page, `bea ${word}`);
+  await expect(namesOf(page)).toHaveText([`Bea ${word}`]);
+  await page.getByTestId("found-people").getByTestId("follow").click();
+  await expect(page.getByTestId("found-people").getByTestId("follow")).toContainText("Following");
+  await search(page, word);
+  await expect(postWith(page, `A post about ${word}`)).toBeVisible();
+});
+
+test("a new person is shown whom to follow, and not whom they follow already", async ({ page }) => {
+  const [nell, star] = [await register("nell", "Nell Newcomer"), await register("star", "Star Harbour")];
+  const friend = await register("friend", "Friendly Face");
+  await follow(friend, star);
+  await openAs(page, nell);
+  await expect(page.getByTestId("some-people").getByTestId("person").first()).toBeVisible();
+  await follow(nell, friend);
+  await page.goto("/#/explore");
+  await page.reload();
+  const suggested = page.getByTestId("some-people");
+  await expect(suggested.getByText(`@${star.handle}`)).toBeVisible();
+  await expect(suggested.getByText(`@${friend.handle}`)).toHaveCount(0);
 });
 
 test("what cannot be looked for is told, and so is a search that failed", async ({ page }) => {

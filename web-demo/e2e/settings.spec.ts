@@ -1,7 +1,9 @@
 // The settings: where one is signed in, another password, another handle. Pictures in test-results/screens/.
-import { expect, type Page, test } from "@playwright/test";
-import { freshHandle, isTaken, type Person, register, signIn, signOut } from "./api";
+import { readFile } from "node:fs/promises";
+import { expect, type Page } from "@playwright/test";
+import { block, favourite, follow, freshHandle, hideFrom, isTaken, like, mute, type Person, publish, publishMany, register, signIn, signOut } from "./api";
 import { openAs, takePicture, waitUntilLive } from "./page";
+import { test } from "./test";
 
 const LINUX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const PHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1";
@@ -151,6 +153,62 @@ test("sessions that do not load can be tried again", async ({ page }) => {
   await expect(page.getByTestId("current-session")).toBeVisible();
 });
 
+test("one's data comes as one file, whole lists in it", async ({ page }) => {
+  const other = await register("finn", "Finn Harbour");
+  await publishMany(vera, Array.from({ length: 53 }, (_, number) => `post ${number}`));
+  await follow(vera, other);
+  await follow(other, vera);
+  const [muted, blocked, hidden] = [await register("mute", "Mute"), await register("bloc", "Bloc"), await register("hide", "Hide")];
+  await mute(vera, muted);
+  await block(vera, blocked);
+  await hideFrom(vera, hidden);
+  await like(vera, await publish(other, "liked"));
+  await favourite(vera, await publish(other, "kept"));
+  await openSettings(page, vera);
+  const started = page.waitForEvent("download");
+  await page.getByTestId("download-data").click();
+  const download = await started;
+  expect(download.suggestedFilename()).toBe(`tidefeed-${vera.handle}.json`);
+  const data = JSON.parse(await readFile(await download.path(), "utf8")) as Record<string, { text: string; node: { handle: string; text: string }; handle: string }[]> & { profile: { handle: string; sessions: unknown[] } };
+  expect(data.contents?.map(({ text }) => text)).toEqual(Array.from({ length: 53 }, (_, number) => `post ${52 - number}`));
+  expect(data.following?.map(({ node }) => node.handle)).toEqual([other.handle]);
+  expect(data.profile.handle).toBe(vera.handle);
+  expect(data.profile.sessions).toHaveLength(1);
+  expect(data.followers?.map(({ node }) => node.handle)).toEqual([other.handle]);
+  expect([data.bookmarks, data.likes].map((list) => list?.map(({ node }) => node.text))).toEqual([["kept"], ["liked"]]);
+  const keptOut = [data.muted, data.blocked, data.hiddenFrom].map((list) => list?.map(({ handle }) => handle));
+  expect(keptOut).toEqual([[muted.handle], [blocked.handle], [hidden.handle]]);
+});
+
+test("an account is deleted with its password, and whoever reads it loses sight of it at once", async ({ page, browser, baseURL }) => {
+  const reader = await register("finn", "Finn Harbour");
+  await follow(reader, vera);
+  await publish(vera, "the last words");
+  const other = await (await browser.newContext({ baseURL })).newPage();
+  await openAs(other, reader);
+  await waitUntilLive(other);
+  await expect(other.getByText("the last words")).toBeVisible();
+
+  await openSettings(page, vera);
+  await page.getByTestId("delete-account").click();
+  await page.getByRole("button", { name: "Stay" }).click();
+  await page.getByTestId("delete-account").click();
+  const password = page.getByLabel(`Password of @${vera.handle}`);
+  await expect(password).toBeFocused();
+  await password.fill("not this one");
+  await page.getByTestId("delete-confirm").click();
+  await expect(page.getByTestId("error-password")).toContainText("not the viewer's password");
+  await password.fill(vera.password);
+  await page.getByTestId("delete-confirm").click();
+  await expect(page.getByTestId("notice-deleted")).toBeVisible();
+  expect(await isTaken(vera)).toBe(false);
+
+  await expect(other.getByText("the last words")).toHaveCount(0);
+  await other.goto(`/#/u/${vera.handle}`);
+  await expect(other.getByTestId("no-such-user")).toBeVisible();
+  await other.context().close();
+});
+
 for (const colorScheme of ["light", "dark"] as const) {
   for (const [breadth, viewport] of Object.entries({ wide: { width: 1360, height: 900 }, narrow: { width: 390, height: 844 } })) {
     test.describe(`${colorScheme}, ${breadth}`, () => {
@@ -170,6 +228,9 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.getByTestId("everywhere").click();
         await expect(page.getByTestId("everywhere-confirm")).toBeFocused();
         await takePicture(page, `settings-everywhere-${colorScheme}-${breadth}`);
+        await page.getByTestId("delete-account").click();
+        await page.getByTestId("delete-confirm").scrollIntoViewIfNeeded();
+        await takePicture(page, `settings-delete-${colorScheme}-${breadth}`);
       });
     });
   }

@@ -1,22 +1,14 @@
-// Chooses between the welcome page and the signed-in page; each user gets an API client of their own, which outlives a refresh of the tokens.
-import { ApolloProvider } from "@apollo/client/react";
-import { useMemo } from "react";
+// Chooses between the page of whoever is signed in and that of everybody else.
+import { TidefeedProvider, useSession } from "@tidefeed/react";
 import { SignedInPage } from "./SignedInPage";
 import { WelcomePage } from "./account/WelcomePage";
-import { createApi } from "./api/client";
-import { endSession, type Session, useSession } from "./session";
+import { tidefeed } from "./api/tidefeed";
 
-function SessionScope({ session }: { session: Session | null }) {
-  const signedIn = session !== null;
-  const api = useMemo(() => createApi(signedIn, () => { endSession("expired"); }), [signedIn]);
-  return (
-    <ApolloProvider client={api.apollo}>
-      {session === null ? <WelcomePage /> : <SignedInPage session={session} connection={api.connection} />}
-    </ApolloProvider>
-  );
+function Page() {
+  const { signedIn } = useSession();
+  return signedIn ? <SignedInPage /> : <WelcomePage />;
 }
 
 export function App() {
-  const { session } = useSession();
-  return <SessionScope key={session?.handle ?? "anonymous"} session={session} />;
+  return <TidefeedProvider client={tidefeed}><Page /></TidefeedProvider>;
 }

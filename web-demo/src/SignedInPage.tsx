@@ -1,60 +1,71 @@
 // The frame around every page of a signed-in user: navigation, the page of the route, the side column.
-import type { Connection } from "./api/connection";
+import { useViewer } from "@tidefeed/react";
 import { FavouritesPage } from "./content/FavouritesPage";
 import { LikersPage } from "./content/LikersPage";
 import { ThreadPage } from "./content/ThreadPage";
 import { BoundariesPage } from "./people/BoundariesPage";
+import { ExplorePage } from "./people/ExplorePage";
 import { FindUser } from "./people/FindUser";
 import { FollowsPage } from "./people/FollowsPage";
 import { ProfilePage } from "./people/ProfilePage";
 import { ViewerCard } from "./people/ViewerCard";
 import { EmptyState } from "./parts/EmptyState";
+import { KeyboardHelp } from "./parts/KeyboardHelp";
 import { Navigation } from "./parts/Navigation";
-import { timelinePath, useRoute } from "./routing";
+import { useKeyboard } from "./parts/useKeyboard";
+import { type Route, timelinePath, useRoute } from "./routing";
 import { SearchPage } from "./search/SearchPage";
-import type { Session } from "./session";
 import { SettingsPage } from "./settings/SettingsPage";
+import { ComposeButton } from "./timeline/ComposeButton";
+import { ConnectionNotice } from "./timeline/ConnectionNotice";
 import { TimelinePage } from "./timeline/TimelinePage";
-import { useTimeline } from "./timeline/useTimeline";
+import { type Timeline, useTimeline } from "./timeline/useTimeline";
 
-interface SignedInPageProps {
-  session: Session;
-  connection: Connection;
+function PageOf({ route, timeline }: { route: Route; timeline: Timeline }) {
+  const viewer = useViewer().value;
+  switch (route.page) {
+    case "timeline": return <TimelinePage timeline={timeline} />;
+    case "profile": return <ProfilePage key={route.handle} handle={route.handle} list={route.list} />;
+    case "followers":
+    case "following": return <FollowsPage key={`${route.page} ${route.handle}`} handle={route.handle} side={route.page} />;
+    case "thread": return <ThreadPage key={route.id} id={route.id} />;
+    case "search": return <SearchPage key={route.text} text={route.text} />;
+    case "explore": return <ExplorePage />;
+    case "likers": return <LikersPage key={route.id} id={route.id} />;
+    case "boundaries": return <BoundariesPage key={route.boundary} boundary={route.boundary} />;
+    case "settings": return <SettingsPage key={viewer?.handle} handle={viewer?.handle ?? ""} />;
+    case "favourites": return <FavouritesPage />;
+    case "unknown": return (
+      <EmptyState title="There is no such page" heading="h1" testId="unknown-page">
+        <title>No such page · Tidefeed</title>
+        <p>The address does not lead anywhere. <a href={timelinePath}>Go to your timeline</a>.</p>
+      </EmptyState>
+    );
+  }
 }
 
-export function SignedInPage({ session, connection }: SignedInPageProps) {
+export function SignedInPage() {
   const route = useRoute();
-  const timeline = useTimeline(connection, route.page === "timeline" ? route.list : "EVERYTHING");
+  const timeline = useTimeline(route.page === "timeline" ? route.list : "EVERYTHING");
+  const help = useKeyboard();
   return (
     <div className="frame">
       <a className="skip-link" href="#main" onClick={(event) => {
         event.preventDefault();
         document.getElementById("main")?.focus();
       }}>Skip to the content</a>
-      <Navigation handle={session.handle} route={route} waiting={timeline.waiting} andMore={timeline.andMore} />
+      <Navigation route={route} waiting={timeline.waiting} />
       <main id="main" tabIndex={-1} className="column">
-        {route.page === "timeline" && <TimelinePage timeline={timeline} connection={connection} />}
-        {route.page === "profile" && <ProfilePage key={route.handle} handle={route.handle} />}
-        {(route.page === "followers" || route.page === "following") && (
-          <FollowsPage key={`${route.page} ${route.handle}`} handle={route.handle} side={route.page} />
-        )}
-        {route.page === "thread" && <ThreadPage key={route.id} id={route.id} />}
-        {route.page === "search" && <SearchPage key={route.text} text={route.text} />}
-        {route.page === "likers" && <LikersPage key={route.id} id={route.id} />}
-        {route.page === "boundaries" && <BoundariesPage key={route.boundary} boundary={route.boundary} />}
-        {route.page === "settings" && <SettingsPage handle={session.handle} />}
-        {route.page === "favourites" && <FavouritesPage />}
-        {route.page === "unknown" && (
-          <EmptyState title="There is no such page" heading="h1" testId="unknown-page">
-            <title>No such page · Tidefeed</title>
-            <p>The address does not lead anywhere. <a href={timelinePath}>Go to your timeline</a>.</p>
-          </EmptyState>
-        )}
+        <ConnectionNotice />
+        <PageOf route={route} timeline={timeline} />
       </main>
       <aside className="side" aria-label="You and others">
         <ViewerCard />
-        <FindUser />
+        {route.page !== "explore" && <FindUser />}
+        <button type="button" className="link keys-hint" onClick={help.toggle}>Keyboard shortcuts <kbd>?</kbd></button>
       </aside>
+      <ComposeButton route={route} />
+      {help.isOpen && <KeyboardHelp onClose={help.toggle} />}
     </div>
   );
 }

@@ -5,6 +5,10 @@ import { TIMELINE_LISTS, type TimelineList } from "./api/timelineLists";
 /** A user's lists of people. */
 export type FollowSide = "followers" | "following";
 
+/** What a profile can be read as: what they have published, of all kinds, of one or with pictures, and what they like. */
+export const PROFILE_LISTS = [...TIMELINE_LISTS, "MEDIA", "LIKES"] as const;
+export type ProfileList = (typeof PROFILE_LISTS)[number];
+
 /** What keeps the viewer and somebody else apart. */
 export const BOUNDARIES = ["mute", "hide", "block"] as const;
 export type Boundary = (typeof BOUNDARIES)[number];
@@ -13,7 +17,8 @@ export type Route =
   | { page: "timeline"; list: TimelineList }
   | { page: "favourites" }
   | { page: "settings" }
-  | { page: "profile"; handle: string }
+  | { page: "explore" }
+  | { page: "profile"; handle: string; list: ProfileList }
   | { page: FollowSide; handle: string }
   | { page: "thread"; id: string }
   | { page: "likers"; id: string }
@@ -30,6 +35,7 @@ export function timelineListPath(list: TimelineList): string {
 }
 
 export const settingsPath = "#/settings";
+export const explorePath = "#/explore";
 const BOUNDARY_PATHS: Record<Boundary, string> = { mute: "#/muted", hide: "#/hidden", block: "#/blocked" };
 
 export function boundariesPath(boundary: Boundary): string {
@@ -38,6 +44,12 @@ export function boundariesPath(boundary: Boundary): string {
 
 export function profilePath(handle: string): string {
   return `#/u/${encodeURIComponent(handle)}`;
+}
+
+const PROFILE_PATHS: Record<ProfileList, string> = { EVERYTHING: "", POST: "/posts", REPLY: "/replies", REPOST: "/reposts", MEDIA: "/media", LIKES: "/likes" };
+
+export function profileListPath(handle: string, list: ProfileList): string {
+  return `${profilePath(handle)}${PROFILE_PATHS[list]}`;
 }
 
 export function followsPath(handle: string, side: FollowSide): string {
@@ -62,6 +74,7 @@ function parseRoute(hash: string): Route {
   if (list !== undefined) return { page: "timeline", list };
   if (hash === favouritesPath) return { page: "favourites" };
   if (hash === settingsPath) return { page: "settings" };
+  if (hash === explorePath) return { page: "explore" };
   const boundary = BOUNDARIES.find((one) => BOUNDARY_PATHS[one] === hash);
   if (boundary !== undefined) return { page: "boundaries", boundary };
   const [, id, likes] = /^#\/p\/([A-Za-z0-9_-]+)(\/likes)?$/.exec(hash) ?? [];
@@ -69,13 +82,20 @@ function parseRoute(hash: string): Route {
   try {
     const text = /^#\/s\/([^/]+)\/?$/.exec(hash)?.[1];
     if (text !== undefined) return { page: "search", text: decodeURIComponent(text) };
-    const [, handle, side] = /^#\/u\/([^/]+)(?:\/(followers|following)?)?$/.exec(hash) ?? [];
-    if (handle === undefined) return { page: "unknown" };
-    return { page: side as FollowSide | undefined ?? "profile", handle: decodeURIComponent(handle) };
+    const [, encoded, part = ""] = /^#\/u\/([^/]+)(\/[a-z]*)?$/.exec(hash) ?? [];
+    if (encoded === undefined) return { page: "unknown" };
+    const handle = decodeURIComponent(encoded);
+    const side = (["followers", "following"] as const).find((one) => part === `/${one}`);
+    if (side !== undefined) return { page: side, handle };
+    const list = PROFILE_LISTS.find((one) => PROFILE_PATHS[one] === (part === "/" ? "" : part));
+    return list === undefined ? { page: "unknown" } : { page: "profile", handle, list };
   } catch {
     return { page: "unknown" };
   }
 }
+
+/** Whether a page of this app was shown before the present one. */
+let hasNavigated = false;
 
 function subscribe(listener: () => void) {
   window.addEventListener("popstate", listener);
@@ -91,7 +111,8 @@ export function useRoute(): Route {
   useEffect(() => {
     const visited = (history.state as { visited?: boolean } | null)?.visited;
     if (visited === true) return;
-    history.replaceState({ visited: true }, "");
+    history.replaceState({ visited: true, hasPrevious: hasNavigated }, "");
+    hasNavigated = true;
     window.scrollTo(0, 0);
   }, [hash]);
   return parseRoute(hash);

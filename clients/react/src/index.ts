@@ -1,5 +1,5 @@
 // Hooks on a client of @tidefeed/client. Each reads while it is mounted, and renders the same on a server: as long as nothing has been read.
-import type { ConnectionState, Content, Observable, Read, SessionState, Tidefeed, Timeline, TimelineOptions, TimelineSnapshot, User, Viewer } from "@tidefeed/client";
+import type { ConnectionState, Content, Observable, Query, QueryOptions, QuerySnapshot, Read, SessionState, Tidefeed, Timeline, TimelineOptions, TimelineSnapshot, User, Viewer } from "@tidefeed/client";
 import { createContext, createElement, type ReactNode, useCallback, useContext, useMemo, useState, useSyncExternalStore } from "react";
 
 const Client = createContext<Tidefeed | null>(null);
@@ -17,8 +17,8 @@ export function useTidefeed(): Tidefeed {
 }
 
 /** The value of any observable of the client. */
-export function useObservable<Value>({ subscribe, getSnapshot }: Observable<Value>): Value {
-  return useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
+export function useObservable<Value>({ subscribe, getSnapshot, getServerSnapshot = getSnapshot }: Observable<Value>): Value {
+  return useSyncExternalStore(subscribe, getSnapshot, getServerSnapshot);
 }
 
 export const useSession = (): SessionState => useObservable(useTidefeed().session);
@@ -26,7 +26,7 @@ export const useConnection = (): ConnectionState => useObservable(useTidefeed().
 export const useViewer = (): Read<Viewer> => useObservable(useTidefeed().viewer);
 
 /** The viewer's timeline, with what can be done to it. `options` count when the component is mounted. */
-export function useTimeline(options?: TimelineOptions): TimelineSnapshot & Omit<Timeline, keyof Observable<unknown>> {
+export function useTimeline(options?: TimelineOptions): TimelineSnapshot & Omit<Timeline, keyof Observable<unknown> | "kinds"> {
   const client = useTidefeed();
   const [settings] = useState(options);
   const timeline = useMemo(() => client.timeline(settings), [client, settings]);
@@ -70,4 +70,11 @@ export function useFollow({ id, viewerIsFollowing }: Pick<User, "id" | "viewerIs
     }, (failure: Error) => { setError(failure.message); }).finally(() => { setAsked(null); });
   }, [client, id, isFollowing]);
   return { isFollowing, isPending: asked !== null, error, toggle };
+}
+
+/** The answer to a query, with its further pages. `options` count when it is asked for the first time. */
+export function useQuery<Data>(document: string, variables?: Record<string, unknown>, options?: QueryOptions): QuerySnapshot<Data> & Omit<Query<Data>, keyof Observable<unknown>> {
+  const query = useTidefeed().query<Data>(document, variables, options);
+  const snapshot = useObservable(query);
+  return useMemo(() => ({ ...snapshot, refresh: query.refresh, loadMore: query.loadMore }), [snapshot, query]);
 }

@@ -21,6 +21,9 @@ export interface Actions {
   unfollow: (userId: string) => Promise<UserError[]>;
   mute: (userId: string) => Promise<UserError[]>;
   unmute: (userId: string) => Promise<UserError[]>;
+  /** Nothing of the viewer's is in their timeline any more. */
+  hide: (userId: string) => Promise<UserError[]>;
+  unhide: (userId: string) => Promise<UserError[]>;
   block: (userId: string) => Promise<UserError[]>;
   unblock: (userId: string) => Promise<UserError[]>;
 }
@@ -122,22 +125,23 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
       content: switched(subjectId, "viewerHasReposted", "reposts", false),
       hides: ({ kind, subjectId: its, viewerIsAuthor }) => kind === "REPOST" && its === subjectId && viewerIsAuthor,
     }, ({ content = null, deletedContentId }) => ({ content, event: { removedContentId: deletedContentId ?? null } })),
-    publish({ text, media = [], replyTo }) {
-      const key = freshKey();
+    publish({ text, media = [], replyTo, key = freshKey() }) {
       const kind = replyTo === undefined ? "POST" : "REPLY";
       const content = draftOf(key, { kind, text, media: media.map(mediaOf), inReplyTo: replyTo === undefined ? null : { id: replyTo, author: null } }, viewer());
       const input = { text, media, idempotencyKey: key, ...(replyTo === undefined ? {} : { replyTo }) };
       return change(key, "publishContent", input, {
         draft: () => content,
         isMadeOf: (one) => one.kind === kind && one.text === text && one.media.length === media.length,
-      }, ({ timelineEdge = null }) => ({ event: { timelineEdge } }));
+      }, ({ timelineEdge = null }) => ({ event: { timelineEdge }, published: timelineEdge?.node ?? null }));
     },
-    remove: (contentId) => change(contentId, "deleteContent", { contentId }, { hides: ({ id }) => id === contentId },
+    remove: (contentId) => change(contentId, "deleteContent", { contentId }, { hides: ({ id }) => id === contentId, removes: contentId },
       () => ({ event: { removedContentId: contentId } })),
     follow: relation("followUser", (id) => ({ user: following(id, true) }), comes),
     unfollow: relation("unfollowUser", (id) => ({ user: following(id, false), hides: ({ author }) => author?.id === id }), leaves),
     mute: relation("muteUser", keptOut, leaves),
     unmute: relation("unmuteUser", () => ({}), comes),
+    hide: relation("hideFromFollower", () => ({}), () => ({})),
+    unhide: relation("unhideFromFollower", () => ({}), () => ({})),
     block: relation("blockUser", keptOut, leaves),
     unblock: relation("unblockUser", () => ({}), comes),
   };

@@ -1,4 +1,5 @@
 // Every document that the package sends.
+import { credentials, ERRORS, input } from "./credentials.js";
 
 const USER = "id handle name avatarUrl viewerIsFollowing isViewer";
 const VIEWER = `${USER} bio followerCount followingCount contentCount timelineReadMarker`;
@@ -6,29 +7,23 @@ const ORIGINAL = `id kind subjectId text media { kind url width height alt } pub
   counters { comments likes reposts favourites } inReplyTo { id author { ${USER} } }
   viewerHasLiked viewerHasFavourited viewerHasReposted viewerIsAuthor`;
 const CONTENT = `${ORIGINAL} repostOf { ${ORIGINAL} }`;
-const EDGE = `cursor node { ${CONTENT} }`;
-const ERRORS = "userErrors { message code field }";
-const TOKENS = `token expiresAt refreshToken ${ERRORS}`;
-
-const input = (operation: string, field: string, type: string, selection: string) =>
-  `mutation ${operation}($input: ${type}!) { ${field}(input: $input) { ${selection} } }`;
-const onUser = (field: string, type: string) => input(field, field, type, `user { ${USER} } ${ERRORS}`);
+/** An entry of the timeline. */
+export const EDGE = `cursor node { ${CONTENT} }`;
+const RELATION = `${USER} followerCount followingCount viewerHasMuted viewerHasBlocked viewerIsHiding`;
+const onUser = (field: string, type: string) => input(field, field, type, `user { ${RELATION} } ${ERRORS}`);
 const onContent = (field: string, type: string) => input(field, field, type, `content { ${ORIGINAL} } ${ERRORS}`);
 
 export const documents = {
-  timeline: `query Timeline($first: Int, $after: String) {
-    timeline(first: $first, after: $after) { edges { ${EDGE} } pageInfo { hasNextPage endCursor } oldestTime resumeToken } }`,
+  timeline: `query Timeline($first: Int, $after: String, $filter: TimelineFilter) {
+    timeline(first: $first, after: $after, filter: $filter) { edges { ${EDGE} } pageInfo { hasNextPage endCursor } oldestTime resumeToken } }`,
   newFeed: `subscription NewFeed($after: String) {
-    newFeed(after: $after) { timelineEdge { ${EDGE} } removedContentId removedAuthorId relationChange { user { id } viewerIsFollowing }
-      readMarker refetch refetchReason resumeToken } }`,
+    newFeed(after: $after, compares: true) { timelineEdge { ${EDGE} } removedContentId removedAuthorId relationChange { user { id } viewerIsFollowing }
+      readMarker refetch refetchReason mayDiffer resumeToken } }`,
   newContentCount: "query NewContentCount($after: String!) { newContentCount(after: $after) { count isCapped } }",
   viewer: `query Viewer { viewer { ${VIEWER} } }`,
   user: `query User($handle: String!) { user(handle: $handle) { ${VIEWER} } }`,
   content: `query Content($id: ID!) { content(id: $id) { ${CONTENT} } }`,
-  registerUser: input("Register", "registerUser", "RegisterUserInput", TOKENS),
-  signIn: input("SignIn", "signIn", "SignInInput", `${TOKENS} retryAt`),
-  refreshToken: input("Refresh", "refreshToken", "RefreshTokenInput", TOKENS),
-  signOut: "mutation SignOut { signOut { endedSessions } }",
+  ...credentials,
   publishContent: input("Publish", "publishContent", "PublishContentInput", `timelineEdge { ${EDGE} } ${ERRORS}`),
   deleteContent: input("Delete", "deleteContent", "DeleteContentInput", `deletedContentId ${ERRORS}`),
   repostContent: input("Repost", "repostContent", "RepostContentInput", `timelineEdge { ${EDGE} } content { ${ORIGINAL} } ${ERRORS}`),
@@ -41,6 +36,8 @@ export const documents = {
   unfollowUser: onUser("unfollowUser", "UnfollowUserInput"),
   muteUser: onUser("muteUser", "BoundaryInput"),
   unmuteUser: onUser("unmuteUser", "BoundaryInput"),
+  hideFromFollower: onUser("hideFromFollower", "BoundaryInput"),
+  unhideFromFollower: onUser("unhideFromFollower", "BoundaryInput"),
   blockUser: onUser("blockUser", "BoundaryInput"),
   unblockUser: onUser("unblockUser", "BoundaryInput"),
   markTimelineRead: input("MarkRead", "markTimelineRead", "MarkTimelineReadInput", `readMarker ${ERRORS}`),

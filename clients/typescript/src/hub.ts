@@ -6,6 +6,8 @@ export interface Intent {
   content?: (content: Original) => Original;
   user?: (user: User) => User;
   hides?: (content: Content) => boolean;
+  /** The id of a content that goes everywhere. */
+  removes?: string;
   /** An entry that is to come. `find` looks among what is shown. */
   draft?: ((find: (id: string) => Original | undefined) => Content | null) | undefined;
   /** Whether this is the entry that the draft stood for. */
@@ -17,6 +19,8 @@ export interface Fact {
   content?: Original | null;
   user?: User | null;
   event?: Partial<FeedEvent>;
+  /** What the viewer has published, whether or not it was told live before. */
+  published?: Content | null;
   /** What was read may have become different without a word. */
   isInDoubt?: boolean;
 }

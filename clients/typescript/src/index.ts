@@ -1,10 +1,11 @@
 // The package's front: one client a page, made of a session, a socket, lists and what the viewer does.
 import { type Actions, createActions } from "./actions.js";
-import { createHub } from "./hub.js";
+import { createHub, type Fact } from "./hub.js";
+import { createQueries, type Query, type QueryOptions } from "./query.js";
 import { createContent, createViewer, type Read, type ViewerStore } from "./objects.js";
 import type { Observable } from "./observable.js";
 import { createSend, type Send } from "./request.js";
-import { createSession, localStore, memoryStore, type Session, type TokenStore } from "./session.js";
+import { localStore, memoryStore, type Session, sessionAt, type TokenStore } from "./session.js";
 import { type ConnectionState, createLiveSocket, type WebSocketClass } from "./socket.js";
 import { createTimeline, type Timeline, type TimelineOptions } from "./timeline.js";
 import type { Content } from "./types.js";
@@ -33,6 +34,10 @@ export interface Tidefeed extends Actions {
   connection: Observable<ConnectionState>;
   /** Any other operation of the schema, with the session's token. A query is sent again when its answer was lost, a mutation if `safe` is said. */
   request: Send;
+  /** The answer to a query, watched; who asks the same again gets the same object. At most one connection in it, paged by `$after`, and no aliases for contents' fields. */
+  query: <Data>(document: string, variables?: Record<string, unknown>, options?: QueryOptions) => Query<Data>;
+  /** What another mutation has answered, sent by `request`: shown wherever that content or user stands. */
+  tell: (fact: Pick<Fact, "content" | "user">) => void;
   /** Who is signed in, as they are now. */
   viewer: ViewerStore;
   /** A content by its id. */
@@ -49,22 +54,32 @@ const [KEEP_ALIVE_MS, PONG_MS, RETRY_MS] = [8_000, 5_000, 20_000];
 
 const usualStore = () => (typeof localStorage === "undefined" ? memoryStore() : localStore());
 
+const endpointOf = (url: string) => `${url.replace(/\/+$/, "")}/graphql`;
+
+/** Who is signed in, and nothing else: for a page or a program that sends its requests by `session.fetch`. `createTidefeed` has one of its own. */
+export function createSession({ url, store, fetch, answerMs = ANSWER_MS }: Pick<TidefeedOptions, "url" | "store" | "fetch" | "answerMs">): Session {
+  return sessionAt({ endpoint: endpointOf(url), store: store ?? usualStore(), fetch: fetch ?? ((...request) => globalThis.fetch(...request)), answerMs });
+}
+
 export function createTidefeed(options: TidefeedOptions): Tidefeed {
   const { answerMs = ANSWER_MS, keepAliveMs = KEEP_ALIVE_MS, pongMs = PONG_MS, retryMs = RETRY_MS } = options;
-  const endpoint = `${options.url.replace(/\/+$/, "")}/graphql`;
-  const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
-  const session = createSession({ endpoint, store: options.store ?? usualStore(), fetch, answerMs });
+  const endpoint = endpointOf(options.url);
+  const session = createSession(options);
   const socket = createLiveSocket({
     url: `${endpoint.replace(/^http/, "ws")}/ws`, session, webSocketImpl: options.webSocketImpl, keepAliveMs, answerMs: pongMs, retryMs,
   });
   const hub = createHub();
   const send = createSend(endpoint, session, answerMs);
   const viewer = createViewer(send, session, hub);
+  const { query, forget } = createQueries(send, hub);
+  session.subscribe(forget); // What one person is shown is not what another one is.
   return {
     ...createActions(send, hub, () => viewer.getSnapshot().value),
     session,
     connection: socket.state,
     request: send,
+    query,
+    tell: hub.tell,
     viewer,
     content: (id) => createContent(send, hub, id),
     timeline: (settings) => createTimeline({ send, socket, session, hub, viewer }, settings),
@@ -74,9 +89,12 @@ export function createTidefeed(options: TidefeedOptions): Tidefeed {
 
 export type { Actions } from "./actions.js";
 export { documents } from "./documents.js";
+export type { Fact } from "./hub.js";
 export type { Read, ViewerStore } from "./objects.js";
 export type { Observable } from "./observable.js";
-export { RequestError, type RequestOptions, type Send } from "./request.js";
+export type { Query, QueryOptions, QuerySnapshot } from "./query.js";
+export { RequestError } from "./failure.js";
+export type { RequestOptions, Send } from "./request.js";
 export { localStore, memoryStore, type Session, type SessionState, type TokenStore } from "./session.js";
 export type { ConnectionState, WebSocketClass } from "./socket.js";
 export type { Entry, Timeline, TimelineOptions, TimelineSnapshot } from "./timeline.js";

@@ -40,6 +40,13 @@ export const visible = (list: List) => folded(list.held.filter(({ waits }) => !w
 export const waiting = (list: List) => standing(list).filter(({ waits }) => waits).length;
 export const nothingWaits = (list: List): List => ({ ...list, held: list.held.flatMap((one) => (one.stays ? [] : [{ ...one, waits: false }])) });
 
+/** The publish time down to which it reaches. */
+export function endOf({ held, hasNextPage, oldest }: List): number {
+  const last = held.at(-1);
+  if (hasNextPage) return oldest;
+  return last === undefined ? Infinity : timeOf(last.node);
+}
+
 /** Whether all of it lies within what a resume token speaks of. Behind a repost any number of entries may be folded away. */
 export const isWithinWindow = ({ held }: List) => held.length <= WINDOW && held.every(({ node }) => node.kind !== "REPOST");
 
@@ -86,6 +93,8 @@ export interface Change {
   list: List;
   /** What was read further down may have become different without a word. */
   isInDoubt: boolean;
+  /** Entries of one millisecond have an order that only the server knows: theirs may differ, wherever they are. */
+  isTied?: boolean;
 }
 
 function withEdge(list: List, { cursor, node }: Edge, holds: boolean): Change {
@@ -98,9 +107,8 @@ function withEdge(list: List, { cursor, node }: Edge, holds: boolean): Change {
   const top = visible(list)[0];
   const waits = holds && !node.viewerIsAuthor && top !== undefined && timeOf(node) > timeOf(top.node);
   const { held, isTied } = placed(list, { cursor, node, waits, stays: false });
-  // Entries of one millisecond have an order that only the server knows. What comes further down has come back: perhaps not alone.
-  const isTaken = held !== list.held;
-  return { list: { ...list, held }, isInDoubt: isTaken && (isTied || held[0]?.node.id !== node.id) };
+  // What comes further down has come back: perhaps not alone.
+  return { list: { ...list, held }, isInDoubt: held !== list.held && held[0]?.node.id !== node.id, isTied };
 }
 
 function withoutContent(list: List, id: string): Change {

@@ -54,13 +54,13 @@ export function createViewer(send: Send, session: Session, hub: Hub): ViewerStor
         again();
       }),
       // What they have done may have changed how many they follow or have published.
-      hub.onFact(({ user, event }) => { if (user != null || event !== undefined) again(); }),
+      hub.onFact(({ user, event, published }) => { if (user != null || event !== undefined || published !== undefined) again(); }),
     ];
     end = () => { for (const one of ends) one(); };
     again();
   }
 
-  return { subscribe: state.subscribe, getSnapshot: state.getSnapshot, refresh };
+  return { subscribe: state.subscribe, getSnapshot: state.getSnapshot, getServerSnapshot: state.getServerSnapshot, refresh };
 }
 
 export function createContent(send: Send, hub: Hub, id: string): Observable<Read<Content>> {
@@ -87,5 +87,5 @@ export function createContent(send: Send, hub: Hub, id: string): Observable<Read
     ).finally(show);
   }
 
-  return { subscribe: state.subscribe, getSnapshot: state.getSnapshot };
+  return { subscribe: state.subscribe, getSnapshot: state.getSnapshot, getServerSnapshot: state.getServerSnapshot };
 }

@@ -1,4 +1,5 @@
 // Requests over HTTP, repeated where that is safe.
+import { RequestError } from "./failure.js";
 import type { Session } from "./session.js";
 import { pause, waitMs } from "./waiting.js";
 
@@ -8,23 +9,6 @@ const MOST_WAIT_MS = 30_000;
 
 /** Codes of what may be otherwise a little later. */
 export const PASSING = ["RATE_LIMITED", "INTERNAL_SERVER_ERROR"];
-
-/** A request that failed as a whole. `code` is the server's (docs/errors.md), or UNREACHABLE if there was no answer. */
-export class RequestError extends Error {
-  readonly code: string;
-  /** Finds the server's log line. */
-  readonly requestId: string | null;
-  /** Seconds after which it is worth trying again, if the server has said so. */
-  readonly retryAfter: number | null;
-
-  constructor(message: string, code: string, requestId: string | null = null, retryAfter: number | null = null) {
-    super(message);
-    this.name = "RequestError";
-    this.code = code;
-    this.requestId = requestId;
-    this.retryAfter = retryAfter;
-  }
-}
 
 interface GraphQLFault { message: string; extensions?: { code?: string; requestId?: string; retryAfter?: number } }
 interface Answer { data?: unknown; errors?: GraphQLFault[] }

@@ -1,5 +1,6 @@
 // Who is signed in: tokens for every request and socket, refreshed shortly before they end or when one is refused, once for all who ask and for all tabs.
-import { documents } from "./documents.js";
+import { credentials } from "./credentials.js";
+import { RequestError } from "./failure.js";
 import { type Observable, source } from "./observable.js";
 import type { Tokens, UserError } from "./types.js";
 
@@ -41,11 +42,14 @@ export function localStore(key = "tidefeed.tokens"): TokenStore {
   };
 }
 
-/** "expired": the server has ended the session, or it has run out. */
+/** "expired": the server has ended the session, or it has run out. "deleted": here the user has just deleted their account. */
 export interface SessionState {
   signedIn: boolean;
-  ended: "signed-out" | "expired" | null;
+  ended: "signed-out" | "expired" | "deleted" | null;
 }
+
+/** Tokens are the browser's: whoever renders for it does not know them. */
+const UNKNOWN: SessionState = { signedIn: false, ended: null };
 
 export interface Session extends Observable<SessionState> {
   /** Empty if it has succeeded; else why not. */
@@ -53,6 +57,10 @@ export interface Session extends Observable<SessionState> {
   register: (input: { handle: string; name: string; password: string; bio?: string; avatarUrl?: string }) => Promise<UserError[]>;
   /** Ends the session here at once, and on the server as soon as it hears of it. */
   signOut: () => void;
+  /** Ends all of the user's sessions. Rejects, and ends none here, if the server does not say that it has. */
+  signOutEverywhere: () => Promise<void>;
+  /** Deletes the user's account, for good. Empty if it is gone, and the session with it; else why not. Null for users who have no password. */
+  deleteAccount: (password: string | null) => Promise<UserError[]>;
   /** A token that is good; null for nobody. */
   token: () => Promise<string | null>;
   /** The server does not take `token`: the next one that is asked for is another. */
@@ -61,7 +69,9 @@ export interface Session extends Observable<SessionState> {
   fetch: typeof fetch;
 }
 
-interface Answer { data?: Record<string, (Partial<Tokens> & { userErrors: UserError[] }) | null> | null; errors?: { message: string }[] }
+interface Answer { data?: Record<string, (Partial<Tokens> & { userErrors: UserError[]; retryAt?: string | null }) | null> | null; errors?: { message: string }[] }
+
+const unreachable = (): never => { throw new RequestError("The server cannot be reached.", "UNREACHABLE"); };
 
 /** One tab at a time, where the platform can: the others then find the new tokens in the store. */
 function alone<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -78,7 +88,7 @@ export interface SessionOptions {
   answerMs: number;
 }
 
-export function createSession({ endpoint, store, fetch, answerMs }: SessionOptions): Session {
+export function sessionAt({ endpoint, store, fetch, answerMs }: SessionOptions): Session {
   const state = source<SessionState>({ signedIn: store.read() !== null, ended: null });
   let refreshing: Promise<void> | null = null;
   let refused: string | null = null;
@@ -106,14 +116,15 @@ export function createSession({ endpoint, store, fetch, answerMs }: SessionOptio
   function payload(answer: Answer, field: string) {
     const given = answer.data?.[field];
     if (given == null) throw new Error(answer.errors?.[0]?.message ?? "The server gave no answer.");
-    const { token, expiresAt, refreshToken, userErrors } = given;
+    const { token, expiresAt, refreshToken, retryAt } = given;
+    const userErrors = retryAt == null ? given.userErrors : given.userErrors.map((error) => ({ ...error, retryAt }));
     return { tokens: token && expiresAt && refreshToken ? { token, expiresAt, refreshToken } : null, userErrors };
   }
 
   async function refresh(refreshToken: string) {
     const isCurrent = () => store.read()?.refreshToken === refreshToken;
     if (!isCurrent()) return; // Another tab was faster.
-    const once = () => ask(documents.refreshToken, { refreshToken });
+    const once = () => ask(credentials.refreshToken, { refreshToken });
     const given = payload(await once().catch(once), "refreshToken"); // An answer that was lost is given again, at once.
     if (!isCurrent()) return; // Whoever has signed out meanwhile stays so.
     if (given.tokens !== null) store.write(given.tokens);
@@ -149,7 +160,7 @@ export function createSession({ endpoint, store, fetch, answerMs }: SessionOptio
   }
 
   const enter = (document: string, field: string) => async (input: unknown) => {
-    const { tokens, userErrors } = payload(await ask(document, input), field);
+    const { tokens, userErrors } = payload(await ask(document, input).catch(unreachable), field);
     if (tokens !== null) begin(tokens);
     return userErrors;
   };
@@ -157,12 +168,31 @@ export function createSession({ endpoint, store, fetch, answerMs }: SessionOptio
   return {
     subscribe: state.subscribe,
     getSnapshot: state.getSnapshot,
-    signIn: enter(documents.signIn, "signIn"),
-    register: enter(documents.registerUser, "registerUser"),
+    getServerSnapshot: () => UNKNOWN,
+    signIn: enter(credentials.signIn, "signIn"),
+    register: enter(credentials.registerUser, "registerUser"),
     signOut() {
       const tokens = store.read();
       end("signed-out");
-      if (tokens !== null) ask(documents.signOut, undefined, tokens.token).catch(() => { /* It ends by itself, unused. */ });
+      if (tokens !== null) ask(credentials.signOut, undefined, tokens.token).catch(() => { /* It ends by itself, unused. */ });
+    },
+    async signOutEverywhere() {
+      const used = await token();
+      // Meanwhile no tab asks for another token: this session ends signed out, not expired.
+      await alone(async () => {
+        const { data, errors } = await ask(credentials.signOutEverywhere, undefined, used ?? undefined).catch(unreachable);
+        if (data?.signOutEverywhere == null) throw new Error(errors?.[0]?.message ?? "The server gave no answer.");
+        end("signed-out");
+      });
+    },
+    async deleteAccount(password) {
+      const used = await token();
+      // As above: the server ends the session before it answers.
+      return alone(async () => {
+        const { userErrors } = payload(await ask(credentials.deleteViewer, { password }, used ?? undefined).catch(unreachable), "deleteViewer");
+        if (userErrors.length === 0) end("deleted");
+        return userErrors;
+      });
     },
     token,
     refuse: (used) => { refused = used; },

@@ -1,13 +1,15 @@
 // The viewer's timeline as a live list: pages, what comes and goes, and what is under way. At rest it is the server's timeline, as far down as it reaches.
 import { documents } from "./documents.js";
 import { type Fact, type Hub, withFact, withIntent } from "./hub.js";
-import { agree, changed, type Held, inPlaceOf, isWithinWindow, type List, NOTHING, nothingWaits, shortened, standing, visible, waiting, withPage } from "./list.js";
+import { type EventFilter, onlyKinds } from "./kinds.js";
+import { agree, changed, endOf, type Held, inPlaceOf, isWithinWindow, type List, NOTHING, nothingWaits, shortened, standing, visible, waiting, withPage } from "./list.js";
 import type { ViewerStore } from "./objects.js";
 import { type Observable, source } from "./observable.js";
-import { PASSING, RequestError, type Send } from "./request.js";
-import type { Session } from "./session.js";
+import { asError, RequestError } from "./failure.js";
+import { PASSING, type Send } from "./request.js";
+import type { Session, SessionState } from "./session.js";
 import type { LiveSocket } from "./socket.js";
-import type { Content, FeedEvent, Original, Page, UserError } from "./types.js";
+import type { Content, ContentKind, FeedEvent, Original, Page, UserError } from "./types.js";
 import { onWakeUp, pause, waitMs } from "./waiting.js";
 
 /** The server gives no longer page. */
@@ -44,6 +46,8 @@ export interface TimelineSnapshot {
 export interface TimelineOptions {
   /** Entries of a page, 1 to 100. */
   first?: number;
+  /** These kinds of content alone; all of them by default. */
+  kinds?: readonly ContentKind[];
   /** Whether what others publish waits for `showNew`, so that nothing moves under a reader's eyes. */
   holdNew?: boolean;
   /** More entries are not kept than these, or than `loadOlder` has read: what comes takes the place of the oldest. */
@@ -56,6 +60,8 @@ export interface TimelineOptions {
 
 /** Reads and listens while somebody subscribes; after a pause it goes on from where it was. */
 export interface Timeline extends Observable<TimelineSnapshot> {
+  /** Those that it is of; null for all. */
+  kinds: readonly ContentKind[] | null;
   loadOlder: () => Promise<void>;
   /** Shows what waits. */
   showNew: () => void;
@@ -70,7 +76,6 @@ type Timer = ReturnType<typeof setTimeout> | undefined;
 export interface TimelineParts { send: Send; socket: LiveSocket; session: Session; hub: Hub; viewer: ViewerStore }
 
 const isPassing = (error: unknown) => error instanceof RequestError && (error.code === "UNREACHABLE" || PASSING.includes(error.code));
-const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
 const finder = (contents: readonly Content[]) => (id: string): Original | undefined =>
   contents.find((content) => content.id === id) ?? contents.find(({ repostOf }) => repostOf?.id === id)?.repostOf ?? undefined;
 
@@ -80,7 +85,9 @@ type Adopt = (list: List, isInDoubt: boolean, resumeToken: string | null) => voi
 
 class LiveTimeline {
   readonly #parts: TimelineParts;
-  readonly #options: Required<TimelineOptions>;
+  readonly #options: Required<Omit<TimelineOptions, "kinds">>;
+  readonly #kinds: readonly ContentKind[] | undefined;
+  readonly #filtered: EventFilter;
   readonly state;
   /** Of what is shown as it is held: the same object as long as nothing about it changes. */
   readonly #entries = new WeakMap<Held, Entry>();
@@ -89,7 +96,8 @@ class LiveTimeline {
   #isLoadingOlder = false;
   #hasDoubts = false;
   #isInUse = false;
-  #wasLive = false;
+  /** A stream is asked for that has not told yet what was missed: what is read meanwhile may lack what nobody tells. */
+  #isAwaited = false;
   #readMarker: string | null = null;
   #token: string | null = null;
   #error: Error | null = null;
@@ -104,15 +112,19 @@ class LiveTimeline {
   #settle: Timer;
   #nextCheck: Timer;
   #marking: Timer;
+  /** Whose list it was when it was last watched. */
+  #during: SessionState | null = null;
   /** How many comparisons in a row have differed. */
   #differences = 0;
   /** How many entries the reader has asked for. */
   #reach: number;
 
-  constructor(parts: TimelineParts, { first = 20, holdNew = false, keep = 500, settleMs = 500, checkMs = 300_000 }: TimelineOptions) {
+  constructor(parts: TimelineParts, { kinds, first = 20, holdNew = false, keep = 500, settleMs = 500, checkMs = 300_000 }: TimelineOptions) {
     this.#parts = parts;
     this.#options = { first, holdNew, keep, settleMs, checkMs };
     this.#reach = keep;
+    this.#kinds = kinds;
+    this.#filtered = kinds === undefined ? (_list, event) => event : onlyKinds(kinds);
     this.state = source<TimelineSnapshot>(this.#snapshot(), (isWatched) => {
       this.#isInUse = isWatched;
       if (isWatched) this.#start();
@@ -166,7 +178,7 @@ class LiveTimeline {
     const intents = hub.intents();
     const shown = visible(this.#list).map((held) => this.#entryOf(held, intents.reduce(withIntent, held.node)));
     const find = finder(shown.map(({ content }) => content));
-    const drafts = intents.flatMap(({ draft }) => draft?.(find) ?? []).reverse().map((content) => ({ id: content.id, cursor: null, content, isDraft: true }));
+    const drafts = intents.flatMap(({ draft }) => draft?.(find) ?? []).filter(({ kind }) => this.#kinds?.includes(kind) ?? true).reverse().map((content) => ({ id: content.id, cursor: null, content, isDraft: true }));
     const met = new Set<string>();
     const entries = [...drafts, ...shown]
       .filter(({ content }) => !intents.some(({ hides }) => hides?.(content)) && !met.has(content.subjectId) && met.add(content.subjectId));
@@ -200,8 +212,10 @@ class LiveTimeline {
     return mine;
   }
 
-  async #readPage(size: number, after: string | null): Promise<Page> {
-    const { timeline } = await this.#parts.send<{ timeline: Page | null }>(documents.timeline, { first: Math.min(size, LONGEST_PAGE), after });
+  async #readPage(size: number, after: string | null, kinds: readonly ContentKind[] | undefined): Promise<Page> {
+    const { timeline } = await this.#parts.send<{ timeline: Page | null }>(documents.timeline, {
+      first: Math.min(size, LONGEST_PAGE), after, ...(kinds === undefined ? {} : { filter: { kinds } }),
+    });
     if (timeline === null) throw new Error("The timeline cannot be read.");
     return timeline;
   }
@@ -217,7 +231,7 @@ class LiveTimeline {
       const goesOn = () => fresh.hasNextPage && (missing() > 0 || (fresh.oldest > floor && depth - missing() < this.#reach));
       let further = 1;
       while (fresh === base || goesOn()) {
-        const page = await this.#readPage(Math.max(missing(), further), fresh.endCursor);
+        const page = await this.#readPage(Math.max(missing(), further), fresh.endCursor, this.#kinds);
         if (missing() <= 0) further *= 2;
         if (mine !== this.#generation) return;
         if (fresh === NOTHING) ({ resumeToken } = page);
@@ -227,7 +241,7 @@ class LiveTimeline {
       for (const event of this.#journal) {
         const change = changed(fresh, event, base !== NOTHING && this.#options.holdNew);
         fresh = change.list;
-        isInDoubt ||= change.isInDoubt;
+        isInDoubt ||= change.isInDoubt || change.isTied === true;
       }
       adopt(fresh, isInDoubt, resumeToken);
     } finally {
@@ -245,7 +259,7 @@ class LiveTimeline {
     this.#settle = undefined;
     for (let tries = 0; mine === this.#generation && this.#stop !== null; tries += 1) {
       try {
-        await this.#inTurn(() => this.#read(NOTHING, { depth: this.#options.first, floor: Infinity }, this.#adoptFirst));
+        await this.#inTurn(() => this.#readFirst(mine));
         return this.#show();
       } catch (reason) {
         if (mine !== this.#generation) return;
@@ -256,15 +270,24 @@ class LiveTimeline {
     }
   }
 
+  async #readFirst(mine: number) {
+    // A page of some kinds has no token: the stream goes on from a page of everything, read before it.
+    const everything = this.#kinds === undefined ? null : await this.#readPage(this.#options.first, null, undefined);
+    if (mine !== this.#generation) return;
+    const reach = { depth: this.#options.first, floor: this.#place() };
+    await this.#read(NOTHING, reach, (fresh, isInDoubt, resumeToken) => this.#adoptFirst(fresh, isInDoubt, everything?.resumeToken ?? resumeToken));
+  }
+
   #adoptFirst: Adopt = (fresh, isInDoubt, resumeToken) => {
     this.#list = inPlaceOf(this.#list, fresh, this.#options.holdNew);
     [this.#isRead, this.#error, this.#token, this.#hasDoubts] = [true, null, resumeToken, false];
     this.#listen();
-    if (isInDoubt || this.#list.held.length > LONGEST_PAGE / 2) this.#doubt();
+    if (isInDoubt) this.#doubt();
   };
 
   #listen() {
     this.#leave();
+    this.#await();
     try {
       this.#leave = this.#parts.socket.feed(documents.newFeed, this.#token, this.#take, this.#fail);
     } catch (reason) {
@@ -272,7 +295,18 @@ class LiveTimeline {
     }
   }
 
+  /** What lies below the stream's reach is compared as soon as that has told what was missed. */
+  #await() {
+    this.#isAwaited = true;
+    this.#hasDoubts ||= this.#isRead && !this.#isTold();
+  }
+
   #take = (event: FeedEvent) => {
+    if (event.mayDiffer) {
+      this.#isAwaited = false;
+      if (this.#hasDoubts || !this.#isTold()) this.#doubt();
+      return;
+    }
     this.#token = event.resumeToken ?? this.#token;
     this.#readMarker = event.readMarker ?? this.#readMarker;
     if (event.refetch) {
@@ -284,13 +318,26 @@ class LiveTimeline {
     this.#show();
   };
 
-  #apply(event: Partial<FeedEvent>) {
+  #apply(told: Partial<FeedEvent>) {
+    const event = this.#filtered(this.#list, told);
     this.#journal?.push(event);
     if (!this.#isRead) return;
-    const isFar = !isWithinWindow(this.#list);
+    // Of some kinds alone nobody tells what an entry of another kind has kept away.
+    if (this.#kinds !== undefined && told.removedContentId != null) this.#doubt();
+    const isFar = !this.#isTold();
     const change = changed(this.#list, event, this.#options.holdNew);
-    this.#list = shortened(change.list, this.#reach);
-    if ((change.isInDoubt && isFar) || (this.#list.hasNextPage && this.#list.held.length === 0)) this.#doubt();
+    // While what follows its end is read, that is where it ends.
+    this.#list = this.#isLoadingOlder ? change.list : shortened(change.list, this.#reach);
+    if (change.isTied || (change.isInDoubt && isFar) || (this.#list.hasNextPage && this.#list.held.length === 0)) this.#doubt();
+  }
+
+  /** Whether the stream tells of all that is held. */
+  #isTold() { return this.#kinds === undefined && isWithinWindow(this.#list); }
+
+  /** Down to where a reader may be, so that nothing moves under their eyes when everything is read again. */
+  #place(): number {
+    const last = this.#options.holdNew ? this.#list.held.at(-1) : undefined;
+    return last === undefined ? Infinity : Date.parse(last.node.publishTime);
   }
 
   /** What lies below the stream's reach may differ: it is read again until a read says what the list says. */
@@ -305,13 +352,13 @@ class LiveTimeline {
 
   async #compare() {
     const mine = this.#generation;
-    // It is in doubt again as soon as it is live.
-    if (this.#stop === null || !this.#isRead || this.#parts.socket.state.getSnapshot() !== "live") return;
+    // It is in doubt again as soon as the stream has told what was missed.
+    if (this.#stop === null || !this.#isRead || this.#isAwaited) return;
     try {
       await this.#inTurn(async () => {
         if (mine !== this.#generation) return;
-        const floor = this.#list.hasNextPage ? this.#list.oldest : Infinity;
-        await this.#read(NOTHING, { depth: standing(this.#list).length || this.#options.first, floor }, this.#adoptCompared);
+        const reach = { depth: standing(this.#list).length || this.#options.first, floor: endOf(this.#list) };
+        await this.#read(NOTHING, reach, this.#adoptCompared);
       });
       this.#error = null;
       this.#checkLater();
@@ -336,7 +383,7 @@ class LiveTimeline {
     const { checkMs } = this.#options;
     if (checkMs === 0 || this.#stop === null) return;
     this.#nextCheck = setTimeout(() => {
-      if (globalThis.document?.visibilityState !== "hidden" && this.#isRead && !isWithinWindow(this.#list)) this.#doubt();
+      if (globalThis.document?.visibilityState !== "hidden" && this.#isRead && !this.#isTold()) this.#doubt();
       else this.#checkLater();
     }, checkMs);
   }
@@ -346,7 +393,7 @@ class LiveTimeline {
       this.#list = { ...this.#list, held: this.#list.held.map((one) => ({ ...one, node: withFact(one.node, fact) })) };
     }
     if (fact.event !== undefined) this.#apply(fact.event);
-    if (fact.isInDoubt && this.#isRead && !isWithinWindow(this.#list)) this.#doubt();
+    if (fact.isInDoubt && this.#isRead && !this.#isTold()) this.#doubt();
     this.#show();
   };
 
@@ -361,8 +408,7 @@ class LiveTimeline {
 
   #connectionChanged = () => {
     const isLive = this.#parts.socket.state.getSnapshot() === "live";
-    if (isLive && this.#isRead && (this.#hasDoubts || (this.#wasLive && !isWithinWindow(this.#list)))) this.#doubt();
-    this.#wasLive ||= isLive;
+    if (!isLive) this.#await();
     clearTimeout(this.#marking);
     if (isLive) this.#marking = setTimeout(this.#askForMarker, this.#options.settleMs);
   };
@@ -388,7 +434,7 @@ class LiveTimeline {
     if (this.#stop !== null) return;
     const { hub, socket, session } = this.#parts;
     let wasSignedIn = session.getSnapshot().signedIn;
-    this.#wasLive = false;
+    if (this.#isRead && this.#during !== session.getSnapshot()) this.#forget();
     const ends = [
       hub.onFact(this.#hear),
       hub.onIntents(() => { this.#show(); }),
@@ -403,7 +449,6 @@ class LiveTimeline {
       onWakeUp(() => { if (this.#error !== null && !this.#isRead) void this.#begin(); }),
     ];
     this.#stop = () => { for (const one of ends) one(); };
-    if (this.#isRead && !isWithinWindow(this.#list)) this.#doubt();
     this.#checkLater();
     this.#enter();
   }
@@ -411,6 +456,7 @@ class LiveTimeline {
   #end() {
     this.#stop?.();
     this.#stop = null;
+    this.#during = this.#parts.session.getSnapshot();
     this.#leave();
     this.#leave = () => {};
     for (const timer of [this.#settle, this.#nextCheck, this.#marking]) clearTimeout(timer);
@@ -420,5 +466,5 @@ class LiveTimeline {
 
 export function createTimeline(parts: TimelineParts, options: TimelineOptions = {}): Timeline {
   const { state, loadOlder, showNew, markRead, refresh } = new LiveTimeline(parts, options);
-  return { subscribe: state.subscribe, getSnapshot: state.getSnapshot, loadOlder, showNew, markRead, refresh };
+  return { kinds: options.kinds ?? null, subscribe: state.subscribe, getSnapshot: state.getSnapshot, getServerSnapshot: state.getServerSnapshot, loadOlder, showNew, markRead, refresh };
 }

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { until } from "../../../tests/clients/server.mjs";
-import { memoryStore } from "../dist/index.js";
+import { PASSWORD, until } from "../../../tests/clients/server.mjs";
+import { createSession, memoryStore } from "../dist/index.js";
 import { clientOf, peopleOf, publish, startServer, watch } from "./world.mjs";
 
 const SECRET = "of forty characters, as a test needs them";
@@ -117,4 +117,16 @@ test("who registers is signed in, and a handle that is taken is a reason", async
   assert.deepEqual([client.session.getSnapshot(), (await client.request(VIEWER)).viewer], [{ signedIn: false, ended: "signed-out" }, null]);
   assert.deepEqual((await client.session.register(input)).map(({ code }) => code), ["TAKEN"]);
   assert.deepEqual((await client.session.signIn({ handle: "ann", password: "another one" })).map(({ code }) => code), ["WRONG_CREDENTIALS"]);
+});
+
+test("a session without anything else registers, sends its token along, and signs out", async () => {
+  const session = createSession({ url: `http://${server.address}/`, store: memoryStore() });
+  assert.deepEqual(await session.register({ handle: "alone", name: "Alone", password: PASSWORD }), []);
+  const ask = async () => {
+    const response = await session.fetch(`http://${server.address}/graphql`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ query: VIEWER }) });
+    return (await response.json()).data.viewer;
+  };
+  assert.deepEqual(await ask(), { handle: "alone" });
+  session.signOut();
+  assert.equal(await ask(), null);
 });

@@ -36,7 +36,7 @@ export function watch(timeline, listener = () => {}) {
 }
 
 const INPUTS = {
-  followUser: "FollowUserInput", unfollowUser: "UnfollowUserInput", muteUser: "BoundaryInput", deleteContent: "DeleteContentInput",
+  followUser: "FollowUserInput", unfollowUser: "UnfollowUserInput", muteUser: "BoundaryInput", unmuteUser: "BoundaryInput", deleteContent: "DeleteContentInput",
   repostContent: "RepostContentInput", unrepostContent: "UnrepostContentInput",
 };
 
@@ -44,19 +44,20 @@ const INPUTS = {
 export const mutate = (server, field, input, { token }) =>
   server.data(`mutation($input: ${INPUTS[field]}!) { ${field}(input: $input) { userErrors { message } } }`, { input }, token);
 
-export async function publish(server, text, { token }) {
-  const { publishContent } = await server.data("mutation($text: String!) { publishContent(input: { text: $text }) { timelineEdge { node { id } } } }", { text }, token);
+export async function publish(server, text, { token }, replyTo = undefined) {
+  const { publishContent } = await server.data("mutation($input: PublishContentInput!) { publishContent(input: $input) { timelineEdge { node { id } } } }", { input: { text, replyTo } }, token);
   return publishContent.timelineEdge.node.id;
 }
 
-const PAGE = "query($after: String) { timeline(first: 100, after: $after) { edges { node { id subjectId text } } pageInfo { hasNextPage endCursor } } }";
+const PAGE = "query($after: String, $filter: TimelineFilter) { timeline(first: 100, after: $after, filter: $filter) { edges { node { id subjectId text publishTime author { id } } } pageInfo { hasNextPage endCursor } } }";
 
-/** The first `many` of the server's timeline: of each subject the newest. `isWhole`: there are no more. */
-export async function timelineOf(server, { token }, many = Infinity) {
+/** The first `many` of the server's timeline, of `kinds` alone if they are given: of each subject the newest. `isWhole`: there are no more. */
+export async function timelineOf(server, { token }, many = Infinity, kinds = undefined) {
   const met = new Map();
+  const filter = kinds && { kinds };
   let [after, hasNextPage] = [null, true];
   while (hasNextPage && met.size < many) {
-    const { timeline } = await server.data(PAGE, { after }, token);
+    const { timeline } = await server.data(PAGE, { after, filter }, token);
     for (const { node } of timeline.edges) if (!met.has(node.subjectId)) met.set(node.subjectId, node);
     ({ endCursor: after, hasNextPage } = timeline.pageInfo);
   }

@@ -7,8 +7,13 @@ use async_graphql::{Error, ErrorExtensionValues};
 
 use super::ids::InvalidId;
 use crate::{
-    api::auth::{AccountError, PasswordError, TokenError},
-    domain::{limits::MAX_NODES, page::InvalidPage, resume::InvalidResumePoint, search::InvalidSearch},
+    accounts::{AccountError, PasswordError, TokenError},
+    domain::{
+        limits::MAX_NODES,
+        live::resume::InvalidResumePoint,
+        search::{InvalidSearch, people::InvalidKeyPrefix},
+        timeline::page::InvalidPage,
+    },
     publish::PublishError,
     store::StoreError,
 };
@@ -61,6 +66,9 @@ pub enum Failure {
     /// A search for nothing.
     #[error(transparent)]
     Search(#[from] InvalidSearch),
+    /// A search for nobody.
+    #[error(transparent)]
+    People(#[from] InvalidKeyPrefix),
     /// An `after` of `newFeed` that says nothing.
     #[error("`after` is {0}.")]
     Resume(#[from] InvalidResumePoint),
@@ -98,6 +106,7 @@ impl Failure {
             Self::Id(_)
             | Self::Page(_)
             | Self::Search(_)
+            | Self::People(_)
             | Self::Resume(_)
             | Self::TooManyIds(_)
             | Self::TooMuchRead => ErrorCode::BadUserInput,
@@ -162,6 +171,7 @@ impl Failure {
                 Self::Account(error) => sentence(&error.to_string()),
                 Self::Page(error) => sentence(&error.to_string()),
                 Self::Search(error) => sentence(&error.to_string()),
+                Self::People(error) => sentence(&error.to_string()),
                 other => other.to_string(),
             };
             return ApiError { code, message, retry_after_s };

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use crate::api::auth::Viewer;
+use crate::accounts::Viewer;
 
 /// The viewer of an operation; clones count together.
 #[derive(Clone)]

@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 
 use super::{errors::Failure, services::Services, wants::ContentWants};
 use crate::{
-    domain::{Content, ContentId, Counters, Entry, Profile, UserId, profile::ProfileCounts},
+    domain::{Content, ContentId, Counters, Entry, Profile, UserId, account::profile::ProfileCounts},
     store::StoreError,
 };
 

@@ -6,25 +6,28 @@
 use std::{sync::Arc, time::Duration};
 
 use async_graphql::dataloader::{DataLoader, HashMapCache};
-use futures_util::join;
+use graphql_transport::memory::AnswerBudget;
 
 use super::{
     errors::Failure,
     eyes::Eyes,
     feed_share::{Part, Parts},
     loaders::{
-        AttributesOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source, StandingOf, Tracked,
+        AttributesOf, ContentCardOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source,
+        StandingOf, Tracked, UserCardOf,
     },
     pages::{PageOf, Paged},
     services::Services,
     wants::{ContentWants, UserWants},
 };
 use crate::{
-    api::{auth::Viewer, memory::AnswerBudget},
+    accounts::Viewer,
     domain::{
-        Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions, attributes::Attributes,
-        exclusion::Standing, profile::ProfileCounts,
+        Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions,
+        account::{attributes::Attributes, profile::ProfileCounts},
+        timeline::exclusion::Standing,
     },
+    store::cards::{ContentParts, UserCard, UserParts},
 };
 
 /// The loaders of one answer and whose eyes it is for.
@@ -76,10 +79,10 @@ impl Hydration {
         Ok(viewer)
     }
 
-    /// Loads what `wants` says of contents and their authors, all kinds at once, then of what they refer to. What cannot be loaded is left to the field
+    /// Loads what `wants` says of contents and their authors in one statement, then of what they refer to. What cannot be loaded is left to the field
     /// that shows it: it tries again, and fails alone.
-    pub async fn prime_contents(&self, contents: &[ContentId], authors: &[UserId], wants: ContentWants) {
-        self.prime_each(contents, authors, wants).await;
+    pub async fn prime_contents(&self, contents: &[ContentId], wants: ContentWants) {
+        self.prime_each(contents, wants).await;
         let (mut subjects, mut linked) = (Vec::new(), Vec::new());
         if wants.reposted || wants.linked {
             for content in self.contents(contents, ContentWants::default()).await.into_iter().flatten().flatten() {
@@ -88,54 +91,68 @@ impl Hydration {
             }
         }
         if wants.linked && !linked.is_empty() {
-            let others = self.contents(&linked, ContentWants::default()).await;
-            let authors: Vec<UserId> = others.into_iter().flatten().flatten().map(|content| content.author).collect();
+            self.prime_each(&linked, wants).await;
             subjects.extend_from_slice(&linked);
-            self.prime_each(&linked, &authors, wants).await;
         }
         if wants.reposted && self.viewer_id().is_some() {
             let _unread = self.loader.load_many(subjects.into_iter().map(RepostedOf)).await;
         }
     }
 
-    async fn prime_each(&self, contents: &[ContentId], authors: &[UserId], wants: ContentWants) {
-        let counters = async {
-            if wants.counters {
-                let _unread = self.loader.load_many(contents.iter().copied().map(CountersOf)).await;
+    async fn prime_each(&self, contents: &[ContentId], wants: ContentWants) {
+        let parts = wants.parts();
+        if parts == ContentParts::default() {
+            let _unread = self.loader.load_many(contents.iter().copied()).await;
+            return;
+        }
+        let keys = contents.iter().map(|id| ContentCardOf(*id, parts));
+        let Ok(cards) = self.loader.load_many(keys).await else { return };
+        for (ContentCardOf(id, _), card) in cards {
+            let Some(card) = card else {
+                self.loader.feed_one(id, None).await;
+                continue;
+            };
+            self.loader.feed_one(id, Some(card.content)).await;
+            if card.counters.is_some() {
+                self.loader.feed_one(CountersOf(id), card.counters).await;
             }
-        };
-        let reactions = async {
-            if wants.reactions && self.viewer_id().is_some() {
-                let _unread = self.loader.load_many(contents.iter().copied().map(ReactionsTo)).await;
+            if let Some(reactions) = card.reactions {
+                self.loader.feed_one(ReactionsTo(id), reactions).await;
             }
-        };
-        let authors = async {
-            if let Some(wants) = wants.author {
-                self.prime_users(authors, wants).await;
+            if let Some(author) = card.author {
+                self.take_card(author).await;
             }
-        };
-        let _unread = join!(self.loader.load_many(contents.iter().copied()), counters, reactions, authors);
+        }
     }
 
     /// As [`Hydration::prime_contents`], for users.
     pub async fn prime_users(&self, users: &[UserId], wants: UserWants) {
-        let counts = async {
-            if wants.counts {
-                let _unread = self.loader.load_many(users.iter().copied().map(CountsOf)).await;
+        let parts = wants.parts();
+        if parts == UserParts::default() {
+            let _unread = self.loader.load_many(users.iter().copied()).await;
+            return;
+        }
+        let Ok(cards) = self.loader.load_many(users.iter().map(|user| UserCardOf(*user, parts))).await else { return };
+        for (UserCardOf(user, _), card) in cards {
+            match card {
+                Some(card) => self.take_card(card).await,
+                None => self.loader.feed_one(user, None).await,
             }
-        };
-        let others = || users.iter().copied().filter(|user| self.viewer_id().is_some_and(|viewer| viewer != *user));
-        let following = async {
-            if wants.following {
-                let _unread = self.loader.load_many(others().map(FollowOf)).await;
-            }
-        };
-        let standing = async {
-            if wants.standing {
-                let _unread = self.loader.load_many(others().map(StandingOf)).await;
-            }
-        };
-        let _unread = join!(self.loader.load_many(users.iter().copied()), counts, following, standing);
+        }
+    }
+
+    async fn take_card(&self, card: UserCard) {
+        let id = card.profile.id;
+        self.loader.feed_one(id, Some(card.profile)).await;
+        if card.counts.is_some() {
+            self.loader.feed_one(CountsOf(id), card.counts).await;
+        }
+        if let Some(is_followed) = card.is_followed {
+            self.loader.feed_one(FollowOf(id), is_followed).await;
+        }
+        if let Some(standing) = card.standing {
+            self.loader.feed_one(StandingOf(id), standing).await;
+        }
     }
 
     /// The content, unless it does not exist or was removed.
@@ -145,13 +162,11 @@ impl Hydration {
 
     /// The contents in this order, in one batch, with what `wants` says of them; null in the place of what does not exist or was removed.
     pub async fn contents(&self, ids: &[ContentId], wants: ContentWants) -> Result<Vec<Option<Arc<Content>>>, Failure> {
-        let found = self.loader.load_many(ids.iter().copied()).await.map_err(Failure::Logged)?;
-        let contents: Vec<_> = ids.iter().map(|id| found.get(id).cloned().flatten()).collect();
         if wants != ContentWants::default() {
-            let authors: Vec<UserId> = contents.iter().flatten().map(|content| content.author).collect();
-            Box::pin(self.prime_contents(ids, &authors, wants)).await;
+            Box::pin(self.prime_contents(ids, wants)).await;
         }
-        Ok(contents)
+        let found = self.loader.load_many(ids.iter().copied()).await.map_err(Failure::Logged)?;
+        Ok(ids.iter().map(|id| found.get(id).cloned().flatten()).collect())
     }
 
     /// Whether the viewer has reposted the content; `None` when nobody is signed in.
@@ -190,6 +205,12 @@ impl Hydration {
     /// Remembers what was read elsewhere.
     pub async fn remember(&self, profile: &Arc<Profile>) {
         self.loader.feed_one(profile.id, Some(Arc::clone(profile))).await;
+    }
+
+    /// Remembers a content that a use case has read for the same viewer. It counts as read; what is read beyond the budget is refused after it.
+    pub async fn remember_content(&self, content: &Arc<Content>) {
+        let _refused_later = self.loader.loader().count_content(content);
+        self.loader.feed_one(content.id, Some(Arc::clone(content))).await;
     }
 
     /// Remembers what was loaded for all who see `entry`; who sees it live, and is not its author, follows its author.

@@ -9,6 +9,7 @@ use futures_util::{
     future::BoxFuture,
     task::{FutureObj, Spawn, SpawnError},
 };
+use graphql_transport::memory::AnswerBudget;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
@@ -19,12 +20,15 @@ use super::{
     turns,
 };
 use crate::{
-    api::memory::AnswerBudget,
     domain::{
-        Content, ContentId, Counters, Profile, UserId, ViewerReactions, attributes::Attributes, exclusion::Standing,
-        profile::ProfileCounts,
+        Content, ContentId, Counters, Profile, UserId, ViewerReactions,
+        account::{attributes::Attributes, profile::ProfileCounts},
+        timeline::exclusion::Standing,
     },
-    store::StoreError,
+    store::{
+        StoreError,
+        cards::{ContentCard, ContentParts, UserCard, UserParts},
+    },
 };
 
 /// Where loaders read.
@@ -41,6 +45,11 @@ impl Source {
         let fits = self.budget.as_ref().is_none_or(|budget| budget.read(bytes));
         if fits { Ok(()) } else { Err(Failure::TooMuchRead.shown()) }
     }
+
+    /// As [`Self::count`], for a content that was read elsewhere.
+    pub fn count_content(&self, content: &Content) -> Result<(), ApiError> {
+        self.count(bytes_of(content))
+    }
 }
 
 /// Contents of one statement: what is read beyond a budget is less than this many.
@@ -51,10 +60,22 @@ fn bytes_of(content: &Content) -> usize {
     size_of_val(content) + content.text.len() + media.sum::<usize>()
 }
 
+fn bytes_of_card(card: &ContentCard) -> usize {
+    bytes_of(&card.content) + card.author.as_ref().map_or(0, |author| bytes_of_profile(&author.profile))
+}
+
 fn bytes_of_profile(profile: &Profile) -> usize {
     let avatar = profile.avatar_url.as_ref().map_or(0, String::len);
     size_of_val(profile) + profile.handle.as_str().len() + profile.name.len() + profile.bio.len() + avatar
 }
+
+/// Key of a content with what is shown beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ContentCardOf(pub ContentId, pub ContentParts);
+
+/// Key of a user with what is shown beside them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct UserCardOf(pub UserId, pub UserParts);
 
 /// Key of a content's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,6 +124,49 @@ impl Loader<ContentId> for Source {
         }
         Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(Arc::new(content))))))
     }
+}
+
+impl Loader<ContentCardOf> for Source {
+    type Value = Option<ContentCard>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[ContentCardOf]) -> Result<HashMap<ContentCardOf, Self::Value>, ApiError> {
+        let viewer = self.eyes.viewer().map(|viewer| viewer.id);
+        let mut found = Vec::with_capacity(keys.len());
+        for (parts, ids) in alike(keys.iter().map(|key| (key.1, key.0))) {
+            for some in ids.chunks(CONTENTS_AT_ONCE) {
+                let cards = logged(self.services.cards.content_cards(viewer, some, parts).await)?;
+                self.count(cards.iter().map(bytes_of_card).sum())?;
+                found.extend(cards.into_iter().map(|card| (ContentCardOf(card.content.id, parts), Some(card))));
+            }
+        }
+        Ok(complete(keys, found.into_iter()))
+    }
+}
+
+impl Loader<UserCardOf> for Source {
+    type Value = Option<UserCard>;
+    type Error = ApiError;
+
+    async fn load(&self, keys: &[UserCardOf]) -> Result<HashMap<UserCardOf, Self::Value>, ApiError> {
+        let viewer = self.eyes.viewer().map(|viewer| viewer.id);
+        let mut found = Vec::with_capacity(keys.len());
+        for (parts, ids) in alike(keys.iter().map(|key| (key.1, key.0))) {
+            let cards = logged(self.services.cards.user_cards(viewer, &ids, parts).await)?;
+            self.count(cards.iter().map(|card| bytes_of_profile(&card.profile)).sum())?;
+            found.extend(cards.into_iter().map(|card| (UserCardOf(card.profile.id, parts), Some(card))));
+        }
+        Ok(complete(keys, found.into_iter()))
+    }
+}
+
+/// Ids grouped by what is asked of them.
+fn alike<P: Eq + Hash, I>(asked: impl Iterator<Item = (P, I)>) -> HashMap<P, Vec<I>> {
+    let mut alike: HashMap<P, Vec<I>> = HashMap::new();
+    for (parts, id) in asked {
+        alike.entry(parts).or_default().push(id);
+    }
+    alike
 }
 
 impl Loader<CountersOf> for Source {

@@ -9,7 +9,6 @@ mod feed_share;
 mod hydration;
 mod ids;
 mod loaders;
-mod metered;
 mod mutation;
 mod objects;
 mod pages;
@@ -22,46 +21,34 @@ mod turns;
 mod wants;
 mod weights;
 
-use std::{any::TypeId, sync::Arc};
+use std::sync::Arc;
 
-use async_graphql::{Data, Executor, Request, Response, SDLExportOptions, Schema, SchemaBuilder};
+use async_graphql::{Data, Executor, Request, Response, SDLExportOptions, Schema, SchemaBuilder, ValidationMode};
 use futures_util::stream::BoxStream;
+use graphql_transport::metered::Bounded;
 
 use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
-use crate::api::memory::AnswerBudget;
 
-pub use self::{
-    mutation::WITHOUT_TOKEN,
-    scope::attach,
-    services::Services,
-    weights::{LISTS, MUTATIONS, TEXTS},
-};
+pub use self::{mutation::WITHOUT_TOKEN, scope::attach, services::Services, weights::WEIGHTS};
 
 /// The schema with what is behind it; cheap to clone. Requests must have passed [`attach`].
 #[derive(Clone)]
-pub struct TidefeedSchema(Schema<Query, Mutation, SubscriptionRoot>);
+pub struct TidefeedSchema(Bounded<Schema<Query, Mutation, SubscriptionRoot>>);
 
 impl Executor for TidefeedSchema {
     async fn execute(&self, request: Request) -> Response {
-        let budget = budget_of(&request);
-        turns::taken(metered::bounded(budget, Box::pin(self.0.execute(request)))).await
+        turns::taken(self.0.execute(request)).await
     }
 
     /// Events are made one by one, with batches of their own.
     fn execute_stream(&self, request: Request, session: Option<Arc<Data>>) -> BoxStream<'static, Response> {
-        let budget = budget_of(&request);
-        Box::pin(metered::each_bounded(budget, Executor::execute_stream(&self.0, request, session)))
+        self.0.execute_stream(request, session)
     }
-}
-
-/// Without one, an answer may be as large as it is.
-fn budget_of(request: &Request) -> Option<AnswerBudget> {
-    request.data.get(&TypeId::of::<AnswerBudget>())?.downcast_ref().cloned()
 }
 
 /// The schema over `services`.
 pub fn build_schema(services: Arc<Services>) -> TidefeedSchema {
-    TidefeedSchema(builder().data(services).finish())
+    TidefeedSchema(Bounded(builder().data(services).finish()))
 }
 
 /// The schema as text, the same each time; needs no store.
@@ -72,7 +59,8 @@ pub fn schema_sdl() -> String {
 }
 
 fn builder() -> SchemaBuilder<Query, Mutation, SubscriptionRoot> {
-    Schema::build(Query, Mutation::default(), SubscriptionRoot)
+    // The gate has validated a document once for all requests that send it.
+    Schema::build(Query, Mutation::default(), SubscriptionRoot).validation_mode(ValidationMode::Fast)
 }
 
 #[cfg(test)]

@@ -19,9 +19,11 @@ use super::{
 use crate::{
     domain::{
         ContentId, Direction, Floor, Listing, Page, PageRequest, UserId,
-        folding::Folded,
         limits::MAX_ANCESTORS,
-        plan::{Next, Snapshot, decide},
+        timeline::{
+            folding::Folded,
+            plan::{Next, Snapshot, decide},
+        },
     },
     store::{StoreError, contents::OutboxPage},
 };
@@ -37,6 +39,8 @@ pub enum PageOf {
     Likers(ContentId, PageRequest),
     /// Of what a user has published.
     Outbox(UserId, PageRequest),
+    /// Of what a user has published with pictures or video.
+    Media(UserId, PageRequest),
     /// Of the replies to a content.
     Replies(ContentId, PageRequest),
     /// What a content answers, what that answers, and so on.
@@ -62,7 +66,9 @@ impl PageOf {
 
     const fn user(&self) -> Option<UserId> {
         match self {
-            Self::Followers(user, _) | Self::Following(user, _) | Self::Outbox(user, _) => Some(*user),
+            Self::Followers(user, _) | Self::Following(user, _) | Self::Outbox(user, _) | Self::Media(user, _) => {
+                Some(*user)
+            }
             Self::Likers(..) | Self::Replies(..) | Self::Ancestors(_) => None,
         }
     }
@@ -70,7 +76,7 @@ impl PageOf {
     const fn content(&self) -> Option<ContentId> {
         match self {
             Self::Likers(content, _) | Self::Replies(content, _) | Self::Ancestors(content) => Some(*content),
-            Self::Followers(..) | Self::Following(..) | Self::Outbox(..) => None,
+            Self::Followers(..) | Self::Following(..) | Self::Outbox(..) | Self::Media(..) => None,
         }
     }
 
@@ -81,6 +87,7 @@ impl PageOf {
             | Self::Following(_, request)
             | Self::Likers(_, request)
             | Self::Outbox(_, request)
+            | Self::Media(_, request)
             | Self::Replies(_, request) => Some(*request),
             Self::Ancestors(_) => None,
         };
@@ -130,6 +137,7 @@ impl Source {
             }
             PageOf::Likers(_, request) => Ok(people(services.reactions.likers(viewer, &contents, request).await?)),
             PageOf::Outbox(_, request) => entries(services.contents.outbox(viewer, &users, request).await?, request),
+            PageOf::Media(_, request) => entries(services.contents.with_media(viewer, &users, request).await?, request),
             PageOf::Replies(_, request) => {
                 entries(services.contents.replies(viewer, &contents, request).await?, request)
             }

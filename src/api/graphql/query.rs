@@ -2,41 +2,29 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, ID, InputObject, Object};
+use async_graphql::{Context, ID, Object};
 
 use super::{
     errors::{ApiError, Failure},
     hydration::Hydration,
     ids::{self, InvalidId, NodeId},
-    objects::{Content, ContentConnection, ContentKind, NewContentCount, Node, Shown, TimelineConnection, User},
+    objects::{
+        Content, ContentConnection, FoundUserConnection, NewContentCount, Node, Shown, TimelineConnection,
+        TimelineFilter, User, Window, suggested,
+    },
     scalars::{AnyInt, Timestamp},
     scope::{Answer, answer, hydration},
     wants::{ContentWants, UserWants},
 };
 use crate::domain::{
-    ContentId, Handle, Kinds, PageRequest, PageSize, ResumePoint, UserId, cursor,
-    folding::Folded,
+    ContentId, Handle, PageRequest, PageSize, ResumePoint, UserId,
     limits::{DEFAULT_COUNT, MAX_NODES},
-    page::InvalidPage,
     search::Search,
+    timeline::{cursor, folding::Folded, page::InvalidPage},
 };
 
 /// Reads of one page at most; contents go one at a time, so the second read nearly always shows all that it finds.
 const MAX_PAGE_READS: usize = 4;
-
-/// What of a timeline is wanted.
-#[derive(InputObject)]
-struct TimelineFilter {
-    /// Contents of these kinds only; at least one. All if it is not given.
-    kinds: Option<Vec<ContentKind>>,
-}
-
-impl TimelineFilter {
-    fn kinds(self) -> Result<Kinds, InvalidPage> {
-        let Some(kinds) = self.kinds else { return Ok(Kinds::ALL) };
-        Ok(Kinds::try_new(kinds.into_iter().map(Into::into))?)
-    }
-}
 
 /// The root of queries.
 pub struct Query;
@@ -72,13 +60,11 @@ impl Query {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
             let viewer = hydration.viewer()?;
-            let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
-            let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
-            let request = request.of(filter.map_or(Ok(Kinds::ALL), TimelineFilter::kinds)?);
+            let request = Window { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
             let selected = ctx.look_ahead();
             let wants = ContentWants::of_connection(&selected);
             let (page, shown) = timeline(&hydration, viewer.id, &request, wants).await?;
-            let can_resume = selected.field("resumeToken").exists() && request.kinds == Kinds::ALL;
+            let can_resume = selected.field("resumeToken").exists() && request.kinds.is_all();
             let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
             Ok(Some(TimelineConnection::from(shown).with_token(token)))
         })
@@ -133,6 +119,42 @@ impl Query {
             let found = searcher.page(hydration.viewer_id(), &search, request.bound, request.size).await?;
             let wants = ContentWants::of_connection(&ctx.look_ahead());
             Ok(Some(ContentConnection::from(Shown::found(&hydration, &found, wants).await?)))
+        })
+        .await
+    }
+
+    /// People whose handle begins with `text`, or whose name does from one of its first eight words on: `lo` and `ada lo` find Ada Lovelace. With a leading @, handles
+    /// alone. Case and width do not matter, accents do. In Chinese, Japanese, Korean and Thai a name is found from each of its first eight characters on.
+    ///
+    /// In alphabetical order of the handle or the part of the name that was found, then of ids; each user once. A user is found by a name from the moment they have it.
+    /// Left out are those between whom and the viewer a block stands.
+    async fn search_users(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The beginning of a handle, or of any words of a name; 1 to 60 characters.")] text: String,
+        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only who comes after the user with this cursor.")] after: Option<String>,
+    ) -> Answer<FoundUserConnection> {
+        answer(ctx, async {
+            let (hydration, wants) = (hydration(ctx)?, UserWants::of_connection(&ctx.look_ahead()));
+            let window = (first.map(|it| it.0), after.as_deref());
+            FoundUserConnection::load(&hydration, &text, window, wants).await.map(Some)
+        })
+        .await
+    }
+
+    /// Whom the viewer could follow: first those whom the newest follows of the viewer follow, by how many of them do, then the most followed. For anonymous viewers, the
+    /// most followed. At most 50, without paging: ask again when the viewer has followed some.
+    ///
+    /// Left out are whom the viewer follows, has muted or blocked or hides from, and who hides from the viewer or has blocked them.
+    async fn suggested_users(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "So many at most, 1 to 50; 20 if it is not given.")] first: Option<AnyInt>,
+    ) -> Answer<Vec<User>> {
+        answer(ctx, async {
+            let (hydration, wants) = (hydration(ctx)?, UserWants::of(&ctx.look_ahead()));
+            suggested(&hydration, first.map(|it| it.0), wants).await.map(Some)
         })
         .await
     }
@@ -261,7 +283,7 @@ async fn prime(ctx: &Context<'_>, hydration: &Hydration, ids: &[Result<NodeId, I
     }
     let selected = ctx.look_ahead();
     let (of_users, of_contents) = (UserWants::of(&selected), ContentWants::of(&selected));
-    hydration.prime_contents(&contents, &[], ContentWants { author: None, ..of_contents }).await;
+    hydration.prime_contents(&contents, ContentWants { author: None, ..of_contents }).await;
     if of_contents.author.is_some() {
         for id in contents {
             users.extend(hydration.content(id).await.ok().flatten().map(|content| content.author));

@@ -5,18 +5,15 @@
 use std::sync::{Arc, OnceLock};
 
 use async_graphql::{Context, Request};
+use graphql_transport::{memory::AnswerBudget, metered::named};
 
 use super::{
     errors::{ApiError, Failure},
     eyes::Eyes,
     hydration::Hydration,
-    metered::named,
     services::Services,
 };
-use crate::api::{
-    auth::{Caller, Viewer},
-    memory::AnswerBudget,
-};
+use crate::accounts::{Caller, Viewer};
 
 /// How a resolver of a nullable field ends: so that a failure nulls that field and no more (a `Result<Option<T>>` would null
 /// its parent).

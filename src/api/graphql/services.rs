@@ -1,29 +1,29 @@
-//! What the resolvers can call: use cases, and the ports that hydration reads.
+//! What the resolvers can call: use cases, and ports of which they only read.
 //!
-//! Apart, so that the composition root fills one struct. It refuses to know any adapter.
+//! Whatever writes is a use case. `tests/tidy.rs` lists the methods of ports that resolvers may call.
 
 use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    api::auth::{AccountsService, SessionsService},
+    accounts::{AccountsService, ProfilesService, SessionsService},
     clock::SharedClock,
     follow::{Boundaries, Following},
     live::LiveFeed,
-    publish::Publisher,
+    publish::{Publisher, Reacting},
     read::{ReadMarker, Searcher, TimelineReader},
-    store::{Accounts, Contents, Exclusions, FollowLists, Follows, Profiles, Reactions},
+    store::{Accounts, Cards, Contents, Exclusions, FollowLists, Follows, People, Profiles, Reactions},
 };
 
-/// Everything behind the schema.
+/// Everything behind the schema. The fields are public, because the composition root and tests fill them.
 pub struct Services {
     /// Registers and signs in.
     pub accounts_service: Arc<AccountsService>,
     /// Refreshes and ends what signing in has begun.
     pub sessions: Arc<SessionsService>,
     /// Changes profiles.
-    pub profiles: Arc<dyn Profiles>,
+    pub profiles_service: Arc<ProfilesService>,
     /// Reads timelines.
     pub timelines: Arc<TimelineReader>,
     /// Finds contents.
@@ -32,6 +32,8 @@ pub struct Services {
     pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
     pub publisher: Arc<Publisher>,
+    /// Likes and keeps contents, and takes that back.
+    pub reacting: Arc<Reacting>,
     /// Follows and unfollows.
     pub following: Arc<Following>,
     /// Mutes, hides and blocks.
@@ -40,6 +42,12 @@ pub struct Services {
     pub live: Arc<LiveFeed>,
     /// Profiles and their counts.
     pub accounts: Arc<dyn Accounts>,
+    /// Open attributes of profiles.
+    pub profiles: Arc<dyn Profiles>,
+    /// Finds people.
+    pub people: Arc<dyn People>,
+    /// Contents and users with what is shown beside them.
+    pub cards: Arc<dyn Cards>,
     /// Contents, their counters, and authors' own contents.
     pub contents: Arc<dyn Contents>,
     /// Whom the viewer follows.

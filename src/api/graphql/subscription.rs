@@ -15,7 +15,7 @@ use super::{
     wants::ContentWants,
 };
 use crate::{
-    domain::{Entry, ResumePoint, UserId, view::Change},
+    domain::{Entry, ResumePoint, UserId, live::view::Change},
     live::{self, Batch, Told},
 };
 
@@ -40,19 +40,25 @@ impl SubscriptionRoot {
                           holds nothing above that one."
         )]
         after: Option<String>,
+        #[graphql(
+            default,
+            desc = "Whether the client wants to be told that what it holds `mayDiffer`, and compares it then."
+        )]
+        compares: bool,
     ) -> Result<NewFeed, ApiError> {
-        match begin(ctx, after.as_deref()).await {
+        match begin(ctx, after.as_deref(), compares).await {
             Ok(watch) => Ok(watch.into_stream()),
             Err(failure) => Err(failure.told()),
         }
     }
 }
 
-async fn begin(ctx: &Context<'_>, after: Option<&str>) -> Result<Watch, Failure> {
+async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result<Watch, Failure> {
     let hydration = hydration(ctx)?;
     let viewer = hydration.viewer()?;
     let point = after.map(ResumePoint::decode).transpose()?;
     let feed = hydration.services().live.subscribe(viewer.id, point).await?;
+    let feed = if compares { feed.comparing() } else { feed };
     let selected = ctx.look_ahead();
     let edge = selected.field("timelineEdge").field("node");
     let left = viewer.good_until_ms - hydration.services().clock.now_ms();
@@ -101,6 +107,7 @@ impl Watch {
                 Told::Change(Change::AuthorRemoved(author)) => NewFeedPayload::author_removed(author),
                 Told::Change(Change::Refetch(reason)) => NewFeedPayload::read_again(reason),
                 Told::ReadUpTo(marker) => NewFeedPayload::read_up_to(marker),
+                Told::MayDiffer => NewFeedPayload::compare(),
                 Told::Relation { author, following } => self.relation(author, following).await,
             };
             let token = if self.wants_token { self.feed.point().map(|point| point.encode()) } else { None };

@@ -5,6 +5,8 @@
 
 use async_graphql::Lookahead;
 
+use crate::store::cards::{ContentParts, UserParts};
+
 /// What is selected of a user besides what a profile holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UserWants {
@@ -43,6 +45,12 @@ impl UserWants {
         }
     }
 
+    /// What of it is read together with a profile.
+    pub const fn parts(self) -> UserParts {
+        let Self { counts, following, standing } = self;
+        UserParts { counts, following, standing }
+    }
+
     /// What the selection of a connection asks of its users; `None` if it shows none.
     pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
         let shown = [connection.field("edges").field("node"), connection.field("nodes")];
@@ -78,6 +86,12 @@ impl ContentWants {
             reposted: content.field("viewerHasReposted").exists(),
             linked: false,
         }
+    }
+
+    /// What of it is read together with a content.
+    pub fn parts(self) -> ContentParts {
+        let Self { counters, reactions, author, .. } = self;
+        ContentParts { counters, reactions, author: author.map(UserWants::parts) }
     }
 
     /// What the selection of a connection asks of its contents; `None` if it shows none.

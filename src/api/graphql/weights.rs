@@ -2,13 +2,25 @@
 //!
 //! Apart, because the gate prices operations without knowing resolvers. Each length is the bound that its resolver keeps.
 
+use async_graphql::parser::types::OperationType;
+use graphql_transport::gate::{PageSizes, Weights};
+
 use crate::domain::limits::{
-    MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS, MAX_MEDIA, MAX_SESSIONS,
-    MAX_TEXT_CHARS, MAX_URL_CHARS, MAX_USER_ERRORS,
+    DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS, MAX_MEDIA,
+    MAX_PAGE, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_URL_CHARS, MAX_USER_ERRORS,
+};
+
+/// What the printed schema does not say.
+pub const WEIGHTS: Weights<'static> = Weights {
+    lists: LISTS,
+    texts: TEXTS,
+    surcharges: SURCHARGES,
+    filter: ("filter", FILTERED),
+    pages: PageSizes { usual: DEFAULT_PAGE, most: MAX_PAGE },
 };
 
 /// Lists of objects that no argument sizes: type (`*` for all), field, entries at most. Those of connections are as long as the page.
-pub const LISTS: &[(&str, &str, usize)] = &[
+const LISTS: &[(&str, &str, usize)] = &[
     ("Content", "ancestors", MAX_ANCESTORS),
     ("Content", "media", MAX_MEDIA),
     ("User", "attributes", MAX_ATTRIBUTES),
@@ -20,7 +32,7 @@ pub const LISTS: &[(&str, &str, usize)] = &[
 const CHAR: usize = 4;
 
 /// Texts that may be longer than a name: type (`*` for all), field, bytes at most.
-pub const TEXTS: &[(&str, &str, usize)] = &[
+const TEXTS: &[(&str, &str, usize)] = &[
     ("Content", "text", MAX_TEXT_CHARS * CHAR),
     ("Media", "url", MAX_URL_CHARS * CHAR),
     ("Media", "alt", MAX_ALT_CHARS * CHAR),
@@ -39,12 +51,44 @@ const SIGNED_TOKEN: usize = 1_024;
 /// Bytes of what a client may have sent to hear it again. It may send more, and has paid for those then.
 const ECHO: usize = 8_192;
 
-/// Points of one argon2 hash: some 30 ms of a core, in which a node reads hundreds of rows.
-const PASSWORD_HASH: u64 = 1_000;
+/// Points of one argon2 hash: some 30 ms of a core, in which a node answers a hundred pages.
+const PASSWORD_HASH: u64 = 2_000;
 
-/// Fields of the mutation that cost more than writing does.
-pub const MUTATIONS: &[(&str, u64)] =
-    &[("registerUser", PASSWORD_HASH), ("signIn", PASSWORD_HASH), ("changePassword", 2 * PASSWORD_HASH)];
+/// Points of looking through the store, beside what is found.
+const SEARCH: u64 = 60;
+
+/// Points of finding people by a range of their names, each looked at by whom the viewer has blocked.
+const SEARCH_USERS: u64 = 20;
+
+/// Points of reading whom the followed follow.
+const SUGGEST: u64 = 200;
+
+/// Points of merging the timeline of a viewer, of which less is answered than read.
+const TIMELINE: u64 = 20;
+
+/// Points of reading, of a list of some kinds, what it leaves out: a thousand entries of an index, about.
+const FILTERED: u64 = 20;
+
+/// Points of counting up to a hundred entries of the timeline, none of which is answered.
+const COUNT: u64 = 100;
+
+/// Points of delivering a content to followers, which goes on after the answer: of fifty.
+const DELIVERY: u64 = 200;
+
+/// Fields of the roots that cost more than their objects and the writing.
+const SURCHARGES: &[(OperationType, &str, u64)] = &[
+    (OperationType::Query, "search", SEARCH),
+    (OperationType::Query, "searchUsers", SEARCH_USERS),
+    (OperationType::Query, "suggestedUsers", SUGGEST),
+    (OperationType::Query, "timeline", TIMELINE),
+    (OperationType::Query, "newContentCount", COUNT),
+    (OperationType::Mutation, "publishContent", DELIVERY),
+    (OperationType::Mutation, "repostContent", DELIVERY),
+    (OperationType::Mutation, "registerUser", PASSWORD_HASH),
+    (OperationType::Mutation, "signIn", PASSWORD_HASH),
+    (OperationType::Mutation, "changePassword", 2 * PASSWORD_HASH),
+    (OperationType::Mutation, "deleteViewer", PASSWORD_HASH),
+];
 
 #[cfg(test)]
 mod tests {
@@ -144,10 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn every_mutation_with_a_price_of_its_own_exists() {
+    fn every_root_field_with_a_price_of_its_own_exists() {
         let fields = fields();
-        for (name, _) in MUTATIONS {
-            assert!(fields.iter().any(|(of, field)| of == "Mutation" && field.name.node == *name), "{name}");
+        for (operation, name, _) in SURCHARGES {
+            let root = if *operation == OperationType::Query { "Query" } else { "Mutation" };
+            assert!(fields.iter().any(|(of, field)| of == root && field.name.node == *name), "{name}");
         }
     }
 }

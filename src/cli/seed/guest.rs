@@ -14,8 +14,8 @@ use super::{
 use crate::{
     domain::{
         ContentId, Reaction, UserId,
+        account::profile::Registration,
         content::{Draft, InvalidDraft},
-        profile::Registration,
     },
     store::seeding::{SeedAuthor, SeedContent, SeedFollow},
 };
@@ -161,7 +161,7 @@ mod tests {
         let following = guest.follows.iter().filter(|follow| follow.follower == own).count();
         let followers = guest.follows.iter().filter(|follow| follow.author == own).count();
         assert_eq!((following, followers), (50, 12));
-        assert!(crate::domain::profile::check_password(PASSWORD).is_ok());
+        assert!(crate::domain::account::profile::check_password(PASSWORD).is_ok());
     }
 
     #[test]

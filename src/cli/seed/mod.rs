@@ -13,6 +13,8 @@ mod stages;
 mod talk;
 mod world;
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use anyhow::{Context, bail, ensure};
 use clap::{Args, value_parser};
 use tokio::time::Instant;
@@ -24,7 +26,7 @@ use self::{
 };
 use super::{Outcome, print};
 use crate::{
-    api::auth::{PasswordSettings, Passwords},
+    accounts::{PasswordSettings, Passwords},
     app::open_store,
     clock::{Clock, SystemClock},
     config::{AuthSettings, Config},
@@ -51,8 +53,8 @@ pub struct SeedArguments {
     /// Another seed, another world; the same one makes the same.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where pictures of some contents are; an `n` in braces stands for a number. Without it there are none: a page shows
-    /// what the machine itself has, and asks no third party.
+    /// Where pictures of some contents are; an `n` in braces stands for a number. Without it they are those that the server
+    /// draws by itself, at the address of `server.listen`: a page asks no third party. An empty one makes a world without.
     #[arg(long, value_name = "URL")]
     pictures: Option<String>,
     /// Do nothing if the database has users already.
@@ -64,7 +66,8 @@ pub struct SeedArguments {
 }
 
 impl SeedArguments {
-    fn plan(&self, first_place: u64, now_ms: i64) -> Plan {
+    fn plan(&self, first_place: u64, now_ms: i64, listen: SocketAddr) -> Plan {
+        let pictures = self.pictures.clone().unwrap_or_else(|| own_pictures(listen));
         Plan {
             seed: self.seed,
             users: self.users,
@@ -73,9 +76,19 @@ impl SeedArguments {
             contents_per_user: self.contents_per_user,
             days: self.days,
             now_ms,
-            pictures: self.pictures.clone(),
+            pictures: Some(pictures).filter(|url| !url.is_empty()),
         }
     }
+}
+
+/// Where a server that listens there, on this machine, draws pictures.
+fn own_pictures(listen: SocketAddr) -> String {
+    let seen_from_here = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    format!("http://{}/pictures/{{n}}.svg", SocketAddr::new(seen_from_here, listen.port()))
 }
 
 pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Outcome> {
@@ -92,7 +105,7 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Ou
     }
     let lifecycle = Lifecycle::new();
     lifecycle.watch_signals(std::time::Duration::ZERO).context("signals cannot be watched")?;
-    let world = World::new(arguments.plan(there, SystemClock.now_ms()));
+    let world = World::new(arguments.plan(there, SystemClock.now_ms(), config.server.listen));
     let has_guest = store.by_handle(&Handle::try_new(HANDLE)?).await?.is_some();
     let guest = (!has_guest).then(|| Guest::of(&world)).transpose()?;
     let password = hash(&config.auth).await?;
@@ -126,4 +139,22 @@ fn tell(written: &Written, seconds: f64) -> anyhow::Result<()> {
         "Next: `tidefeed serve`, and sign in as `{HANDLE}` with `{PASSWORD}` (every seeded account has that password)"
     ))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    #[test]
+    fn pictures_are_the_servers_own_as_a_browser_on_this_machine_reaches_it() {
+        for (listen, pictures) in [
+            ("127.0.0.1:8080", "http://127.0.0.1:8080/pictures/{n}.svg"),
+            ("0.0.0.0:9000", "http://127.0.0.1:9000/pictures/{n}.svg"),
+            ("[::]:9000", "http://[::1]:9000/pictures/{n}.svg"),
+            ("10.0.0.7:80", "http://10.0.0.7:80/pictures/{n}.svg"),
+        ] {
+            assert_eq!(own_pictures(listen.parse().unwrap()), pictures);
+        }
+    }
 }

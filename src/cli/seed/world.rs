@@ -8,18 +8,19 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use super::{
     applause::applaud,
     calendar::{DAY_MS, last_seen, moment},
-    lexicon::Language,
+    lexicon::{Language, Lexicon},
     numbers::{fraction, scramble, signed, whole},
     people::People,
     popularity::{Popularity, skewed},
     talk::{Neighbour, talk},
 };
 use crate::{
+    api::pictures,
     domain::{
         ContentId, Media, MediaKind, UserId,
+        account::profile::{InvalidProfile, Registration},
         content::Draft,
         limits::MAX_FOLLOWS,
-        profile::{InvalidProfile, Registration},
     },
     store::seeding::{SeedAuthor, SeedContent, SeedFollow},
 };
@@ -30,7 +31,7 @@ const MAX_CONTENTS: u64 = 2_000;
 const OLDEST_MEMBER_DAYS: u64 = 400;
 /// Whom somebody follows speaks the same language more often than chance has it: so many draws are made over.
 const REDRAWS: usize = 2;
-const PICTURES_IN_A_HUNDRED: u32 = 5;
+const PICTURES_IN_A_HUNDRED: u32 = 8;
 /// People, their contents and the reactions to them, in a neighbourhood, about. They are one transaction, and ids of contents lie all over the past weeks, so
 /// that a row touches pages of its own; the more rows share a commit, the more share its pages. Still well below a second, for a service beside it to write as well.
 const NEIGHBOURHOOD_ROWS: u64 = 20_000;
@@ -166,11 +167,14 @@ impl World {
         authors.into_iter().map(|author| self.edge((follower, arrived), author, &mut rng)).collect()
     }
 
-    /// The picture of that number, as a link.
-    fn picture(&self, lexicon_alt: String, rng: &mut StdRng) -> Option<Media> {
+    /// A picture as a link, with words for its scene: `[alt]` has a line for each.
+    fn picture(&self, lexicon: &Lexicon, rng: &mut StdRng) -> Option<Media> {
         let template = self.plan.pictures.as_ref()?;
-        let url = template.replace("{n}", &rng.random_range(1..1_000_000).to_string());
-        Some(Media { kind: MediaKind::Picture, url, width: Some(800), height: Some(600), alt: lexicon_alt })
+        let (nth, scene) = (rng.random_range(1..250_000), rng.random_range(0..pictures::SCENES));
+        let alt = usize::try_from(scene).ok().and_then(|scene| lexicon.lines("alt").get(scene));
+        let url = template.replace("{n}", &(nth * pictures::SCENES + scene).to_string());
+        let (width, height) = (Some(pictures::WIDTH.into()), Some(pictures::HEIGHT.into()));
+        Some(Media { kind: MediaKind::Picture, url, width, height, alt: (*alt?).to_owned() })
     }
 
     fn contents(&self, language: Language, rng: &mut StdRng) -> Vec<SeedContent> {
@@ -186,8 +190,7 @@ impl World {
         let lexicon = self.people.lexicon(language);
         let publish_time = moment(language, self.plan.days, self.plan.now_ms, rng);
         let pictured = rng.random_range(0..100) < PICTURES_IN_A_HUNDRED;
-        let media: Vec<Media> =
-            if pictured { self.picture(lexicon.text("alt", rng), rng).into_iter().collect() } else { Vec::new() };
+        let media: Vec<Media> = if pictured { self.picture(lexicon, rng).into_iter().collect() } else { Vec::new() };
         let text = lexicon.text(if media.is_empty() { "post" } else { "picture" }, rng);
         Some(SeedContent {
             id: ContentId::draw(publish_time, rng.random()),
@@ -347,6 +350,22 @@ pub mod tests {
         assert!(ids.len() == contents.len() && texts.len() > contents.len() / 2, "{} texts", texts.len());
         let pictured = contents.iter().filter(|content| !content.draft.media.is_empty()).count();
         assert!((contents.len() / 40..contents.len() / 10).contains(&pictured), "{pictured}");
+    }
+
+    #[test]
+    fn the_words_for_a_picture_are_those_of_its_scene() {
+        let world = world(1, 200);
+        let mut scenes = HashSet::new();
+        for (rank, author) in (0..200).zip(world.neighbourhood(0..200).unwrap()) {
+            let alts = world.people.lexicon(world.language(rank)).lines("alt");
+            assert_eq!(alts.len(), pictures::SCENES as usize, "{:?}", world.language(rank));
+            for Media { url, alt, .. } in author.contents.iter().flat_map(|content| &content.draft.media) {
+                let number: usize = url.strip_prefix("https://pictures.example/").unwrap().parse().unwrap();
+                assert_eq!(alt, alts[number % alts.len()], "{url}");
+                scenes.insert(alt.clone());
+            }
+        }
+        assert!(scenes.len() > 3 * pictures::SCENES as usize, "{scenes:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::{
-    domain::{ContentId, PageRequest, plan::Snapshot},
+    domain::{ContentId, PageRequest, timeline::plan::Snapshot},
     store::{StoreError, timelines::Depth},
 };
 

@@ -10,7 +10,7 @@ use proptest::{collection::vec, prelude::*};
 use super::*;
 use crate::domain::{
     ContentId, Page, PageRequest, PageSize,
-    folding::{Subjects, fold},
+    timeline::folding::{Subjects, fold},
 };
 
 const AUTHORS: i64 = 3;
@@ -254,7 +254,7 @@ impl World {
             }
             Told::Change(Change::AuthorRemoved(author)) => self.client.holds.retain(|_, it| it.author != author),
             Told::Change(Change::Refetch(_)) => self.client.must_reread = true,
-            Told::Relation { .. } | Told::ReadUpTo(_) => {}
+            Told::Relation { .. } | Told::ReadUpTo(_) | Told::MayDiffer => {}
         }
         self.client.point = self.session.point();
     }

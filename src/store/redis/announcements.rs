@@ -98,7 +98,7 @@ const fn subject(announcement: &Announcement) -> Option<UserId> {
     match announcement {
         Announcement::Published { entry, .. } | Announcement::Removed { entry } => Some(entry.author),
         Announcement::FollowsChanged { reader, .. } | Announcement::ReadMarkerMoved { reader, .. } => Some(*reader),
-        Announcement::SessionEnded { user, .. } => Some(*user),
+        Announcement::SessionEnded { user, .. } | Announcement::AccountDeleted { user } => Some(*user),
         Announcement::Gap => None,
     }
 }

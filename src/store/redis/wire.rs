@@ -63,6 +63,8 @@ mod tests {
         let session = SessionId::try_new(9).unwrap();
         let ended = said(encode(&Announcement::SessionEnded { user: entry().author, session }).unwrap());
         assert_eq!(ended, r#"{"v":1,"type":"sessionEnded","user":7,"session":9}"#);
+        let deleted = said(encode(&Announcement::AccountDeleted { user: entry().author }).unwrap());
+        assert_eq!(deleted, r#"{"v":1,"type":"accountDeleted","user":7}"#);
         let (reader, author) = (entry().author, UserId::try_new(8).unwrap());
         let followed =
             Announcement::FollowsChanged { reader, author: Some(author), change: Some(RelationChange::Followed) };

@@ -5,18 +5,21 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    account_deletions::account_exists,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
+    user_names,
 };
 use crate::{
-    domain::{EdgeMode, Floor, Handle, Profile, UserId, profile::ProfileCounts},
+    domain::{EdgeMode, Floor, Handle, Profile, UserId, account::profile::ProfileCounts},
     store::{
         Accounts, StoreError,
         accounts::{NewAccount, PasswordHash, Registered},
     },
 };
 
-const PROFILE: &str = "SELECT id, handle, name, bio, avatar_url, created_at FROM users";
+/// What [`profile_at`] reads of `users`.
+pub(super) const COLUMNS: &str = "id, handle, name, bio, avatar_url, created_at";
 
 #[async_trait]
 impl Accounts for SqlStore {
@@ -56,7 +59,8 @@ impl Accounts for SqlStore {
         let mut profiles = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
-            for row in self.read(&format!("{PROFILE} WHERE id IN {list}"), values).await? {
+            let sql = format!("SELECT {COLUMNS} FROM users WHERE id IN {list}{}", account_exists("users.id"));
+            for row in self.read(&sql, values).await? {
                 profiles.push(profile(&row)?);
             }
         }
@@ -64,7 +68,8 @@ impl Accounts for SqlStore {
     }
 
     async fn by_handle(&self, handle: &Handle) -> Result<Option<Profile>, StoreError> {
-        let rows = self.read(&format!("{PROFILE} WHERE handle = ?"), [handle.as_str().into()]).await?;
+        let sql = format!("SELECT {COLUMNS} FROM users WHERE handle = ?{}", account_exists("users.id"));
+        let rows = self.read(&sql, [handle.as_str().into()]).await?;
         rows.first().map(profile).transpose()
     }
 
@@ -107,6 +112,7 @@ pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(
     let id = Value::from(account.id.get());
     let (now, push) = (Value::from(account.now_ms), Value::from(EdgeMode::Push.code()));
     let floor = Floor::OPEN.trusted_from();
+    user_names::insert(tx, account.id, &account.registration.handle, &account.registration.name).await?;
     if let Some(hash) = &account.password_hash {
         let values = [id.clone(), hash.0.as_str().into()];
         tx.execute("INSERT INTO credentials (user_id, password_hash) VALUES (?, ?)", values).await?;
@@ -126,7 +132,7 @@ pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(
     .map(|_| ())
 }
 
-/// Which of the new user's unique values is there already. Users are never deleted: if neither is found, the one in the way was itself undone.
+/// Which of the new user's unique values is there already. Rows of users are never deleted, not even with their accounts: if neither is found, the one in the way was itself undone.
 pub(super) async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreError> {
     let sql = "SELECT id FROM users WHERE id = ? OR handle = ?";
     let handle = account.registration.handle.as_str();
@@ -140,17 +146,22 @@ pub(super) async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registe
 }
 
 fn profile(row: &Row) -> Result<Profile, StoreError> {
+    profile_at(row, 0)
+}
+
+/// A profile whose [`COLUMNS`] begin at `place`.
+pub(super) fn profile_at(row: &Row, place: usize) -> Result<Profile, StoreError> {
     Ok(Profile {
-        id: row.user(0)?,
-        handle: read_handle(row, 1)?,
-        name: row.get(2)?,
-        bio: row.get(3)?,
-        avatar_url: row.get(4)?,
-        created_at: row.get(5)?,
+        id: row.user(place)?,
+        handle: read_handle(row, place + 1)?,
+        name: row.get(place + 2)?,
+        bio: row.get(place + 3)?,
+        avatar_url: row.get(place + 4)?,
+        created_at: row.get(place + 5)?,
     })
 }
 
-fn read_handle(row: &Row, place: usize) -> Result<Handle, StoreError> {
+pub(super) fn read_handle(row: &Row, place: usize) -> Result<Handle, StoreError> {
     let handle: String = row.get(place)?;
     Handle::try_new(&handle).map_err(|_| StoreError::Unreadable(format!("the handle {handle}")))
 }

@@ -5,7 +5,7 @@ use sea_orm::Value;
 
 use super::{SqlStore, transaction::Tx};
 use crate::{
-    domain::attempts::{Admission, Attempts as Counted, admit},
+    domain::account::attempts::{Admission, Attempts as Counted, admit},
     store::{Attempts, StoreError, attempts::Subjects},
 };
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{SqlStore, part::Part};
 use crate::{
-    domain::{EdgeMode, UserId, audit::Cause},
+    domain::{EdgeMode, UserId, timeline::audit::Cause},
     store::{Audits, StoreError, audits::Flaw},
 };
 

@@ -17,11 +17,10 @@ use sea_orm::{
         sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
     },
 };
-use tokio::sync::Semaphore;
 
 use super::{
     Readers, SqlStore, TimeLimits, dialect::Dialect, error::connect_error, finish::Finisher,
-    remembered::RememberedSubjects, sqlite_readers::SqliteReaders, writability::Writability,
+    remembered::RememberedSubjects, sqlite_readers::SqliteReaders, turns::Turns, writability::Writability,
 };
 use crate::store::StoreError;
 
@@ -79,8 +78,7 @@ impl From<Unusable> for StoreError {
 /// See [`SqlStore::connect`].
 pub(super) async fn connect(options: &SqlOptions) -> Result<SqlStore, StoreError> {
     let operation = options.acquire_timeout.saturating_add(options.statement_timeout);
-    let connection = options.acquire_timeout;
-    let limits = TimeLimits { connection, operation, write: operation, lock_wait: options.lock_wait() };
+    let limits = TimeLimits { operation, write: operation, lock_wait: options.lock_wait() };
     match options.url.split(':').next() {
         Some("sqlite") => sqlite(options, limits).await,
         Some("mysql" | "mariadb") => mysql(options, limits).await,
@@ -110,11 +108,11 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     Ok(SqlStore {
         readers: Readers::File(Arc::new(readers)),
         writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
-        turns: turns(1),
+        turns: Turns::new(1, options.acquire_timeout),
         finisher: Finisher::new(limits.operation),
         dialect: Dialect::Sqlite,
-        // Nobody waits longer behind another process's lock, be it at the head of the queue for the one connection or
-        // at its end.
+        // When another process holds the file's lock, a write fails after this time, also one that has waited for the
+        // one connection.
         limits: TimeLimits { write: options.statement_timeout, lock_wait, ..limits },
         subjects: RememberedSubjects::default(),
         sent: Arc::default(),
@@ -162,7 +160,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     if server.get_database().is_none_or(str::is_empty) {
         return Err(Unusable::NoDatabase.into());
     }
-    let (turns, finisher) = (turns(connections(options)), Finisher::new(limits.operation));
+    let finisher = Finisher::new(limits.operation);
     let pool: Pool<sqlx::MySql> = mysql_pool(options, &finisher)
         .connect_with(server.charset("utf8mb4").disable_statement_logging())
         .await
@@ -171,7 +169,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     Ok(SqlStore {
         readers: Readers::Pool(pool.clone()),
         writer: pool,
-        turns,
+        turns: Turns::new(connections(options), options.acquire_timeout),
         finisher,
         dialect: Dialect::Mysql,
         limits,
@@ -181,12 +179,8 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     })
 }
 
-fn connections(options: &SqlOptions) -> u32 {
+pub(super) fn connections(options: &SqlOptions) -> u32 {
     options.max_connections.max(1)
-}
-
-fn turns(connections: u32) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS)))
 }
 
 fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     domain::{
-        Content, ContentId, ContentKind, Counters, PageRequest, Position, Reference, UserId, rate, terms::terms_of,
+        Content, ContentId, ContentKind, Counters, PageRequest, Position, Reference, UserId, delivery::rate,
+        search::terms::terms_of,
     },
     store::{
         Contents, StoreError,
@@ -124,6 +125,15 @@ impl Contents for SqlStore {
         self.listed_pages(viewer, authors.iter().copied().map(Listed::By), request).await
     }
 
+    async fn with_media(
+        &self,
+        viewer: Option<UserId>,
+        authors: &[UserId],
+        request: &PageRequest,
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        self.listed_pages(viewer, authors.iter().copied().map(Listed::WithMediaBy), request).await
+    }
+
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {
         self.originals_of(ids).await
     }
@@ -189,10 +199,11 @@ async fn insert_content(
     media: &str,
     repost_author: Option<UserId>,
 ) -> Result<bool, StoreError> {
-    let sql = "INSERT INTO contents (id, author_id, kind, text, media, publish_time, idempotency_key, reply_to, repost_of, repost_author_id) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO contents (id, author_id, kind, text, media, publish_time, idempotency_key, reply_to, repost_of, repost_author_id, media_author_id) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let reference = new.draft.reference;
-    let values: [Value; 10] = [
+    let with_media = !new.draft.media.is_empty();
+    let values: [Value; 11] = [
         new.id.get().into(),
         new.author.get().into(),
         reference.kind().code().into(),
@@ -203,6 +214,7 @@ async fn insert_content(
         reference.reply_to().map(ContentId::get).into(),
         reference.repost_of().map(ContentId::get).into(),
         repost_author.map(UserId::get).into(),
+        with_media.then_some(new.author.get()).into(),
     ];
     tx.insert(sql, values).await
 }

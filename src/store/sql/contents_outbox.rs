@@ -1,4 +1,4 @@
-//! Outboxes in SQL: pages of authors' entries, or of the replies to contents, and the newest entries of many authors.
+//! Outboxes in SQL: pages of authors' entries, of those with media alone, or of the replies to contents, and the newest entries of many authors.
 
 use sea_orm::Value;
 
@@ -25,6 +25,8 @@ const POSITION: Columns = Columns { time: "publish_time", id: "id" };
 pub(super) enum Listed {
     /// An author's contents.
     By(UserId),
+    /// An author's contents with media.
+    WithMediaBy(UserId),
     /// The replies to a content.
     RepliesTo(ContentId),
 }
@@ -34,6 +36,7 @@ impl Listed {
     const fn key(self) -> (&'static str, i64) {
         match self {
             Self::By(author) => ("author_id", author.get()),
+            Self::WithMediaBy(author) => ("media_author_id", author.get()),
             Self::RepliesTo(content) => ("reply_to", content.get()),
         }
     }
@@ -151,10 +154,14 @@ mod tests {
             let outboxes = [author, other].map(|author| entries(None, Listed::By(author), request.kinds));
             let outboxes = plan(&store, pages(&outboxes, &request)).await;
             assert_eq!(outboxes.matches("USING COVERING INDEX outbox (author_id=?").count(), 4, "{outboxes}");
+            let media = [author, other].map(|author| entries(None, Listed::WithMediaBy(author), request.kinds));
+            let media = plan(&store, pages(&media, &request)).await;
+            assert_eq!(media.matches("USING INDEX media (media_author_id=?").count(), 4, "{media}");
             let replies = contents.map(|content| entries(None, Listed::RepliesTo(content), request.kinds));
             let replies = plan(&store, pages(&replies, &request)).await;
             assert_eq!(replies.matches("USING INDEX replies (reply_to=?").count(), 8, "filled up to four: {replies}");
-            assert!(!outboxes.contains("TEMP B-TREE") && !replies.contains("TEMP B-TREE"), "{outboxes} {replies}");
+            let all = [outboxes, media, replies].concat();
+            assert!(!all.contains("TEMP B-TREE"), "{all}");
         }
         let plan = plan(&store, heads_statement(&[author, author], 5)).await;
         assert_eq!(plan.matches("USING COVERING INDEX outbox (author_id=?").count(), 2, "{plan}");

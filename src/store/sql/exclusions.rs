@@ -7,6 +7,7 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    account_deletions::{account_exists, author_remains},
     follows::{end_edge, lock_counts},
     part::Part,
     rows::{MAX_LIST, id_list},
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     domain::{
         UserId,
-        exclusion::{Cause, Standing},
+        timeline::exclusion::{Cause, Standing},
     },
     store::{
         Exclusions, StoreError,
@@ -110,7 +111,8 @@ impl Exclusions for SqlStore {
             Decided::HiddenFrom => ("author_id", "reader_id", Cause::Hidden),
         };
         let sql = format!(
-            "SELECT {other} FROM exclusions WHERE {own} = ? AND cause = ? AND {other} > ? ORDER BY {own}, cause, {other} LIMIT ?"
+            "SELECT {other} FROM exclusions WHERE {own} = ? AND cause = ? AND {other} > ?{} ORDER BY {own}, cause, {other} LIMIT ?",
+            account_exists(&format!("exclusions.{other}")),
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let after = after.map_or(0, UserId::get);
@@ -136,7 +138,8 @@ impl SqlStore {
         other: UserId,
     ) -> Result<Excluded, StoreError> {
         self.transaction(move |tx| async move {
-            if tx.query_one("SELECT 1 FROM users WHERE id = ?", [other.get().into()]).await?.is_none() {
+            let sql = format!("SELECT 1 FROM users WHERE id = ?{}", account_exists("users.id"));
+            if tx.query_one(&sql, [other.get().into()]).await?.is_none() {
                 return tx.roll_back(Excluded::UnknownUser).await;
             }
             if !tx.insert(INSERT, row(reader, author, cause)).await? {
@@ -162,22 +165,24 @@ pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<bool, StoreError> 
 
 /// ` AND ..`: for no cause does `viewer` not see, in timelines, what the user publishes whose id is in the column `author`. As [`not_blocked`].
 pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Part {
-    let Some(viewer) = viewer else { return Part::default() };
+    let exists = Part::new(author_remains(author), []);
+    let Some(viewer) = viewer else { return exists };
     let text = format!(
         " AND (SELECT x.cause FROM exclusions x WHERE x.reader_id = ? AND x.author_id = {author} LIMIT 1) IS NULL"
     );
-    Part::new(text, [viewer.get()])
+    exists.add(&text, [viewer.get()])
 }
 
-/// ` AND ..`: no block stands between `viewer` and the user whose id is in the column `author`. Nothing for the anonymous. A probe
-/// of the key for each row, as in timelines.
+/// ` AND ..`: the user whose id is in the column `author` has an account, and no block stands between `viewer` and them. For the anonymous
+/// there are no blocks. A probe of a key for each row, as in timelines.
 pub(super) fn not_blocked(viewer: Option<UserId>, author: &str) -> Part {
-    let Some(viewer) = viewer else { return Part::default() };
+    let exists = Part::new(author_remains(author), []);
+    let Some(viewer) = viewer else { return exists };
     let text = format!(
         " AND (SELECT b.cause FROM exclusions b WHERE b.reader_id = ? AND b.author_id = {author} \
          AND b.cause IN ({by_reader}, {by_author}) LIMIT 1) IS NULL",
         by_reader = Cause::BlockedByReader.code(),
         by_author = Cause::BlockedByAuthor.code(),
     );
-    Part::new(text, [viewer.get()])
+    exists.add(&text, [viewer.get()])
 }

@@ -5,6 +5,7 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    account_deletions::author_remains,
     dialect::Dialect,
     exclusions::is_blocked,
     part::Part,
@@ -14,9 +15,8 @@ use super::{
 use crate::{
     domain::{
         EdgeMode, UserId,
-        delivery::{AuthorFacts, ReaderFacts},
+        delivery::{AuthorFacts, ReaderFacts, subtask::Range},
         limits::{MAX_FOLLOWS, MAX_JUDGED_EDGES},
-        subtask::Range,
     },
     store::{Follows, StoreError, follows::Followed, relations::Pair},
 };
@@ -39,7 +39,8 @@ impl Follows for SqlStore {
         }
         let pair = Pair { follower, author };
         self.transaction(move |tx| async move {
-            if !lock_counts(&tx, pair).await?.contains(&author) {
+            let there = lock_counts(&tx, pair).await?;
+            if !there.contains(&author) || !there.contains(&follower) {
                 return tx.roll_back(Followed::UnknownAuthor).await;
             }
             if is_blocked(&tx, pair).await? {
@@ -82,8 +83,9 @@ impl Follows for SqlStore {
     }
 
     async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError> {
-        let sql = "SELECT author_id FROM follows WHERE follower_id = ? ORDER BY author_id LIMIT ?";
-        let rows = self.read(sql, [follower.get().into(), rows(MAX_FOLLOWS + 1)]).await?;
+        let exists = author_remains("follows.author_id");
+        let sql = format!("SELECT author_id FROM follows WHERE follower_id = ?{exists} ORDER BY author_id LIMIT ?");
+        let rows = self.read(&sql, [follower.get().into(), rows(MAX_FOLLOWS + 1)]).await?;
         rows.iter().map(|row| row.user(0)).collect()
     }
 

@@ -1,21 +1,24 @@
 //! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a server that is slow.
 
 use super::{
-    SqlStore,
+    SqlStore, cards,
     contents_outbox::{Listed, entries},
     deliveries,
     dialect::Dialect,
     follow_lists, follows,
     listing::{List, pages},
     part::Part,
-    reactions, search, timelines,
+    people, reactions, search, timelines,
 };
 use crate::{
     domain::{
-        ContentId, Entry, PageRequest, UserId,
+        ContentId, Entry, PageRequest, Reaction, UserId,
+        delivery::subtask::Range,
         limits::MAX_CANDIDATES,
-        search::{Look, Source, Span},
-        subtask::Range,
+        search::{
+            Look, Source, Span,
+            people::{FoundUser, KeyPrefix},
+        },
     },
     store::timelines::Depth,
 };
@@ -39,10 +42,12 @@ pub enum HotStatement {
     Likers(UserId, Vec<ContentId>, PageRequest),
     /// A page of each author's contents, as the first user sees it.
     Outboxes(UserId, Vec<UserId>, PageRequest),
+    /// A page of each author's contents with media, as the first user sees it.
+    Media(UserId, Vec<UserId>, PageRequest),
     /// A page of the replies to each content, as a user sees it.
     Replies(UserId, Vec<ContentId>, PageRequest),
-    /// A page of a user's favourites.
-    Favourites(UserId, PageRequest),
+    /// A page of what a user has reacted to in one way.
+    ReactedTo(UserId, Reaction, PageRequest),
     /// The readers of a subtask whom the delivery policy looks at.
     PushedReaders(UserId, Range),
     /// How many contents lie in a span, of each source.
@@ -51,6 +56,16 @@ pub enum HotStatement {
     Candidates(UserId, Look, Span),
     /// The authors whom a reader pulls.
     PulledAuthors(UserId),
+    /// Contents with everything that a user is shown of them.
+    ContentCards(UserId, Vec<ContentId>),
+    /// Users with everything that a user is shown of them.
+    UserCards(UserId, Vec<UserId>),
+    /// So many of those whose names begin so, after a place, as a viewer finds them.
+    Named(UserId, KeyPrefix, Option<FoundUser>, usize),
+    /// So many of those whom these users follow, as they are suggested to the first.
+    FollowedBy(UserId, Vec<UserId>, usize),
+    /// So many of the most followed, as they are suggested to a viewer.
+    MostFollowed(Option<UserId>, usize),
 }
 
 impl SqlStore {
@@ -80,16 +95,28 @@ impl HotStatement {
             Self::Outboxes(viewer, authors, request) => {
                 each(&authors, &request, |author| entries(Some(viewer), Listed::By(author), request.kinds))
             }
+            Self::Media(viewer, authors, request) => {
+                each(&authors, &request, |author| entries(Some(viewer), Listed::WithMediaBy(author), request.kinds))
+            }
             Self::Replies(viewer, contents, request) => {
                 each(&contents, &request, |content| entries(Some(viewer), Listed::RepliesTo(content), request.kinds))
             }
-            Self::Favourites(user, request) => pages(&[reactions::favourites(dialect, user)], &request),
+            Self::ReactedTo(user, reaction, request) => {
+                pages(&[reactions::reacted_to(dialect, user, reaction)], &request)
+            }
             Self::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
             Self::Counts(sources, span) => search::count(&sources, span),
             Self::Candidates(viewer, look, span) => {
                 search::candidates(dialect, Some(viewer), &look, span, MAX_CANDIDATES)
             }
             Self::PulledAuthors(reader) => follows::pulled_authors(dialect, reader),
+            Self::ContentCards(viewer, ids) => cards::whole_contents(dialect, Some(viewer), &ids),
+            Self::UserCards(viewer, ids) => cards::whole_users(dialect, Some(viewer), &ids),
+            Self::Named(viewer, prefix, after, limit) => {
+                people::named(dialect, Some(viewer), &prefix, after.as_ref(), limit)
+            }
+            Self::FollowedBy(viewer, followed, limit) => people::followed_by(dialect, viewer, &followed, limit),
+            Self::MostFollowed(viewer, limit) => people::most_followed(dialect, viewer, limit),
         }
     }
 }

@@ -1,9 +1,21 @@
 //! Migrations: bringing the tables up to this version, one node at a time.
 
-use migration::{Migrator, MigratorTrait as _};
+use migration::{MigrationTrait, Migrator, MigratorTrait};
 
-use super::{SqlStore, error::store_error, transaction::Tx};
+use super::{SqlStore, error::store_error, transaction::Tx, user_names::FillUserNames};
 use crate::store::StoreError;
+
+/// The migrations of the tables, and those that fill one by rules of the domain.
+struct Migrations;
+
+impl MigratorTrait for Migrations {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        let mut all = Migrator::migrations();
+        all.push(Box::new(FillUserNames));
+        all.sort_by(|a, b| a.name().cmp(b.name()));
+        all
+    }
+}
 
 impl SqlStore {
     /// Brings the tables up to this version; does nothing if they are. Several nodes may do so at once: one works, the others wait for it up to a minute and then
@@ -24,7 +36,7 @@ impl SqlStore {
 
     /// Names of the migrations that have yet to be applied, oldest first. Reads only.
     pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
-        let pending = Migrator::get_pending_migrations_read_only(&self.writer).await.map_err(store_error)?;
+        let pending = Migrations::get_pending_migrations_read_only(&self.writer).await.map_err(store_error)?;
         Ok(pending.iter().map(|migration| migration.name().to_owned()).collect())
     }
 
@@ -35,6 +47,6 @@ impl SqlStore {
                 return Err(StoreError::Contended("another node has been migrating for a minute".into()));
             }
         }
-        Migrator::up(tx.inner(), None).await.map_err(store_error)
+        Migrations::up(tx.inner(), None).await.map_err(store_error)
     }
 }

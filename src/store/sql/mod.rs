@@ -3,9 +3,11 @@
 //!
 //! Refuses to know who asks and why; sea-orm and sqlx are named here and nowhere else.
 
+mod account_deletions;
 mod accounts;
 mod attempts;
 mod audits;
+mod cards;
 mod connect;
 mod contents;
 mod contents_outbox;
@@ -25,6 +27,7 @@ mod keyset;
 mod listing;
 mod migrate;
 mod part;
+mod people;
 mod profiles;
 mod reactions;
 mod read_markers;
@@ -39,6 +42,8 @@ mod sessions;
 mod sqlite_readers;
 mod timelines;
 mod transaction;
+mod turns;
+mod user_names;
 mod writability;
 
 use std::{
@@ -50,7 +55,6 @@ use std::{
 };
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
-use tokio::sync::Semaphore;
 
 pub use self::{connect::SqlOptions, hot::HotStatement, writability::Writes};
 use self::{
@@ -60,6 +64,7 @@ use self::{
     remembered::RememberedSubjects,
     rows::Row,
     sqlite_readers::SqliteReaders,
+    turns::Turns,
     writability::Writability,
 };
 use super::StoreError;
@@ -71,8 +76,8 @@ pub struct SqlStore {
     readers: Readers,
     /// Transactions, and single statements that write. On MySQL the same pool as `readers`.
     writer: DatabaseConnection,
-    /// As many as `writer` has connections.
-    turns: Arc<Semaphore>,
+    /// With the connections of `writer`.
+    turns: Turns,
     finisher: Finisher,
     dialect: Dialect,
     limits: TimeLimits,
@@ -93,8 +98,6 @@ enum Readers {
 /// How long things may take before the caller is told that the store is unavailable or contended.
 #[derive(Clone, Copy, Debug)]
 struct TimeLimits {
-    /// For the wait for a connection.
-    connection: Duration,
     /// For a statement, or a transaction as a whole, with the wait for a connection; the caller's side of it.
     operation: Duration,
     /// For a write, with the wait for a connection and for locks, and with its attempts.

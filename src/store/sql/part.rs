@@ -36,7 +36,7 @@ impl Part {
         self
     }
 
-    /// The text with its values filled in, for EXPLAIN. Numbers alone can be.
+    /// The text with its values filled in, for EXPLAIN: numbers, and texts without a question mark.
     pub(super) fn spelled_out(&self) -> String {
         let mut values = self.values.iter();
         let mut text = String::with_capacity(self.text.len());

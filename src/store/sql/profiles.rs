@@ -7,10 +7,14 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    account_deletions::account_exists,
+    accounts::read_handle,
     rows::{MAX_LIST, id_list},
+    transaction::Tx,
+    user_names,
 };
 use crate::{
-    domain::{Handle, UserId, attributes::Attributes},
+    domain::{Handle, UserId, account::attributes::Attributes},
     store::{
         Profiles, StoreError,
         profiles::{ProfileEdit, Renamed},
@@ -40,17 +44,33 @@ impl Profiles for SqlStore {
             values.push(written(attributes)?.into());
         }
         values.push(user.get().into());
-        Ok(self.write(&format!("UPDATE users SET {} WHERE id = ?", sets.join(", ")), values).await? > 0)
+        let sql = &format!("UPDATE users SET {} WHERE id = ?{}", sets.join(", "), account_exists("users.id"));
+        if edit.name.is_none() {
+            return Ok(self.write(sql, values).await? > 0);
+        }
+        let values = &values;
+        self.transaction(move |tx| async move {
+            if tx.execute(sql, values.iter().cloned()).await? == 0 {
+                return tx.roll_back(false).await;
+            }
+            rewrite_names(&tx, user).await?;
+            tx.commit(true).await
+        })
+        .await
     }
 
     async fn rename(&self, user: UserId, handle: &Handle) -> Result<Renamed, StoreError> {
         let values = || [Value::from(handle.as_str()), user.get().into()];
         self.transaction(move |tx| async move {
-            if !tx.insert("UPDATE users SET handle = ? WHERE id = ?", values()).await? {
+            let sql = format!("UPDATE users SET handle = ? WHERE id = ?{}", account_exists("users.id"));
+            if !tx.insert(&sql, values()).await? {
                 return tx.roll_back(Renamed::Taken).await;
             }
-            let found = tx.query("SELECT 1 FROM users WHERE handle = ? AND id = ?", values()).await?;
-            tx.commit(if found.is_empty() { Renamed::NoUser } else { Renamed::Done }).await
+            if tx.query("SELECT 1 FROM users WHERE handle = ? AND id = ?", values()).await?.is_empty() {
+                return tx.roll_back(Renamed::NoUser).await;
+            }
+            rewrite_names(&tx, user).await?;
+            tx.commit(Renamed::Done).await
         })
         .await
     }
@@ -59,13 +79,28 @@ impl Profiles for SqlStore {
         let mut all = Vec::with_capacity(users.len());
         for users in users.chunks(MAX_LIST) {
             let (list, values) = id_list(users);
-            for row in self.read(&format!("SELECT id, attributes FROM users WHERE id IN {list}"), values).await? {
+            for row in self
+                .read(
+                    &format!("SELECT id, attributes FROM users WHERE id IN {list}{}", account_exists("users.id")),
+                    values,
+                )
+                .await?
+            {
                 let text: Option<String> = row.get(1)?;
                 all.push((row.user(0)?, text.as_deref().map(read).transpose()?.unwrap_or_default()));
             }
         }
         Ok(all)
     }
+}
+
+/// By what the user is found, from what the row says now; it is locked.
+async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreError> {
+    user_names::delete(tx, user).await?;
+    let Some(row) = tx.query_one("SELECT handle, name FROM users WHERE id = ?", [user.get().into()]).await? else {
+        return Ok(());
+    };
+    user_names::insert(tx, user, &read_handle(&row, 0)?, &row.get::<String>(1)?).await
 }
 
 fn written(attributes: &Attributes) -> Result<Option<String>, StoreError> {

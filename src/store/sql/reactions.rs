@@ -7,6 +7,7 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    account_deletions::{account_exists, author_remains},
     dialect::Dialect,
     exclusions::not_blocked,
     keyset::Columns,
@@ -31,7 +32,7 @@ impl Reactions for SqlStore {
     ) -> Result<Reacted, StoreError> {
         self.transaction(move |tx| async move {
             add_to_counter(&tx, content, reaction, 1).await?;
-            if !is_there(&tx, content).await? {
+            if !is_there(&tx, content, user).await? {
                 return tx.roll_back(Reacted::UnknownContent).await;
             }
             let sql = "INSERT INTO reactions (content_id, kind, user_id, created_at) VALUES (?, ?, ?, ?)";
@@ -47,7 +48,7 @@ impl Reactions for SqlStore {
     async fn take_back(&self, user: UserId, content: ContentId, reaction: Reaction) -> Result<Reacted, StoreError> {
         self.transaction(move |tx| async move {
             add_to_counter(&tx, content, reaction, -1).await?;
-            if !is_there(&tx, content).await? {
+            if !is_there(&tx, content, user).await? {
                 return tx.roll_back(Reacted::UnknownContent).await;
             }
             let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
@@ -92,8 +93,13 @@ impl Reactions for SqlStore {
         self.listings(&lists, request, |row| row.user(2)).await
     }
 
-    async fn favourites(&self, user: UserId, request: &PageRequest) -> Result<Listing<Entry>, StoreError> {
-        let mut page = self.listings(&[favourites(self.dialect, user)], request, favourite).await?;
+    async fn reacted_to(
+        &self,
+        user: UserId,
+        reaction: Reaction,
+        request: &PageRequest,
+    ) -> Result<Listing<Entry>, StoreError> {
+        let mut page = self.listings(&[reacted_to(self.dialect, user, reaction)], request, entry).await?;
         page.pop().ok_or_else(|| StoreError::Unreadable("a list without its page".into()))
     }
 }
@@ -113,12 +119,14 @@ async fn add_to_counter(tx: &Tx, content: ContentId, reaction: Reaction, more: i
     tx.execute(&sql, [more.into(), content.get().into()]).await.map(|_| ())
 }
 
-async fn is_there(tx: &Tx, content: ContentId) -> Result<bool, StoreError> {
-    let sql = "SELECT 1 FROM contents WHERE id = ? AND removed_at IS NULL";
-    Ok(tx.query_one(sql, [content.get().into()]).await?.is_some())
+/// Whether the content is there for this user. Neither it nor they are if the account has been deleted.
+async fn is_there(tx: &Tx, content: ContentId, user: UserId) -> Result<bool, StoreError> {
+    let (author, own) = (account_exists("contents.author_id"), account_exists("?"));
+    let sql = format!("SELECT 1 FROM contents WHERE id = ? AND removed_at IS NULL{author}{own}");
+    Ok(tx.query_one(&sql, [content.get().into(), user.get().into()]).await?.is_some())
 }
 
-fn favourite(row: &Row) -> Result<Entry, StoreError> {
+fn entry(row: &Row) -> Result<Entry, StoreError> {
     Ok(Entry { publish_time: row.get(3)?, content: row.content(2)?, author: row.user(4)? })
 }
 
@@ -130,13 +138,14 @@ pub(super) fn likers(dialect: Dialect, viewer: Option<UserId>, content: ContentI
     List { rows, columns: Columns { time: "created_at", id: "user_id" } }
 }
 
-/// The user's favourites; a removed content is passed over, so that pages are full and it is back if it is ever restored.
-pub(super) fn favourites(dialect: Dialect, user: UserId) -> List {
+/// What the user has reacted to so; a removed content is passed over, so that pages are full and it is back if it is ever restored.
+pub(super) fn reacted_to(dialect: Dialect, user: UserId, reaction: Reaction) -> List {
     let (index, then) = (dialect.in_order_of("reactions_of_user"), dialect.join_in_order());
-    let favourite = Reaction::Favourite.code();
+    let kind = reaction.code();
     let text = format!(
         "SELECT r.created_at, r.content_id, c.publish_time, c.author_id FROM reactions r{index} \
-         {then} contents c ON c.id = r.content_id WHERE r.user_id = ? AND r.kind = {favourite} AND c.removed_at IS NULL"
+         {then} contents c ON c.id = r.content_id WHERE r.user_id = ? AND r.kind = {kind} AND c.removed_at IS NULL{}",
+        author_remains("c.author_id"),
     );
     List { rows: Part::new(text, [user.get()]), columns: Columns { time: "r.created_at", id: "r.content_id" } }
 }

@@ -1,6 +1,6 @@
 //! Rows read by place, and lists of ids as a statement takes them.
 
-use rusqlite::types::{FromSql, FromSqlError, Value as Cell};
+use rusqlite::types::Value as Cell;
 use sea_orm::{QueryResult, TryGetable, Value};
 
 use super::error::store_error;
@@ -22,15 +22,14 @@ pub(super) enum Row {
 }
 
 impl Row {
-    /// A number (`i64`), a text (`String`), or an `Option` of either.
-    pub(super) fn get<T: TryGetable + FromSql>(&self, place: usize) -> Result<T, StoreError> {
+    /// A number (`i64`, `i32`), a text (`String`), or an `Option` of either.
+    pub(super) fn get<T: Readable>(&self, place: usize) -> Result<T, StoreError> {
         match self {
             Self::Driver(row) => row.try_get_by_index(place).map_err(store_error),
-            Self::Cells(cells) => {
-                let cell = cells.get(place).ok_or(FromSqlError::InvalidType);
-                let value = cell.and_then(|cell| T::column_result(cell.into()));
-                value.map_err(|error| StoreError::Unreadable(format!("column {place}: {error}")))
-            }
+            Self::Cells(cells) => cells
+                .get(place)
+                .and_then(T::of_cell)
+                .ok_or_else(|| StoreError::Unreadable(format!("column {place} has a value of another type"))),
         }
     }
 
@@ -53,6 +52,36 @@ impl Row {
     /// Publish time, content id and author id, in three columns from `place`.
     pub(super) fn entry(&self, place: usize) -> Result<Entry, StoreError> {
         Ok(Entry { publish_time: self.get(place)?, content: self.content(place + 1)?, author: self.user(place + 2)? })
+    }
+}
+
+/// What is read of a column.
+pub(super) trait Readable: TryGetable {
+    /// `None` if the cell has another type. A text is known to be one since its row was read: it is not validated again, as rusqlite's `FromSql` would.
+    fn of_cell(cell: &Cell) -> Option<Self>;
+}
+
+impl Readable for i64 {
+    fn of_cell(cell: &Cell) -> Option<Self> {
+        if let Cell::Integer(number) = cell { Some(*number) } else { None }
+    }
+}
+
+impl Readable for i32 {
+    fn of_cell(cell: &Cell) -> Option<Self> {
+        i64::of_cell(cell).and_then(|number| number.try_into().ok())
+    }
+}
+
+impl Readable for String {
+    fn of_cell(cell: &Cell) -> Option<Self> {
+        if let Cell::Text(text) = cell { Some(text.clone()) } else { None }
+    }
+}
+
+impl<T: Readable> Readable for Option<T> {
+    fn of_cell(cell: &Cell) -> Option<Self> {
+        if matches!(cell, Cell::Null) { Some(None) } else { T::of_cell(cell).map(Some) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     domain::{
         Position,
         limits::{MAX_INDEXED_CONTENTS, MAX_INDEXED_TERMS},
-        terms::{FORM, Term, terms_of},
+        search::terms::{FORM, Term, terms_of},
     },
     store::{StoreError, search_terms::Indexed},
 };

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use super::{SqlStore, search_terms, transaction::Tx};
+use super::{SqlStore, search_terms, transaction::Tx, user_names};
 use crate::{
-    domain::{ContentId, Counters, EdgeMode, UserId, terms::terms_of},
+    domain::{ContentId, Counters, EdgeMode, UserId, search::terms::terms_of},
     store::{
         Seeding, StoreError,
         accounts::PasswordHash,
@@ -71,6 +71,10 @@ async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError>
         [author.id.get().into(), handle.into(), name.into(), bio.into(), avatar.into(), author.created_at.into()]
     });
     insert(tx, "users (id, handle, name, bio, avatar_url, created_at)", "", users.collect()).await?;
+    let names = authors
+        .iter()
+        .flat_map(|author| user_names::rows(author.id, &author.registration.handle, &author.registration.name));
+    insert(tx, user_names::COLUMNS, "", names.collect()).await?;
     let states = authors.iter().map(|author| [author.id.get().into(), author.last_seen.into()]);
     insert(tx, "inbox_states (user_id, last_seen)", "", states.collect()).await?;
     let selves = authors.iter().map(|author| edge(author.id, author.id, author.inc, author.created_at));
@@ -90,7 +94,8 @@ type Tally = HashMap<ContentId, (UserId, Counters)>;
 async fn insert_contents(tx: &Tx, authors: &[SeedAuthor], tally: &Tally) -> Result<(), StoreError> {
     let all = || authors.iter().flat_map(|author| author.contents.iter().map(move |content| (author.id, content)));
     let contents: Result<Vec<_>, _> = all().map(|(author, content)| content_row(author, content, tally)).collect();
-    let into = "contents (id, author_id, kind, text, media, publish_time, reply_to, repost_of, repost_author_id)";
+    let into = "contents (id, author_id, kind, text, media, publish_time, reply_to, repost_of, repost_author_id, \
+                media_author_id)";
     insert(tx, into, "", contents?).await?;
     let counters = all().map(|(_, content)| {
         let counters = tally.get(&content.id).map(|(_, counters)| *counters).unwrap_or_default();
@@ -124,7 +129,7 @@ async fn insert_reactions(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreEr
     insert(tx, "reactions (content_id, kind, user_id, created_at)", "", reactions.collect()).await
 }
 
-fn content_row(author: UserId, content: &SeedContent, tally: &Tally) -> Result<[Value; 9], StoreError> {
+fn content_row(author: UserId, content: &SeedContent, tally: &Tally) -> Result<[Value; 10], StoreError> {
     let draft = &content.draft;
     let reference = draft.reference;
     let repeated = reference.repost_of().and_then(|original| tally.get(&original));
@@ -140,6 +145,7 @@ fn content_row(author: UserId, content: &SeedContent, tally: &Tally) -> Result<[
         reference.reply_to().map(ContentId::get).into(),
         reference.repost_of().map(ContentId::get).into(),
         repeated.map(|(author, _)| author.get()).into(),
+        (!draft.media.is_empty()).then_some(author.get()).into(),
     ])
 }
 
@@ -181,7 +187,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
     use crate::{
-        domain::{Handle, Reaction, content::Draft, profile::Registration},
+        domain::{Handle, Reaction, account::profile::Registration, content::Draft},
         store::{Accounts, Contents, Follows, seeding::SeedReaction, sql::tests::migrated},
     };
 
@@ -260,8 +266,8 @@ mod tests {
         let mut authors: Vec<SeedAuthor> = (1..=1024).map(author).collect();
         authors.iter_mut().flat_map(|author| &mut author.contents).for_each(|content| content.draft.text.clear());
         store.add_authors(&authors).await.unwrap();
-        // 1024 users in five tables, 1024 contents without words in two, and 341 likes, which are 256 + 64 + 16 + 4 + 1.
-        assert_eq!(store.statements() - before, 5 * 2 + 2 * 2 + 5);
+        // 1024 users in five tables and with three names each, 1024 contents without words in two, and 341 likes, which are 256 + 64 + 16 + 4 + 1.
+        assert_eq!(store.statements() - before, 5 * 2 + 3 * 2 + 2 * 2 + 5);
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     domain::{
         SessionId, UserId,
-        session::{Presented, Session},
+        account::session::{Presented, Session},
     },
     store::{Sessions, StoreError, sessions::Rotation},
 };

@@ -15,12 +15,16 @@ use std::{
 use rusqlite::{Connection, OpenFlags, config::DbConfig, params_from_iter, types::Value as Cell};
 use sea_orm::Value;
 use tokio::{
-    sync::{AcquireError, Semaphore},
     task::{JoinError, spawn_blocking},
-    time::{Instant, timeout},
+    time::Instant,
 };
 
-use super::{connect::SqlOptions, error::sqlite_error, rows::Row};
+use super::{
+    connect::{SqlOptions, connections},
+    error::sqlite_error,
+    rows::Row,
+    turns::Turns,
+};
 use crate::store::StoreError;
 
 /// Statements that a connection keeps prepared. Lists of ids come in powers of two, so that a few hundred texts are all
@@ -36,29 +40,24 @@ const CACHE_KIB: i64 = 16 * 1024;
 pub(super) struct SqliteReaders {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
-    connections: u32,
-    acquire_timeout: Duration,
+    turns: Turns,
     lock_wait: Duration,
     statement_timeout: Duration,
 }
 
 impl std::fmt::Debug for SqliteReaders {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SqliteReaders").field("connections", &self.connections).finish_non_exhaustive()
+        f.debug_struct("SqliteReaders").field("turns", &self.turns).finish_non_exhaustive()
     }
 }
 
 impl SqliteReaders {
     /// Opens one connection at once, the others when they are needed.
     pub(super) async fn open(file: PathBuf, options: &SqlOptions) -> Result<Self, StoreError> {
-        let connections = options.max_connections.max(1);
         let readers = Self {
             file,
             idle: Mutex::default(),
-            permits: Arc::new(Semaphore::new(usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS))),
-            connections,
-            acquire_timeout: options.acquire_timeout,
+            turns: Turns::new(connections(options), options.acquire_timeout),
             lock_wait: options.lock_wait(),
             statement_timeout: options.statement_timeout,
         };
@@ -76,10 +75,8 @@ impl SqliteReaders {
 
     /// Waits until all connections are free, and closes them; nothing can be read from then on.
     pub(super) async fn close(&self) {
-        let all = self.permits.acquire_many(self.connections).await;
-        self.permits.close();
+        self.turns.close().await;
         self.idle().clear();
-        drop(all);
     }
 
     /// Runs `work` with a connection, on a thread where it may block. If it panics, the connection is closed and
@@ -89,8 +86,7 @@ impl SqliteReaders {
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        let permit = timeout(self.acquire_timeout, Arc::clone(&self.permits).acquire_owned()).await;
-        let permit = permit.map_err(|elapsed| StoreError::Unavailable(Box::new(elapsed)))?.map_err(closed)?;
+        let turn = self.turns.take().await?;
         // Lives as long as somebody waits for the answer.
         let caller = Arc::new(());
         let (readers, waiting) = (Arc::clone(self), Arc::downgrade(&caller));
@@ -99,7 +95,7 @@ impl SqliteReaders {
             limit(&connection, readers.statement_timeout, waiting)?;
             let done = work(&connection);
             readers.put_back(connection);
-            drop(permit);
+            drop(turn);
             done
         };
         let done = spawn_blocking(run).await.map_err(died)?;
@@ -165,10 +161,6 @@ fn cell(value: Value) -> Cell {
         other => Some(Cell::Text(other.to_string())),
     };
     cell.unwrap_or(Cell::Null)
-}
-
-fn closed(closed: AcquireError) -> StoreError {
-    StoreError::Unavailable(Box::new(closed))
 }
 
 fn died(died: JoinError) -> StoreError {

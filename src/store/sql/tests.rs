@@ -46,6 +46,10 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261121_000004_accounts",
         "m20261121_000005_social",
         "m20261121_000006_search",
+        "m20261122_000007_deletions",
+        "m20261123_000008_people",
+        "m20261123_000009_fill_user_names",
+        "m20261123_000010_media",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();

@@ -12,13 +12,12 @@ use std::{
 
 use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbErr, SqliteTransactionMode, Statement, TransactionOptions,
-    TransactionTrait, Value, sqlx,
+    TransactionTrait, Value,
 };
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, sleep, timeout, timeout_at},
 };
-use tracing::warn;
 
 use super::{
     SqlStore,
@@ -31,8 +30,6 @@ use crate::store::StoreError;
 
 /// How often a contended transaction is tried at most.
 const ATTEMPTS: u32 = 6;
-/// Whoever waits longer for a connection says so in the log.
-const LONG_WAIT: Duration = Duration::from_secs(2);
 /// The pause after the first attempt; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
@@ -120,20 +117,13 @@ impl SqlStore {
         Ok(Tx { dialect: self.dialect, inner, sent: Arc::clone(&self.sent), finisher, _turn: turn })
     }
 
-    /// What `work` gives, which takes a connection; and its turn. There are as many turns as connections: only work that has one is finished although it is
-    /// given up, so that no more of it ever waits for a connection.
+    /// Runs `work`, which takes a connection, once it has a turn; gives its result and the turn. If the caller gives up, work that has a turn goes on to
+    /// its end, and work that waits for one is dropped: so tasks that nobody waits for never queue for connections.
     pub(super) async fn finished<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<(T, OwnedSemaphorePermit), StoreError> {
-        let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
-        let turn = timeout(self.limits.connection, Arc::clone(&self.turns).acquire_owned()).await;
-        let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolTimedOut))?;
-        let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
-        let waited_ms = began.elapsed().as_millis();
-        if waited_ms > LONG_WAIT.as_millis() {
-            warn!(waited_ms, "waited long for a connection to the store: all are in use");
-        }
+        let turn = self.turns.take().await?;
         Ok(self.finisher.finish(async move { (work.await, turn) }).await)
     }
 }

@@ -109,7 +109,9 @@ impl Person {
         let ended = sign_in(server, handle).await?;
         server.data(&ended.access, "mutation { signOut { endedSessions userErrors { code } } }", json!({})).await?;
         let key = format!("key of {handle}");
-        let (content, cursor) = world.publish(&tokens, json!({ "text": "x", "idempotencyKey": key })).await?;
+        let picture = json!({ "kind": "PICTURE", "url": "https://a.example/tide.png", "alt": "low tide" });
+        let (content, cursor) =
+            world.publish(&tokens, json!({ "text": "x", "idempotencyKey": key, "media": [picture] })).await?;
         let (reply, _) = world.publish(fan, json!({ "text": "an answer", "replyTo": content })).await?;
         let repost = "mutation($id: ID!) { repostContent(input: { contentId: $id }) { timelineEdge { node { id } } } }";
         let repost = server.data(&fan.access, repost, json!({ "id": content })).await?;
@@ -146,6 +148,10 @@ impl Person {
         // Whoever knows the password may begin one more.
         if row == "Mutation.signIn" {
             state["viewer"]["sessions"].take();
+        }
+        // Whoever has no account any more is in nobody's list.
+        if row == "Mutation.deleteViewer" {
+            state["viewer"]["blockedUsers"].take();
         }
         let again = sign_in(server, self.things["handle"].as_str().unwrap_or_default()).await?;
         server.data(&again.access, "mutation { signOut { endedSessions userErrors { code } } }", json!({})).await?;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 use tidefeed::{
-    api::auth::issuer::{IssuerSettings, KeySettings},
+    accounts::issuer::{IssuerSettings, KeySettings},
     app::{ApiSettings, HttpKeys, OutsideSettings},
 };
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
-use tidefeed::{api::auth::SessionSettings, app::ApiSettings};
+use tidefeed::{accounts::SessionSettings, app::ApiSettings};
 
 use super::client::{PATIENCE, Socket, ask, beside, refresh, register, server, short, sign_in, who};
 use crate::{

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use tidefeed::{
-    api::auth::{
+    accounts::{
         AccountStores, AccountsService, Caller, PasswordSettings, Passwords, SessionSettings, SessionsService,
         SignInOutcome, TokenKey, Tokens,
     },
@@ -117,7 +117,11 @@ fn service(house: &TestHouse, passwords: PasswordSettings) -> Result<AccountsSer
     let ambient = (clock, draw.clone());
     let (kept, voice) = (house.ports.sessions.clone(), house.ports.announcements.clone());
     let sessions = SessionsService::new(kept, voice, Arc::new(tokens), SessionSettings::default(), ambient.clone());
-    let stores = AccountStores { accounts: house.ports.accounts.clone(), attempts: house.ports.attempts.clone() };
+    let stores = AccountStores {
+        accounts: house.ports.accounts.clone(),
+        attempts: house.ports.attempts.clone(),
+        deletions: house.ports.account_deletions.clone(),
+    };
     let passwords = Passwords::try_new(passwords, draw)?;
     Ok(AccountsService::new(stores, Arc::new(passwords), Arc::new(sessions), ambient))
 }

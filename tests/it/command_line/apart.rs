@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, ensure};
 use sea_orm::DatabaseConnection;
 use tidefeed::{
     clock::{Clock as _, SystemClock},
-    domain::{UserId, limits::MAX_WAIT_MS, profile::Registration},
+    domain::{UserId, account::profile::Registration, limits::MAX_WAIT_MS},
     store::{
         Seeding as _,
         seeding::{SeedAuthor, SeedFollow},

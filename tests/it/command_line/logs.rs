@@ -83,7 +83,9 @@ async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> 
     ensure!(logged == told, "{logged:?} {told:?}");
     for line in node.log() {
         let line: Value = serde_json::from_str(&line)?;
-        let of_a_request = line["target"].as_str().is_some_and(|target| target.starts_with("tidefeed::api"));
+        let speaks_of_requests = ["tidefeed::api", "graphql_transport::http"];
+        let of_a_request =
+            line["target"].as_str().is_some_and(|target| speaks_of_requests.iter().any(|it| target.starts_with(it)));
         ensure!(!of_a_request || line["span"]["request_id"].is_string(), "of no request: {line}");
     }
     Ok(())
@@ -114,7 +116,7 @@ async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> 
     };
     let (answers, ended) = tokio::join!(publishing, ended);
     let (target, id) = ended?;
-    ensure!(target == "tidefeed::store::sql::transaction" && id.len() == 32, "{target} {id}");
+    ensure!(target == "tidefeed::store::sql::turns" && id.len() == 32, "{target} {id}");
     for answer in answers {
         ensure!(answer?["data"]["publishContent"].is_object());
     }

@@ -44,6 +44,43 @@ async fn the_demo_account_reads_a_page_of_the_seeded_world_and_the_node_ends_whe
 }
 
 #[tokio::test]
+async fn a_node_serves_its_schema_unless_clients_may_not_ask_for_it() -> Result<()> {
+    let it = embedded()?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (status, told) = peer.get("schema.graphql").await?;
+    ensure!(
+        status == 200 && told == include_str!("../../../schema.graphql"),
+        "{status} {}",
+        told.get(..200).unwrap_or(&told)
+    );
+    let silent = embedded()?.with("TIDEFEED__GRAPHQL__INTROSPECTION", "false");
+    let (_node, peer) = Node::listening(&silent, &["serve"], "serving").await?;
+    let (status, told) = peer.get("schema.graphql").await?;
+    ensure!(status == 404 && told == "graphql.introspection is false\n", "{status} {told}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_answer_of_a_node_has_its_id_and_safe_headers() -> Result<()> {
+    let it = embedded()?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let http = reqwest::Client::new();
+    for path in ["", "graphiql/", "graphql", "graphql/ws", "schema.graphql", "healthz", "metrics", "nowhere"] {
+        let url = format!("http://{}/{path}", peer.address());
+        let answer = http.get(url).header("x-request-id", "find-me").send().await?;
+        for (name, value) in [
+            ("x-request-id", "find-me"),
+            ("x-content-type-options", "nosniff"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            let told = answer.headers().get(name);
+            ensure!(told.is_some_and(|told| told == value), "/{path}: {name}: {told:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_missing_table_is_made_at_the_start_and_the_secret_is_kept() -> Result<()> {
     let it = embedded()?;
     let mut first = Node::start(&it, &["serve"])?;

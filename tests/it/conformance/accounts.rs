@@ -1,7 +1,7 @@
 //! [`Accounts`]: users, their profiles and their credentials.
 
 use anyhow::{Context as _, Result};
-use tidefeed::domain::profile::{ProfileCounts, Registration};
+use tidefeed::domain::account::profile::{ProfileCounts, Registration};
 use tidefeed::domain::{Handle, Profile};
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
 use tidefeed::store::identities::{Adopted, Identity};

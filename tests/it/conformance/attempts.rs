@@ -1,7 +1,7 @@
 //! [`Attempts`]: failed sign-ins, counted where every node sees them.
 
 use anyhow::Result;
-use tidefeed::domain::{attempts::Admission, limits::FREE_ATTEMPTS};
+use tidefeed::domain::{account::attempts::Admission, limits::FREE_ATTEMPTS};
 use tidefeed::store::attempts::Subjects;
 use tidefeed::store::{Attempts as _, sql::SqlStore};
 

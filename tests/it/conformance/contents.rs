@@ -7,8 +7,8 @@ use tidefeed::domain::{Content, ContentKind, Counters, Entry, Media, MediaKind, 
 use tidefeed::store::contents::{NewContent, Published, Removed, Restamped};
 use tidefeed::store::{Accounts as _, Contents as _};
 
-use super::{NOW, World, at_once, content, content_id, keyed, only, stamp, user};
-use crate::servers::on_each_backend;
+use super::{NOW, World, at_once, content, content_id, keyed, only, picture, stamp, user};
+use crate::servers::{Backend, on_each_backend};
 
 /// As much as a content may hold, in characters of four bytes and such as JSON escapes.
 fn largest() -> NewContent {
@@ -48,6 +48,32 @@ impl World {
 }
 
 on_each_backend! {
+    async fn what_has_media_is_listed_by_itself_and_what_was_published_before_the_list_was_is_in_it(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        for id in 1..=6 {
+            let mut new = content(id, 1 + id % 2, NOW + id);
+            new.draft.media.extend((id < 5).then(picture));
+            world.store.publish(new).await?;
+        }
+        world.store.remove(user(2), content_id(3), stamp(9), NOW).await?;
+        let lists = async || -> Result<Vec<Vec<i64>>> {
+            let newest = PageRequest::newest(PageSize::default());
+            let pages = world.store.with_media(None, &[user(1), user(2)], &newest).await?;
+            Ok(pages.iter().map(|page| page.ahead.entries().iter().map(|it| it.content.get()).collect()).collect())
+        };
+        assert_eq!(lists().await?, [vec![4, 2], vec![1]]);
+        let undo: &[&str] = match backend {
+            Backend::Sqlite => &["DROP INDEX media", "ALTER TABLE contents DROP COLUMN media_author_id"],
+            Backend::MariaDb | Backend::Mysql => &["ALTER TABLE contents DROP KEY media, DROP COLUMN media_author_id"],
+        };
+        for sql in undo.iter().chain(&["DELETE FROM seaql_migrations WHERE version LIKE '%_media'"]) {
+            world.run(sql).await?;
+        }
+        world.store.migrate().await?;
+        assert_eq!(lists().await?, [vec![4, 2], vec![1]], "as the migration has filled it");
+        Ok(())
+    }
+
     async fn a_content_is_read_back_as_it_was_published(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let new = largest();

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
-    domain::{ContentId, EdgeMode, Entry, Floor, limits::MAX_WAIT_MS, subtask},
+    domain::{ContentId, EdgeMode, Entry, Floor, delivery::subtask, limits::MAX_WAIT_MS},
     store::{
         Deliveries as _,
         deliveries::{Backlog, Pushed, Subtask},

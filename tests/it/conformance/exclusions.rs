@@ -1,7 +1,7 @@
 //! [`Exclusions`]: mutes, hides, blocks; and that no edge outlives a block, whatever happens at once.
 
 use anyhow::Result;
-use tidefeed::domain::{EdgeMode, PageRequest, PageSize, exclusion::Standing};
+use tidefeed::domain::{EdgeMode, PageRequest, PageSize, timeline::exclusion::Standing};
 use tidefeed::store::exclusions::{Blocked, Decided, Excluded};
 use tidefeed::store::follows::Followed;
 use tidefeed::store::relations::Pair;

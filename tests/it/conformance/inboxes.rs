@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use tidefeed::{
-    domain::{EdgeMode, Entry, Floor, Position, UserId, delivery::ReaderFacts, tier::LifeEnds},
+    domain::{EdgeMode, Entry, Floor, Position, UserId, delivery::ReaderFacts, timeline::tier::LifeEnds},
     store::{
         Inboxes as _,
         inboxes::{Covered, Extended, Trimmed},

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use tidefeed::domain::{ContentId, Direction, EdgeMode, PageRequest, PageSize, Position, Reaction, UserId};
 use tidefeed::store::{Contents as _, Exclusions as _, FollowLists as _, Follows as _, Reactions as _, StoreError};
 
-use super::{NOW, World, content, content_id, only, user};
+use super::{NOW, World, content, content_id, only, picture, user};
 use crate::servers::on_each_backend;
 
 impl World {
@@ -27,6 +27,7 @@ impl World {
         for id in 17..=40 {
             let mut reply = content(id, 1 + id % 7, NOW + id / 3);
             reply.draft = reply.draft.replying_to(content_id(if id % 2 == 0 { id - 8 } else { 1 + id % 4 }));
+            reply.draft.media.extend((id % 3 != 0).then(picture));
             store.publish(reply).await?;
         }
         for (fan, liked) in pairs().filter(|(a, b)| (a + b) % 3 != 0) {
@@ -91,6 +92,7 @@ on_each_backend! {
                 same_as_alone(&users(), async |users| store.followers(viewer, users, &request).await).await?,
                 same_as_alone(&users(), async |users| store.following(viewer, users, &request).await).await?,
                 same_as_alone(&users(), async |users| store.outbox(viewer, users, &request).await).await?,
+                same_as_alone(&users(), async |users| store.with_media(viewer, users, &request).await).await?,
                 same_as_alone(&contents(), async |contents| store.likers(viewer, contents, &request).await).await?,
                 same_as_alone(&contents(), async |contents| store.replies(viewer, contents, &request).await).await?,
             ];

@@ -6,6 +6,7 @@
 mod accounts;
 mod announcements;
 mod attempts;
+mod cards;
 mod contents;
 mod deliveries;
 mod exclusions;
@@ -16,6 +17,7 @@ mod many_lists;
 mod outbox_cache;
 mod outbox_model;
 mod outboxes;
+mod people;
 mod places;
 mod profiles;
 mod queue;
@@ -33,7 +35,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TryGetable};
-use tidefeed::domain::{ContentId, Reference, UserId, content::Draft, profile::Registration};
+use tidefeed::domain::{
+    ContentId, Media, MediaKind, Reference, UserId, account::profile::Registration, content::Draft,
+};
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
 use tidefeed::store::contents::{NewContent, Published, Restamped};
 use tidefeed::store::sql::{SqlOptions, SqlStore};
@@ -159,6 +163,12 @@ pub fn content(id: i64, author: i64, publish_time: i64) -> NewContent {
         reference: Reference::Nothing,
     };
     NewContent { id: content_id(id), author: user(author), draft, publish_time, stamp: stamp(id) }
+}
+
+/// A picture.
+pub fn picture() -> Media {
+    let url = "https://a.example/tide.png".to_owned();
+    Media { kind: MediaKind::Picture, url, width: Some(4), height: Some(3), alt: "low tide".to_owned() }
 }
 
 /// The same with a key.

@@ -1,7 +1,7 @@
 //! [`Contents`]: outboxes, page by page and by their heads.
 
 use anyhow::Result;
-use tidefeed::domain::{Direction, Entry, PageRequest, PageSize, Position, Run};
+use tidefeed::domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSize, Position, Run};
 use tidefeed::store::Contents as _;
 use tidefeed::store::contents::OutboxHead;
 
@@ -75,6 +75,33 @@ on_each_backend! {
             assert_eq!(world.store.outbox_heads(&[user(author)], 5).await?, [head]);
         }
         assert!(world.store.outbox_heads(&[], 5).await?.is_empty());
+        Ok(())
+    }
+
+    async fn an_outbox_page_of_some_kinds_is_as_if_nothing_else_had_been_published(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        let all = world.with_outboxes().await?;
+        let kinds_of = |nth: usize| ContentKind::ALL[nth % 7 % 3];
+        for (nth, entry) in all.iter().enumerate() {
+            world.set_kind(entry.content, kinds_of(nth)).await?;
+        }
+        for chosen in [&[ContentKind::Post][..], &[ContentKind::Reply], &[ContentKind::Post, ContentKind::Repost]] {
+            let kinds = Kinds::try_new(chosen.iter().copied())?;
+            let left: Vec<Entry> =
+                all.iter().enumerate().filter(|(nth, _)| kinds.contains(kinds_of(*nth))).map(|(_, entry)| *entry).collect();
+            for (direction, size) in [(Direction::Older, 1), (Direction::Older, 4), (Direction::Newer, 3), (Direction::Newer, 100)] {
+                let newest = PageRequest { direction, ..PageRequest::newest(PageSize::try_new(size)?).of(kinds) };
+                let limit = newest.need();
+                for bound in all.iter().map(Entry::position) {
+                    let page = only(world.store.outbox(None, &[user(1)], &PageRequest { bound: Some(bound), ..newest }).await)?;
+                    let ahead = side(&left, direction, |position| direction.meets_first(bound, position));
+                    assert_eq!(page.ahead, expected_run(direction, ahead, limit), "{kinds:?} {direction:?} {bound:?}");
+                    let back = direction.reversed();
+                    let behind = side(&left, back, |position| !direction.meets_first(bound, position));
+                    assert_eq!(page.behind, Some(expected_run(back, behind, 1)), "{kinds:?} {direction:?} {bound:?}");
+                }
+            }
+        }
         Ok(())
     }
 

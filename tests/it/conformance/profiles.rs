@@ -1,7 +1,7 @@
 //! [`Profiles`]: what users say of themselves, as they change it.
 
 use anyhow::{Context as _, Result};
-use tidefeed::domain::{Handle, Profile, attributes::Attributes};
+use tidefeed::domain::{Handle, Profile, account::attributes::Attributes};
 use tidefeed::store::profiles::{ProfileEdit, Renamed};
 use tidefeed::store::{Accounts as _, Profiles as _};
 

@@ -62,7 +62,7 @@ on_each_backend! {
             assert_eq!(store.take_back(user(2), content, Reaction::Favourite).await?, Reacted::UnknownContent);
         }
         assert_eq!(world.number("SELECT COUNT(*) FROM reactions WHERE kind = 1").await?, 0);
-        let page = store.favourites(user(2), &PageRequest::newest(PageSize::try_new(1)?)).await?;
+        let page = store.reacted_to(user(2), Reaction::Favourite, &PageRequest::newest(PageSize::try_new(1)?)).await?;
         assert_eq!(page.rows.iter().map(|row| row.item.content).collect::<Vec<_>>(), [content_id(6)]);
         assert!(!page.has_older, "a removed favourite is not announced as a further page");
         Ok(())
@@ -88,7 +88,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn likers_and_favourites_are_paged_by_time_and_id_without_gap_or_repetition(backend: Backend) -> Result<()> {
+    async fn likers_likes_and_favourites_are_paged_by_time_and_id_without_gap_or_repetition(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         let store = &world.store;
         for id in 1..=9 {
@@ -98,16 +98,20 @@ on_each_backend! {
             // Three of each moment.
             store.react(user(id), content_id(5), Reaction::Like, NOW + id / 3).await?;
             store.react(user(2), content_id(id), Reaction::Favourite, NOW + id / 3).await?;
+            store.react(user(3), content_id(id), Reaction::Like, NOW + id / 3).await?;
         }
         store.react(user(2), content_id(7), Reaction::Like, NOW).await?;
         let size = PageSize::try_new(4)?;
-        let (mut likers, mut kept, mut request) = (Vec::new(), Vec::new(), PageRequest::newest(size));
+        let (mut likers, mut kept, mut liked) = (Vec::new(), Vec::new(), Vec::new());
+        let mut request = PageRequest::newest(size);
         loop {
             let page = only(store.likers(None, &[content_id(5)], &request).await)?;
-            let favourites = store.favourites(user(2), &request).await?;
-            assert_eq!((page.has_older, page.has_newer), (favourites.has_older, favourites.has_newer));
+            for (reader, reaction, seen) in [(2, Reaction::Favourite, &mut kept), (3, Reaction::Like, &mut liked)] {
+                let own = store.reacted_to(user(reader), reaction, &request).await?;
+                assert_eq!((page.has_older, page.has_newer), (own.has_older, own.has_newer));
+                seen.extend(own.rows.iter().map(|row| row.item.content.get()));
+            }
             assert_eq!(page.has_newer, request.bound.is_some());
-            kept.extend(favourites.rows.iter().map(|row| row.item.content.get()));
             likers.extend(page.rows.iter().map(|row| row.item.get()));
             if !page.has_older {
                 break;
@@ -115,7 +119,7 @@ on_each_backend! {
             request.bound = page.rows.last().map(|row| row.place(row.item));
         }
         let newest_first: Vec<i64> = (1..=9).rev().collect();
-        assert_eq!((likers, kept), (newest_first.clone(), newest_first));
+        assert_eq!([likers, kept, liked], [newest_first.clone(), newest_first.clone(), newest_first]);
         let back = PageRequest { direction: Direction::Newer, ..request };
         let newer = only(store.likers(None, &[content_id(5)], &back).await)?;
         assert_eq!(newer.rows.iter().map(|row| row.item.get()).collect::<Vec<_>>(), [6, 5, 4, 3]);

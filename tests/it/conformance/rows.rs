@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use sea_orm::{ConnectionTrait as _, DbBackend, QueryResult, Statement};
-use tidefeed::domain::{ContentId, ContentKind, EdgeMode, Entry, Floor, UserId, exclusion::Cause};
+use tidefeed::domain::{ContentId, ContentKind, EdgeMode, Entry, Floor, UserId, timeline::exclusion::Cause};
 
 use super::{World, content_id};
 
@@ -20,8 +20,8 @@ impl World {
         if self.rows.get_database_backend() == DbBackend::Sqlite {
             return self.run("ANALYZE").await.map(|_| ());
         }
-        let tables =
-            "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions, search_terms";
+        let tables = "contents, exclusions, follows, inboxes, inbox_states, deliveries, outbox_heads, reactions, search_terms, \
+                      user_counts, user_names";
         self.answer(&format!("ANALYZE TABLE {tables}")).await.map(|_| ())
     }
 

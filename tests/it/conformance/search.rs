@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use migration::{Migrator, MigratorTrait as _};
-use tidefeed::domain::exclusion::Cause;
 use tidefeed::domain::limits::MAX_INDEXED_CONTENTS;
+use tidefeed::domain::search::terms::{FORM, Phrase, Term, terms_of};
 use tidefeed::domain::search::{Found, Search};
-use tidefeed::domain::terms::{FORM, Phrase, Term, terms_of};
+use tidefeed::domain::timeline::exclusion::Cause;
 use tidefeed::domain::{Entry, PageSize, Position, content::Draft};
 use tidefeed::read::Searcher;
 use tidefeed::store::contents::{NewContent, Published};

@@ -1,7 +1,7 @@
 //! [`Sessions`]: sign-ins that last.
 
 use anyhow::{Context as _, Result};
-use tidefeed::domain::session::{Presented, Session};
+use tidefeed::domain::account::session::{Presented, Session};
 use tidefeed::domain::{SessionId, UserId};
 use tidefeed::store::Sessions as _;
 use tidefeed::store::sessions::Rotation;

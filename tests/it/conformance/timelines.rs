@@ -9,8 +9,10 @@ use proptest::{
 use tidefeed::{
     domain::{
         ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run, UserId,
-        exclusion::Cause,
-        plan::{Next, Outboxes, UncoveredAuthor, decide},
+        timeline::{
+            exclusion::Cause,
+            plan::{Next, Outboxes, UncoveredAuthor, decide},
+        },
     },
     store::{Timelines as _, timelines::Depth},
 };

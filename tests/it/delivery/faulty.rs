@@ -7,7 +7,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{ContentId, subtask::Range},
+    domain::{ContentId, delivery::subtask::Range},
     store::{
         Deliveries, StoreError,
         deliveries::{Backlog, Delivery, Pushed, Subtask},

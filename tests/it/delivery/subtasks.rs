@@ -1,8 +1,8 @@
 //! How a delivery is cut, and how executors share it.
 
 use anyhow::{Result, ensure};
-use tidefeed::domain::{
-    delivery::EdgeRule,
+use tidefeed::domain::delivery::{
+    EdgeRule,
     subtask::{END, Range},
 };
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use tidefeed::{
-    domain::{ContentId, Entry, UserId, content::Draft, profile::Registration},
+    domain::{ContentId, Entry, UserId, account::profile::Registration, content::Draft},
     publish::PublishOutcome,
     store::{
         Seeding,

@@ -88,3 +88,40 @@ async fn nobody_is_the_viewer_without_a_token_and_after_its_end() {
     let timeline = api.ask(Some(&ann), "{ timeline { nodes { id } } }", json!({})).await;
     assert_eq!(faults(&timeline), [("UNAUTHENTICATED".to_owned(), json!(["timeline"]))]);
 }
+
+const DELETE: &str =
+    "mutation($password: String) { deleteViewer(input: {password: $password, clientMutationId: \"c\"}) {
+    deletedUserId endedSessions retryAt userErrors { code field } clientMutationId } }";
+
+#[tokio::test]
+async fn a_viewer_deletes_their_account_with_their_password_and_is_nobody_then() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let post = api.publish(&ann, "words").await;
+    api.repost(&bob, &post).await;
+    api.reply(&bob, &post, "an answer").await;
+    for wrong in [json!("another password"), json!(null)] {
+        let refused = api.data(Some(&ann), DELETE, json!({ "password": wrong })).await;
+        let because = json!([{"code": "WRONG_CREDENTIALS", "field": ["input", "password"]}]);
+        let expected = json!({"deletedUserId": null, "endedSessions": null, "retryAt": null, "userErrors": because, "clientMutationId": "c"});
+        assert_eq!(refused["deleteViewer"], expected);
+    }
+    let gone = api.data(Some(&ann), DELETE, json!({"password": "long enough"})).await;
+    let expected = json!({"deletedUserId": ann.id, "endedSessions": 1, "retryAt": null, "userErrors": [], "clientMutationId": "c"});
+    assert_eq!(gone["deleteViewer"], expected);
+    let query = "query($user: ID!, $post: ID!) { user(handle: \"ann\") { id } nodes(ids: [$user, $post]) { id }
+        search(text: \"words\") { nodes { id } }
+        timeline { nodes { kind repostOf { id } inReplyTo { id } ancestors { id } } } }";
+    let seen = api.data(Some(&bob), query, json!({"user": ann.id, "post": post})).await;
+    let entry = |kind, above| json!({"kind": kind, "repostOf": null, "inReplyTo": null, "ancestors": above});
+    let nothing = json!({"user": null, "nodes": [null, null], "search": {"nodes": []}, "timeline": {"nodes": [entry("REPLY", json!([null])), entry("REPOST", json!([]))]}});
+    assert_eq!(seen, nothing);
+    let again = api.ask(Some(&ann), DELETE, json!({"password": "long enough"})).await;
+    assert_eq!(faults(&again)[0].0, "UNAUTHENTICATED");
+    let sign_in = "mutation { signIn(input: {handle: \"ann\", password: \"long enough\"}) { userErrors { code } } }";
+    let refused = api.data(None, sign_in, json!({})).await;
+    assert_eq!(refused["signIn"]["userErrors"][0]["code"], "WRONG_CREDENTIALS");
+    let register = "mutation { registerUser(input: {handle: \"ann\", name: \"x\", password: \"long enough\"}) { userErrors { code } } }";
+    let taken = api.data(None, register, json!({})).await;
+    assert_eq!(taken["registerUser"]["userErrors"][0]["code"], "TAKEN");
+}

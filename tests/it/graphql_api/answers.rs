@@ -2,8 +2,11 @@
 
 use async_graphql::{Executor as _, Request};
 use futures_util::StreamExt as _;
+use graphql_transport::{
+    measurements::MetricNames,
+    memory::{AnswerBudget, DEFAULT_ANSWER_BYTES, Ledger, LedgerLimits},
+};
 use serde_json::{Value, json};
-use tidefeed::api::memory::{AnswerBudget, DEFAULT_ANSWER_BYTES, Ledger, LedgerLimits};
 
 use super::api::{Api, Person, faults, request};
 
@@ -24,7 +27,7 @@ async fn wordy(api: &Api) -> Person {
 fn within(most: usize, viewer: Option<&Person>, query: &str) -> Request {
     request(viewer, query, json!({})).data(AnswerBudget::new(
         most,
-        Ledger::new("answers", LedgerLimits { node: usize::MAX, client: 0 }).open([None, None]),
+        Ledger::new("answers", LedgerLimits { node: usize::MAX, client: 0 }, MetricNames::default()).open([None, None]),
     ))
 }
 

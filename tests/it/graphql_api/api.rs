@@ -7,18 +7,16 @@ use futures_util::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidefeed::{
-    api::{
-        auth::{
-            AccountStores, AccountsService, PasswordSettings, Passwords, SessionSettings, SessionsService, TokenKey,
-            Tokens, Viewer,
-        },
-        graphql::{Services, TidefeedSchema, attach, build_schema},
+    accounts::{
+        AccountStores, AccountsService, PasswordSettings, Passwords, ProfilesService, SessionSettings, SessionsService,
+        TokenKey, Tokens, Viewer,
     },
+    api::graphql::{Services, TidefeedSchema, attach, build_schema},
     clock::{ManualClock, SharedClock},
     draw::Draw,
     follow::{Boundaries, Following},
     live::{Hub, LiveFeed, LiveSettings},
-    publish::Publisher,
+    publish::{Publisher, Reacting},
     read::{ReadMarker, Searcher, TimelineReader},
     store::{
         Announcements as _,
@@ -68,7 +66,7 @@ impl Api {
         let tokens = Arc::new(Tokens::new(key, Duration::from_hours(1), clock.clone()));
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
         let passwords = Arc::new(Passwords::try_new(cheap, draw.clone()).unwrap());
-        let stores = AccountStores { accounts: store.clone(), attempts: store.clone() };
+        let stores = AccountStores { accounts: store.clone(), attempts: store.clone(), deletions: store.clone() };
         let (voice, queue) =
             (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
         let (settings, ambient) = (SessionSettings::default(), (clock.clone(), draw.clone()));
@@ -85,7 +83,10 @@ impl Api {
         let services = Services {
             accounts_service: Arc::new(accounts),
             sessions,
+            profiles_service: Arc::new(ProfilesService::new(store.clone())),
             profiles: store.clone(),
+            reacting: Arc::new(Reacting::new(contents.clone(), store.clone(), clock.clone())),
+            people: store.clone(),
             timelines: timelines.clone(),
             publisher: Arc::new(Publisher::new(
                 contents.clone(),
@@ -101,6 +102,7 @@ impl Api {
             exclusions: store.clone(),
             live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), store.clone(), contents.clone(), live)),
             accounts: store.clone(),
+            cards: contents.clone(),
             contents: contents.clone(),
             follows: store.clone(),
             follow_lists: store.clone(),

@@ -117,3 +117,28 @@ async fn deleting_what_stands_behind_a_block_is_answered_as_deleting_what_is_not
     let content = api.data(Some(&ann), "query($id: ID!) { content(id: $id) { text } }", json!({ "id": there })).await;
     assert_eq!(content["content"]["text"], "there");
 }
+
+#[tokio::test]
+async fn what_has_media_is_a_list_of_its_own_with_exact_ends_and_empty_for_whoever_is_blocked() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let media = json!([{"kind": "PICTURE", "url": "https://a.example/1.png", "width": 640, "alt": "a cat"}]);
+    for number in 0..3 {
+        api.clock.advance(1);
+        publish(&api, &ann, json!({"text": number.to_string(), "media": media})).await;
+        api.publish(&ann, "words").await;
+    }
+    let query = "query($id: ID!, $after: String) { node(id: $id) { ... on User {
+        mediaContents(first: 2, after: $after) { nodes { text media { url } } pageInfo { hasNextPage endCursor } } } } }";
+    let read = async |viewer: &Person, after: Value| {
+        api.data(Some(viewer), query, json!({"id": ann.id, "after": after})).await["node"]["mediaContents"].take()
+    };
+    let shown = |text: &str| json!({"text": text, "media": [{"url": "https://a.example/1.png"}]});
+    let first = read(&bob, json!(null)).await;
+    assert_eq!((&first["nodes"], &first["pageInfo"]["hasNextPage"]), (&json!([shown("2"), shown("1")]), &json!(true)));
+    let last = read(&bob, first["pageInfo"]["endCursor"].clone()).await;
+    assert_eq!((&last["nodes"], &last["pageInfo"]["hasNextPage"]), (&json!([shown("0")]), &json!(false)));
+    let block = "mutation($id: ID!) { blockUser(input: { userId: $id }) { userErrors { code } } }";
+    api.data(Some(&ann), block, json!({ "id": bob.id })).await;
+    assert_eq!(read(&bob, json!(null)).await["nodes"], json!([]));
+}

@@ -1,4 +1,4 @@
-//! Timelines of some kinds.
+//! Timelines, and what somebody has published, of some kinds.
 
 use serde_json::{Value, json};
 
@@ -27,4 +27,51 @@ async fn a_choice_of_no_kind_is_refused() {
     let ann = api.person("ann").await;
     let answer = api.ask(Some(&ann), PAGE, json!({"filter": {"kinds": []}})).await;
     assert_eq!(faults(&answer), [("BAD_USER_INPUT".to_owned(), json!(["timeline"]))]);
+}
+
+const OF_ANN: &str =
+    "query($filter: TimelineFilter, $first: Int, $after: String, $last: Int, $before: String) { user(handle: \"ann\") {
+    contents(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
+        nodes { kind text } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }";
+
+/// The texts of a page, and whether it goes on to the past and to the present.
+fn told(page: &Value) -> (Vec<&str>, bool, bool) {
+    let texts = page["nodes"].as_array().unwrap().iter().map(|node| node["text"].as_str().unwrap()).collect();
+    let (info, goes_on) = (&page["pageInfo"], |info: &Value, what: &str| info[what].as_bool().unwrap());
+    (texts, goes_on(info, "hasNextPage"), goes_on(info, "hasPreviousPage"))
+}
+
+#[tokio::test]
+async fn what_somebody_has_published_is_paged_by_kind_and_needs_no_viewer() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    let of_bob = api.publish(&bob, "of bob").await;
+    for nth in ["1", "2", "3"] {
+        api.publish(&ann, nth).await;
+        api.reply(&ann, &of_bob, &format!("reply {nth}")).await;
+    }
+    api.repost(&ann, &of_bob).await;
+    let page = async |mut arguments: Value, kinds: Value| {
+        arguments["filter"] = json!({ "kinds": kinds });
+        api.data(None, OF_ANN, arguments).await["user"]["contents"].take()
+    };
+    let newest = page(json!({"first": 2}), json!(["REPLY"])).await;
+    assert_eq!(told(&newest), (vec!["reply 3", "reply 2"], true, false));
+    let oldest = page(json!({"first": 2, "after": newest["pageInfo"]["endCursor"]}), json!(["REPLY"])).await;
+    assert_eq!(told(&oldest), (vec!["reply 1"], false, true));
+    let back = page(json!({"last": 1, "before": oldest["pageInfo"]["startCursor"]}), json!(["REPLY"])).await;
+    assert_eq!(told(&back), (vec!["reply 2"], true, true));
+    let posts = page(json!({}), json!(["POST"])).await;
+    assert_eq!(told(&posts), (vec!["3", "2", "1"], false, false));
+    let mixed = page(json!({"first": 2}), json!(["REPOST", "REPLY"])).await;
+    assert_eq!(told(&mixed), (vec!["", "reply 3"], true, false));
+    assert_eq!(told(&page(json!({}), Value::Null).await).0.len(), 7, "no choice is every kind");
+}
+
+#[tokio::test]
+async fn a_choice_of_no_kind_is_refused_on_a_page_of_somebody() {
+    let api = Api::new().await;
+    api.person("ann").await;
+    let answer = api.ask(None, OF_ANN, json!({"filter": {"kinds": []}})).await;
+    assert_eq!(faults(&answer), [("BAD_USER_INPUT".to_owned(), json!(["user", "contents"]))]);
 }

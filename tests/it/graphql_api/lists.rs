@@ -76,7 +76,7 @@ async fn a_cursor_of_one_list_is_refused_by_the_others() {
     api.follow(&ann, &bob).await;
     api.follow(&bob, &ann).await;
     let (_, _, [cursor, _]) = page(&api, &ann, "followers", "first: 1").await;
-    for field in ["following", "contents", "favourites"] {
+    for field in ["following", "contents", "mediaContents", "favourites", "likes"] {
         let query = format!("{{ viewer {{ {field}(after: {cursor}) {{ nodes {{ id }} }} }} }}");
         let refused = api.ask(Some(&ann), &query, json!({})).await;
         assert_eq!(faults(&refused), [("BAD_USER_INPUT".to_owned(), json!(["viewer", field]))]);
@@ -84,25 +84,60 @@ async fn a_cursor_of_one_list_is_refused_by_the_others() {
 }
 
 #[tokio::test]
-async fn favourites_are_ones_own_to_see_and_likers_everybodys() {
+async fn favourites_and_likes_are_ones_own_to_see_and_likers_everybodys() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let (kept, gone) = (api.publish(&bob, "kept").await, api.publish(&bob, "gone").await);
     for content in [&kept, &gone] {
         api.clock.advance(1);
         for verb in ["favouriteContent", "likeContent"] {
-            let query =
-                format!("mutation($id: ID!) {{ {verb}(input: {{contentId: $id}}) {{ userErrors {{ code }} }} }}");
-            api.data(Some(&ann), &query, json!({ "id": content })).await;
+            react(&api, &ann, verb, content).await;
         }
     }
     api.delete(&bob, &gone).await;
-    let query =
-        "{ user(handle: \"ann\") { favourites { nodes { text viewerHasFavourited likers { nodes { handle } } } } } }";
-    let own = api.data(Some(&ann), query, json!({})).await;
-    let node = json!({"text": "kept", "viewerHasFavourited": true, "likers": {"nodes": [{"handle": "ann"}]}});
-    assert_eq!(own["user"]["favourites"], json!({ "nodes": [node] }));
-    for viewer in [Some(&bob), None] {
-        assert_eq!(api.data(viewer, query, json!({})).await["user"]["favourites"], json!(null));
+    for list in ["favourites", "likes"] {
+        let shown = "nodes { text viewerHasFavourited likers { nodes { handle } } }";
+        let query = format!("{{ user(handle: \"ann\") {{ {list} {{ {shown} }} }} }}");
+        let own = api.data(Some(&ann), &query, json!({})).await;
+        let node = json!({"text": "kept", "viewerHasFavourited": true, "likers": {"nodes": [{"handle": "ann"}]}});
+        assert_eq!(own["user"][list], json!({ "nodes": [node] }));
+        for viewer in [Some(&bob), None] {
+            assert_eq!(api.data(viewer, &query, json!({})).await["user"][list], json!(null));
+        }
     }
+}
+
+#[tokio::test]
+async fn likes_are_read_from_both_ends_and_leave_with_the_like_or_behind_a_block() {
+    let api = Api::new().await;
+    let (ann, bob, eve) = (api.person("ann").await, api.person("bob").await, api.person("eve").await);
+    let mut liked = Vec::new();
+    for (author, text) in [(&bob, "first"), (&eve, "second"), (&bob, "third")] {
+        api.clock.advance(1);
+        let id = api.publish(author, text).await;
+        react(&api, &ann, "likeContent", &id).await;
+        liked.push(id);
+    }
+    let texts = async |arguments: &str| {
+        let query = format!("{{ viewer {{ likes({arguments}) {{ edges {{ cursor node {{ text }} }} }} }} }}");
+        let edges = api.data(Some(&ann), &query, json!({})).await["viewer"]["likes"]["edges"].take();
+        let edges = edges.as_array().unwrap().clone();
+        let text = |edge: &Value| edge["node"]["text"].as_str().map(str::to_owned);
+        (edges.iter().map(text).collect::<Vec<_>>(), edges.last().map(|edge| edge["cursor"].clone()))
+    };
+    let (newest, cursor) = texts("first: 2").await;
+    assert_eq!(newest, [Some("third".to_owned()), Some("second".to_owned())]);
+    let cursor = cursor.unwrap();
+    assert_eq!(texts(&format!("after: {cursor}")).await.0, [Some("first".to_owned())]);
+    assert_eq!(texts(&format!("last: 5, before: {cursor}")).await.0, [Some("third".to_owned())]);
+    let block = "mutation($id: ID!) { blockUser(input: {userId: $id}) { userErrors { code } } }";
+    api.data(Some(&eve), block, json!({ "id": ann.id })).await;
+    assert_eq!(texts("first: 5").await.0, [Some("third".to_owned()), None, Some("first".to_owned())]);
+    react(&api, &ann, "unlikeContent", &liked[2]).await;
+    assert_eq!(texts("first: 5").await.0, [None, Some("first".to_owned())]);
+}
+
+async fn react(api: &Api, person: &Person, verb: &str, content: &str) {
+    let query = format!("mutation($id: ID!) {{ {verb}(input: {{contentId: $id}}) {{ userErrors {{ code }} }} }}");
+    api.data(Some(person), &query, json!({ "id": content })).await;
 }

@@ -6,7 +6,7 @@ use futures_util::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::api::{Api, faults};
+use super::api::{Api, Person, faults};
 
 const WATCH: &str = "subscription { newFeed { refetch removedContentId readMarker
     timelineEdge { cursor node { id text author { handle viewerIsFollowing } counters { likes } } } } }";
@@ -58,6 +58,45 @@ async fn a_feed_tells_of_new_contents_of_removals_and_of_changed_follows() {
         next(&mut feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"]["text"],
         "watched from now on"
     );
+}
+
+#[tokio::test]
+async fn a_client_that_compares_is_told_when_what_it_holds_may_differ_without_a_word() {
+    let api = Api::new().await;
+    let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
+    for author in [&bob, &cid] {
+        api.follow(&ann, author).await;
+    }
+    let page = api.data(Some(&ann), "{ timeline { resumeToken } }", json!({})).await;
+    let token = page["timeline"]["resumeToken"].as_str().unwrap();
+    let missed = api.publish(&bob, "while nobody listened").await;
+    let document = format!(
+        "subscription {{ newFeed(after: \"{token}\", compares: true) {{ mayDiffer removedContentId timelineEdge {{ node {{ id }} }} }} }}"
+    );
+    let mut feed = api.watch(Some(&ann), &document);
+    let mut told = async || next(&mut feed).await.unwrap()["data"]["newFeed"].take();
+    let added = |id: &str| json!({"mayDiffer": false, "removedContentId": null, "timelineEdge": {"node": {"id": id}}});
+    let removed = |id: &str| json!({"mayDiffer": false, "removedContentId": id, "timelineEdge": null});
+    let may_differ = json!({"mayDiffer": true, "removedContentId": null, "timelineEdge": null});
+    assert_eq!(told().await, added(&missed));
+    assert_eq!(told().await, may_differ, "what was missed has been told");
+    let act = async |by: &Person, verb: &str, input: Value| {
+        let kind = if verb == "repostContent" { "RepostContentInput" } else { "BoundaryInput" };
+        let document = format!("mutation($input: {kind}!) {{ {verb}(input: $input) {{ userErrors {{ code }} }} }}");
+        api.data(Some(by), &document, json!({ "input": input })).await;
+    };
+    api.clock.advance(1);
+    act(&cid, "repostContent", json!({ "contentId": missed })).await;
+    let repost = told().await["timelineEdge"]["node"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(told().await, removed(&missed), "folded");
+    api.delete(&bob, &missed).await;
+    assert_eq!(told().await, may_differ, "a list of posts still shows it");
+    act(&ann, "muteUser", json!({ "userId": cid.id })).await;
+    assert_eq!(told().await["mayDiffer"], json!(false), "all of theirs are gone");
+    assert_eq!(told().await, may_differ);
+    act(&ann, "unmuteUser", json!({ "userId": cid.id })).await;
+    assert_eq!(told().await, added(&repost));
+    assert_eq!(told().await, may_differ, "what has come back further down is told by nobody");
 }
 
 #[tokio::test]
@@ -154,4 +193,19 @@ async fn what_a_reply_answers_is_shown_to_each_watcher_as_a_block_allows() {
     let expected =
         [json!({"text": "reply", "inReplyTo": {"text": "post"}}), json!({"text": "reply", "inReplyTo": null})];
     assert_eq!(shown, expected);
+}
+
+#[tokio::test]
+async fn whoever_follows_a_user_is_told_when_they_delete_their_account() {
+    let api = Api::new().await;
+    let (ann, bob) = (api.person("ann").await, api.person("bob").await);
+    api.follow(&ann, &bob).await;
+    api.publish(&bob, "words").await;
+    let watch = "subscription { newFeed { removedAuthorId relationChange { viewerIsFollowing user { id } } refetch } }";
+    let mut feed = api.watch(Some(&ann), watch);
+    begun(&api, &mut feed).await;
+    let delete = "mutation { deleteViewer(input: {password: \"long enough\"}) { userErrors { code } } }";
+    assert_eq!(api.data(Some(&bob), delete, json!({})).await["deleteViewer"]["userErrors"], json!([]));
+    let told = next(&mut feed).await.unwrap()["data"]["newFeed"].take();
+    assert_eq!((&told["removedAuthorId"], &told["refetch"]), (&json!(bob.id), &json!(false)), "{told}");
 }

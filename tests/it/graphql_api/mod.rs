@@ -13,6 +13,7 @@ mod lists;
 mod live;
 mod live_cost;
 mod nodes;
+mod people;
 mod reactions;
 mod read_marker;
 mod replies;

@@ -10,7 +10,8 @@ use futures_util::future::BoxFuture;
 use tidefeed::{
     domain::{Content, ContentId, Counters, PageRequest, UserId},
     store::{
-        Contents, StoreError,
+        Cards, Contents, StoreError,
+        cards::{ContentCard, ContentParts, UserCard, UserParts},
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed},
         sql::SqlStore,
     },
@@ -36,6 +37,34 @@ impl Moody {
             outboxes_fail: AtomicBool::default(),
             meanwhile: Mutex::default(),
         }
+    }
+}
+
+#[async_trait]
+impl Cards for Moody {
+    async fn content_cards(
+        &self,
+        viewer: Option<UserId>,
+        ids: &[ContentId],
+        parts: ContentParts,
+    ) -> Result<Vec<ContentCard>, StoreError> {
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile.await;
+        }
+        if parts.counters && self.counters_fail.load(Ordering::Relaxed) {
+            return Err(StoreError::Unreadable("cards of a bad mood".into()));
+        }
+        self.store.content_cards(viewer, ids, parts).await
+    }
+
+    async fn user_cards(
+        &self,
+        viewer: Option<UserId>,
+        ids: &[UserId],
+        parts: UserParts,
+    ) -> Result<Vec<UserCard>, StoreError> {
+        self.store.user_cards(viewer, ids, parts).await
     }
 }
 
@@ -74,6 +103,15 @@ impl Contents for Moody {
             return Err(StoreError::Unavailable("the secret address refused".into()));
         }
         self.store.outbox(viewer, authors, request).await
+    }
+
+    async fn with_media(
+        &self,
+        viewer: Option<UserId>,
+        authors: &[UserId],
+        request: &PageRequest,
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        self.store.with_media(viewer, authors, request).await
     }
 
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError> {

@@ -1,10 +1,7 @@
 //! Answers that nobody reads.
 
-use futures_util::{SinkExt as _, StreamExt as _};
-use tokio_tungstenite::{
-    client_async,
-    tungstenite::{Message, client::IntoClientRequest as _},
-};
+use futures_util::SinkExt as _;
+use tokio_tungstenite::tungstenite::Message;
 
 use super::*;
 
@@ -74,13 +71,7 @@ async fn unread_events_count_and_are_given_back_with_their_streams() -> Result<(
         served.until_all_is_given_back().await?;
     }
 
-    let line = Line::to(&served).await?;
-    let mut request = format!("ws://{}/graphql/ws", served.peer.address()).into_client_request()?;
-    request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
-    let (mut socket, _) = client_async(request, line.0).await?;
-    socket.send(Message::text(json!({ "type": "connection_init" }).to_string())).await?;
-    let told = socket.next().await.context("no acknowledgement")??;
-    ensure!(told.to_text()?.contains("connection_ack"), "{told}");
+    let mut socket = sockets::socket(&served, "192.0.2.1", json!({})).await?;
     let ask = json!({ "type": "subscribe", "id": "1", "payload": { "query": large() } });
     socket.send(Message::text(ask.to_string())).await?;
     served.until_held("answers", LARGE_BYTES).await?;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bodies;
+mod sockets;
 mod storms;
 
 use std::collections::HashMap;

@@ -13,6 +13,7 @@ const BODIES: usize = 1_990;
 const BODY_BYTES: usize = 250 * 1024;
 const ANSWERS: usize = 150;
 const PAGES: usize = 100;
+const SOCKETS: usize = 600;
 /// Opened at once.
 const AT_ONCE: usize = 32;
 
@@ -101,6 +102,79 @@ async fn large_answers_that_nobody_reads_are_refused_in_little_memory_which_come
     );
     let during = served.node.resident_bytes()?;
     drop(lines);
+    served.until_all_is_given_back().await?;
+    served.serves_pages().await?;
+    served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))
+}
+
+/// Documents that ask for more than they show, each as often as it takes to be noticed.
+fn bombs() -> [(usize, String); 4] {
+    let times = |count: usize, part: fn(usize) -> String| (0..count).map(part).collect::<Vec<_>>().join(" ");
+    let fragments = times(190, |number| format!("fragment f{number} on Query {{ viewer {{ id }} }}"));
+    [
+        (100, format!("{{ {} }}", times(900, |_| "viewer { id }".to_owned()))),
+        (100, format!("{{ {} }} {fragments}", times(190, |number| format!("...f{number}")))),
+        (20, format!("{{ {} }}", times(49, |number| format!("a{number}: __schema {{ types {{ name }} }}")))),
+        (200, format!("{{ {} }}", "a".repeat(65_000))),
+    ]
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_that_cost_much_are_forgotten() -> Result<()> {
+    let served = Served::in_little_memory().await?;
+    let before = served.node.resident_bytes()?;
+    for (count, query) in bombs() {
+        let asking = stream::iter(0..count).map(async |_| served.peer.query(Some(&served.token), &query).await);
+        asking.buffer_unordered(AT_ONCE).try_collect::<Vec<Value>>().await?;
+        served.is_back_within(before).await.with_context(|| format!("{query:.100}"))?;
+    }
+    Ok(())
+}
+
+/// Each is kept, as long as there is room for it among those that are known.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_that_nobody_has_sent_before_have_a_bound() -> Result<()> {
+    let served = Served::in_little_memory().await?;
+    let fields = (0..100).map(|number| format!("a{number}: id")).collect::<Vec<_>>().join(" ");
+    let storm = async |from: usize| {
+        let asking = stream::iter(from..from + 1_100).map(async |number| {
+            let query = format!("{{ viewer {{ b{number}: name {fields} }} }}");
+            served.peer.query(Some(&served.token), &query).await
+        });
+        asking.buffer_unordered(AT_ONCE).try_collect::<Vec<Value>>().await
+    };
+    // As many as are ever kept.
+    storm(0).await?;
+    let before = served.node.resident_bytes()?;
+    storm(1_100).await?;
+    served.is_back_within(before).await
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heads_and_messages_without_end_are_refused_in_little_memory_which_comes_back() -> Result<()> {
+    let served = Served::in_little_memory().await?;
+    let before = served.node.resident_bytes()?;
+    let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(60_000));
+    let heads = stream::iter(0..BODIES).map(async |_| {
+        let mut line = Line::to(&served).await?;
+        // Who is cut off need not have taken it.
+        let _ = line.0.write_all(head.as_bytes()).await;
+        Ok(line)
+    });
+    let heads: Vec<Result<Line>> = heads.buffer_unordered(AT_ONCE).collect().await;
+    let begin = &sockets::frame(&sockets::padded(256 * 1024))[..BODY_BYTES];
+    let messages = stream::iter(0..SOCKETS).map(async |number| {
+        let mut socket = sockets::socket(&served, &format!("192.0.2.{}", number % 10), json!({})).await?;
+        let _ = socket.get_mut().write_all(begin).await;
+        Ok(socket)
+    });
+    let messages: Vec<Result<sockets::Socket>> = messages.buffer_unordered(AT_ONCE).collect().await;
+    ensure!(served.held("heads").await? <= 64 << 20 && served.held("bodies").await? <= 64 << 20);
+    let during = served.node.resident_bytes()?;
+    drop((heads, messages));
     served.until_all_is_given_back().await?;
     served.serves_pages().await?;
     served.is_back_within(before).await.with_context(|| format!("{during} bytes during the storm"))

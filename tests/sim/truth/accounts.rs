@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{EdgeMode, Floor, Handle, Profile, UserId, profile::ProfileCounts},
+    domain::{EdgeMode, Floor, Handle, Profile, UserId, account::profile::ProfileCounts},
     store::{
         Accounts, StoreError,
         accounts::{NewAccount, PasswordHash, Registered},

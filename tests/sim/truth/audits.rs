@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{EdgeMode, Entry, Floor, UserId, audit::Cause},
+    domain::{EdgeMode, Entry, Floor, UserId, timeline::audit::Cause},
     store::{Audits, StoreError, audits::Flaw},
 };
 

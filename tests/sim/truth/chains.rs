@@ -3,8 +3,8 @@
 use tidefeed::{
     domain::{
         ContentId, UserId,
+        delivery::subtask::{END, Progress, Range, next_range},
         limits::MAX_WAIT_MS,
-        subtask::{END, Progress, Range, next_range},
     },
     store::{StoreError, deliveries::Subtask},
 };

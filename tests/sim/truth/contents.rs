@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{Content, ContentId, Counters, EdgeMode, Entry, PageRequest, Run, UserId, rate},
+    domain::{Content, ContentId, Counters, EdgeMode, Entry, PageRequest, Run, UserId, delivery::rate},
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
@@ -65,6 +65,19 @@ impl Contents for Truth {
     ) -> Result<Vec<OutboxPage>, StoreError> {
         let listed = |tables: &Tables, author: UserId| -> Vec<Entry> {
             tables.outbox(author).filter(|_| is_open(tables, viewer, author)).collect()
+        };
+        self.read(|tables| authors.iter().map(|it| page(tables, request, &listed(tables, *it))).collect()).await
+    }
+
+    async fn with_media(
+        &self,
+        viewer: Option<UserId>,
+        authors: &[UserId],
+        request: &PageRequest,
+    ) -> Result<Vec<OutboxPage>, StoreError> {
+        let listed = |tables: &Tables, author: UserId| -> Vec<Entry> {
+            let own = tables.outbox(author).filter(|_| is_open(tables, viewer, author));
+            own.filter(|it| tables.contents.get(&it.content).is_some_and(|it| !it.draft.media.is_empty())).collect()
         };
         self.read(|tables| authors.iter().map(|it| page(tables, request, &listed(tables, *it))).collect()).await
     }

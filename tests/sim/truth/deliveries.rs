@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{ContentId, EdgeMode, Entry, Floor, UserId, limits::MAX_WAIT_MS, subtask::Progress},
+    domain::{ContentId, EdgeMode, Entry, Floor, UserId, delivery::subtask::Progress, limits::MAX_WAIT_MS},
     store::{
         Deliveries, StoreError,
         deliveries::{Backlog, Delivery, Pushed, Subtask},

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tidefeed::{
     domain::{
         UserId,
-        exclusion::{Cause, Standing},
+        timeline::exclusion::{Cause, Standing},
     },
     store::{
         Exclusions, StoreError,

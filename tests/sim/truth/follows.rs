@@ -121,7 +121,8 @@ async fn follow(truth: &Truth, mut tx: Tx, pair: Pair, edge: Edge, now_ms: i64) 
     if unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {
         return tx.roll_back(Followed::Blocked).await;
     }
-    if !lock_counts(&mut tx, pair).await?.contains(&pair.1) {
+    let there = lock_counts(&mut tx, pair).await?;
+    if !there.contains(&pair.1) || !there.contains(&pair.0) {
         return tx.roll_back(Followed::UnknownAuthor).await;
     }
     if !unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {

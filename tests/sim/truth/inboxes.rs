@@ -2,7 +2,12 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{Floor, Position, UserId, delivery::ReaderFacts, limits::VISIT_MS, rate, tier::LifeEnds},
+    domain::{
+        Floor, Position, UserId,
+        delivery::{ReaderFacts, rate},
+        limits::VISIT_MS,
+        timeline::tier::LifeEnds,
+    },
     store::{
         Inboxes, StoreError,
         inboxes::{Covered, Extended, Seen, Trimmed},

@@ -4,18 +4,27 @@ use async_trait::async_trait;
 use tidefeed::{
     domain::{
         ContentId, Entry, Handle, Listing, PageRequest, Position, Reaction, SessionId, UserId, ViewerReactions,
-        attempts::Admission,
-        attributes::Attributes,
-        search::{Candidates, Look, Source, Span},
-        session::{Presented, Session},
+        account::{
+            attempts::Admission,
+            attributes::Attributes,
+            session::{Presented, Session},
+        },
+        search::{
+            Candidates, Look, Source, Span,
+            people::{FoundUser, KeyPrefix},
+        },
     },
     store::{
-        Attempts, FollowLists, Identities, Profiles, Reactions, ReadMarkers, SearchTerms, Sessions, StoreError,
-        accounts::NewAccount,
+        AccountDeletions, Attempts, Cards, FollowLists, Identities, People, Profiles, Reactions, ReadMarkers,
+        SearchTerms, Sessions, StoreError,
+        account_deletions::{Deleted, LeftContent, Remains},
+        accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
+        cards::{ContentCard, ContentParts, UserCard, UserParts},
         identities::{Adopted, Identity},
         profiles::{ProfileEdit, Renamed},
         reactions::Reacted,
+        relations::Pair,
         search_terms::Indexed,
         sessions::Rotation,
     },
@@ -25,6 +34,57 @@ use super::transaction::Truth;
 
 fn refused<T>() -> Result<T, StoreError> {
     Err(StoreError::Refused("the simulation has no such thing".into()))
+}
+
+#[async_trait]
+impl Cards for Truth {
+    async fn content_cards(
+        &self,
+        _: Option<UserId>,
+        _: &[ContentId],
+        _: ContentParts,
+    ) -> Result<Vec<ContentCard>, StoreError> {
+        refused()
+    }
+
+    async fn user_cards(&self, _: Option<UserId>, _: &[UserId], _: UserParts) -> Result<Vec<UserCard>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl AccountDeletions for Truth {
+    async fn delete(&self, _: UserId, _: Option<&PasswordHash>, _: i64) -> Result<Deleted, StoreError> {
+        refused()
+    }
+
+    async fn due(&self, _: i64, _: i64) -> Result<Option<Remains>, StoreError> {
+        refused()
+    }
+
+    async fn look_at(&self, _: UserId, _: Option<i64>) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn contents_left(&self, _: UserId, _: u64) -> Result<Vec<LeftContent>, StoreError> {
+        refused()
+    }
+
+    async fn erase(&self, _: UserId, _: &[Entry]) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn edges_left(&self, _: UserId, _: u64) -> Result<Vec<Pair>, StoreError> {
+        refused()
+    }
+
+    async fn take_back_reactions(&self, _: UserId, _: u64) -> Result<u64, StoreError> {
+        refused()
+    }
+
+    async fn clear(&self, _: UserId, _: u64) -> Result<u64, StoreError> {
+        refused()
+    }
 }
 
 #[async_trait]
@@ -93,6 +153,23 @@ impl Profiles for Truth {
 }
 
 #[async_trait]
+impl People for Truth {
+    async fn named(
+        &self,
+        _: Option<UserId>,
+        _: &KeyPrefix,
+        _: Option<&FoundUser>,
+        _: usize,
+    ) -> Result<Vec<FoundUser>, StoreError> {
+        refused()
+    }
+
+    async fn suggested(&self, _: Option<UserId>, _: usize) -> Result<Vec<UserId>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
 impl Identities for Truth {
     async fn user_of(&self, _: &str) -> Result<Option<UserId>, StoreError> {
         refused()
@@ -147,7 +224,7 @@ impl Reactions for Truth {
         refused()
     }
 
-    async fn favourites(&self, _: UserId, _: &PageRequest) -> Result<Listing<Entry>, StoreError> {
+    async fn reacted_to(&self, _: UserId, _: Reaction, _: &PageRequest) -> Result<Listing<Entry>, StoreError> {
         refused()
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidefeed::domain::{
-    ContentId, ContentKind, Counters, EdgeMode, Entry, Floor, Kinds, Position, UserId, content::Draft,
-    profile::Registration,
+    ContentId, ContentKind, Counters, EdgeMode, Entry, Floor, Kinds, Position, UserId, account::profile::Registration,
+    content::Draft,
 };
 
 /// A user, with the password's hash.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tidefeed::{
     domain::{
         ContentId, Direction, EdgeMode, Entry, Floor, Kinds, PageRequest, Position, Run, UserId,
-        plan::{Snapshot, UncoveredAuthor},
+        timeline::plan::{Snapshot, UncoveredAuthor},
     },
     store::{StoreError, Timelines, timelines::Depth},
 };

@@ -6,7 +6,7 @@ use tidefeed::{
     app::Ports,
     domain::{
         ContentId, ContentKind, Direction, EdgeMode, Kinds, PageRequest, PageSize, Position, UserId,
-        profile::Registration,
+        account::profile::Registration,
     },
     store::StoreError,
 };

@@ -4,7 +4,7 @@ use tidefeed::{
     app::Ports,
     domain::{
         ContentId,
-        subtask::{END, Progress, Range},
+        delivery::subtask::{END, Progress, Range},
     },
     store::deliveries::Subtask,
 };

@@ -2,7 +2,7 @@
 
 use tidefeed::{
     app::Ports,
-    domain::{UserId, tier::LifeEnds},
+    domain::{UserId, timeline::tier::LifeEnds},
 };
 
 use super::acts::{Drawer, told};

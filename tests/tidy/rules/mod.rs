@@ -3,7 +3,9 @@
 pub mod docs;
 pub mod layers;
 pub mod references;
+pub mod resolvers;
 pub mod sizes;
+pub mod transport;
 pub mod words;
 
 use super::tree::{Finding, Tree};

@@ -4,7 +4,7 @@ mod items;
 mod paths;
 
 pub use self::items::{Function, Name};
-pub use self::paths::NamedPath;
+pub use self::paths::{NamedPath, module_of};
 
 use std::ops::RangeInclusive;
 

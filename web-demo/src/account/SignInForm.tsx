@@ -1,20 +1,16 @@
-import { useMutation } from "@apollo/client/react";
 import type { SubmitEvent } from "react";
-import { SignInDocument } from "../api/documents";
+import { tidefeed } from "../api/tidefeed";
 import { errorAt, errorsElsewhere } from "../api/userErrors";
-import type { SignInInput } from "../gql/graphql";
 import { FormErrors } from "../parts/FormErrors";
 import { TextField } from "../parts/TextField";
+import { DEMO } from "./demo";
 import { textOf } from "./formText";
 import { useCredentialForm } from "./useCredentialForm";
 
-// The account of every seeded world (`tidefeed seed`).
-const DEMO: SignInInput = { handle: "demo", password: "demo-tidefeed" };
 const FIELDS = ["handle", "password"];
 
 export function SignInForm() {
-  const [signIn] = useMutation(SignInDocument);
-  const form = useCredentialForm(async (input: SignInInput) => (await signIn({ variables: { input } })).data?.signIn);
+  const form = useCredentialForm(tidefeed.session.signIn);
 
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();

@@ -1,8 +1,6 @@
-import { useMutation } from "@apollo/client/react";
 import type { SubmitEvent } from "react";
-import { RegisterDocument } from "../api/documents";
+import { tidefeed } from "../api/tidefeed";
 import { errorAt, errorsElsewhere } from "../api/userErrors";
-import type { RegisterUserInput } from "../gql/graphql";
 import { FormErrors } from "../parts/FormErrors";
 import { TextField } from "../parts/TextField";
 import { textOf } from "./formText";
@@ -11,17 +9,17 @@ import { useCredentialForm } from "./useCredentialForm";
 const FIELDS = ["handle", "name", "password", "bio"];
 
 export function SignUpForm() {
-  const [register] = useMutation(RegisterDocument);
-  const form = useCredentialForm(async (input: RegisterUserInput) => (await register({ variables: { input } })).data?.registerUser);
+  const form = useCredentialForm(tidefeed.session.register);
 
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
     const entries = new FormData(event.currentTarget);
+    const bio = textOf(entries, "bio").trim();
     void form.submit({
       handle: textOf(entries, "handle").trim(),
       name: textOf(entries, "name").trim(),
       password: textOf(entries, "password"),
-      bio: textOf(entries, "bio").trim() || null,
+      ...(bio === "" ? {} : { bio }),
     });
   }
 

@@ -1,13 +1,15 @@
 // What someone who is not signed in sees: what this is, and the two ways in.
 import { useState } from "react";
 import { Brand } from "../parts/Brand";
-import { useSession } from "../session";
+import { useSession } from "@tidefeed/react";
+import { Glimpse } from "./Glimpse";
 import { SignInForm } from "./SignInForm";
 import { SignUpForm } from "./SignUpForm";
 
 const NOTICES = {
   "expired": "Your session has expired. Sign in again to go on.",
   "signed-out": "You have signed out.",
+  "deleted": "Your account is deleted. Nobody sees anything of it any more.",
 } as const;
 
 export function WelcomePage() {
@@ -20,12 +22,12 @@ export function WelcomePage() {
         <Brand />
         <h1>Everyone you follow, <em>nothing missed.</em></h1>
         <p>A timeline that is exactly what the people you follow have published: newest first, live as it happens, as deep as you scroll.</p>
-        <svg className="waves" viewBox="0 0 1200 200" preserveAspectRatio="none" aria-hidden="true">
-          <path d="M0 90c150-60 300-60 450 0s300 60 450 0 225-52 300-40v150H0Z" />
-          <path d="M0 130c150-60 300-60 450 0s300 60 450 0 225-52 300-40v110H0Z" />
-          <path d="M0 165c150-50 300-50 450 0s300 50 450 0 225-42 300-30v65H0Z" />
-        </svg>
       </header>
+      <svg className="waves" viewBox="0 0 1200 200" preserveAspectRatio="none" aria-hidden="true">
+        <path d="M0 90c150-60 300-60 450 0s300 60 450 0 225-52 300-40v150H0Z" />
+        <path d="M0 130c150-60 300-60 450 0s300 60 450 0 225-52 300-40v110H0Z" />
+        <path d="M0 165c150-50 300-50 450 0s300 50 450 0 225-42 300-30v65H0Z" />
+      </svg>
       <main className="welcome-forms">
         {ended !== null && <p className="notice" role="status" data-testid={`notice-${ended}`}>{NOTICES[ended]}</p>}
         <h2>{joining ? "Create your account" : "Welcome back"}</h2>
@@ -38,6 +40,7 @@ export function WelcomePage() {
         </p>
         <p className="switch"><a href="/graphiql/">Explore the API in GraphiQL</a></p>
       </main>
+      <Glimpse />
     </div>
   );
 }

@@ -29,7 +29,7 @@ export const ChangePasswordDocument = graphql(`
 export const ChangeHandleDocument = graphql(`
   mutation ChangeHandle($input: ChangeHandleInput!) {
     changeHandle(input: $input) {
-      user { id handle }
+      user { ...Profile }
       userErrors { message code field }
     }
   }

@@ -1,4 +1,4 @@
-// The lists: who follows whom, who likes a post, what the viewer keeps.
+// The lists: who follows whom, who may be found and followed, who likes a post, what the viewer keeps.
 import { graphql } from "../gql";
 
 graphql(`
@@ -51,4 +51,17 @@ export const FavouritesDocument = graphql(`
       }
     }
   }
+`);
+
+export const FoundPeopleDocument = graphql(`
+  query FoundPeople($text: String!, $first: Int!, $after: String) {
+    searchUsers(text: $text, first: $first, after: $after) {
+      edges { cursor node { ...Person } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`);
+
+export const SuggestedPeopleDocument = graphql(`
+  query SuggestedPeople { suggestedUsers(first: 6) { ...Person } }
 `);

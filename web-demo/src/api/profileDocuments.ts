@@ -4,7 +4,7 @@ import { graphql } from "../gql";
 export const UpdateProfileDocument = graphql(`
   mutation UpdateProfile($input: UpdateProfileInput!) {
     updateProfile(input: $input) {
-      user { id name bio avatarUrl }
+      user { ...Profile }
       userErrors { message code field }
     }
   }

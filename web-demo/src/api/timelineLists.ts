@@ -1,16 +1,16 @@
-// The lists that the timeline is read as: everything, or one kind of content alone. Each is read, paged and cached for itself.
-import type { ContentKind, TimelineQueryVariables } from "../gql/graphql";
+// The lists that the timeline is read as: everything, or one kind of content alone. Each is a list of the package's, for as long as somebody is signed in.
+import type { ContentKind, Timeline } from "@tidefeed/client";
+import { tidefeed } from "./tidefeed";
 
 export type TimelineList = "EVERYTHING" | ContentKind;
 
 export const TIMELINE_LISTS: readonly TimelineList[] = ["EVERYTHING", "POST", "REPLY", "REPOST"];
 
-/** What to ask for, to read `list`. */
-export function filterOf(list: TimelineList): Pick<TimelineQueryVariables, "filter"> {
-  return list === "EVERYTHING" ? {} : { filter: { kinds: [list] } };
-}
+const known = new Map<TimelineList, Timeline>();
 
-/** Whether a content of this kind stands in `list`: as the server's filter decides. */
-export function isIn(list: TimelineList, kind: ContentKind): boolean {
-  return list === "EVERYTHING" || list === kind;
+/** What others publish waits there until the reader asks for it. */
+export function timelineOf(list: TimelineList): Timeline {
+  const timeline = known.get(list) ?? tidefeed.timeline({ holdNew: true, ...(list === "EVERYTHING" ? {} : { kinds: [list] }) });
+  known.set(list, timeline);
+  return timeline;
 }

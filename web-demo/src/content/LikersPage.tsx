@@ -1,6 +1,5 @@
 // A post, and who likes it.
-import { useApolloClient, useQuery } from "@apollo/client/react";
-import { readPage } from "../api/endlessConnection";
+import { useRead } from "../api/tidefeed";
 import { LikersDocument } from "../api/listDocuments";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
@@ -9,29 +8,26 @@ import { PeopleList } from "../people/PeopleList";
 import { PeopleSkeletons } from "../parts/Skeletons";
 import { NoSuchPost } from "./NoSuchPost";
 import { CardBody } from "./PostCard";
-import { useNextPage } from "./useNextPage";
 
 export function LikersPage({ id }: { id: string }) {
-  const client = useApolloClient();
-  const { data, error, loading, refetch } = useQuery(LikersDocument, {
-    variables: { id }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first",
+  const { data, error, loading, nextPage, refresh } = useRead(LikersDocument, { id }, {
+    outdatedBy: ({ content }) => content?.id === id, // The viewer is among them now, or no longer.
   });
   const post = data?.content;
   const people = post?.likers;
-  const nextPage = useNextPage(people?.pageInfo, (after) => readPage(client, LikersDocument, { id, after }));
 
-  if (post === null) return <NoSuchPost />;
+  if (data !== null && post == null) return <NoSuchPost />;
   return (
     <>
       <title>Likes · Tidefeed</title>
-      <PageHead title="Likes" />
-      {post !== undefined && (
+      <PageHead title="Likes" back />
+      {post != null && (
         <div className="feed">
-          <article className="post" data-testid="liked-post"><CardBody post={post.repostOf ?? post} /></article>
+          <article className="post" data-testid="liked-post"><CardBody post={post.repostOf ?? post} isMain /></article>
         </div>
       )}
       {people == null && loading && <PeopleSkeletons count={4} label="Loading people" />}
-      {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refetch(); }} />}
+      {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refresh(); }} />}
       {people?.edges.length === 0 && (
         <EmptyState title="No likes yet" testId="nobody"><p>Press the heart below a post, and you stand here.</p></EmptyState>
       )}

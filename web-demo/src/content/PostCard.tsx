@@ -1,23 +1,25 @@
-import type { CardFragment, PostFragment } from "../gql/graphql";
+import type { Content, Original } from "@tidefeed/client";
+import { memo, type MouseEvent } from "react";
 import { Icon } from "../parts/Icon";
-import { RelativeTime } from "../parts/RelativeTime";
+import { counted } from "../parts/numbers";
+import { exactTime, RelativeTime } from "../parts/RelativeTime";
 import { Avatar } from "../people/Avatar";
-import { profilePath, threadPath } from "../routing";
-import { DeletePost } from "./DeletePost";
-import { MediaGallery } from "./MediaGallery";
-import { PostCounters } from "./PostCounters";
-import { RepostButton } from "./RepostButton";
-import { Reactions } from "./Reactions";
+import { likersPath, profilePath, threadPath } from "../routing";
+import { ActionRow, DeletePost } from "./ActionRow";
+import { MediaGrid } from "./MediaGrid";
+import { RichText } from "./RichText";
 
 interface PostCardProps {
-  post: PostFragment;
+  post: Content;
   /** From 1, within what is loaded. */
   position: number;
   /** -1 while there is more than what is loaded. */
   total: number;
+  /** Within a thread: above the post that the page is about. */
+  place?: "above";
 }
 
-function AuthorLine({ author }: { author: CardFragment["author"] }) {
+function AuthorLine({ author }: { author: Original["author"] }) {
   if (author === null) return <strong className="muted">Author not available</strong>;
   return (
     <a className="post-author" href={profilePath(author.handle)} data-testid="post-author">
@@ -26,7 +28,7 @@ function AuthorLine({ author }: { author: CardFragment["author"] }) {
   );
 }
 
-function InReplyTo({ post }: { post: CardFragment }) {
+function InReplyTo({ post }: { post: Original }) {
   if (post.kind !== "REPLY") return null;
   const { inReplyTo: other } = post;
   if (other === null) return <p className="post-note muted">In reply to a post that is not available</p>;
@@ -37,58 +39,85 @@ function InReplyTo({ post }: { post: CardFragment }) {
   );
 }
 
+/** In full, for the post that a page is about: when it was published, and who likes it. */
+function Statistics({ post: { id, counters, publishTime } }: { post: Original }) {
+  const { likes = 0, comments = 0, reposts = 0 } = counters ?? {};
+  return (
+    <p className="post-statistics muted">
+      <time dateTime={publishTime}>{exactTime(publishTime)}</time>
+      {comments > 0 && <span>{counted(comments, "reply", "replies")}</span>}
+      {reposts > 0 && <span>{counted(reposts, "repost", "reposts")}</span>}
+      {likes > 0 && <a href={likersPath(id)} data-testid="like-count">{counted(likes, "like", "likes")}</a>}
+    </p>
+  );
+}
+
+interface CardBodyProps {
+  post: Original;
+  headId?: string;
+  /** Whether the page is about it. */
+  isMain?: boolean;
+}
+
 /** A content itself, whoever has brought it here. */
-export function CardBody({ post, headId }: { post: CardFragment; headId?: string }) {
+export function CardBody({ post, headId, isMain = false }: CardBodyProps) {
   const { author } = post;
   return (
     <>
       {author === null
-        ? <Avatar handle="?" name="?" avatarUrl={null} />
-        : <a href={profilePath(author.handle)} tabIndex={-1} aria-hidden="true"><Avatar {...author} /></a>}
+        ? <Avatar id="" avatarUrl={null} />
+        : <a className="post-face" href={profilePath(author.handle)} tabIndex={-1} aria-hidden="true"><Avatar {...author} /></a>}
       <div className="post-body">
         <header className="post-head" id={headId}>
           <AuthorLine author={author} />
           <a className="muted post-time" href={threadPath(post.id)} data-testid="post-time"><RelativeTime iso={post.publishTime} /></a>
         </header>
         <InReplyTo post={post} />
-        {post.text !== "" && <p className="post-text" dir="auto" data-testid="post-text">{post.text}</p>}
-        <MediaGallery media={post.media} />
-        <footer className="post-foot">
-          <Reactions post={post} />
-          <PostCounters post={post} />
-          <span className="post-actions">
-            <a className="post-action" href={threadPath(post.id)} data-testid="reply"><Icon name="reply" /> Reply</a>
-            <RepostButton post={post} />
-            {post.viewerIsAuthor && <DeletePost contentId={post.id} authorId={author?.id} />}
-          </span>
-        </footer>
+        {post.text !== "" && <RichText text={post.text} whole={isMain} />}
+        <MediaGrid media={post.media} />
+        {isMain && <Statistics post={post} />}
+        <ActionRow post={post} />
       </div>
     </>
   );
 }
 
 /** The original has gone; what is left is who has shown it. */
-function GoneBody({ post }: { post: CardFragment }) {
+function GoneBody({ post }: { post: Content }) {
   return (
     <div className="post-body gone">
       <p className="muted" data-testid="original-gone">The post is not available any more.</p>
-      {post.viewerIsAuthor && <footer className="post-foot"><DeletePost contentId={post.id} authorId={post.author?.id} /></footer>}
+      {post.viewerIsAuthor && <div className="actions"><DeletePost contentId={post.id} /></div>}
     </div>
   );
 }
 
-export function PostCard({ post, position, total }: PostCardProps) {
+/** A click on what does nothing itself leads to the thread; marking some words does not. */
+function openThread(event: MouseEvent<HTMLElement>, id: string) {
+  const isOther = event.target instanceof Element && event.target.closest("a, button, input, textarea, video, dialog, .confirm") !== null;
+  if (isOther || event.button !== 0 || id.startsWith("draft:") || window.getSelection()?.isCollapsed === false) return;
+  if (event.metaKey || event.ctrlKey) window.open(threadPath(id));
+  else window.location.hash = threadPath(id);
+}
+
+export const PostCard = memo(function PostCard({ post, position, total, place }: PostCardProps) {
   const by = `post-${post.id}`;
   const isRepost = post.kind === "REPOST";
   const shown = isRepost ? post.repostOf : post;
   return (
-    <article className="post" tabIndex={0} aria-posinset={position} aria-setsize={total} aria-labelledby={by} data-testid="post">
+    <article className={place === undefined ? "post" : `post ${place}`} tabIndex={0} aria-posinset={position} aria-setsize={total} aria-labelledby={by}
+      data-testid={place === undefined ? "post" : "post-above"}
+      data-content={shown?.id} onClick={(event) => { if (shown !== null) openThread(event, shown.id); }}>
       {isRepost && (
         <p className="repost-line muted" data-testid="repost-line" id={shown === null ? by : undefined}>
-          <Icon name="repost" /> {post.viewerIsAuthor ? "You" : <bdi>{post.author?.name ?? "Somebody"}</bdi>} reposted
+          <Icon name="repost" />
+          <span>{post.viewerIsAuthor || post.author === null
+            ? post.viewerIsAuthor ? "You" : "Somebody"
+            : <a href={profilePath(post.author.handle)}><bdi>{post.author.name}</bdi></a>} reposted</span>
+          <RelativeTime iso={post.publishTime} />
         </p>
       )}
       {shown === null ? <GoneBody post={post} /> : <CardBody post={shown} headId={by} />}
     </article>
   );
-}
+});

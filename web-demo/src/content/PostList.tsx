@@ -1,15 +1,15 @@
 // Posts newest first, endless: the next page is read before the reader gets to the end.
+import type { Content } from "@tidefeed/client";
 import { Fragment, type KeyboardEvent } from "react";
-import type { PostFragment } from "../gql/graphql";
+import type { NextPage } from "../api/tidefeed";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
 import { PageSentinel } from "./PageSentinel";
 import { PostCard } from "./PostCard";
-import type { NextPage } from "./useNextPage";
 
 interface PostListProps {
   label: string;
-  posts: readonly PostFragment[];
+  posts: readonly Content[];
   nextPage: NextPage;
   /** What is said where the list ends. */
   end?: string;

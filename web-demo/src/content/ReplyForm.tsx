@@ -1,40 +1,43 @@
 // A reply that is being written, below the post that it answers.
-import { useMutation } from "@apollo/client/react";
-import { type SubmitEvent, useId, useState } from "react";
-import { PublishDocument } from "../api/documents";
-import { addToTimeline } from "../api/timelineCache";
+import { useViewer } from "@tidefeed/react";
+import { type KeyboardEvent, type SubmitEvent, useEffect, useId, useRef, useState } from "react";
+import { tidefeed } from "../api/tidefeed";
 import { describeFailure } from "../api/userErrors";
-import { useDraft } from "../timeline/useDraft";
+import { Avatar } from "../people/Avatar";
+import { useDraft } from "../timeline/drafts";
+import { isReplyWanted } from "./replying";
 
-interface ReplyFormProps {
-  contentId: string;
-  onSent: () => Promise<unknown>;
+function submitOnCtrlEnter(event: KeyboardEvent<HTMLTextAreaElement>) {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
 }
 
-export function ReplyForm({ contentId, onSent }: ReplyFormProps) {
+/** `to`: whose post it is. */
+export function ReplyForm({ contentId, to }: { contentId: string; to: string | undefined }) {
   const id = useId();
-  const draft = useDraft();
-  const [publish, { loading }] = useMutation(PublishDocument);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const draft = useDraft(`reply.${contentId}`);
+  const viewer = useViewer().value;
+  const [isSending, setIsSending] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
-  const canSend = !loading && draft.text.trim() !== "";
+  const canSend = !isSending && draft.text.trim() !== "";
+  useEffect(() => { if (isReplyWanted(contentId)) field.current?.focus(); }, [contentId]);
 
   async function send() {
-    const input = { ...draft.input, replyTo: contentId };
+    const sent = draft.take();
+    setIsSending(true);
+    setRefusal(null);
     try {
-      const { data } = await publish({
-        variables: { input },
-        update: (cache, result) => {
-          const edge = result.data?.publishContent?.timelineEdge;
-          if (edge != null) addToTimeline(cache, [edge]);
-        },
-      });
-      const message = data?.publishContent?.userErrors[0]?.message ?? null;
-      setRefusal(message);
-      if (message !== null) return;
-      draft.clear(input);
-      await onSent();
+      const [refused] = await tidefeed.publish({ ...sent, replyTo: contentId });
+      if (refused === undefined) draft.published();
+      else {
+        draft.putBack(sent);
+        setRefusal(refused.message);
+      }
     } catch (error) {
+      draft.putBack(sent);
       setRefusal(describeFailure(error));
+    } finally {
+      setIsSending(false);
     }
   }
 
@@ -43,15 +46,15 @@ export function ReplyForm({ contentId, onSent }: ReplyFormProps) {
     if (canSend) void send();
   }
 
+  const words = to === undefined ? "Write a reply" : `Reply to @${to}`;
   return (
-    <form className="composer card reply-form" onSubmit={onSubmit} data-testid="reply-form">
-      <label htmlFor={id} className="unseen">Write a reply</label>
-      <textarea id={id} rows={1} placeholder="Write a reply" value={draft.text}
-        onChange={(event) => { draft.setText(event.target.value); }} data-testid="reply-text" />
-      {refusal !== null && <p className="field-error" role="alert">{refusal}</p>}
-      <div className="composer-foot">
-        <button type="submit" className="button" disabled={!canSend} data-testid="reply-send">Reply</button>
-      </div>
+    <form className="composer card reply-form" data-to={contentId} onSubmit={onSubmit} data-testid="reply-form">
+      {viewer !== null && <Avatar {...viewer} />}
+      <label htmlFor={id} className="unseen">{words}</label>
+      <textarea ref={field} id={id} rows={1} placeholder={words} value={draft.text}
+        onChange={(event) => { draft.setText(event.target.value); }} onKeyDown={submitOnCtrlEnter} data-testid="reply-text" />
+      {refusal !== null && <p className="field-error composer-more" role="alert">{refusal}</p>}
+      <button type="submit" className="button" disabled={!canSend} data-testid="reply-send">Reply</button>
     </form>
   );
 }

@@ -1,39 +1,41 @@
 // A post with what it answers above it and the replies below, oldest first.
-import { useApolloClient, useQuery } from "@apollo/client/react";
+import { useSession } from "@tidefeed/react";
 import { ThreadDocument } from "../api/documents";
-import { readPage } from "../api/endlessConnection";
+import { useRead } from "../api/tidefeed";
 import { ErrorNotice } from "../parts/ErrorNotice";
+import { PageHead } from "../parts/PageHead";
 import { PostSkeletons } from "../parts/Skeletons";
 import { NoSuchPost } from "./NoSuchPost";
-import { CardBody } from "./PostCard";
+import { CardBody, PostCard } from "./PostCard";
 import { PostList } from "./PostList";
 import { ReplyForm } from "./ReplyForm";
-import { useNextPage } from "./useNextPage";
 
 export function ThreadPage({ id }: { id: string }) {
-  const client = useApolloClient();
-  const { data, error, loading, refetch } = useQuery(ThreadDocument, { variables: { id }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" });
+  const { signedIn } = useSession();
+  const { data, error, loading, nextPage, refresh } = useRead(ThreadDocument, { id }, {
+    outdatedBy: ({ event, published }) => event?.removedContentId != null || published?.kind === "REPLY",
+  });
   const post = data?.content;
   const replies = post?.replies;
-  const nextPage = useNextPage(replies?.pageInfo, (after) => readPage(client, ThreadDocument, { id, after }));
 
-  if (post == null && loading) return <PostSkeletons count={3} label="Loading the thread" />;
-  if (post == null && error !== undefined) {
-    return <ErrorNotice title="The thread did not load" error={error} onRetry={() => { void refetch(); }} />;
+  if (post == null && loading) return <><PageHead title="Thread" back /><PostSkeletons count={3} label="Loading the thread" /></>;
+  if (post == null && error !== null) {
+    return <ErrorNotice title="The thread did not load" error={error} onRetry={() => { void refresh(); }} />;
   }
   if (post == null) return <NoSuchPost />;
+  const shown = post.repostOf ?? post;
   const answered = (replies?.edges ?? []).flatMap(({ node }) => node ?? []);
   return (
     <>
-      <title>Thread · Tidefeed</title>
-      <div className="page-head"><h1>Thread</h1></div>
+      <title>{`${shown.author?.name ?? "Thread"}: ${shown.text.slice(0, 60)} · Tidefeed`}</title>
+      <PageHead title="Thread" back />
       <div className="feed thread" data-testid="thread">
         {(post.ancestors ?? []).map((above, index) => above === null
           ? <p key={index} className="post gone muted">This post is not available.</p>
-          : <article key={above.id} className="post above"><CardBody post={above} /></article>)}
-        <article className="post main" data-testid="thread-post"><CardBody post={post.repostOf ?? post} /></article>
+          : <PostCard key={above.id} post={{ ...above, repostOf: null }} position={index + 1} total={-1} place="above" />)}
+        <article className="post main" data-content={shown.id} data-testid="thread-post"><CardBody post={shown} isMain /></article>
       </div>
-      <ReplyForm contentId={post.id} onSent={() => refetch()} />
+      {signedIn && <ReplyForm contentId={post.id} to={shown.author?.handle} />}
       {answered.length > 0 && <PostList label="Replies" posts={answered} nextPage={nextPage} end="No more replies." />}
     </>
   );

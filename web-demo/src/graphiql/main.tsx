@@ -6,8 +6,7 @@ import { GraphiQL } from "graphiql";
 import { createClient } from "graphql-ws";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { accessToken, signedFetch } from "../api/tokens";
-import { readSession } from "../session";
+import { createTidefeed, localStore } from "@tidefeed/client";
 import "graphiql/style.css";
 import "./graphiql.css";
 
@@ -78,15 +77,18 @@ subscription MyNewFeed {
 }
 `;
 
+// Where the demo page keeps its tokens (src/api/tidefeed.ts).
+const { session } = createTidefeed({ url: window.location.origin, store: localStore("tidefeed.session") });
+
 const fetcher = createGraphiQLFetcher({
   url: "/graphql",
-  // The token is read for every request, so that signing in in another tab takes effect here.
-  fetch: signedFetch,
+  // The token is read for every request, so that signing in in another tab takes effect here. A header of the reader's own takes precedence.
+  fetch: (url: RequestInfo | URL, init?: RequestInit) => (new Headers(init?.headers).has("authorization") ? fetch(url, init) : session.fetch(url, init)),
   wsClient: createClient({
     url: `${window.location.origin.replace(/^http/, "ws")}/graphql/ws`,
     connectionParams: async () => {
-      const token = await accessToken();
-      return token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const token = await session.token();
+      return token === null ? {} : { authorization: `Bearer ${token}` };
     },
   }),
 });
@@ -94,7 +96,7 @@ const fetcher = createGraphiQLFetcher({
 const asked = new URLSearchParams(window.location.search);
 const query = asked.get("query") ?? undefined;
 const tabs = [{ query: TIMELINE }, { query: NEW_FEED }];
-if (readSession() === null) tabs.unshift({ query: SEARCH });
+if (!session.getSnapshot().signedIn) tabs.unshift({ query: SEARCH });
 
 const root = document.getElementById("graphiql");
 if (root === null) throw new Error("graphiql/index.html has no element with the id graphiql");

@@ -1,20 +1,26 @@
 // The brand, the search and the ways through the app.
-import { signOut } from "../api/tokens";
-import { favouritesPath, profilePath, type Route, settingsPath, timelinePath } from "../routing";
+import { useViewer } from "@tidefeed/react";
+import { tidefeed } from "../api/tidefeed";
+import { explorePath, favouritesPath, profilePath, type Route, settingsPath, timelinePath } from "../routing";
 import { SearchForm } from "../search/SearchForm";
+import { forgetDrafts } from "../timeline/drafts";
 import { Brand } from "./Brand";
 import { Icon } from "./Icon";
 import { countOf } from "./numbers";
 
 interface NavigationProps {
-  handle: string;
   route: Route;
   /** New posts that are not on the timeline yet. */
   waiting: number;
-  andMore: boolean;
 }
 
-export function Navigation({ handle, route, waiting, andMore }: NavigationProps) {
+function signOut() {
+  forgetDrafts();
+  tidefeed.session.signOut();
+}
+
+export function Navigation({ route, waiting }: NavigationProps) {
+  const handle = useViewer().value?.handle;
   const onOwnProfile = route.page === "profile" && route.handle === handle;
   return (
     <header className="bar">
@@ -22,20 +28,23 @@ export function Navigation({ handle, route, waiting, andMore }: NavigationProps)
       <SearchForm route={route} />
       <nav className="bar-links" aria-label="Main">
         <a href={timelinePath} aria-current={route.page === "timeline" ? "page" : undefined} data-testid="nav-timeline">
-          <Icon name="tide" /><span>Timeline</span>
-          {waiting > 0 && route.page !== "timeline" && <b className="badge" title="New posts">{countOf(waiting, andMore)}</b>}
+          <Icon name="home" /><span>Timeline</span>
+          {waiting > 0 && route.page !== "timeline" && <b className="badge" title="New posts">{countOf(waiting)}</b>}
+        </a>
+        <a className="only-phone" href={explorePath} aria-current={route.page === "explore" || route.page === "search" ? "page" : undefined} data-testid="nav-explore">
+          <Icon name="lens" /><span>Explore</span>
         </a>
         <a href={favouritesPath} aria-current={route.page === "favourites" ? "page" : undefined} data-testid="nav-favourites">
-          <Icon name="star" /><span>Favourites</span>
+          <Icon name="bookmark" /><span>Favourites</span>
         </a>
-        <a href={profilePath(handle)} aria-current={onOwnProfile ? "page" : undefined} data-testid="nav-profile">
+        <a href={handle === undefined ? timelinePath : profilePath(handle)} aria-current={onOwnProfile ? "page" : undefined} data-testid="nav-profile">
           <Icon name="person" /><span>Profile</span>
         </a>
         <a href={settingsPath} aria-current={route.page === "settings" ? "page" : undefined} data-testid="nav-settings">
           <Icon name="gear" /><span>Settings</span>
         </a>
-        <a href="/graphiql/" data-testid="nav-graphiql"><Icon name="graph" /><span>GraphiQL</span></a>
-        <button type="button" onClick={signOut} data-testid="sign-out">
+        <a className="not-phone" href="/graphiql/" data-testid="nav-graphiql"><Icon name="graph" /><span>GraphiQL</span></a>
+        <button type="button" className="not-phone" onClick={signOut} data-testid="sign-out">
           <Icon name="leave" /><span>Sign out</span>
         </button>
       </nav>

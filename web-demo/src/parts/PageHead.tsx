@@ -1,18 +1,29 @@
 import { type ReactNode, useEffect, useRef } from "react";
+import { timelinePath } from "../routing";
+import { Icon } from "./Icon";
 
 interface PageHeadProps {
   title: string;
+  /** Whether a button leads to where the reader has come from. */
+  back?: boolean;
   children?: ReactNode;
 }
 
+/** To the page before, or to the timeline for who has come from elsewhere. */
+function goBack() {
+  if ((history.state as { hasPrevious?: boolean } | null)?.hasPrevious === true) history.back();
+  else window.location.hash = timelinePath;
+}
+
 /** A page's heading. It takes the focus if the link that led here has gone, so that the keyboard goes on from the top. */
-export function PageHead({ title, children }: PageHeadProps) {
+export function PageHead({ title, back = false, children }: PageHeadProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
   }, []);
   return (
     <div className="page-head">
+      {back && <button type="button" className="icon-button" aria-label="Back" title="Back" onClick={goBack} data-testid="back"><Icon name="arrowLeft" /></button>}
       <h1 ref={heading} tabIndex={-1}>{title}</h1>
       {children}
     </div>

@@ -19,7 +19,7 @@ export function counted(value: number, one: string, many: string): string {
 
 const MOST_TOLD = 99;
 
-/** "12", or "99+" for what is more than that, or for more than was counted. */
-export function countOf(value: number, andMore: boolean): string {
-  return andMore || value > MOST_TOLD ? `${Math.min(value, MOST_TOLD)}+` : String(value);
+/** "12", or "99+" for what is more than that. */
+export function countOf(value: number): string {
+  return value > MOST_TOLD ? `${MOST_TOLD}+` : String(value);
 }

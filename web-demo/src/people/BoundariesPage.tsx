@@ -1,8 +1,6 @@
 // Whom the viewer has muted, hides from, or has blocked: three lists, a click apart. Nobody else sees them.
-import { useApolloClient, useQuery } from "@apollo/client/react";
+import { useRead } from "../api/tidefeed";
 import { BlockedDocument, HiddenDocument, MutedDocument } from "../api/boundaryDocuments";
-import { readPage } from "../api/endlessConnection";
-import { useNextPage } from "../content/useNextPage";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PageHead } from "../parts/PageHead";
@@ -42,11 +40,9 @@ function BoundaryButton({ user, boundary }: { user: BoundedUser; boundary: Bound
 }
 
 export function BoundariesPage({ boundary }: { boundary: Boundary }) {
-  const client = useApolloClient();
   const query = DOCUMENTS[boundary];
-  const { data, error, loading, refetch } = useQuery(query, { fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" });
+  const { data, error, loading, nextPage, refresh } = useRead(query, {});
   const people = data?.viewer?.people;
-  const nextPage = useNextPage(people?.pageInfo, (after) => readPage(client, query, { after }));
   const { title, nobody, meaning } = WORDS[boundary];
 
   return (
@@ -61,7 +57,7 @@ export function BoundariesPage({ boundary }: { boundary: Boundary }) {
         ))}
       </nav>
       {people == null && loading && <PeopleSkeletons count={4} label="Loading people" />}
-      {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refetch(); }} />}
+      {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refresh(); }} />}
       {people?.edges.length === 0 && (
         <EmptyState title={nobody} testId="nobody"><p>{meaning} You find the button on their profile.</p></EmptyState>
       )}

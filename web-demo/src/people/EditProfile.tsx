@@ -1,8 +1,8 @@
 // The viewer's own profile, to be changed: name, words, picture.
-import { useMutation } from "@apollo/client/react";
 import { type SubmitEvent, useId, useRef, useState } from "react";
 import { textOf } from "../account/formText";
 import { UpdateProfileDocument } from "../api/profileDocuments";
+import { ask, tidefeed } from "../api/tidefeed";
 import { describeFailure, errorAt, errorsElsewhere, type UserError } from "../api/userErrors";
 import type { ProfileFragment } from "../gql/graphql";
 import { FormErrors } from "../parts/FormErrors";
@@ -18,7 +18,7 @@ interface ProfileFormProps {
 
 function ProfileForm({ user, onDone }: ProfileFormProps) {
   const id = useId();
-  const [update, { loading }] = useMutation(UpdateProfileDocument);
+  const [loading, setLoading] = useState(false);
   const [errors, setErrors] = useState<readonly UserError[]>([]);
   const [failure, setFailure] = useState<string | null>(null);
   const bioError = errorAt(errors, "bio");
@@ -27,12 +27,17 @@ function ProfileForm({ user, onDone }: ProfileFormProps) {
     const text = (name: string) => textOf(entries, name).trim();
     const input = { name: text("name"), bio: text("bio") || null, avatarUrl: text("avatarUrl") || null };
     setFailure(null);
+    setLoading(true);
     try {
-      const refused = (await update({ variables: { input } })).data?.updateProfile?.userErrors ?? [];
+      const { updateProfile } = await ask(UpdateProfileDocument, { input });
+      const refused = updateProfile?.userErrors ?? [];
       setErrors(refused);
+      if (updateProfile?.user != null) tidefeed.tell({ user: updateProfile.user });
       if (refused.length === 0) onDone();
     } catch (error) {
       setFailure(describeFailure(error));
+    } finally {
+      setLoading(false);
     }
   }
 
@@ -51,7 +56,7 @@ function ProfileForm({ user, onDone }: ProfileFormProps) {
         {bioError !== undefined && <p id={`${id}-note`} className="field-error">{bioError}</p>}
       </div>
       <TextField label="Address of your picture" name="avatarUrl" type="url" placeholder="https://…" defaultValue={user.avatarUrl ?? ""}
-        hint="Without one your initial stands there." error={errorAt(errors, "avatarUrl")} />
+        hint="Without one a piece of coast stands there, which is yours alone." error={errorAt(errors, "avatarUrl")} />
       <FormErrors messages={failure === null ? errorsElsewhere(errors, FIELDS) : [failure]} />
       <div className="boundaries-choice">
         <button type="submit" className="button small" disabled={loading} data-testid="profile-save">Save</button>

@@ -1,8 +1,6 @@
 // Who follows a user, and whom they follow: two lists, a click apart.
-import { useApolloClient, useQuery } from "@apollo/client/react";
-import { readPage } from "../api/endlessConnection";
+import { useRead } from "../api/tidefeed";
 import { FollowersDocument, FollowingDocument } from "../api/listDocuments";
-import { useNextPage } from "../content/useNextPage";
 import type { FollowersQuery } from "../gql/graphql";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
@@ -36,17 +34,13 @@ function Nobody({ user, side }: { user: User; side: FollowSide }) {
 }
 
 export function FollowsPage({ handle, side }: FollowsPageProps) {
-  const client = useApolloClient();
   const query = DOCUMENTS[side];
-  const { data, error, loading, refetch } = useQuery(query, {
-    variables: { handle }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first",
-  });
+  const { data, error, loading, nextPage, refresh } = useRead(query, { handle });
   const user = data?.user;
   const people = user?.people;
-  const nextPage = useNextPage(people?.pageInfo, (after) => readPage(client, query, { handle, after }));
 
-  if (user === null) return <NoSuchUser handle={handle} />;
-  const title = user === undefined ? TITLES[side] : `${TITLES[side]} of ${user.name}`;
+  if (data !== null && user == null) return <NoSuchUser handle={handle} />;
+  const title = user == null ? TITLES[side] : `${TITLES[side]} of ${user.name}`;
   return (
     <>
       <title>{`${title} · Tidefeed`}</title>
@@ -61,8 +55,8 @@ export function FollowsPage({ handle, side }: FollowsPageProps) {
         ))}
       </nav>
       {people == null && loading && <PeopleSkeletons count={6} label="Loading people" />}
-      {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refetch(); }} />}
-      {user !== undefined && people?.edges.length === 0 && <Nobody user={user} side={side} />}
+      {people == null && !loading && <ErrorNotice title="The list did not load" error={error} onRetry={() => { void refresh(); }} />}
+      {user != null && people?.edges.length === 0 && <Nobody user={user} side={side} />}
       {people != null && <PeopleList label={title} people={people} nextPage={nextPage} />}
     </>
   );

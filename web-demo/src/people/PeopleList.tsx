@@ -1,7 +1,7 @@
 // People as a list, endless: the next page is read before the reader gets to the end.
 import type { ReactNode } from "react";
+import type { NextPage } from "../api/tidefeed";
 import { PageSentinel } from "../content/PageSentinel";
-import type { NextPage } from "../content/useNextPage";
 import type { PersonFragment } from "../gql/graphql";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { profilePath } from "../routing";
@@ -9,7 +9,8 @@ import { Avatar } from "./Avatar";
 import { FollowButton } from "./FollowButton";
 import { PeopleSkeletons } from "../parts/Skeletons";
 
-function PersonRow({ person, action }: { person: PersonFragment; action: ReactNode }) {
+/** `action`: what can be done about them; following, unless it says otherwise. */
+export function PersonRow({ person, action = follow(person) }: { person: PersonFragment; action?: ReactNode }) {
   return (
     <li className="person-row" data-testid="person">
       <a className="person" href={profilePath(person.handle)}>

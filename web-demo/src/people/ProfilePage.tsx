@@ -1,43 +1,90 @@
-// A user: who they are, the follow button, and their own posts.
-import { useApolloClient, useQuery } from "@apollo/client/react";
-import { ProfileDocument } from "../api/documents";
-import { readPage } from "../api/endlessConnection";
+// A user: who they are, the follow button, and what they have published, of all kinds, of one or with pictures; to themselves also what they like.
+import { useState } from "react";
+import { useRead } from "../api/tidefeed";
+import { ProfileDocument, ProfileLikesDocument, ProfileMediaDocument } from "../api/documents";
+import { KindTabs, LIST_NAMES } from "../content/KindTabs";
 import { PostList } from "../content/PostList";
-import { useNextPage } from "../content/useNextPage";
+import type { ProfilePageQuery, ProfilePageQueryVariables, TypedDocumentString } from "../gql/graphql";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
-import { timelinePath } from "../routing";
+import { PROFILE_LISTS, type ProfileList, profileListPath, profilePath, timelinePath } from "../routing";
 import { NoSuchUser } from "./NoSuchUser";
 import { ProfileHeader } from "./ProfileHeader";
 
-export function ProfilePage({ handle }: { handle: string }) {
-  const client = useApolloClient();
-  const { data, error, loading, refetch } = useQuery(ProfileDocument, { variables: { handle }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" });
-  const user = data?.user;
-  const contents = user?.contents;
-  const nextPage = useNextPage(contents?.pageInfo, (after) => readPage(client, ProfileDocument, { handle, after }));
+type Shown = NonNullable<ProfilePageQuery["user"]>;
+
+function NothingThere({ user, list }: { user: Shown; list: ProfileList }) {
+  if (list === "LIKES") {
+    return (
+      <EmptyState title="No likes yet" testId="empty-profile">
+        <p>Press the heart below a post <a href={timelinePath}>on your timeline</a>, and you find it here again.</p>
+      </EmptyState>
+    );
+  }
+  if (user.viewerHasBlocked === true) return <EmptyState title="Nothing to see here" testId="empty-profile">{null}</EmptyState>;
+  if (list !== "EVERYTHING") {
+    return (
+      <EmptyState title={list === "MEDIA" ? "No pictures or videos yet" : `No ${LIST_NAMES[list].toLowerCase()} yet`} testId="empty-profile">
+        <p><a href={profilePath(user.handle)}>See everything</a> of <bdi>{user.name}</bdi> instead.</p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="Nothing published yet" testId="empty-profile">
+      {user.isViewer
+        ? <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>
+        : <p>Follow <bdi>{user.name}</bdi>, and the first post will come to your timeline by itself.</p>}
+    </EmptyState>
+  );
+}
+
+function documentOf(list: ProfileList): TypedDocumentString<ProfilePageQuery, ProfilePageQueryVariables> {
+  if (list === "LIKES") return ProfileLikesDocument;
+  return list === "MEDIA" ? ProfileMediaDocument : ProfileDocument;
+}
+
+function useProfile(handle: string, list: ProfileList) {
+  const isOfOneKind = list !== "EVERYTHING" && list !== "MEDIA" && list !== "LIKES";
+  const variables = isOfOneKind ? { handle, filter: { kinds: [list] } } : { handle };
+  return useRead(documentOf(list), variables, {
+    // What they have published has changed, or whether the viewer may see it. What is liked no more stays until the next visit.
+    outdatedBy: ({ published, event, user }) => user?.handle === handle || (list !== "LIKES" && (published != null || event?.timelineEdge != null)),
+  });
+}
+
+export function ProfilePage({ handle, list }: { handle: string; list: ProfileList }) {
+  const { data, error, loading, nextPage, refresh } = useProfile(handle, list);
+  // Who they are stays in place while another kind is read.
+  const [known, setKnown] = useState<Shown | null>(null);
+  if (data?.user != null && data.user !== known) setKnown(data.user);
+  const user = data === null ? known : data.user;
+  const contents = data?.user?.contents;
 
   if (user == null && loading) return <PostSkeletons count={5} label="Loading the profile" />;
-  if (user == null && error !== undefined) {
-    return <ErrorNotice title="The profile did not load" error={error} onRetry={() => { void refetch(); }} />;
+  if (user == null && error !== null) {
+    return <ErrorNotice title="The profile did not load" error={error} onRetry={() => { void refresh(); }} />;
   }
   if (user == null) return <NoSuchUser handle={handle} />;
+  const isPrivate = list === "LIKES" && !user.isViewer;
   const posts = (contents?.edges ?? []).flatMap(({ node }) => node ?? []);
+  const kind = list === "EVERYTHING" ? "Posts" : LIST_NAMES[list];
   return (
     <>
-      <title>{`${user.name} (@${user.handle}) · Tidefeed`}</title>
+      <title>{`${list === "EVERYTHING" ? "" : `${kind} of `}${user.name} (@${user.handle}) · Tidefeed`}</title>
       <ProfileHeader user={user} />
-      {contents == null && <ErrorNotice title="The posts did not load" error={error} onRetry={() => { void refetch(); }} />}
-      {contents != null && posts.length === 0 && !nextPage.exists && (
-        <EmptyState title={user.viewerHasBlocked === true ? "Nothing to see here" : "Nothing published yet"} testId="empty-profile">
-          {user.isViewer && <p><a href={timelinePath}>Write your first post</a>: it will stand here and on your followers’ timelines.</p>}
-          {!user.isViewer && user.viewerHasBlocked !== true && (
-            <p>Follow <bdi>{user.name}</bdi>, and the first post will come to your timeline by itself.</p>
-          )}
+      <KindTabs label={`What of ${user.name} is shown`} lists={PROFILE_LISTS.filter((one) => one !== "LIKES" || user.isViewer)} list={list}
+        pathOf={(one) => profileListPath(user.handle, one)} />
+      {isPrivate && (
+        <EmptyState title="Nobody sees what others like" testId="private-likes">
+          <p><a href={profilePath(user.handle)}>See everything</a> of <bdi>{user.name}</bdi> instead.</p>
         </EmptyState>
       )}
-      <PostList label={`Posts of ${user.name}`} posts={posts} nextPage={nextPage} />
+      {list === "LIKES" && user.isViewer && <p className="muted list-note">Only you see what you like.</p>}
+      {contents == null && loading && <PostSkeletons count={4} label={`Loading ${kind.toLowerCase()}`} />}
+      {contents == null && !loading && !isPrivate && <ErrorNotice title="The posts did not load" error={error} onRetry={() => { void refresh(); }} />}
+      {contents != null && posts.length === 0 && !nextPage.exists && <NothingThere user={user} list={list} />}
+      <PostList key={list} label={`${kind} of ${user.name}`} posts={posts} nextPage={nextPage} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-import type { ProfileFragment } from "../gql/graphql";
+import type { Viewer } from "@tidefeed/client";
 import { exact, short } from "../parts/numbers";
 import { followsPath } from "../routing";
 
@@ -21,7 +21,7 @@ function Count({ value, label, testId, href }: CountProps) {
   );
 }
 
-export function UserCounts({ user }: { user: ProfileFragment }) {
+export function UserCounts({ user }: { user: Pick<Viewer, "handle" | "followerCount" | "followingCount" | "contentCount"> }) {
   return (
     <dl className="counts">
       <Count value={user.contentCount} label="Posts" testId="content-count" />

@@ -1,22 +1,17 @@
 // Muting, hiding from and blocking somebody, and undoing each: for their profile and for the lists of those whom the viewer keeps out.
-import type { ApolloCache, TypedDocumentNode } from "@apollo/client";
-import { useApolloClient } from "@apollo/client/react";
 import { useState } from "react";
-import { BlockDocument, HideDocument, MuteDocument, UnblockDocument, UnhideDocument, UnmuteDocument } from "../api/boundaryDocuments";
-import { forgetTimeline } from "../api/timelineCache";
+import { tidefeed } from "../api/tidefeed";
 import { describeFailure } from "../api/userErrors";
-import type { BoundaryInput, BoundedFragment, StandingFragment } from "../gql/graphql";
+import type { StandingFragment } from "../gql/graphql";
 import type { Boundary } from "../routing";
 
 export type BoundedUser = StandingFragment & { id: string; name: string };
 
-type Mutation = TypedDocumentNode<{ bounded: BoundedFragment | null }, { input: BoundaryInput }>;
-
-const MUTATIONS: Record<Boundary, { begin: Mutation; end: Mutation }> = {
-  mute: { begin: MuteDocument, end: UnmuteDocument },
-  hide: { begin: HideDocument, end: UnhideDocument },
-  block: { begin: BlockDocument, end: UnblockDocument },
-};
+const ACTIONS = {
+  mute: { begin: tidefeed.mute, end: tidefeed.unmute },
+  hide: { begin: tidefeed.hide, end: tidefeed.unhide },
+  block: { begin: tidefeed.block, end: tidefeed.unblock },
+} as const;
 
 export interface Boundaries {
   /** Which of them stand. */
@@ -29,26 +24,16 @@ export interface Boundaries {
 }
 
 export function useBoundaries(user: BoundedUser): Boundaries {
-  const client = useApolloClient();
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
   const has = { mute: user.viewerHasMuted === true, hide: user.viewerIsHiding === true, block: user.viewerHasBlocked === true };
 
-  /** What it changes of what the viewer sees is read again: hiding changes what the other sees. */
-  function forget(cache: ApolloCache, boundary: Boundary) {
-    if (boundary === "hide") return;
-    forgetTimeline(cache);
-    if (boundary === "block") cache.evict({ id: cache.identify({ __typename: "User", id: user.id }), fieldName: "contents" });
-  }
-
   async function toggle(boundary: Boundary): Promise<boolean> {
-    const mutation = MUTATIONS[boundary][has[boundary] ? "end" : "begin"];
+    const change = ACTIONS[boundary][has[boundary] ? "end" : "begin"];
     setBusy(true);
+    setRefusal(null);
     try {
-      const { data } = await client.mutate({
-        mutation, variables: { input: { userId: user.id } }, update: (cache) => { forget(cache, boundary); },
-      });
-      const refused = data?.bounded?.userErrors[0]?.message ?? null;
+      const refused = (await change(user.id))[0]?.message ?? null;
       setRefusal(refused);
       return refused === null;
     } catch (error) {

@@ -1,4 +1,4 @@
-// The box in the header that looks for posts; what is looked for stands in the address.
+// The box in the header that looks for people and posts; what is looked for stands in the address.
 import { type SubmitEvent, useId } from "react";
 import { textOf } from "../account/formText";
 import { Icon } from "../parts/Icon";
@@ -18,9 +18,9 @@ export function SearchForm({ route }: { route: Route }) {
   }
 
   return (
-    <form key={text} role="search" className="bar-search" aria-label="Posts" onSubmit={onSubmit}>
-      <label htmlFor={id}>Search posts</label>
-      <input id={id} name="text" type="search" placeholder="Search posts" defaultValue={text} maxLength={MAX_CHARS} required
+    <form key={text} role="search" className="bar-search" aria-label="People and posts" onSubmit={onSubmit}>
+      <label htmlFor={id}>Search people and posts</label>
+      <input id={id} name="text" type="search" placeholder="Search" defaultValue={text} maxLength={MAX_CHARS} required
         autoComplete="off" data-testid="search-input" />
       <button type="submit" aria-label="Search" data-testid="search-submit"><Icon name="lens" /></button>
     </form>

@@ -1,28 +1,26 @@
-// What was found, newest first. A page of the server's may be empty and still go on: the list reads on by itself.
-import { useApolloClient, useQuery } from "@apollo/client/react";
-import { readPage } from "../api/endlessConnection";
+// Who and what was found: some people, then the posts, newest first. A page of the server's may be empty and still go on: the list reads on by itself.
+import { useRead } from "../api/tidefeed";
 import { PostList } from "../content/PostList";
-import { useNextPage } from "../content/useNextPage";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
+import { FoundPeople } from "../people/FoundPeople";
 import { SearchDocument } from "./documents";
 
 export function SearchPage({ text }: { text: string }) {
-  const client = useApolloClient();
-  const { data, error, loading, refetch } = useQuery(SearchDocument, { variables: { text }, fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" });
+  const { data, error, loading, nextPage, refresh } = useRead(SearchDocument, { text });
   const found = data?.search;
-  const nextPage = useNextPage(found?.pageInfo, (after) => readPage(client, SearchDocument, { text, after }));
   const posts = (found?.edges ?? []).flatMap(({ node }) => node ?? []);
 
   return (
     <>
       <title>{`${text} · Search · Tidefeed`}</title>
-      <div className="page-head"><h1 className="searched" data-testid="searched">Posts with “{text}”</h1></div>
+      <div className="page-head"><h1 className="searched" data-testid="searched">Results for “{text}”</h1></div>
+      <FoundPeople key={text} text={text} />
       {found == null && loading && <PostSkeletons count={5} label="Searching" />}
-      {found == null && !loading && <ErrorNotice title="Nothing could be looked for" error={error} onRetry={() => { void refetch(); }} />}
+      {found == null && !loading && <ErrorNotice title="Nothing could be looked for" error={error} onRetry={() => { void refresh(); }} />}
       {found != null && posts.length === 0 && !nextPage.exists && (
-        <EmptyState title="Nothing found" testId="nothing-found">
+        <EmptyState title="No posts found" testId="nothing-found">
           <p>Posts are found by whole words, and Chinese, Japanese or Korean by any stretch of it. Try fewer words.</p>
         </EmptyState>
       )}

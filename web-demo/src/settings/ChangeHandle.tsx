@@ -1,29 +1,31 @@
-// Another handle for the viewer. It is part of the session that is kept here, so the page begins anew with it: on the profile.
-import { useMutation } from "@apollo/client/react";
+// Another handle for the viewer. The page goes on with it: on the profile.
 import { type SubmitEvent, useState } from "react";
 import { textOf } from "../account/formText";
 import { ChangeHandleDocument } from "../api/accountDocuments";
+import { ask, tidefeed } from "../api/tidefeed";
 import { describeFailure, errorAt, errorsElsewhere, type UserError } from "../api/userErrors";
 import { FormErrors } from "../parts/FormErrors";
 import { TextField } from "../parts/TextField";
 import { profilePath } from "../routing";
-import { renameSession } from "../session";
 
 export function ChangeHandle({ handle }: { handle: string }) {
-  const [change, { loading }] = useMutation(ChangeHandleDocument);
+  const [loading, setLoading] = useState(false);
   const [errors, setErrors] = useState<readonly UserError[]>([]);
   const [failure, setFailure] = useState<string | null>(null);
 
   async function save(wanted: string) {
     setFailure(null);
+    setLoading(true);
     try {
-      const payload = (await change({ variables: { input: { handle: wanted } } })).data?.changeHandle;
+      const { changeHandle: payload } = await ask(ChangeHandleDocument, { input: { handle: wanted } });
       setErrors(payload?.userErrors ?? []);
       if (payload?.user == null) return;
       window.location.hash = profilePath(payload.user.handle);
-      renameSession(payload.user.handle);
+      tidefeed.tell({ user: payload.user });
     } catch (error) {
       setFailure(describeFailure(error));
+    } finally {
+      setLoading(false);
     }
   }
 

@@ -1,8 +1,8 @@
 // Another password for the viewer; all of their other sessions end with the old one.
-import { useMutation } from "@apollo/client/react";
 import { type SubmitEvent, useState } from "react";
 import { textOf } from "../account/formText";
 import { ChangePasswordDocument, SessionsDocument } from "../api/accountDocuments";
+import { ask, tidefeed } from "../api/tidefeed";
 import { describeFailure, errorAt, errorsElsewhere, type UserError, withRetryTime } from "../api/userErrors";
 import { FormErrors } from "../parts/FormErrors";
 import { TextField } from "../parts/TextField";
@@ -15,7 +15,7 @@ function describeDone(ended: number): string {
 }
 
 export function ChangePassword() {
-  const [change, { loading }] = useMutation(ChangePasswordDocument, { refetchQueries: [SessionsDocument] });
+  const [loading, setLoading] = useState(false);
   const [errors, setErrors] = useState<readonly UserError[]>([]);
   const [failure, setFailure] = useState<string | null>(null);
   const [done, setDone] = useState<string | null>(null);
@@ -24,15 +24,19 @@ export function ChangePassword() {
     const entries = new FormData(form);
     setFailure(null);
     setDone(null);
+    setLoading(true);
     try {
       const input = { oldPassword: textOf(entries, "oldPassword"), newPassword: textOf(entries, "newPassword") };
-      const payload = (await change({ variables: { input } })).data?.changePassword;
+      const payload = (await ask(ChangePasswordDocument, { input })).changePassword;
       setErrors(withRetryTime(payload?.userErrors ?? [], payload?.retryAt ?? null));
       if (payload?.endedSessions == null) return;
       setDone(describeDone(payload.endedSessions));
       form.reset();
+      await tidefeed.query(SessionsDocument.toString()).refresh();
     } catch (error) {
       setFailure(describeFailure(error));
+    } finally {
+      setLoading(false);
     }
   }
 

@@ -1,8 +1,7 @@
 // Where the viewer is signed in, and how to end that: one session, or all of them.
-import { useMutation, useQuery } from "@apollo/client/react";
+import { ask, tidefeed, useRead } from "../api/tidefeed";
 import { useState } from "react";
 import { EndSessionDocument, SessionsDocument } from "../api/accountDocuments";
-import { signOutEverywhere } from "../api/tokens";
 import { describeFailure } from "../api/userErrors";
 import type { SessionsQuery } from "../gql/graphql";
 import { ErrorNotice } from "../parts/ErrorNotice";
@@ -14,18 +13,22 @@ type Session = NonNullable<NonNullable<SessionsQuery["viewer"]>["sessions"]>[num
 const day = new Intl.DateTimeFormat("en", { dateStyle: "medium" });
 
 function SessionRow({ session, onChange }: { session: Session; onChange: () => Promise<unknown> }) {
-  const [end, { loading }] = useMutation(EndSessionDocument);
+  const [loading, setLoading] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
   const name = clientName(session.userAgent);
 
   async function finish() {
+    setLoading(true);
+    setFailure(null);
     try {
-      const refused = (await end({ variables: { input: { sessionId: session.id } } })).data?.endSession?.userErrors[0];
+      const refused = (await ask(EndSessionDocument, { input: { sessionId: session.id } })).endSession?.userErrors[0];
       // One that has ended by itself is what was asked for.
       if (refused !== undefined && refused.code !== "NOT_FOUND") setFailure(refused.message);
       else await onChange();
     } catch (error) {
       setFailure(describeFailure(error));
+    } finally {
+      setLoading(false);
     }
   }
 
@@ -33,7 +36,7 @@ function SessionRow({ session, onChange }: { session: Session; onChange: () => P
     <li className="session" data-testid="session">
       <div>
         <strong title={session.userAgent}>{name}</strong>
-        <p className="muted">Signed in <RelativeTime iso={session.createdAt} /> · last used <RelativeTime iso={session.lastUsedAt} /></p>
+        <p className="muted">Signed in <RelativeTime iso={session.createdAt} ago /> · last used <RelativeTime iso={session.lastUsedAt} ago /></p>
         <p className="muted">Ends on {day.format(Date.parse(session.expiresAt))} unless used</p>
         {failure !== null && <p role="alert" className="field-error">{failure}</p>}
       </div>
@@ -53,7 +56,7 @@ function SignOutEverywhere() {
   async function leave() {
     setBusy(true);
     try {
-      await signOutEverywhere();
+      await tidefeed.session.signOutEverywhere();
     } catch (error) {
       setFailure(describeFailure(error));
       setBusy(false);
@@ -78,17 +81,17 @@ function SignOutEverywhere() {
 }
 
 export function Sessions() {
-  const { data, error, loading, refetch } = useQuery(SessionsDocument, { fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" });
+  const { data, error, loading, refresh } = useRead(SessionsDocument, {});
   const sessions = data?.viewer?.sessions;
   if (sessions == null && !loading) {
-    return <ErrorNotice title="Your sessions did not load" error={error} onRetry={() => { void refetch(); }} />;
+    return <ErrorNotice title="Your sessions did not load" error={error} onRetry={() => { void refresh(); }} />;
   }
   return (
     <section className="card settings" aria-labelledby="sessions">
       <h2 id="sessions">Where you are signed in</h2>
       {sessions == null
         ? <span role="status" aria-label="Loading your sessions" className="shimmer line" />
-        : <ul className="sessions">{sessions.map((session) => <SessionRow key={session.id} session={session} onChange={refetch} />)}</ul>}
+        : <ul className="sessions">{sessions.map((session) => <SessionRow key={session.id} session={session} onChange={refresh} />)}</ul>}
       <SignOutEverywhere />
     </section>
   );

@@ -1,8 +1,13 @@
 // What the viewer decides about their account. What others see of them is changed on their profile.
+import { tidefeed } from "../api/tidefeed";
+import { Icon } from "../parts/Icon";
 import { PageHead } from "../parts/PageHead";
 import { boundariesPath, profilePath } from "../routing";
 import { ChangeHandle } from "./ChangeHandle";
 import { ChangePassword } from "./ChangePassword";
+import { forgetDrafts } from "../timeline/drafts";
+import { DeleteAccount } from "./DeleteAccount";
+import { DownloadData } from "./DownloadData";
 import { Sessions } from "./Sessions";
 
 export function SettingsPage({ handle }: { handle: string }) {
@@ -10,9 +15,15 @@ export function SettingsPage({ handle }: { handle: string }) {
     <>
       <title>Settings · Tidefeed</title>
       <PageHead title="Settings" />
+      <p className="settings-leave">
+        <a className="button quiet small" href="/graphiql/"><Icon name="graph" /> GraphiQL</a>
+        <button type="button" className="button quiet small" onClick={() => { forgetDrafts(); tidefeed.session.signOut(); }}><Icon name="leave" /> Sign out</button>
+      </p>
       <Sessions />
       <ChangePassword />
       <ChangeHandle handle={handle} />
+      <DownloadData handle={handle} />
+      <DeleteAccount handle={handle} />
       <p className="muted">
         Your name, words and picture are changed <a href={profilePath(handle)}>on your profile</a>. You can also
         see <a href={boundariesPath("mute")}>whom you have muted, hide from or have blocked</a>.

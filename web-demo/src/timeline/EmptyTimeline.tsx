@@ -1,11 +1,9 @@
 import type { TimelineList } from "../api/timelineLists";
+import { LIST_NAMES } from "../content/KindTabs";
 import { EmptyState } from "../parts/EmptyState";
-import { profilePath, timelinePath } from "../routing";
-import { LIST_NAMES } from "./TimelineTabs";
-
-function focusFindBox() {
-  document.querySelector<HTMLInputElement>(".find-input")?.focus();
-}
+import { SomePeople } from "../people/SomePeople";
+import { explorePath, timelinePath } from "../routing";
+import { openComposer } from "./composing";
 
 export function EmptyTimeline({ list }: { list: TimelineList }) {
   if (list !== "EVERYTHING") {
@@ -16,11 +14,14 @@ export function EmptyTimeline({ list }: { list: TimelineList }) {
     );
   }
   return (
-    <EmptyState title="Calm waters" testId="empty-timeline">
-      <p>
-        Your timeline shows what the people you follow publish. <button type="button" className="link" onClick={focusFindBox}>Find
-        someone by their handle</button> and follow them, look at <a href={profilePath("demo")}>@demo</a>, or write your first post above.
-      </p>
-    </EmptyState>
+    <>
+      <EmptyState title="Calm waters" testId="empty-timeline">
+        <p>
+          Your timeline shows what the people you follow publish. <a href={explorePath}>Find someone by name or handle</a> and follow
+          them, or <button type="button" className="link" onClick={openComposer}>write your first post</button>.
+        </p>
+      </EmptyState>
+      <SomePeople />
+    </>
   );
 }

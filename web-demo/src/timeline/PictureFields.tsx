@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { errorAt, type UserError } from "../api/userErrors";
 import { TextField } from "../parts/TextField";
-import type { Picture } from "./useDraft";
+import type { Picture } from "./drafts";
 
 interface PictureFieldsProps {
   picture: Picture;

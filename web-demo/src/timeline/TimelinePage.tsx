@@ -1,28 +1,22 @@
 // The viewer's timeline: compose, what is new, and everything that the followed authors have published.
+import { useConnection } from "@tidefeed/react";
 import { useRef } from "react";
-import { type Connection, type ConnectionState, useConnectionState } from "../api/connection";
+import { TIMELINE_LISTS } from "../api/timelineLists";
+import { KindTabs, LIST_NAMES } from "../content/KindTabs";
 import { PostList } from "../content/PostList";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
 import { countOf } from "../parts/numbers";
+import { timelineListPath } from "../routing";
 import { Composer } from "./Composer";
+import { CONNECTION_NAMES } from "./connectionNames";
 import { EmptyTimeline } from "./EmptyTimeline";
 import { NewPostsPill } from "./NewPostsPill";
-import { LIST_NAMES, TimelineTabs } from "./TimelineTabs";
 import type { Timeline } from "./useTimeline";
 
-const STATE_NAMES: Record<ConnectionState, string> = {
-  connecting: "Connecting…", live: "Live", reconnecting: "Reconnecting…", offline: "Offline",
-};
-
-interface TimelinePageProps {
-  timeline: Timeline;
-  connection: Connection;
-}
-
-export function TimelinePage({ timeline, connection }: TimelinePageProps) {
-  const { list, posts, error, nextPage } = timeline;
-  const state = useConnectionState(connection);
+export function TimelinePage({ timeline }: { timeline: Timeline }) {
+  const { list, posts, error, nextPage, waiting } = timeline;
+  const state = useConnection();
   const heading = useRef<HTMLHeadingElement>(null);
   const title = list === "EVERYTHING" ? "Timeline · Tidefeed" : `${LIST_NAMES[list]} · Timeline · Tidefeed`;
 
@@ -34,16 +28,16 @@ export function TimelinePage({ timeline, connection }: TimelinePageProps) {
 
   return (
     <>
-      <title>{timeline.waiting > 0 ? `(${countOf(timeline.waiting, timeline.andMore)}) ${title}` : title}</title>
-      <div className="page-head">
+      <title>{waiting > 0 ? `(${countOf(waiting)}) ${title}` : title}</title>
+      <div className="page-head timeline-head">
         <h1 ref={heading} tabIndex={-1}>Timeline</h1>
-        <span className={state === "live" ? "live on" : "live"} role="status" data-testid="live">{STATE_NAMES[state]}</span>
+        <span className={state === "live" ? "live on" : "live"} role="status" data-testid="live">{CONNECTION_NAMES[state]}</span>
       </div>
       <Composer />
-      <TimelineTabs list={list} />
-      <NewPostsPill waiting={timeline.waiting} andMore={timeline.andMore} outdated={timeline.outdated} onShow={showNew} />
-      {posts === null && error !== undefined && <ErrorNotice title="Your timeline did not load" error={error} onRetry={timeline.retry} />}
-      {posts === null && error === undefined && <PostSkeletons count={6} label="Loading your timeline" />}
+      <KindTabs label="What of your timeline is shown" lists={TIMELINE_LISTS} list={list} pathOf={timelineListPath} />
+      <NewPostsPill waiting={waiting} onShow={showNew} />
+      {posts === null && error !== null && <ErrorNotice title="Your timeline did not load" error={error} onRetry={timeline.retry} />}
+      {posts === null && error === null && <PostSkeletons count={6} label="Loading your timeline" />}
       {posts?.length === 0 && !nextPage.exists && <EmptyTimeline list={list} />}
       {posts !== null && (
         <PostList key={list} label={list === "EVERYTHING" ? "Your timeline" : `Your timeline, ${LIST_NAMES[list].toLowerCase()} only`}

@@ -6,9 +6,9 @@ use super::{
     signed_in::{Tokens, tokens},
     user_error::{UserError, UserErrorCode},
 };
-use crate::api::{
-    auth::{NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome, SignedIn},
-    graphql::{
+use crate::{
+    accounts::{NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome, SignedIn},
+    api::graphql::{
         scalars::Timestamp,
         scope::{Answer, answer, caller, fresh_hydration},
     },
@@ -185,7 +185,7 @@ fn wrong_old_password() -> UserError {
     UserError::about(&["oldPassword"], UserErrorCode::WrongCredentials, "this is not the password until now")
 }
 
-fn too_many_attempts() -> UserError {
+pub fn too_many_attempts() -> UserError {
     UserError::general(
         UserErrorCode::TooManyAttempts,
         "too many attempts have failed: try again at the time of retryAt",

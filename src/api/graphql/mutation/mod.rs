@@ -5,6 +5,7 @@
 mod account;
 mod boundary;
 mod content;
+mod deletion;
 mod follow;
 mod profile;
 mod reaction;
@@ -23,6 +24,7 @@ pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     account::AccountMutation,
+    deletion::DeletionMutation,
     session::SessionMutation,
     profile::ProfileMutation,
     content::ContentMutation,

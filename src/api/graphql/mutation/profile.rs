@@ -6,6 +6,7 @@ use async_graphql::{Context, InputObject, MaybeUndefined, Object, SimpleObject};
 
 use super::user_error::{UserError, UserErrorCode};
 use crate::{
+    accounts::{EditOutcome, InvalidChange, ProfileChange, RenameOutcome},
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
@@ -13,12 +14,7 @@ use crate::{
         scope::{Answer, answer, fresh_hydration},
         wants::UserWants,
     },
-    domain::{
-        Handle,
-        attributes::{Attributes, InvalidAttributes},
-        profile::{check_avatar, check_bio, check_name},
-    },
-    store::profiles::{ProfileEdit, Renamed},
+    domain::account::attributes::InvalidAttributes,
 };
 
 /// An attribute that a profile is to have.
@@ -81,10 +77,11 @@ impl ProfileMutation {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?.id;
             let client_mutation_id = input.client_mutation_id.clone();
-            let refusal = match edit(input) {
-                Ok(edit) if hydration.services().profiles.edit(viewer, &edit).await? => None,
-                Ok(_) => return Err(Failure::SignInEnded),
-                Err(refusal) => Some(refusal),
+            let refusal = match hydration.services().profiles_service.edit(viewer, change(input)).await? {
+                EditOutcome::Edited => None,
+                EditOutcome::Invalid(InvalidChange::Profile(fault)) => Some(fault.into()),
+                EditOutcome::Invalid(InvalidChange::Attributes(fault)) => Some(fault.into()),
+                EditOutcome::UnknownUser => return Err(Failure::SignInEnded),
             };
             payload(ctx, &hydration, refusal, client_mutation_id).await
         })
@@ -100,16 +97,14 @@ impl ProfileMutation {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?.id;
-            let refusal = match Handle::try_new(&input.handle) {
-                Ok(handle) => match hydration.services().profiles.rename(viewer, &handle).await? {
-                    Renamed::Done => None,
-                    Renamed::NoUser => return Err(Failure::SignInEnded),
-                    Renamed::Taken => {
-                        let message = "this handle is taken: choose another";
-                        Some(UserError::about(&["handle"], UserErrorCode::Taken, message))
-                    }
-                },
-                Err(fault) => Some(fault.into()),
+            let refusal = match hydration.services().profiles_service.rename(viewer, &input.handle).await? {
+                RenameOutcome::Renamed => None,
+                RenameOutcome::Invalid(fault) => Some(fault.into()),
+                RenameOutcome::Taken => {
+                    let message = "this handle is taken: choose another";
+                    Some(UserError::about(&["handle"], UserErrorCode::Taken, message))
+                }
+                RenameOutcome::UnknownUser => return Err(Failure::SignInEnded),
             };
             payload(ctx, &hydration, refusal, input.client_mutation_id).await
         })
@@ -132,33 +127,21 @@ async fn payload(
     Ok(Some(ProfilePayload { user, user_errors: refusal.into_iter().collect(), client_mutation_id }))
 }
 
-fn edit(input: UpdateProfileInput) -> Result<ProfileEdit, UserError> {
-    let name = match input.name {
-        MaybeUndefined::Undefined => None,
-        MaybeUndefined::Null => Some(check_name("")?),
-        MaybeUndefined::Value(name) => Some(check_name(&name)?),
-    };
-    let bio = input.bio.as_opt_ref().map(|bio| check_bio(bio.map_or("", String::as_str))).transpose()?;
-    let avatar_url = match input.avatar_url {
-        MaybeUndefined::Undefined => None,
-        MaybeUndefined::Null => Some(None),
-        MaybeUndefined::Value(url) => Some(Some(check_avatar(url)?)),
-    };
-    let attributes = match input.attributes {
-        MaybeUndefined::Undefined => None,
-        MaybeUndefined::Null => Some(Attributes::default()),
-        MaybeUndefined::Value(pairs) => Some(attributes(pairs)?),
-    };
-    Ok(ProfileEdit { name, bio, avatar_url, attributes })
+/// Null is an empty text, no picture or no attributes; what is left out stays as it is.
+fn change(input: UpdateProfileInput) -> ProfileChange {
+    let text = |given: MaybeUndefined<String>| given.as_opt_ref().map(|text| text.cloned().unwrap_or_default());
+    let pairs = |all: &Vec<AttributeInput>| all.iter().map(|it| (it.key.clone(), it.value.clone())).collect();
+    let attributes = input.attributes.as_opt_ref().map(|all| all.map(pairs).unwrap_or_default());
+    let avatar_url = input.avatar_url.as_opt_ref().map(Option::<&String>::cloned);
+    ProfileChange { name: text(input.name), bio: text(input.bio), avatar_url, attributes }
 }
 
-fn attributes(pairs: Vec<AttributeInput>) -> Result<Attributes, UserError> {
-    Attributes::try_new(pairs.into_iter().map(|pair| (pair.key, pair.value))).map_err(|fault| {
+impl From<InvalidAttributes> for UserError {
+    fn from(fault: InvalidAttributes) -> Self {
         let message = fault.to_string();
-        let about =
-            |index: usize, field, code| UserError::about(&["attributes", &index.to_string(), field], code, &message);
+        let about = |index: usize, field, code| Self::about(&["attributes", &index.to_string(), field], code, &message);
         match fault {
-            InvalidAttributes::TooMany => UserError::about(&["attributes"], UserErrorCode::TooLong, &message),
+            InvalidAttributes::TooMany => Self::about(&["attributes"], UserErrorCode::TooLong, &message),
             InvalidAttributes::Key(index) | InvalidAttributes::Twice(index) => {
                 about(index, "key", UserErrorCode::Invalid)
             }
@@ -166,5 +149,5 @@ fn attributes(pairs: Vec<AttributeInput>) -> Result<Attributes, UserError> {
             InvalidAttributes::Value(index) => about(index, "value", UserErrorCode::Invalid),
             InvalidAttributes::ValueTooLong(index) => about(index, "value", UserErrorCode::TooLong),
         }
-    })
+    }
 }

@@ -1,5 +1,7 @@
 //! Likes and favourites. All of them are idempotent.
 
+use std::sync::Arc;
+
 use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
 
 use super::user_error::{UserError, UserErrorCode};
@@ -12,7 +14,7 @@ use crate::{
         wants::ContentWants,
     },
     domain::Reaction,
-    store::reactions::Reacted,
+    publish::ReactionOutcome,
 };
 
 /// An input and a payload of the form that all four have.
@@ -123,24 +125,23 @@ async fn change(
 ) -> Result<(Option<Content>, Vec<UserError>), Failure> {
     let hydration = fresh_hydration(ctx)?;
     let (viewer, id) = (hydration.viewer()?.id, ids::parse_content(content_id)?);
-    let services = hydration.services();
-    let is_shown = hydration.content(id).await?.is_some();
-    let outcome = match (wanted, is_shown) {
-        // Not told from a content that is gone: a block stands between its author and the viewer.
-        (true, false) => Reacted::UnknownContent,
-        (true, true) => services.reactions.react(viewer, id, reaction, services.clock.now_ms()).await?,
-        (false, _) => services.reactions.take_back(viewer, id, reaction).await?,
+    let reacting = &hydration.services().reacting;
+    let outcome = if wanted {
+        reacting.react(viewer, id, reaction).await?
+    } else {
+        reacting.take_back(viewer, id, reaction).await?
     };
-    if outcome == Reacted::Done && !is_shown {
-        return Ok((None, Vec::new()));
-    }
-    if outcome != Reacted::UnknownContent {
-        let wants = ContentWants { author: None, ..ContentWants::of(&ctx.look_ahead().field("content")) };
-        hydration.prime_contents(&[id], &[], wants).await;
-        if let Some(content) = hydration.content(id).await? {
-            return Ok((Some(Content::new(content, hydration)), Vec::new()));
-        }
-    }
-    let gone = UserError::about(&["contentId"], UserErrorCode::NotFound, "there is no such content, or none any more");
-    Ok((None, vec![gone]))
+    let content = match outcome {
+        ReactionOutcome::Done(Some(content)) => Arc::new(content),
+        ReactionOutcome::Done(None) => return Ok((None, Vec::new())),
+        ReactionOutcome::UnknownContent => return Ok((None, vec![no_such_content()])),
+    };
+    hydration.remember_content(&content).await;
+    let wants = ContentWants { author: None, ..ContentWants::of(&ctx.look_ahead().field("content")) };
+    hydration.prime_contents(&[id], wants).await;
+    Ok((Some(Content::new(content, hydration)), Vec::new()))
+}
+
+fn no_such_content() -> UserError {
+    UserError::about(&["contentId"], UserErrorCode::NotFound, "there is no such content, or none any more")
 }

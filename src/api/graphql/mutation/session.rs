@@ -6,9 +6,9 @@ use super::{
     signed_in::{Tokens, tokens},
     user_error::{UserError, UserErrorCode},
 };
-use crate::api::{
-    auth::RefreshOutcome,
-    graphql::{
+use crate::{
+    accounts::RefreshOutcome,
+    api::graphql::{
         ids,
         scope::{Answer, answer, fresh_hydration},
     },

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_graphql::{Context, SimpleObject};
 
 use super::user_error::UserError;
-use crate::api::{
-    auth::SignedIn,
-    graphql::{errors::Failure, objects::User, scalars::Timestamp, scope::hydration_for, wants::UserWants},
+use crate::{
+    accounts::SignedIn,
+    api::graphql::{errors::Failure, objects::User, scalars::Timestamp, scope::hydration_for, wants::UserWants},
 };
 
 /// Part of several payloads.

@@ -10,7 +10,7 @@ use crate::{
         objects::User,
         scope::{Answer, answer, fresh_hydration},
     },
-    domain::{cursor, page::InvalidPage},
+    domain::timeline::{cursor, page::InvalidPage},
 };
 
 /// Up to where the viewer has read.

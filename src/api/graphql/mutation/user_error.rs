@@ -2,7 +2,7 @@
 
 use async_graphql::{Enum, SimpleObject};
 
-use crate::domain::{content::InvalidDraft, profile::InvalidProfile};
+use crate::domain::{account::profile::InvalidProfile, content::InvalidDraft};
 
 /// Why a mutation was refused, for a program to act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]

@@ -6,11 +6,16 @@
 use std::sync::Arc;
 
 use async_graphql::SimpleObject;
+use graphql_transport::metered::Metered;
 
 use super::Content;
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, metered::Metered, scalars::Timestamp, wants::ContentWants},
-    domain::{ContentId, Entry, UserId, cursor, folding::Folded, search::Found},
+    api::graphql::{errors::Failure, hydration::Hydration, scalars::Timestamp, wants::ContentWants},
+    domain::{
+        ContentId, Entry,
+        search::Found,
+        timeline::{cursor, folding::Folded},
+    },
 };
 
 /// Where a page stands in the whole.
@@ -129,8 +134,7 @@ impl Shown {
     ) -> Result<Vec<(String, Option<Content>)>, Failure> {
         if let Some(wants) = wants {
             let contents: Vec<ContentId> = entries.iter().map(|entry| entry.content).collect();
-            let authors: Vec<UserId> = entries.iter().map(|entry| entry.author).collect();
-            hydration.prime_contents(&contents, &authors, wants).await;
+            hydration.prime_contents(&contents, wants).await;
         }
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, Enum, ID, Object, SimpleObject};
+use graphql_transport::metered::Metered;
 
 use super::{ReplyConnection, Shown, User, UserConnection, Window};
 use crate::{
     api::graphql::{
         hydration::Hydration,
         ids,
-        metered::Metered,
         pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
         wants::{ContentWants, UserWants},
     },
-    domain::{self, ContentId, PageRequest, cursor::List},
+    domain::{self, ContentId, PageRequest, timeline::cursor::List},
 };
 
 /// What a content is to its readers.

@@ -1,8 +1,9 @@
 //! Numbers of entries that are counted and not shown.
 
 use async_graphql::SimpleObject;
+use graphql_transport::metered::Metered;
 
-use crate::{api::graphql::metered::Metered, read::Count};
+use crate::read::Count;
 
 /// How many entries are new.
 #[derive(SimpleObject)]

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use async_graphql::SimpleObject;
+use graphql_transport::metered::Metered;
 
 use super::{User, connection::PageInfo};
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, ids, metered::Metered, wants::UserWants},
-    domain::{PageSize, UserId, cursor::InvalidCursor, page::InvalidPage},
+    api::graphql::{errors::Failure, hydration::Hydration, ids, wants::UserWants},
+    domain::{
+        PageSize, UserId,
+        timeline::{cursor::InvalidCursor, page::InvalidPage},
+    },
     store::exclusions::Decided,
 };
 

@@ -6,6 +6,7 @@ use async_graphql::{
     ContextSelectionSet, Enum, ID, OutputType, Positioned, ServerResult, SimpleObject, Value, parser::types::Field,
     registry::Registry,
 };
+use graphql_transport::metered::Metered;
 
 use super::{TimelineEdge, User};
 use crate::{
@@ -13,9 +14,8 @@ use crate::{
         eyes::Eyes,
         feed_share::{FeedShare, RenderKey},
         ids,
-        metered::Metered,
     },
-    domain::{ContentId, Position, UserId, cursor, view::Reason},
+    domain::{ContentId, Position, UserId, live::view::Reason, timeline::cursor},
     telemetry::metrics::LIVE_RENDERINGS,
 };
 
@@ -50,7 +50,7 @@ pub struct RelationChange {
 }
 
 /// A change of the viewer's timeline. Exactly one of `timelineEdge`, `removedContentId`, `removedAuthorId`,
-/// `relationChange`, `readMarker` and `refetch` is set.
+/// `relationChange`, `readMarker`, `refetch` and `mayDiffer` is set.
 #[derive(SimpleObject, Default)]
 pub struct NewFeedPayload {
     /// An entry that the viewer's timeline shows from now on: a new one, or one that stands again because the newer one of its subject has left. Its place is
@@ -69,6 +69,9 @@ pub struct NewFeedPayload {
     refetch: Metered<bool>,
     /// Why, if `refetch` is true.
     refetch_reason: Metered<Option<RefetchReason>>,
+    /// What the client holds may differ from the timeline in what no event tells: below the 64 entries of which a token speaks, and, in a list of some kinds,
+    /// where a newer entry of another kind stands. It reads that again. Told with `compares` alone: once what was missed has been told, and whenever it may be so again.
+    may_differ: Metered<bool>,
     /// What the client holds once it has taken this change in: pass the last one as `after` to go on from here, on any node.
     /// Null if the subscription began without `after`, and after a refetch.
     resume_token: Metered<Option<String>>,
@@ -106,6 +109,11 @@ impl NewFeedPayload {
     /// The client must read again.
     pub fn read_again(reason: Reason) -> Self {
         Self { refetch: Metered(true), refetch_reason: Metered(Some(reason.into())), ..Self::default() }
+    }
+
+    /// What the client holds may differ.
+    pub fn compare() -> Self {
+        Self { may_differ: Metered(true), ..Self::default() }
     }
 
     /// With what the client can resume after it.

@@ -1,24 +1,26 @@
-//! Lists that are ordered by when something came into them, as connections: who follows, who likes, what is kept.
+//! Lists of users that are ordered by when somebody came into them, as connections: who follows, who likes.
 //!
 //! Newest first, readable from both ends. A cursor of one kind of list is refused by the others.
 
 use std::sync::Arc;
 
 use async_graphql::SimpleObject;
+use graphql_transport::metered::Metered;
 
-use super::{Content, User, connection::PageInfo};
+use super::{User, connection::PageInfo};
 use crate::{
     api::graphql::{
         errors::Failure,
         hydration::Hydration,
-        metered::Metered,
         scalars::{AnyInt, Timestamp},
-        wants::{ContentWants, UserWants},
+        wants::UserWants,
     },
     domain::{
-        ContentId, Entry, Listing, PageRequest, UserId,
-        cursor::{self, List},
-        page::InvalidPage,
+        Listing, PageRequest, UserId,
+        timeline::{
+            cursor::{self, List},
+            page::InvalidPage,
+        },
     },
 };
 
@@ -35,6 +37,12 @@ pub struct Window {
 }
 
 impl Window {
+    /// What is asked for of contents by position.
+    pub fn of_contents(&self) -> Result<PageRequest, InvalidPage> {
+        let (first, last) = (self.first.map(|it| it.0), self.last.map(|it| it.0));
+        PageRequest::from_connection(first, self.after.as_deref(), last, self.before.as_deref())
+    }
+
     /// What is asked for, the cursors being of this kind of list.
     pub fn request(&self, of: List) -> Result<PageRequest, InvalidPage> {
         let (first, last) = (self.first.map(|it| it.0), self.last.map(|it| it.0));
@@ -64,28 +72,6 @@ struct UserEdge {
     node: Option<User>,
 }
 
-/// A page of favourites, the one kept last first.
-#[derive(SimpleObject)]
-pub struct FavouriteConnection {
-    /// The contents with their cursors.
-    edges: Vec<FavouriteEdge>,
-    /// The contents, as in `edges.node`.
-    nodes: Vec<Option<Content>>,
-    /// Whether and how to read on.
-    page_info: PageInfo,
-}
-
-/// A favourite.
-#[derive(SimpleObject)]
-struct FavouriteEdge {
-    /// Opaque, and good as `after` or `before` even when it is no favourite any more.
-    cursor: Metered<String>,
-    /// Since when it is one.
-    since: Metered<Timestamp>,
-    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the viewer.
-    node: Option<Content>,
-}
-
 impl UserConnection {
     /// The page, with what `wants` says in one batch a kind; only places if it is `None`.
     pub async fn load(
@@ -110,32 +96,8 @@ impl UserConnection {
     }
 }
 
-impl FavouriteConnection {
-    /// As [`UserConnection::load`].
-    pub async fn load(
-        hydration: &Arc<Hydration>,
-        listing: &Listing<Entry>,
-        wants: Option<ContentWants>,
-    ) -> Result<Self, Failure> {
-        if let Some(wants) = wants {
-            let contents: Vec<ContentId> = listing.rows.iter().map(|row| row.item.content).collect();
-            let authors: Vec<UserId> = listing.rows.iter().map(|row| row.item.author).collect();
-            hydration.prime_contents(&contents, &authors, wants).await;
-        }
-        let mut edges = Vec::with_capacity(listing.rows.len());
-        for row in &listing.rows {
-            let id = row.item.content;
-            let content = if wants.is_some() { hydration.content(id).await? } else { None };
-            let node = content.map(|content| Content::new(content, Arc::clone(hydration)));
-            let cursor = Metered(cursor::encode_in(List::Favourites, row.place(id.get())));
-            edges.push(FavouriteEdge { cursor, since: Metered(Timestamp(row.since)), node });
-        }
-        let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor.0));
-        Ok(Self { nodes: edges.iter().map(|edge| edge.node.clone()).collect(), edges, page_info })
-    }
-}
-
-fn page_info<'a, T>(
+/// Whether and how to read on from a page with these cursors.
+pub(super) fn page_info<'a, T>(
     listing: &Listing<T>,
     mut cursors: impl DoubleEndedIterator<Item = &'a String> + Clone,
 ) -> PageInfo {

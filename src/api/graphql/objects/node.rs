@@ -1,9 +1,9 @@
 //! Anything that has an id.
 
 use async_graphql::{ID, Interface};
+use graphql_transport::metered::Metered;
 
 use super::{Content, User};
-use crate::api::graphql::metered::Metered;
 
 /// Anything that can be had again by its id alone.
 #[derive(Interface)]

@@ -1,10 +1,11 @@
 //! A session as its user sees it. Neither tokens nor what is kept of them.
 
 use async_graphql::{ID, Object, SimpleObject};
+use graphql_transport::metered::Metered;
 
 use crate::{
-    api::graphql::{ids, metered::Metered, scalars::Timestamp},
-    domain::{SessionId, session::Session as Kept},
+    api::graphql::{ids, scalars::Timestamp},
+    domain::{SessionId, account::session::Session as Kept},
 };
 
 /// An open attribute of a profile.

@@ -3,26 +3,29 @@
 use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object};
+use graphql_transport::metered::Metered;
 
 use super::{
-    ContentConnection, ExcludedUserConnection, FavouriteConnection, ProfileAttribute, Session, Shown, UserConnection,
-    Window,
+    ContentConnection, ExcludedUserConnection, FavouriteConnection, LikeConnection, ProfileAttribute, Reacted, Session,
+    Shown, TimelineFilter, UserConnection, Window,
 };
 use crate::{
     api::graphql::{
+        errors::Failure,
         hydration::Hydration,
         ids,
-        metered::Metered,
         pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
         wants::{ContentWants, UserWants},
     },
     domain::{
-        PageRequest, Profile,
-        cursor::{self, List},
-        exclusion::Standing,
-        profile::ProfileCounts,
+        Profile, Reaction,
+        account::profile::ProfileCounts,
+        timeline::{
+            cursor::{self, List},
+            exclusion::Standing,
+        },
     },
     store::exclusions::Decided,
 };
@@ -48,6 +51,29 @@ impl User {
         answer(ctx, async { Ok(self.hydration.viewer_standing(self.profile.id).await?.map(of)) }).await
     }
 
+    /// Null unless they are the viewer.
+    async fn reacted_to(
+        &self,
+        ctx: &Context<'_>,
+        reaction: Reaction,
+        list: List,
+        window: Window,
+    ) -> Result<Option<Reacted>, Failure> {
+        let request = window.request(list)?;
+        if self.hydration.viewer_id() != Some(self.profile.id) {
+            return Ok(None);
+        }
+        let listing = self.hydration.services().reactions.reacted_to(self.profile.id, reaction, &request).await?;
+        let wants = ContentWants::of_connection(&ctx.look_ahead());
+        Reacted::load(&self.hydration, list, &listing, wants).await.map(Some)
+    }
+
+    async fn published(&self, ctx: &Context<'_>, page: PageOf) -> Result<Option<ContentConnection>, Failure> {
+        let page = self.hydration.entries_in(page).await?;
+        let wants = ContentWants::of_connection(&ctx.look_ahead());
+        Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, wants).await?)))
+    }
+
     async fn decided(
         &self,
         ctx: &Context<'_>,
@@ -67,6 +93,7 @@ impl User {
 }
 
 /// Somebody who reads and publishes.
+#[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")]
 #[Object]
 impl User {
     /// Opaque; begins with U_.
@@ -220,13 +247,30 @@ impl User {
             AnyInt,
         >,
         #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
+        #[graphql(desc = "What of it is wanted; everything if it is not given.")] filter: Option<TimelineFilter>,
     ) -> Answer<ContentConnection> {
         answer(ctx, async {
-            let (first, last) = (first.map(|it| it.0), last.map(|it| it.0));
-            let request = PageRequest::from_connection(first, after.as_deref(), last, before.as_deref())?;
-            let page = self.hydration.entries_in(PageOf::Outbox(self.profile.id, request)).await?;
-            let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, wants).await?)))
+            let request = Window { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
+            self.published(ctx, PageOf::Outbox(self.profile.id, request)).await
+        })
+        .await
+    }
+
+    /// Of their contents those with pictures or video, newest first; paged and shown as `contents` is.
+    async fn media_contents(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older than the entry with this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
+    ) -> Answer<ContentConnection> {
+        answer(ctx, async {
+            let request = Window { first, after, last, before }.of_contents()?;
+            self.published(ctx, PageOf::Media(self.profile.id, request)).await
         })
         .await
     }
@@ -288,13 +332,29 @@ impl User {
         #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
     ) -> Answer<FavouriteConnection> {
         answer(ctx, async {
-            let request = Window { first, after, last, before }.request(List::Favourites)?;
-            if self.hydration.viewer_id() != Some(self.profile.id) {
-                return Ok(None);
-            }
-            let listing = self.hydration.services().reactions.favourites(self.profile.id, &request).await?;
-            let wants = ContentWants::of_connection(&ctx.look_ahead());
-            FavouriteConnection::load(&self.hydration, &listing, wants).await.map(Some)
+            let window = Window { first, after, last, before };
+            let page = self.reacted_to(ctx, Reaction::Favourite, List::Favourites, window).await?;
+            Ok(page.map(FavouriteConnection::from))
+        })
+        .await
+    }
+
+    /// What they like, the newest like first, without deleted contents. Theirs alone to see: null unless they are the viewer.
+    async fn likes(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        first: Option<AnyInt>,
+        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
+        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+            AnyInt,
+        >,
+        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+    ) -> Answer<LikeConnection> {
+        answer(ctx, async {
+            let window = Window { first, after, last, before };
+            let page = self.reacted_to(ctx, Reaction::Like, List::Likes, window).await?;
+            Ok(page.map(LikeConnection::from))
         })
         .await
     }

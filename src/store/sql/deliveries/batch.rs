@@ -7,7 +7,7 @@ use super::{
 use crate::{
     domain::{
         EdgeMode, Entry, UserId,
-        subtask::{Progress, Range},
+        delivery::subtask::{Progress, Range},
     },
     store::{
         StoreError,

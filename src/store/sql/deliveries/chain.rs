@@ -1,11 +1,11 @@
-//! The chain of subtasks: grown, taken, asked whether it has been served. `domain::subtask` says where a range ends; this module fetches what it asks for.
+//! The chain of subtasks: grown, taken, asked whether it has been served. `domain::delivery::subtask` says where a range ends; this module fetches what it asks for.
 
 use super::super::{rows::Row, transaction::Tx};
 use crate::{
     domain::{
         ContentId, UserId,
+        delivery::subtask::{END, Progress, Range, next_range},
         limits::{MAX_SUBTASKS_PER_TX, MAX_WAIT_MS},
-        subtask::{END, Progress, Range, next_range},
     },
     store::{StoreError, deliveries::Subtask},
 };

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use super::{SqlStore, dialect::Dialect, part::Part, rows::MAX_LIST};
 use crate::{
-    domain::{ContentId, Entry, subtask},
+    domain::{ContentId, Entry, delivery::subtask},
     store::{
         Deliveries, StoreError,
         deliveries::{Backlog, Delivery, Pushed, Subtask},

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use super::{SqlStore, rows::MAX_LIST};
 use crate::{
-    domain::{Floor, UserId, tier::LifeEnds},
+    domain::{Floor, UserId, timeline::tier::LifeEnds},
     store::{
         Inboxes, StoreError,
         inboxes::{Covered, Extended, Seen, Trimmed},

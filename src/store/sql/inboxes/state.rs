@@ -2,7 +2,11 @@
 
 use super::super::{rows::Row, transaction::Tx};
 use crate::{
-    domain::{Floor, Position, UserId, delivery::ReaderFacts, limits::VISIT_MS, rate},
+    domain::{
+        Floor, Position, UserId,
+        delivery::{ReaderFacts, rate},
+        limits::VISIT_MS,
+    },
     store::{StoreError, inboxes::Seen},
 };
 

@@ -8,9 +8,9 @@ use super::*;
 use crate::{
     domain::{
         ContentId, EdgeMode, Position, Reaction, Reference, UserId,
+        account::profile::Registration,
         content::Draft,
-        profile::Registration,
-        subtask::{Progress, Range},
+        delivery::subtask::{Progress, Range},
     },
     store::{
         Accounts, Attempts, Contents, Deliveries, Exclusions, Follows, Inboxes, Inspect, Profiles, Reactions,

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     domain::{
         ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
-        plan::{Snapshot, UncoveredAuthor},
+        timeline::plan::{Snapshot, UncoveredAuthor},
     },
     store::{StoreError, Timelines, timelines::Depth},
 };

@@ -4,7 +4,7 @@
 //! engines take. What each branch may cost is held by tests/it/explain.rs.
 
 use super::{
-    super::{dialect::Dialect, keyset::Columns, part::Part, rows::of_kinds},
+    super::{account_deletions::author_remains, dialect::Dialect, keyset::Columns, part::Part, rows::of_kinds},
     pulled::pulled,
 };
 use crate::{
@@ -260,17 +260,22 @@ impl Timeline {
     }
 }
 
-/// ` AND ..`: nothing keeps the author out of the reader's timeline, both being columns or parameters, as [`Timeline::shown`] says it.
+/// ` AND ..`: the author has an account, and nothing keeps them out of the reader's timeline, both being columns or parameters, as [`Timeline::shown`] says it.
 pub(super) fn shown_to(dialect: Dialect, reader: &str, author: &str) -> String {
+    not_excluded_from(dialect, reader, author) + &author_remains(author)
+}
+
+fn not_excluded_from(dialect: Dialect, reader: &str, author: &str) -> String {
     let by_key = dialect.force_index("PRIMARY");
     format!(
         " AND (SELECT x.cause FROM exclusions x{by_key} WHERE x.reader_id = {reader} AND x.author_id = {author} LIMIT 1) IS NULL"
     )
 }
 
-/// ` AND ..`: as [`shown_to`], for the original of a repost of the table `contents`; whatever is none passes.
+/// ` AND ..`: nothing keeps the author of the original out, for a repost of the table `contents`; whatever is none passes. A repost
+/// outlives its original, also one whose author has deleted their account.
 pub(super) fn repost_shown_to(dialect: Dialect, reader: &str, contents: &str) -> String {
     let original = format!("{contents}.repost_author_id");
-    let shown = shown_to(dialect, reader, &original);
+    let shown = not_excluded_from(dialect, reader, &original);
     format!(" AND ({original} IS NULL OR {})", shown.trim_start_matches(" AND "))
 }

@@ -1,0 +1,16 @@
+// The documents of a session: all that a page needs which only signs in.
+
+export const ERRORS = "userErrors { message code field }";
+const TOKENS = `token expiresAt refreshToken ${ERRORS}`;
+
+export const input = (operation: string, field: string, type: string, selection: string) =>
+  `mutation ${operation}($input: ${type}!) { ${field}(input: $input) { ${selection} } }`;
+
+export const credentials = {
+  registerUser: input("Register", "registerUser", "RegisterUserInput", TOKENS),
+  signIn: input("SignIn", "signIn", "SignInInput", `${TOKENS} retryAt`),
+  refreshToken: input("Refresh", "refreshToken", "RefreshTokenInput", TOKENS),
+  signOut: "mutation SignOut { signOut { endedSessions } }",
+  signOutEverywhere: "mutation SignOutEverywhere { signOutEverywhere { endedSessions } }",
+  deleteViewer: input("DeleteViewer", "deleteViewer", "DeleteViewerInput", `retryAt ${ERRORS}`),
+};

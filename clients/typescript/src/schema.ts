@@ -1,0 +1,194 @@
+// Generated from schema.graphql by scripts/types.mjs: `npm run types` writes it anew.
+
+export type ContentKind = "POST" | "REPLY" | "REPOST";
+
+export type MediaKind = "PICTURE" | "VIDEO";
+
+export type RefetchReason = "GAP_TOO_LARGE" | "FOLLOWS_CHANGED" | "MISSED";
+
+export type UserErrorCode = "INVALID" | "TOO_LONG" | "TAKEN" | "NOT_FOUND" | "NOT_ALLOWED" | "WRONG_CREDENTIALS" | "CONFLICT" | "TOO_MANY_ATTEMPTS" | "SESSION_ENDED";
+
+export interface User {
+  /** Opaque; begins with U_. */
+  id: string;
+  /** The unique name, without @. */
+  handle: string;
+  /** The name to show. */
+  name: string;
+  /** A link to a picture, if they have one. */
+  avatarUrl: string | null;
+  /** Whether the viewer follows them. */
+  viewerIsFollowing: boolean | null;
+  /** Whether they are the viewer. */
+  isViewer: boolean;
+}
+
+export interface Viewer {
+  /** Opaque; begins with U_. */
+  id: string;
+  /** The unique name, without @. */
+  handle: string;
+  /** The name to show. */
+  name: string;
+  /** A link to a picture, if they have one. */
+  avatarUrl: string | null;
+  /** Whether the viewer follows them. */
+  viewerIsFollowing: boolean | null;
+  /** Whether they are the viewer. */
+  isViewer: boolean;
+  /** A few words of their own; may be empty. */
+  bio: string;
+  /** How many follow them. */
+  followerCount: number | null;
+  /** How many they follow. */
+  followingCount: number | null;
+  /** How many contents they have published and not deleted. */
+  contentCount: number | null;
+  /** Up to where they have read their timeline, on whatever device. */
+  timelineReadMarker: string | null;
+}
+
+export interface Media {
+  /** What the link shows. */
+  kind: MediaKind;
+  /** Where it lives; starts with https:// or http://. */
+  url: string;
+  /** In pixels, if the author has said. */
+  width: number | null;
+  /** In pixels, if the author has said. */
+  height: number | null;
+  /** What it shows, in words; empty if its author gave none. */
+  alt: string;
+}
+
+export interface ContentCounters {
+  /** Replies. */
+  comments: number;
+  /** Likes. */
+  likes: number;
+  /** Reposts. */
+  reposts: number;
+  /** Favourites. */
+  favourites: number;
+}
+
+export interface Original {
+  /** Opaque; begins with C_. */
+  id: string;
+  /** What it is. */
+  kind: ContentKind;
+  /** The id of what it shows. */
+  subjectId: string;
+  /** Its words; empty if it has media only. */
+  text: string;
+  /** Its pictures and videos, in the author's order. */
+  media: Media[];
+  /** When it was published; its place in every timeline. */
+  publishTime: string;
+  /** Who published it. */
+  author: User | null;
+  /** How often others have answered it. */
+  counters: ContentCounters | null;
+  /** What a reply answers. */
+  inReplyTo: { id: string; author: User | null } | null;
+  /** Whether the viewer likes it. */
+  viewerHasLiked: boolean | null;
+  /** Whether it is among the viewer's favourites. */
+  viewerHasFavourited: boolean | null;
+  /** Whether the viewer has reposted it; of a repost, whether its original. */
+  viewerHasReposted: boolean | null;
+  /** Whether the viewer has published it, and so may delete it. */
+  viewerIsAuthor: boolean;
+}
+
+export interface Content {
+  /** Opaque; begins with C_. */
+  id: string;
+  /** What it is. */
+  kind: ContentKind;
+  /** The id of what it shows. */
+  subjectId: string;
+  /** Its words; empty if it has media only. */
+  text: string;
+  /** Its pictures and videos, in the author's order. */
+  media: Media[];
+  /** When it was published; its place in every timeline. */
+  publishTime: string;
+  /** Who published it. */
+  author: User | null;
+  /** How often others have answered it. */
+  counters: ContentCounters | null;
+  /** What a reply answers. */
+  inReplyTo: { id: string; author: User | null } | null;
+  /** Whether the viewer likes it. */
+  viewerHasLiked: boolean | null;
+  /** Whether it is among the viewer's favourites. */
+  viewerHasFavourited: boolean | null;
+  /** Whether the viewer has reposted it; of a repost, whether its original. */
+  viewerHasReposted: boolean | null;
+  /** Whether the viewer has published it, and so may delete it. */
+  viewerIsAuthor: boolean;
+  /** What a repost shows again; never a repost. */
+  repostOf: Original | null;
+}
+
+export interface Edge {
+  /** Opaque, the same for ever, and good as `after` or `before` even when the content is gone. */
+  cursor: string;
+  /** The content. */
+  node: Content | null;
+}
+
+export interface Page {
+  /** The entries with their cursors. */
+  edges: Edge[];
+  /** Whether and how to read on. */
+  pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  /** When the oldest entry was published that the page is made of, shown or folded away. */
+  oldestTime: string | null;
+  /** What a client shows that was answered this page. */
+  resumeToken: string | null;
+}
+
+export interface FeedEvent {
+  /** An entry that the viewer's timeline shows from now on. */
+  timelineEdge: Edge | null;
+  /** The id of a content that has left it, or for which a newer entry of the same subject stands from now on. */
+  removedContentId: string | null;
+  /** The id of an author all of whose contents have left it. */
+  removedAuthorId: string | null;
+  /** Whom the viewer follows has changed. */
+  relationChange: { user: { id: string } | null; viewerIsFollowing: boolean } | null;
+  /** The cursor up to which the viewer has read, moved by one of their devices. */
+  readMarker: string | null;
+  /** Read the timeline again, and subscribe anew with its `resumeToken`. */
+  refetch: boolean;
+  /** Why, if `refetch` is true. */
+  refetchReason: RefetchReason | null;
+  /** What the client holds may differ from the timeline in what no event tells. */
+  mayDiffer: boolean;
+  /** What the client holds once it has taken this change in. */
+  resumeToken: string | null;
+}
+
+export interface UserError {
+  /** For people, in English. */
+  message: string;
+  /** For programs. */
+  code: UserErrorCode;
+  /** The path to the value at fault, from the mutation's arguments on. */
+  field: string[] | null;
+}
+
+export interface MediaInput {
+  /** What the link shows. */
+  kind: MediaKind;
+  /** Where it lives; starts with https:// or http://, at most 2048 characters. */
+  url: string;
+  /** In pixels, 1 to 100000. */
+  width?: number | null;
+  /** In pixels, 1 to 100000. */
+  height?: number | null;
+  /** What it shows, in words, at most 1000 characters. */
+  alt?: string | null;
+}

@@ -1,0 +1,126 @@
+// A watched query: it shows what the viewer does wherever that stands in it, grows page by page, and is taken back with what fails.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "../../../tests/clients/server.mjs";
+import { clientOf, mutate, peopleOf, publish, startServer, watch } from "./world.mjs";
+
+const server = await startServer();
+const register = peopleOf(server);
+
+const PROFILE = `query($handle: String!, $after: String) { user(handle: $handle) { id handle name viewerIsFollowing viewerHasMuted viewerIsHiding
+  contents(first: 2, after: $after) { edges { cursor node { id subjectId text viewerHasLiked viewerHasReposted counters { likes reposts comments favourites } author { id handle viewerIsFollowing } } }
+    pageInfo { hasNextPage endCursor } } } }`;
+
+async function begin() {
+  const [ann, bob] = [await register("ann"), await register("bob")];
+  const contents = [];
+  for (const text of ["one", "two", "three"]) contents.push(await publish(server, text, bob));
+  const gate = { isBroken: false };
+  const fetching = (url, init) => {
+    if (gate.isBroken) throw new TypeError("The line was cut.");
+    return fetch(url, init);
+  };
+  const client = clientOf(ann, server.address, { fetch: fetching });
+  const query = client.query(PROFILE, { handle: bob.handle }, { outdatedBy: ({ published }) => published != null });
+  watch(query);
+  const value = () => query.getSnapshot().value?.user;
+  const texts = () => value()?.contents.edges.map(({ node }) => node.text);
+  const nodeOf = (id) => value().contents.edges.find(({ node }) => node.id === id)?.node;
+  await until("it is read", () => texts()?.join() === "three,two");
+  return { ann, bob, contents, gate, client, query, value, texts, nodeOf };
+}
+
+test("pages are joined, each edge once, and are read again as many as there are", async () => {
+  const { bob, client, query, texts } = await begin();
+  assert.equal(query.getSnapshot().hasMore, true);
+  await Promise.all([query.loadMore(), query.loadMore()]);
+  assert.deepEqual([texts(), query.getSnapshot().hasMore], [["three", "two", "one"], false]);
+  await publish(server, "four", bob);
+  await query.refresh();
+  assert.deepEqual(texts(), ["four", "three", "two", "one"]);
+  assert.equal(client.query(PROFILE, { handle: bob.handle }), query, "who asks the same gets the same");
+});
+
+test("a page that does not come says so, and comes when it is asked for again", { timeout: 60_000 }, async () => {
+  const { gate, query, texts } = await begin();
+  gate.isBroken = true;
+  await query.loadMore();
+  assert.deepEqual([query.getSnapshot().moreError?.code, texts().length, query.getSnapshot().isLoadingMore], ["UNREACHABLE", 2, false]);
+  gate.isBroken = false;
+  await query.loadMore();
+  assert.deepEqual([query.getSnapshot().moreError, texts().length], [null, 3]);
+});
+
+test("a like and a follow show at once, and not when they fail", { timeout: 60_000 }, async () => {
+  const { bob, contents, gate, client, value, nodeOf } = await begin();
+  const liked = client.like(contents[2]);
+  assert.deepEqual([nodeOf(contents[2]).viewerHasLiked, nodeOf(contents[2]).counters.likes], [true, 1]);
+  await liked;
+  assert.deepEqual([nodeOf(contents[2]).viewerHasLiked, nodeOf(contents[2]).counters.likes], [true, 1]);
+  gate.isBroken = true;
+  const failing = client.follow(bob.id);
+  assert.deepEqual([value().viewerIsFollowing, nodeOf(contents[2]).author.viewerIsFollowing], [true, true]);
+  await assert.rejects(failing);
+  assert.deepEqual([value().viewerIsFollowing, nodeOf(contents[2]).author.viewerIsFollowing], [false, false]);
+});
+
+test("what a mutation answers stands where that user stands, and nothing that was not asked for", async () => {
+  const { bob, client, value } = await begin();
+  await client.mute(bob.id);
+  await client.hide(bob.id);
+  assert.deepEqual([value().viewerHasMuted, value().viewerIsHiding, "followerCount" in value()], [true, true, false]);
+  await client.unhide(bob.id);
+  assert.equal(value().viewerIsHiding, false);
+  client.tell({ user: { id: bob.id, name: "Bob of the Bay" } });
+  assert.equal(value().name, "Bob of the Bay");
+});
+
+test("what the viewer deletes leaves, and what makes it outdated has it read again", async () => {
+  const ann = await register("ann");
+  const id = await publish(server, "mine", ann);
+  const client = clientOf(ann, server.address);
+  const query = client.query(PROFILE, { handle: ann.handle }, { outdatedBy: ({ published }) => published != null });
+  watch(query);
+  const texts = () => query.getSnapshot().value?.user.contents.edges.map(({ node }) => node.text).join();
+  await until("it is read", () => texts() === "mine");
+  const removing = client.remove(id);
+  assert.equal(texts(), "");
+  assert.deepEqual(await removing, []);
+  await client.publish({ text: "another" });
+  await until("it is read again", () => texts() === "another");
+});
+
+test("a list of one kind has its own kind alone, live, and what another kind folds away stays in it", async () => {
+  const [ann, bob] = [await register("ann"), await register("bob")];
+  await mutate(server, "followUser", { userId: bob.id }, ann);
+  const first = await publish(server, "a post", bob);
+  const client = clientOf(ann, server.address);
+  const [posts, reposts] = ["POST", "REPOST"].map((kind) => client.timeline({ kinds: [kind], settleMs: 50 }));
+  for (const one of [posts, reposts]) watch(one);
+  const textsOf = (one) => one.getSnapshot().entries.map(({ content }) => content.repostOf?.text ?? content.text).join();
+  await until("they are read and live", () => [posts, reposts].every((one) => one.getSnapshot().status === "ready") && client.connection.getSnapshot() === "live");
+  await mutate(server, "repostContent", { contentId: first }, bob);
+  await until("the repost has come", () => textsOf(reposts) === "a post");
+  const second = await publish(server, "another post", bob);
+  await until("the post has come", () => textsOf(posts) === "another post,a post");
+  assert.equal(textsOf(reposts), "a post");
+  await mutate(server, "deleteContent", { contentId: second }, bob);
+  await until("the post has gone", () => textsOf(posts) === "a post" && posts.getSnapshot().isSettled);
+});
+
+test("a reader far down keeps their place when more than a page comes at once", async () => {
+  const [ann, bob, cat] = [await register("ann"), await register("bob"), await register("cat")];
+  await mutate(server, "followUser", { userId: bob.id }, ann);
+  for (let number = 0; number < 5; number += 1) await publish(server, `seen ${number}`, bob);
+  const client = clientOf(ann, server.address);
+  const timeline = client.timeline({ holdNew: true, settleMs: 50 });
+  watch(timeline);
+  const texts = () => timeline.getSnapshot().entries.map(({ content }) => content.text);
+  await until("it is live", () => texts().length === 5 && client.connection.getSnapshot() === "live");
+  for (let number = 0; number < 100; number += 1) await publish(server, `new ${number}`, cat);
+  await mutate(server, "followUser", { userId: cat.id }, ann);
+  await until("all of it waits", () => timeline.getSnapshot().newCount === 100);
+  assert.deepEqual(texts(), ["seen 4", "seen 3", "seen 2", "seen 1", "seen 0"]);
+  timeline.showNew();
+  assert.deepEqual([texts().length, texts()[0]], [105, "new 99"]);
+});

@@ -1,0 +1,78 @@
+//! Finds the address that a request comes from, through the proxies that are trusted to say so.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::{
+    extract::ConnectInfo,
+    http::{Extensions, HeaderMap},
+};
+use ipnet::IpNet;
+
+/// The header in which each proxy adds from whom it has the request.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The address of the client: the peer's, or, where that is a trusted proxy, the rightmost one in `X-Forwarded-For` that is
+/// none. `None` if the server was not told who connected.
+pub(super) fn of_request(extensions: &Extensions, headers: &HeaderMap, proxies: &[IpNet]) -> Option<IpAddr> {
+    let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
+    let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|it| it.to_str().unwrap_or_default()).collect();
+    Some(behind(peer.ip().to_canonical(), &lines, proxies))
+}
+
+/// Goes from `peer` towards the client as long as the one who speaks is trusted; what cannot be read ends the way.
+fn behind(peer: IpAddr, lines: &[&str], proxies: &[IpNet]) -> IpAddr {
+    let is_proxy = |address: &IpAddr| proxies.iter().any(|net| net.contains(address));
+    let mut known = peer;
+    for entry in lines.iter().flat_map(|line| line.split(',')).rev() {
+        if !is_proxy(&known) {
+            break;
+        }
+        match parse(entry.trim()) {
+            Some(before) => known = before,
+            None => break,
+        }
+    }
+    known
+}
+
+/// An address, perhaps with a port.
+fn parse(text: &str) -> Option<IpAddr> {
+    let plain = text.parse::<IpAddr>().or_else(|_| text.parse::<SocketAddr>().map(|with_port| with_port.ip()));
+    plain.ok().map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+
+    fn client(peer: &str, lines: &[&str], proxies: &[&str]) -> String {
+        let proxies: Vec<IpNet> = proxies.iter().map(|net| net.parse().unwrap()).collect();
+        behind(peer.parse().unwrap(), lines, &proxies).to_string()
+    }
+
+    #[test]
+    fn a_header_is_believed_only_from_a_trusted_proxy() {
+        assert_eq!(client("203.0.113.9", &["192.0.2.1"], &[]), "203.0.113.9");
+        assert_eq!(client("203.0.113.9", &["192.0.2.1"], &["10.0.0.0/8"]), "203.0.113.9");
+        assert_eq!(client("10.0.0.2", &["192.0.2.1"], &["10.0.0.0/8"]), "192.0.2.1");
+    }
+
+    #[test]
+    fn the_rightmost_address_that_is_no_proxy_is_the_client() {
+        let proxies = ["10.0.0.0/8", "fd00::/8"];
+        assert_eq!(client("10.0.0.2", &["6.6.6.6, 192.0.2.1, 10.9.9.9"], &proxies), "192.0.2.1");
+        assert_eq!(client("10.0.0.2", &["6.6.6.6", "192.0.2.1", "fd00::1"], &proxies), "192.0.2.1");
+        assert_eq!(client("10.0.0.2", &["192.0.2.1:4711"], &proxies), "192.0.2.1");
+        assert_eq!(client("10.0.0.2", &["[2001:db8::1]:4711"], &proxies), "2001:db8::1");
+        assert_eq!(client("10.0.0.2", &["10.0.0.3"], &proxies), "10.0.0.3", "all are proxies: the first of them");
+    }
+
+    #[test]
+    fn what_cannot_be_read_ends_the_way() {
+        let proxies = ["10.0.0.0/8"];
+        for lines in [&[][..], &[""], &["unknown"], &["192.0.2.1, \"x\""]] {
+            assert_eq!(client("10.0.0.2", lines, &proxies), "10.0.0.2", "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Accepts connections: bounded in number for the node and for each address, and closed when they stay silent.
+//!
+//! A connection that says nothing is no request and still takes a file descriptor. What is served on it comes as a
+//! router.
+
+mod host;
+mod received;
+mod wire;
+
+use std::{
+    net::SocketAddr,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::ConnectInfo,
+    http::Request,
+    serve::{Listener as _, ListenerExt as _, TapIo},
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use ipnet::IpNet;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::sleep,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt as _;
+
+pub(super) use self::received::Received;
+use self::wire::Wire;
+use super::{
+    limits::INCOMING,
+    places::{Gauged, Place, Places},
+};
+use crate::{
+    measurements::MetricNames,
+    memory::{Ledger, LedgerLimits},
+    payer::Payer,
+};
+
+/// Bytes that are read of a connection before somebody takes them; a request's head has to fit. The longest URL takes 64 KiB.
+pub(super) const BUFFER_BYTES: usize = 72 * 1024;
+
+/// Bounds of the connections of one node.
+#[derive(Debug, Clone)]
+pub struct ConnectionLimits {
+    /// Connections open at once. 10,000.
+    pub connections: usize,
+    /// Of them, those of one address (IPv6: of one /64); 0 for any number. Trusted proxies have no bound. 2,000.
+    pub per_address: usize,
+    /// Beyond all of these: connections that are answered once, and only what [`Routes::full`] has. 64.
+    pub spare: usize,
+    /// From the beginning of a connection to its first request's head. 10 s.
+    pub head_time: Duration,
+    /// The same for connections beyond the bound. 2 s.
+    pub spare_head_time: Duration,
+    /// From an answer to the next request's head. 75 s: longer than balancers keep theirs.
+    pub idle_time: Duration,
+    /// A client that takes no byte of what is sent to it for so long has left. 60 s.
+    pub stall_time: Duration,
+    /// Bytes of heads that are on their way, beyond 8 KiB each: 64 MiB; of one address 16 MiB. Who sends more is cut off.
+    pub heads: LedgerLimits,
+    /// Networks whose machines are proxies: one of them speaks for many.
+    pub trusted_proxies: Vec<IpNet>,
+    /// What its measurements are called.
+    pub metrics: MetricNames,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            connections: 10_000,
+            per_address: 2_000,
+            spare: 64,
+            head_time: Duration::from_secs(10),
+            spare_head_time: Duration::from_secs(2),
+            idle_time: Duration::from_secs(75),
+            stall_time: Duration::from_mins(1),
+            heads: INCOMING,
+            trusted_proxies: Vec::new(),
+            metrics: MetricNames::default(),
+        }
+    }
+}
+
+/// What is served.
+#[derive(Clone)]
+pub struct Routes {
+    /// To everybody for whom there is room.
+    pub all: Router,
+    /// To those who come when there is none: what operators and balancers ask, and for everything else the refusal.
+    pub full: Router,
+}
+
+/// `listener`, with answers that leave at once. A small one would otherwise wait some 40 ms for the acknowledgement of
+/// the one before it (Nagle's algorithm).
+fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
+    listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection will answer with delay");
+        }
+    })
+}
+
+/// Serves until `stop`, and until the requests that are open then have ended. A connection is HTTP/1.1; a handler finds the
+/// peer's address as `ConnectInfo<SocketAddr>`.
+pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimits, stop: CancellationToken) {
+    let mut listener = prompt(listener);
+    let doors = Doors::new(&limits);
+    let open = TaskTracker::new();
+    let limits = Arc::new(limits);
+    // After an error of `accept`, such as too many open files, axum's listener waits for a second.
+    while let Some((stream, peer)) = stop.run_until_cancelled(listener.accept()).await {
+        match doors.enter(peer) {
+            Some(room) => {
+                let served = if room.is_spare { &routes.full } else { &routes.all };
+                open.spawn(talk((stream, peer), room, served.clone(), Arc::clone(&limits), stop.clone()));
+            }
+            None => drop(stream),
+        }
+    }
+    drop(listener);
+    open.close();
+    open.wait().await;
+}
+
+/// Who may come in.
+struct Doors {
+    all: Arc<Semaphore>,
+    spare: Arc<Semaphore>,
+    each: Places<Payer>,
+    heads: Ledger,
+    trusted_proxies: Vec<IpNet>,
+    metrics: MetricNames,
+}
+
+/// What a connection holds as long as it is open.
+struct Room {
+    is_spare: bool,
+    heads: Ledger,
+    /// For whom heads are held; a proxy speaks for many.
+    client: Option<Payer>,
+    _permit: OwnedSemaphorePermit,
+    _place: Option<Place<Payer>>,
+    _gauged: Gauged,
+}
+
+impl Doors {
+    fn new(limits: &ConnectionLimits) -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+            spare: Arc::new(Semaphore::new(limits.spare)),
+            each: Places::new(limits.per_address),
+            heads: Ledger::new("heads", limits.heads, limits.metrics),
+            trusted_proxies: limits.trusted_proxies.clone(),
+            metrics: limits.metrics,
+        }
+    }
+
+    /// `None`: not even for a refusal.
+    fn enter(&self, peer: SocketAddr) -> Option<Room> {
+        let address = peer.ip().to_canonical();
+        let is_proxy = self.trusted_proxies.iter().any(|net| net.contains(&address));
+        let client = if is_proxy { None } else { Some(Payer::of_address(Some(address))) };
+        let place = client.and_then(|client| self.each.take(client));
+        let permit = if is_proxy || place.is_some() { Arc::clone(&self.all).try_acquire_owned().ok() } else { None };
+        if let Some(permit) = permit {
+            return Some(self.room(false, client, (permit, place)));
+        }
+        let reason = if is_proxy || place.is_some() { "full" } else { "address" };
+        metrics::counter!(self.metrics.connections_refused, "reason" => reason).increment(1);
+        tracing::debug!(%peer, reason, "no room for another connection");
+        let permit = Arc::clone(&self.spare).try_acquire_owned().ok()?;
+        Some(self.room(true, client, (permit, None)))
+    }
+
+    fn room(
+        &self,
+        is_spare: bool,
+        client: Option<Payer>,
+        (permit, place): (OwnedSemaphorePermit, Option<Place<Payer>>),
+    ) -> Room {
+        let gauged = Gauged::new(self.metrics.connections);
+        Room { is_spare, heads: self.heads.clone(), client, _permit: permit, _place: place, _gauged: gauged }
+    }
+}
+
+/// One connection, from its first byte to its end, or to its upgrade.
+async fn talk(
+    (stream, peer): (TcpStream, SocketAddr),
+    room: Room,
+    router: Router,
+    limits: Arc<ConnectionLimits>,
+    stop: CancellationToken,
+) {
+    let is_spare = room.is_spare;
+    let (received, begun) = (Received::default(), Arc::new(AtomicBool::new(false)));
+    let (heads, client) = (room.heads.clone(), [room.client, None]);
+    received.hold_with(Some(heads.open(client)));
+    let wire = Wire::new(stream, room, received.clone(), limits.stall_time);
+    let begins = Arc::clone(&begun);
+    let service = service_fn(move |request: Request<Incoming>| {
+        begins.store(true, Ordering::Relaxed);
+        let refusal = host::refusal(&request);
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        request.extensions_mut().insert(received.clone());
+        // The head is whole; who reads the body holds it.
+        received.hold_with(None);
+        let (router, received, next_head) = (router.clone(), received.clone(), heads.open(client));
+        async move {
+            let response = match refusal {
+                Some(refusal) => Ok(refusal),
+                None => router.oneshot(request).await,
+            };
+            received.hold_with(Some(next_head));
+            response
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.idle_time).keep_alive(!is_spare);
+    builder.max_buf_size(BUFFER_BYTES);
+    // The extensions of a request have it then; WebSockets are answered so.
+    builder.preserve_header_case(true);
+    let mut conversation = pin!(builder.serve_connection(TokioIo::new(wire), service).with_upgrades());
+    let mut late = pin!(sleep(if is_spare { limits.spare_head_time } else { limits.head_time }));
+    let (mut is_new, mut is_leaving) = (true, false);
+    loop {
+        tokio::select! {
+            ended = conversation.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%peer, %error, "a connection has broken");
+                }
+                return;
+            }
+            () = late.as_mut(), if is_new => {
+                is_new = false;
+                if !begun.load(Ordering::Relaxed) {
+                    tracing::debug!(%peer, "a connection asked for nothing");
+                    return;
+                }
+            }
+            () = stop.cancelled(), if !is_leaving => {
+                is_leaving = true;
+                conversation.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What comes on a connection: how much in all, and how much of it makes no whole head or message yet. That part takes
+//! memory, so it is counted with what other clients have on its way.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::memory::{Hold, NoRoom};
+
+/// Bytes that a connection's own buffers have room for anyway.
+const FREE_BYTES: u64 = 8 * 1024;
+/// Room is taken in pieces of so many bytes.
+const PIECE_BYTES: usize = 8 * 1024;
+
+/// How many bytes have come on a connection; every request on it has it among its extensions. Clones are one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Received(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    bytes: u64,
+    /// Of them, those of what has come whole.
+    whole: u64,
+    /// Holds the rest; `None` while somebody else does, or nobody.
+    hold: Option<Hold>,
+}
+
+impl Received {
+    /// Bytes since the connection began.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.state().bytes
+    }
+
+    /// Bytes of what is not whole yet.
+    pub(crate) fn unfinished(&self) -> u64 {
+        let state = self.state();
+        state.bytes - state.whole
+    }
+
+    /// All that has come is whole.
+    pub(crate) fn finish(&self) {
+        self.finish_some(u64::MAX);
+    }
+
+    /// Of what was not whole, so many bytes are.
+    pub(crate) fn finish_some(&self, bytes: u64) {
+        let mut state = self.state();
+        state.whole = state.bytes.min(state.whole.saturating_add(bytes));
+        if state.whole == state.bytes
+            && let Some(hold) = &mut state.hold
+        {
+            hold.settle(0);
+        }
+    }
+
+    /// All that has come is whole; what comes from now on is held by `hold`, or by whoever reads it.
+    pub(crate) fn hold_with(&self, hold: Option<Hold>) {
+        let mut state = self.state();
+        state.whole = state.bytes;
+        state.hold = hold;
+    }
+
+    /// So many more have come.
+    pub(super) fn come(&self, bytes: usize) -> Result<(), NoRoom> {
+        let mut state = self.state();
+        state.bytes += bytes as u64;
+        let counted = (state.bytes - state.whole).saturating_sub(FREE_BYTES);
+        let counted = usize::try_from(counted).unwrap_or(usize::MAX);
+        let room = counted.checked_next_multiple_of(PIECE_BYTES).unwrap_or(counted);
+        state.hold.as_mut().map_or(Ok(()), |hold| hold.grow_to(room))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        measurements::MetricNames,
+        memory::{Ledger, LedgerLimits},
+    };
+
+    #[test]
+    fn what_is_not_whole_is_held_and_given_back_when_it_is() {
+        let ledger = Ledger::new("tests", LedgerLimits { node: 40_000, client: 0 }, MetricNames::default());
+        let received = Received::default();
+        assert_eq!(received.come(100_000), Ok(()), "nobody counts yet");
+        received.hold_with(Some(ledger.open([None, None])));
+        assert_eq!((received.come(8_000), ledger.total()), (Ok(()), 0), "its buffers have room for so much");
+        assert_eq!((received.come(8_000), ledger.total()), (Ok(()), 8_192));
+        assert_eq!((received.come(40_000), ledger.total()), (Err(NoRoom::Node), 8_192));
+        received.finish_some(6);
+        assert_eq!((received.unfinished(), ledger.total()), (55_994, 8_192), "the rest of the message is there");
+        received.finish();
+        assert_eq!((received.unfinished(), ledger.total()), (0, 0));
+        assert_eq!((received.come(20_000), ledger.total()), (Ok(()), 16_384));
+        drop(received);
+        assert_eq!(ledger.total(), 0, "with the connection");
+    }
+}

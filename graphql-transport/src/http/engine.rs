@@ -1,0 +1,209 @@
+//! From a request's parameters to its outcome: gate, price, attach, execute, mask. The same for HTTP, WebSocket and
+//! streams.
+
+use std::sync::Arc;
+
+use async_graphql::{Executor, Request, Response, ServerError, parser::types::OperationType};
+use futures_util::{Stream, StreamExt as _, stream};
+use tokio::time::sleep;
+
+use super::{
+    codes::RATE_LIMITED,
+    documents::{Documents, NoDocument, Opened},
+    mask::{mask, take_request_errors},
+    outcome::{Reason, Refused, cost_extension, no_room_for_answer, seconds},
+    params::Params,
+    rate::{Budget, Charge},
+    viewer::{Attach, Scope, Viewer},
+};
+use crate::memory::{AnswerBudget, Hold, Ledger, Stop};
+
+/// The executor behind its gate.
+pub(super) struct Engine<E, V: Viewer> {
+    pub(super) schema: E,
+    pub(super) documents: Documents,
+    pub(super) attach: Arc<dyn Attach<V>>,
+    /// Without it nobody pays.
+    pub(super) budget: Option<Budget>,
+    /// Bytes of an answer.
+    pub(super) answer_bytes: usize,
+    /// Of all answers that are made or being made, and unsent.
+    pub(super) answers: Ledger,
+    /// Whether errors may name what the schema has beside what was asked for.
+    pub(super) suggests: bool,
+}
+
+/// An operation that has passed the gate and was paid for.
+pub(super) struct Ready {
+    pub(super) operation_type: OperationType,
+    request: Request,
+    opened: Opened,
+    charge: Option<Charge>,
+    budget: AnswerBudget,
+    /// Of what was asked.
+    hold: Option<Hold>,
+}
+
+/// What running an operation gave; errors are fit to be shown.
+pub(super) enum Ran {
+    /// It ran; the budget has what its answer holds.
+    Executed(Response, AnswerBudget),
+    /// Validation, or the subscription's beginning, refused it.
+    Refused(Refused),
+}
+
+impl<E: Executor, V: Viewer> Engine<E, V> {
+    /// Passes `params` through the gate, takes the price, and attaches what belongs to `scope`. `permits`: whether this way of
+    /// asking may run such an operation; asked before anything is paid.
+    pub(super) fn prepare(
+        &self,
+        mut params: Params,
+        scope: &Scope<V>,
+        permits: impl FnOnce(OperationType) -> Result<(), Refused>,
+    ) -> Result<Ready, Refused> {
+        let opened = self.documents.open(&params.source, |points| self.pay_reading(scope, points))?;
+        let gate = &self.documents.gate;
+        let admitted = gate.admit(&opened.known.document, params.operation_name.as_deref(), &mut params.variables);
+        let admitted = admitted.map_err(NoDocument::from)?;
+        let span = tracing::Span::current();
+        span.record("operation", tracing::field::display(admitted.operation_type));
+        span.record("name", admitted.operation_name.as_deref());
+        permits(admitted.operation_type)?;
+        let charge = match self.charge(scope, admitted.cost) {
+            Ok(charge) => charge,
+            Err(refused) => {
+                // What was paid for reading it is not asked for again when its price is there.
+                self.documents.keep(opened);
+                return Err(refused);
+            }
+        };
+        let extensions = params.take_extensions();
+        // Subscribers share what is made for equal documents: so they have to be told apart by their text.
+        let is_shared = admitted.operation_type == OperationType::Subscription;
+        let text = if is_shared { &*opened.known.text } else { "" };
+        let mut request = Request::new(text).variables(params.variables);
+        request.operation_name = admitted.operation_name;
+        request.extensions = extensions;
+        request.set_parsed_query(admitted.document);
+        let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
+        let request = self.attach.attach(request, scope).data(budget.clone());
+        let (operation_type, hold) = (admitted.operation_type, params.hold);
+        Ok(Ready { operation_type, request, opened, charge, budget, hold })
+    }
+
+    /// Takes what parsing and validating a document costs, before that is done.
+    pub(super) fn pay_reading(&self, scope: &Scope<V>, points: u64) -> Result<(), Refused> {
+        if points == 0 { Ok(()) } else { self.charge(scope, points).map(drop) }
+    }
+
+    /// Takes `cost` points from whoever asks.
+    pub(super) fn charge(&self, scope: &Scope<V>, cost: u64) -> Result<Option<Charge>, Refused> {
+        let Some(budget) = &self.budget else { return Ok(None) };
+        let charge = budget.charge(scope.payer(), cost);
+        let Some(wait) = charge.retry_after else { return Ok(Some(charge)) };
+        let Charge { requested, remaining, restore_rate, .. } = charge;
+        let message = format!(
+            "The operation costs {requested} points, {remaining} are left, and {restore_rate} come back each second. \
+             Try again in {} s, or ask for less at once.",
+            seconds(wait)
+        );
+        let mut refused = Refused::new(Reason::TooManyPoints, RATE_LIMITED, message);
+        for error in &mut refused.errors {
+            error.extensions.get_or_insert_default().set("retryAfter", seconds(wait));
+        }
+        Err(Refused { charge: Some(charge), ..refused })
+    }
+
+    /// Runs a query or a mutation.
+    pub(super) async fn execute(&self, ready: Ready, scope: &Scope<V>) -> Ran {
+        let Ready { request, opened, charge, budget, hold, .. } = ready;
+        let mut response = self.schema.execute(request).await;
+        drop(hold);
+        if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
+            return Ran::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
+        }
+        if let Some(errors) = take_request_errors(&mut response) {
+            return self.refused(errors, charge, scope);
+        }
+        self.documents.keep(opened);
+        mask(&mut response.errors, &scope.request_id);
+        response.extensions.extend(charge.as_ref().map(cost_extension));
+        Ran::Executed(response, budget)
+    }
+
+    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price, which each further one costs again
+    /// before it is made: who cannot pay is told later, and what has gathered too long meanwhile is treated as for all who read slowly.
+    pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
+        let Ready { request, opened, charge, budget, hold, .. } = ready;
+        let (price, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
+        let begun = (events, Some((opened, charge)), (scope, budget, hold));
+        stream::unfold(begun, move |(mut events, mut first, (scope, budget, hold))| async move {
+            if first.is_none() {
+                self.pay(&scope, price).await;
+            }
+            let response = events.next().await?;
+            let ran = match budget.stopped() {
+                Some(Stop::NoRoom(no_room)) => Ran::Refused(no_room_for_answer(*no_room, None, &scope.request_id)),
+                _ => self.event(response, first.take(), (&scope, budget.clone())),
+            };
+            Some((ran, (events, None, (scope, budget, hold))))
+        })
+    }
+
+    fn event(
+        &self,
+        mut response: Response,
+        first: Option<(Opened, Option<Charge>)>,
+        (scope, budget): (&Scope<V>, AnswerBudget),
+    ) -> Ran {
+        if let Some((opened, charge)) = first {
+            if let Some(errors) = take_beginning_errors(&mut response) {
+                return self.refused(errors, charge, scope);
+            }
+            self.documents.keep(opened);
+            response.extensions.extend(charge.as_ref().map(cost_extension));
+        }
+        mask(&mut response.errors, &scope.request_id);
+        Ran::Executed(response, budget)
+    }
+
+    /// Takes `price` as soon as it is there.
+    async fn pay(&self, scope: &Scope<V>, price: Option<u64>) {
+        let (Some(budget), Some(price)) = (&self.budget, price) else { return };
+        while let Some(wait) = budget.charge(scope.payer(), price).retry_after {
+            sleep(wait).await;
+        }
+    }
+
+    fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, scope: &Scope<V>) -> Ran {
+        if !self.suggests {
+            errors.iter_mut().for_each(without_names);
+        }
+        mask(&mut errors, &scope.request_id);
+        Ran::Refused(Refused { reason: Reason::Document, errors, charge })
+    }
+}
+
+impl From<NoDocument> for Refused {
+    fn from(reason: NoDocument) -> Self {
+        Self { reason: Reason::Document, errors: reason.into_errors(), charge: None }
+    }
+}
+
+/// What the executor's own validation says names what it likes; the gate has validated before, so that this is rare.
+fn without_names(error: &mut ServerError) {
+    let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
+    if code == Some(&async_graphql::Value::from("GRAPHQL_VALIDATION_FAILED")) {
+        "The document does not fit the schema here.".clone_into(&mut error.message);
+    }
+}
+
+/// The errors of a subscription that did not begin: validation's, or those of its root field itself.
+fn take_beginning_errors(response: &mut Response) -> Option<Vec<ServerError>> {
+    take_request_errors(response).or_else(|| {
+        let root_failed = response.data == async_graphql::Value::Null
+            && !response.errors.is_empty()
+            && response.errors.iter().all(|error| error.path.len() <= 1);
+        root_failed.then(|| std::mem::take(&mut response.errors))
+    })
+}

@@ -1,0 +1,246 @@
+//! GraphQL over HTTP: one request in, one response out, which may be a stream.
+//!
+//! It adds to the engine what is HTTP's own: methods, media types, the bound of the body, the status.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use async_graphql::{Executor, parser::types::OperationType};
+use axum::{
+    body::{Body, Bytes, HttpBody as _},
+    extract::{FromRequest as _, Query, Request, State},
+    http::{
+        HeaderMap, Method, Response,
+        header::{CONTENT_ENCODING, CONTENT_TYPE},
+    },
+};
+use futures_util::{FutureExt as _, StreamExt as _};
+use tracing::Instrument as _;
+
+use super::{
+    accept::Media,
+    codes::{BAD_USER_INPUT, INTERNAL, UNAUTHENTICATED},
+    drive::malformed,
+    engine::Ran,
+    mask,
+    outcome::{Outcome, Reason, Refused, no_room_for_body, respond},
+    params::{Params, UrlParams},
+    request_id::RequestId,
+    sse,
+    state::Core,
+    tokenless::needs_no_token,
+    viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
+};
+use crate::memory::Hold;
+
+/// The methods of the GraphQL endpoint.
+const METHODS: &str = "GET, POST, PUT, DELETE, OPTIONS";
+
+/// A body that comes in parts grows by at least so many bytes.
+const BODY_PIECE_BYTES: usize = 8 * 1024;
+
+/// A body that is too long, but by no more than this factor, is received to its end and thrown away before the refusal:
+/// otherwise the connection would be reset under the answer, or under the client's next request.
+const DISCARDED_FACTOR: usize = 4;
+
+/// What a request led to.
+enum Answer {
+    Outcome(Outcome),
+    /// A stream, or what concerns one.
+    Made(Response<Body>),
+}
+
+/// Answers the GraphQL endpoint. Never panics, and never takes longer than its limit until its answer begins.
+pub(super) async fn serve<E: Executor, V: Viewer>(
+    State(core): State<Arc<Core<E, V>>>,
+    request: Request,
+) -> Response<Body> {
+    let request_id = RequestId::of_request(&request, &core.entropy);
+    let accepted = Media::of_headers(request.headers());
+    let media = accepted.unwrap_or(Media::Json);
+    let span = tracing::error_span!(
+        "graphql", %request_id, transport = "http", operation = tracing::field::Empty, name = tracing::field::Empty
+    );
+    let work = async {
+        if accepted.is_none() {
+            let message = "Accept has none of application/graphql-response+json, application/json and \
+                           text/event-stream. Add one of them.";
+            return Err(Refused::new(Reason::NotAcceptable, BAD_USER_INPUT, message));
+        }
+        run(&core, request, &request_id, media).await
+    };
+    let guarded = AssertUnwindSafe(tokio::time::timeout(core.settings.request.time, work)).catch_unwind();
+    let answer = async {
+        match guarded.await {
+            Ok(Ok(answer)) => answer.unwrap_or_else(|refused| Answer::Outcome(Outcome::Refused(refused))),
+            Ok(Err(_elapsed)) => Answer::Outcome(Outcome::Refused(timed_out(&core))),
+            Err(panic) => {
+                let errors = vec![mask::panicked(&*panic)];
+                Answer::Outcome(Outcome::Refused(Refused { reason: Reason::Internal, errors, charge: None }))
+            }
+        }
+    };
+    let response = match answer.instrument(span.clone()).await {
+        Answer::Made(response) => response,
+        Answer::Outcome(mut outcome) => {
+            if let Outcome::Refused(refused) = &mut outcome {
+                mask::mask(&mut refused.errors, &request_id);
+            }
+            respond(outcome, media, &request_id, core.settings.request.answer_bytes)
+        }
+    };
+    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
+    response
+}
+
+fn timed_out<E, V: Viewer>(core: &Core<E, V>) -> Refused {
+    let seconds = core.settings.request.time.as_secs_f32();
+    tracing::warn!(seconds, "a request took too long");
+    let message = format!("The request took longer than {seconds} seconds. Ask for less at once, or try again later.");
+    Refused::new(Reason::TimedOut, INTERNAL, message)
+}
+
+async fn run<E: Executor, V: Viewer>(
+    core: &Arc<Core<E, V>>,
+    request: Request,
+    id: &RequestId,
+    media: Media,
+) -> Result<Answer, Refused> {
+    let (credentials, method) = (Credentials::of_headers(request.headers()), request.method().clone());
+    let stream = sse::token_of(&request);
+    let client = Client::of(request.headers(), request.extensions(), &core.settings.trusted_proxies);
+    let params = match (&method, &stream, media) {
+        (&Method::DELETE, ..) => return sse::cancel(core, &request).map(Answer::Made),
+        (&Method::GET, Some(token), Media::EventStream) => return sse::fulfil(core, token, id).map(Answer::Made),
+        (&Method::PUT, ..) => {
+            let scope = Scope { viewer: viewer(core, credentials).await?, request_id: id.clone(), client };
+            return sse::reserve(core, scope).map(Answer::Made);
+        }
+        (&Method::POST, ..) => posted(core, request, &client).await?,
+        (&Method::GET, ..) => asked(request).await?,
+        _ => {
+            let message = format!("The GraphQL endpoint has the methods {METHODS}.");
+            return Err(Refused::new(Reason::WrongMethod(METHODS), BAD_USER_INPUT, message));
+        }
+    };
+    let viewer = match viewer(core, credentials).await {
+        Err(refused) if refused.reason == Reason::Unauthenticated && is_tokenless(core, &params, (id, &client)) => None,
+        known => known?,
+    };
+    let scope = Scope { viewer, request_id: id.clone(), client };
+    let streams = media == Media::EventStream || stream.is_some();
+    let room = if media == Media::EventStream { Some(sse::take_room(core, &scope)?) } else { None };
+    let operation = params.extensions.get("operationId").and_then(|id| id.as_str()).map(str::to_owned);
+    let ready = core.engine.prepare(params, &scope, |operation| permit(operation, &method, streams))?;
+    if let Some(room) = room {
+        return Ok(Answer::Made(sse::open(core, ready, scope, room)));
+    }
+    if let Some(token) = stream {
+        return sse::join(core, &token, operation, ready, scope).map(Answer::Made);
+    }
+    Ok(Answer::Outcome(match core.engine.execute(ready, &scope).await {
+        Ran::Executed(response, budget) => Outcome::Executed(response, budget),
+        Ran::Refused(refused) => Outcome::Refused(refused),
+    }))
+}
+
+/// Whether who asks may be nobody, although they have sent a token.
+fn is_tokenless<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    params: &Params,
+    (id, client): (&RequestId, &Client),
+) -> bool {
+    let nobody = Scope { viewer: None, request_id: id.clone(), client: client.clone() };
+    let opened = core.engine.documents.open(&params.source, |points| core.engine.pay_reading(&nobody, points));
+    opened.is_ok_and(|it| needs_no_token(it.known.document.parsed(), params.operation_name.as_deref(), core.tokenless))
+}
+
+/// GET changes nothing, whoever made the link; and what goes on needs a way to go on.
+fn permit(operation: OperationType, method: &Method, streams: bool) -> Result<(), Refused> {
+    match operation {
+        OperationType::Subscription if !streams => {
+            let message = "Subscriptions need a stream. Connect to /graphql/ws with the subprotocol \
+                           graphql-transport-ws, or accept text/event-stream.";
+            Err(Refused::new(Reason::SubscriptionByHttp, BAD_USER_INPUT, message))
+        }
+        OperationType::Mutation if *method != Method::POST => {
+            Err(Refused::new(Reason::MutationByGet, BAD_USER_INPUT, "A mutation has to be sent by POST."))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn viewer<E, V: Viewer>(core: &Core<E, V>, credentials: Credentials) -> Result<Option<V>, Refused> {
+    credentials.viewer(&*core.authenticate).await.map_err(|error| match error {
+        AuthenticateError::Invalid(message) => Refused::new(Reason::Unauthenticated, UNAUTHENTICATED, message),
+        AuthenticateError::Unavailable(_) => {
+            Refused { reason: Reason::Unavailable, errors: vec![mask::failed(&error)], charge: None }
+        }
+    })
+}
+
+/// The parameters of a POST. Only JSON: a form of another site could send anything else without being asked.
+async fn posted<E, V: Viewer>(core: &Core<E, V>, request: Request, client: &Client) -> Result<Params, Refused> {
+    if !is_json(request.headers()) {
+        let message = "A POST has to have \"Content-Type: application/json\", encoded as UTF-8.";
+        return Err(Refused::new(Reason::NotJson, BAD_USER_INPUT, message));
+    }
+    if let Some(encoding) =
+        request.headers().get(CONTENT_ENCODING).filter(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity"))
+    {
+        let encoding = String::from_utf8_lossy(encoding.as_bytes());
+        let message = format!("A body with \"Content-Encoding: {encoding}\" is not read here. Send it as it is.");
+        return Err(Refused::new(Reason::NotJson, BAD_USER_INPUT, message));
+    }
+    let mut hold = core.bodies.open(client.holders());
+    let body = read(request.into_body(), core.settings.request.body_bytes, &mut hold).await?;
+    Params::of_body(&body).map_err(|error| malformed(&error))?.held_by(hold, body.len())
+}
+
+/// The whole body, of at most so many bytes; what it takes is held as it comes.
+async fn read(body: Body, most: usize, hold: &mut Hold) -> Result<Vec<u8>, Refused> {
+    let too_large = || {
+        let message = "The body is longer than this server reads. Send less at once.";
+        Refused::new(Reason::TooLarge, BAD_USER_INPUT, message)
+    };
+    let (least, mut parts, mut read) = (body.size_hint().lower(), body.into_data_stream(), Vec::new());
+    if least > most as u64 {
+        if least <= most.saturating_mul(DISCARDED_FACTOR) as u64 {
+            while let Some(Ok(_)) = parts.next().await {}
+        }
+        return Err(too_large());
+    }
+    while let Some(part) = parts.next().await {
+        let broken = |_| Refused::new(Reason::Malformed, BAD_USER_INPUT, "The body could not be read to its end.");
+        let part: Bytes = part.map_err(broken)?;
+        let length = read.len() + part.len();
+        if length > most {
+            return Err(too_large());
+        }
+        if length > read.capacity() {
+            let room = (length + length / 4).next_multiple_of(BODY_PIECE_BYTES).min(most);
+            hold.grow_to(room).map_err(no_room_for_body)?;
+            read.reserve_exact(room - read.len());
+        }
+        read.extend_from_slice(&part);
+    }
+    Ok(read)
+}
+
+/// The parameters of a GET.
+async fn asked(request: Request) -> Result<Params, Refused> {
+    let url = Query::<UrlParams>::from_request(request, &()).await;
+    let Query(url) = url.map_err(|rejection| Refused::new(Reason::Malformed, BAD_USER_INPUT, rejection.body_text()))?;
+    Params::of_url(url).map_err(|error| malformed(&error))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(text) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+        return false;
+    };
+    let mut parts = text.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    let foreign_charset = parts.filter_map(|part| part.split_once('=')).any(|(name, charset)| {
+        name.eq_ignore_ascii_case("charset") && !charset.trim_matches('"').eq_ignore_ascii_case("utf-8")
+    });
+    essence.eq_ignore_ascii_case("application/json") && !foreign_charset
+}

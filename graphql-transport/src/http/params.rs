@@ -1,0 +1,240 @@
+//! Reads what a request asks for, out of a URL or a JSON body: `query` or a name for it, `operationName`,
+//! `variables`, `extensions`.
+
+use async_graphql::{Value, Variables};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+
+use super::{
+    document::DocumentHash,
+    outcome::{Refused, no_room_for_body},
+};
+use crate::memory::Hold;
+
+/// Which document is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// This one.
+    Text(String),
+    /// The one that the operator's manifest calls so.
+    Id(String),
+    /// The one with this hash; with its text, which is to be kept, if the client believes that it is not known yet.
+    Hash { hash: DocumentHash, text: Option<String> },
+}
+
+/// The parameters of a GraphQL request, each of its right type.
+#[derive(Debug)]
+pub(super) struct Params {
+    pub(super) source: Source,
+    pub(super) operation_name: Option<String>,
+    pub(super) variables: Variables,
+    pub(super) extensions: Map<String, Json>,
+    /// What they take in memory, until the operation has ended.
+    pub(super) hold: Option<Hold>,
+}
+
+/// Why a request cannot be read, in words for the client's developer.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ParamsError {
+    #[error("The body is not JSON: {0}.")]
+    NotJson(String),
+    #[error("The body is a list. Send one operation per request: batches are not supported.")]
+    Batch,
+    #[error("The body is {0}; it has to be a JSON object with a \"query\".")]
+    NotAnObject(&'static str),
+    #[error("\"query\" is missing. Send the document's text, or name it by \"documentId\" or its hash.")]
+    QueryMissing,
+    #[error("\"extensions.persistedQuery\" has to be {{\"version\": 1, \"sha256Hash\": 64 hexadecimal digits}}.")]
+    PersistedQuery,
+    #[error("\"{name}\" is {found}; it has to be {expected}.")]
+    IllTyped { name: &'static str, found: &'static str, expected: &'static str },
+    #[error("\"{name}\" is not JSON: {message}.")]
+    ParameterNotJson { name: &'static str, message: String },
+}
+
+impl ParamsError {
+    /// Whether the request is not of the form that every request has; otherwise an extension of ours is at fault.
+    pub(super) const fn is_of_form(&self) -> bool {
+        !matches!(self, Self::PersistedQuery)
+    }
+}
+
+/// The parameters in a URL's query string; `variables` and `extensions` are JSON there.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UrlParams {
+    query: Option<String>,
+    id: Option<String>,
+    document_id: Option<String>,
+    operation_name: Option<String>,
+    variables: Option<String>,
+    extensions: Option<String>,
+}
+
+impl Params {
+    /// Out of a POST's body.
+    pub(super) fn of_body(body: &[u8]) -> Result<Self, ParamsError> {
+        let json = serde_json::from_slice(body).map_err(|error| ParamsError::NotJson(error.to_string()))?;
+        Self::of_json(json)
+    }
+
+    /// Out of a GET's query string.
+    pub(super) fn of_url(url: UrlParams) -> Result<Self, ParamsError> {
+        let mut object = Map::new();
+        for (name, text) in [
+            ("query", url.query),
+            ("id", url.id),
+            ("documentId", url.document_id),
+            ("operationName", url.operation_name),
+        ] {
+            object.insert(name.to_owned(), text.map_or(Json::Null, Json::String));
+        }
+        for (name, text) in [("variables", url.variables), ("extensions", url.extensions)] {
+            let Some(text) = text.filter(|text| !text.trim().is_empty()) else { continue };
+            let json = serde_json::from_str(&text)
+                .map_err(|error| ParamsError::ParameterNotJson { name, message: error.to_string() })?;
+            object.insert(name.to_owned(), json);
+        }
+        Self::of_json(Json::Object(object))
+    }
+
+    /// Out of a JSON value: a body, or the payload of a WebSocket's `subscribe`.
+    pub(super) fn of_json(json: Json) -> Result<Self, ParamsError> {
+        let mut object = match json {
+            Json::Object(object) => object,
+            Json::Array(_) => return Err(ParamsError::Batch),
+            other => return Err(ParamsError::NotAnObject(kind(&other))),
+        };
+        let query = text(&mut object, "query")?;
+        let operation_name = text(&mut object, "operationName")?;
+        let variables = Variables::from_json(Json::Object(map(&mut object, "variables")?));
+        let extensions = map(&mut object, "extensions")?;
+        let hash = persisted(&extensions)?;
+        let source = match (query, hash) {
+            (text, Some(hash)) => Source::Hash { hash, text: text.filter(|text| !text.is_empty()) },
+            (Some(text), None) => Source::Text(text),
+            (None, None) => {
+                let id = text(&mut object, "documentId")?.or(text(&mut object, "id")?);
+                Source::Id(id.ok_or(ParamsError::QueryMissing)?)
+            }
+        };
+        Ok(Self { source, operation_name, variables, extensions, hold: None })
+    }
+
+    /// `hold` holds them from now on: `bytes`, as long as they were sent. Refused if there is no room.
+    pub(super) fn held_by(self, mut hold: Hold, bytes: usize) -> Result<Self, Refused> {
+        hold.grow_to(bytes).map_err(no_room_for_body)?;
+        hold.settle(bytes);
+        Ok(Self { hold: Some(hold), ..self })
+    }
+
+    /// The extensions as the executor takes them.
+    pub(super) fn take_extensions(&mut self) -> async_graphql::Extensions {
+        let mut extensions = async_graphql::Extensions::default();
+        for (name, json) in std::mem::take(&mut self.extensions) {
+            extensions.insert(name, Value::from_json(json).unwrap_or_default());
+        }
+        extensions
+    }
+}
+
+/// The hash that Apollo's protocol of automatic persisted queries carries.
+fn persisted(extensions: &Map<String, Json>) -> Result<Option<DocumentHash>, ParamsError> {
+    let Some(persisted) = extensions.get("persistedQuery").filter(|persisted| !persisted.is_null()) else {
+        return Ok(None);
+    };
+    let hash = persisted.get("sha256Hash").and_then(Json::as_str).and_then(DocumentHash::parse);
+    match hash.filter(|_| persisted.get("version").and_then(Json::as_u64) == Some(1)) {
+        Some(hash) => Ok(Some(hash)),
+        None => Err(ParamsError::PersistedQuery),
+    }
+}
+
+fn text(object: &mut Map<String, Json>, name: &'static str) -> Result<Option<String>, ParamsError> {
+    match object.remove(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text)),
+        Some(other) => Err(ill_typed(name, &other, if name == "query" { "a string" } else { "a string or null" })),
+    }
+}
+
+fn map(object: &mut Map<String, Json>, name: &'static str) -> Result<Map<String, Json>, ParamsError> {
+    match object.remove(name) {
+        None | Some(Json::Null) => Ok(Map::new()),
+        Some(Json::Object(map)) => Ok(map),
+        Some(other) => Err(ill_typed(name, &other, "an object or null")),
+    }
+}
+
+fn ill_typed(name: &'static str, found: &Json, expected: &'static str) -> ParamsError {
+    ParamsError::IllTyped { name, found: kind(found), expected }
+}
+
+/// What kind of value it is, with its article.
+fn kind(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "a boolean",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a string",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(body: &str) -> String {
+        Params::of_body(body.as_bytes()).map_or_else(|error| error.to_string(), |params| format!("{params:?}"))
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_read_is_told_why() {
+        for (body, message) in [
+            ("[{\"query\": \"{ a }\"}]", "The body is a list. Send one operation per request"),
+            ("[]", "batches are not supported"),
+            ("\"{ a }\"", "The body is a string; it has to be a JSON object"),
+            ("{}", "\"query\" is missing."),
+            ("{\"extensions\": {\"persistedQuery\": {}}}", "has to be {\"version\": 1"),
+            (
+                "{\"extensions\": {\"persistedQuery\": {\"version\": 2, \"sha256Hash\": \"00\"}}}",
+                "has to be {\"version\": 1",
+            ),
+            ("{\"documentId\": 7}", "\"documentId\" is a number"),
+            ("{\"query\": 1}", "\"query\" is a number; it has to be a string."),
+            ("{\"query\": \"\", \"operationName\": []}", "\"operationName\" is a list; it has to be a string or null."),
+            ("{\"query\": \"\", \"variables\": \"{}\"}", "\"variables\" is a string; it has to be an object or null."),
+            ("{\"query\": \"\", \"extensions\": false}", "\"extensions\" is a boolean"),
+            ("", "The body is not JSON: EOF"),
+            ("{\"query\": \"\u{0}\"}", "The body is not JSON: control character"),
+        ] {
+            let told = refusal(body);
+            assert!(told.contains(message), "{body}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_body_nested_too_deeply_is_refused_and_not_recursed_into() {
+        let nested = format!("{{\"query\": \"\", \"variables\": {}{}}}", "[".repeat(50_000), "]".repeat(50_000));
+        assert!(refusal(&nested).contains("recursion limit"), "{}", refusal(&nested));
+    }
+
+    #[test]
+    fn a_url_carries_json_in_variables() {
+        let url = UrlParams {
+            query: Some("{ a }".to_owned()),
+            variables: Some("{\"a\": 1}".to_owned()),
+            extensions: Some(String::new()),
+            ..UrlParams::default()
+        };
+        let params = Params::of_url(url);
+        assert!(params.is_ok_and(
+            |params| params.variables.contains_key("a") && params.source == Source::Text("{ a }".to_owned())
+        ));
+        let broken =
+            UrlParams { query: Some("{ a }".to_owned()), variables: Some("{".to_owned()), ..UrlParams::default() };
+        assert!(matches!(Params::of_url(broken), Err(ParamsError::ParameterNotJson { name: "variables", .. })));
+    }
+}

@@ -1,0 +1,184 @@
+//! Token buckets: how many points a client may spend, and how fast they come back. Memory stays bounded however many
+//! clients ask.
+
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    num::NonZeroU32,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use governor::{
+    Quota, RateLimiter, clock::Clock, middleware::StateInformationMiddleware, state::keyed::DashMapStateStore,
+};
+use tokio::time::Instant;
+
+use crate::payer::{Payer, SHARED};
+
+/// How large the buckets are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimits {
+    /// The bucket of each viewer.
+    pub viewer: Bucket,
+    /// The bucket of each address from which somebody asks without a token.
+    pub address: Bucket,
+    /// Buckets of a kind that are remembered apart; those who come beyond it share [`SHARED`] others. 100,000.
+    pub known: usize,
+}
+
+/// One bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// Points that it holds; it begins full.
+    pub points: NonZeroU32,
+    /// Points that come back each second.
+    pub per_second: NonZeroU32,
+}
+
+/// After so many charges the buckets that are full again are forgotten.
+const CHARGES_BETWEEN_CLEANINGS: usize = 4096;
+
+/// What a charge left, or why it was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Charge {
+    pub(super) requested: u64,
+    pub(super) limit: u32,
+    pub(super) remaining: u32,
+    pub(super) restore_rate: u32,
+    /// After this the same charge is taken; none if it was taken now.
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// The buckets of everybody.
+pub(super) struct Budget {
+    viewers: Buckets,
+    addresses: Buckets,
+}
+
+impl Budget {
+    pub(super) fn new(limits: RateLimits) -> Self {
+        Self {
+            viewers: Buckets::new(limits.viewer, limits.known),
+            addresses: Buckets::new(limits.address, limits.known),
+        }
+    }
+
+    /// Takes `points` from the payer's bucket, if they are there.
+    pub(super) fn charge(&self, payer: Payer, points: u64) -> Charge {
+        match payer {
+            Payer::Viewer(_) => self.viewers.charge(payer, points),
+            _ => self.addresses.charge(payer, points),
+        }
+    }
+}
+
+/// The clock of timers, which a paused test moves.
+#[derive(Debug, Clone, Copy)]
+struct TimerClock;
+
+impl Clock for TimerClock {
+    type Instant = std::time::Instant;
+
+    fn now(&self) -> Self::Instant {
+        Instant::now().into_std()
+    }
+}
+
+struct Buckets {
+    each: Bucket,
+    known: usize,
+    charges: AtomicUsize,
+    levels: RateLimiter<Payer, DashMapStateStore<Payer>, TimerClock, StateInformationMiddleware>,
+}
+
+impl Buckets {
+    fn new(each: Bucket, known: usize) -> Self {
+        let quota = Quota::per_second(each.per_second).allow_burst(each.points);
+        let levels = RateLimiter::dashmap_with_clock(quota, TimerClock).with_middleware();
+        Self { each, known, charges: AtomicUsize::new(0), levels }
+    }
+
+    fn charge(&self, payer: Payer, points: u64) -> Charge {
+        if self.charges.fetch_add(1, Ordering::Relaxed) % CHARGES_BETWEEN_CLEANINGS == CHARGES_BETWEEN_CLEANINGS - 1 {
+            self.levels.retain_recent();
+            self.levels.shrink_to_fit();
+        }
+        let payer = if self.levels.len() < self.known { payer } else { shared(payer) };
+        let capacity = self.each.points;
+        // What costs more than a bucket holds takes a full one.
+        let asked = u32::try_from(points).ok().and_then(NonZeroU32::new).map_or(capacity, |asked| asked.min(capacity));
+        let asked = if points == 0 { NonZeroU32::MIN } else { asked };
+        let (remaining, retry_after) = match self.levels.check_key_n(&payer, asked) {
+            Ok(Ok(level)) => (level.remaining_burst_capacity(), None),
+            Ok(Err(not_yet)) => {
+                let wait = not_yet.wait_time_from(TimerClock.now());
+                (asked.get().saturating_sub(self.restored_in(wait)), Some(wait))
+            }
+            // `asked` is not above the capacity.
+            Err(_) => (0, Some(Duration::from_secs(1))),
+        };
+        let Bucket { points: limit, per_second } = self.each;
+        Charge { requested: points, limit: limit.get(), remaining, restore_rate: per_second.get(), retry_after }
+    }
+
+    /// Points that come back within `wait`, rounded up.
+    fn restored_in(&self, wait: Duration) -> u32 {
+        let points = wait.as_nanos().saturating_mul(u128::from(self.each.per_second.get())).div_ceil(1_000_000_000);
+        u32::try_from(points).unwrap_or(u32::MAX)
+    }
+}
+
+fn shared(payer: Payer) -> Payer {
+    let mut hasher = DefaultHasher::new();
+    payer.hash(&mut hasher);
+    Payer::Shared(hasher.finish() % SHARED)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+
+    fn budget(points: u32, per_second: u32, known: usize) -> Budget {
+        let each =
+            Bucket { points: NonZeroU32::new(points).unwrap(), per_second: NonZeroU32::new(per_second).unwrap() };
+        Budget::new(RateLimits { viewer: each, address: each, known })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bucket_is_emptied_and_fills_again_with_time() {
+        let budget = budget(100, 10, 1000);
+        let ann = Payer::Viewer(1);
+        let first = budget.charge(ann, 70);
+        assert_eq!((first.requested, first.limit, first.remaining, first.restore_rate), (70, 100, 30, 10));
+        let refused = budget.charge(ann, 50);
+        assert_eq!((refused.remaining, refused.retry_after), (30, Some(Duration::from_secs(2))));
+        assert_eq!(budget.charge(Payer::Viewer(2), 100).retry_after, None, "another one's bucket is another");
+        tokio::time::advance(Duration::from_millis(1_999)).await;
+        assert!(budget.charge(ann, 50).retry_after.is_some());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(budget.charge(ann, 50).retry_after, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_costs_more_than_a_bucket_takes_a_full_one() {
+        let budget = budget(100, 10, 1000);
+        assert_eq!(budget.charge(Payer::Unknown, u64::MAX).retry_after, None);
+        assert_eq!(budget.charge(Payer::Unknown, u64::MAX).retry_after, Some(Duration::from_secs(10)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn memory_is_bounded_however_many_ask_and_forgets_who_has_not_asked_for_long() {
+        let budget = budget(10, 1, 500);
+        for viewer in 0..3 * CHARGES_BETWEEN_CLEANINGS as u64 {
+            budget.charge(Payer::Viewer(viewer), 5);
+        }
+        let known = budget.viewers.levels.len();
+        assert!((500..=500 + 1024).contains(&known), "{known} are known");
+        tokio::time::advance(Duration::from_mins(1)).await;
+        for _ in 0..CHARGES_BETWEEN_CLEANINGS {
+            budget.charge(Payer::Viewer(1), 1);
+        }
+        assert!(budget.viewers.levels.len() <= 2, "{} are known", budget.viewers.levels.len());
+    }
+}

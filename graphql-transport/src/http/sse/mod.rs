@@ -1,0 +1,16 @@
+//! GraphQL over server-sent events, for networks that let no WebSocket through: graphql-sse's protocol, PROTOCOL.md
+//! of github.com/enisdenjo/graphql-sse. `single` has its distinct connections mode, `reserved` its single connection
+//! mode.
+
+pub(super) mod framing;
+mod reserved;
+mod single;
+mod stream;
+pub(super) mod streams;
+
+pub(super) use self::{
+    reserved::{cancel, fulfil, join, reserve},
+    single::open,
+    stream::take_room,
+    streams::token_of,
+};

@@ -1,0 +1,226 @@
+//! The single connection mode, for browsers that open six connections and no more. PUT reserves a stream, GET opens
+//! it with the token; further requests send operations, whose results the stream carries, and cancel them.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_graphql::Executor;
+use axum::{
+    body::{Body, Bytes},
+    extract::Request,
+    http::{HeaderValue, Response, StatusCode, header},
+};
+use futures_util::{StreamExt as _, future::BoxFuture};
+use serde::Serialize;
+use tokio::{sync::mpsc::channel, time::sleep};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::{
+    framing::event,
+    stream::{Room, body, response, send, take_room},
+    streams::{Reserved, parameter, token_of},
+};
+use crate::{
+    http::{
+        codes::{BAD_USER_INPUT, RATE_LIMITED},
+        drive::{self, Outlet, TooLarge, extensions_of, over, signed_out},
+        engine::Ready,
+        outcome::{Payload, Reason, Refused, json_within},
+        request_id::RequestId,
+        state::Core,
+        viewer::{Scope, Viewer},
+    },
+    memory::Hold,
+};
+
+/// How long operations have to say that the sign-in has ended.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// What a reservation costs: as much as the least operation.
+const RESERVATION_POINTS: u64 = 1;
+/// Characters of an operation's id.
+const ID_CHARS: usize = 128;
+
+/// Reserves a stream for who asks: 201 with its token, which is good for one stream.
+pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, scope: Scope<V>) -> Result<Response<Body>, Refused> {
+    core.engine.charge(&scope, RESERVATION_POINTS)?;
+    let room = take_room(core, &scope)?;
+    // Twice the width of a request's id: whoever guesses it hears everything.
+    let token = [RequestId::new(&core.entropy), RequestId::new(&core.entropy)].map(|half| half.to_string()).concat();
+    let (events, queue) = channel(core.settings.stream.queued_events.max(1));
+    let reserved = Arc::new(Reserved {
+        events,
+        queue: Mutex::new(Some(queue)),
+        operations: Mutex::default(),
+        opened: CancellationToken::new(),
+        ended: CancellationToken::new(),
+    });
+    core.streams.with(|streams| streams.insert(token.clone(), Arc::clone(&reserved)));
+    let (of_task, name, over) = (Arc::clone(core), token.clone(), over(core, scope.viewer));
+    core.sockets.spawn(async move { watch(&of_task, &name, &reserved, over, room).await });
+    let mut response = Response::new(Body::from(token));
+    *response.status_mut() = StatusCode::CREATED;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Forgets the stream when nobody opens it, when its client leaves, when the token ends or when the server stops.
+async fn watch<E, V: Viewer>(
+    core: &Core<E, V>,
+    token: &str,
+    reserved: &Reserved,
+    over: BoxFuture<'static, ()>,
+    room: Room,
+) {
+    let is_opened = tokio::select! {
+        () = reserved.opened.cancelled() => true,
+        () = sleep(core.settings.stream.reserved_time) => false,
+        () = core.stop.cancelled() => false,
+    };
+    if is_opened {
+        tokio::select! {
+            () = reserved.ended.cancelled() => {}
+            () = core.stop.cancelled() => {}
+            () = async { over.await; sleep(FAREWELL).await } => {}
+        }
+    }
+    reserved.ended.cancel();
+    core.streams.with(|streams| streams.remove(token));
+    drop(room);
+}
+
+/// Opens the stream of `token`, once.
+pub fn fulfil<E, V: Viewer>(core: &Core<E, V>, token: &str, id: &RequestId) -> Result<Response<Body>, Refused> {
+    let reserved = core.streams.get(token)?;
+    let Some(queue) = reserved.take_queue() else {
+        return Err(Refused::new(Reason::Conflict, BAD_USER_INPUT, "The stream with this token is open already."));
+    };
+    reserved.opened.cancel();
+    let ended = reserved.ended.clone();
+    let leaving = ended.clone().drop_guard();
+    let events = body(queue, core.settings.stream.keep_alive).take_until(ended.cancelled_owned());
+    // Dropped with the body, when the client has left.
+    let events = events.inspect(move |_| {
+        let _ = &leaving;
+    });
+    Ok(response(events, id))
+}
+
+/// Where the results of one of several operations go.
+struct Part {
+    id: String,
+    reserved: Arc<Reserved>,
+    /// Of one result, at most.
+    answer_bytes: usize,
+}
+
+#[derive(Serialize)]
+struct Addressed<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<Payload<'a>>,
+}
+
+impl Part {
+    fn json(&self, payload: Option<Payload<'_>>) -> Result<Vec<u8>, TooLarge> {
+        json_within(&Addressed { id: &self.id, payload }, self.answer_bytes).ok_or(TooLarge)
+    }
+
+    /// Sends an event that is not a result: a refusal, or the end.
+    async fn say(&self, name: &str, payload: Option<Payload<'_>>) {
+        if let Ok(json) = self.json(payload) {
+            send(&self.reserved.events, event(name, &json).into()).await;
+        }
+    }
+}
+
+impl Outlet for Part {
+    type Event = Bytes;
+
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
+        Ok(hold.over(event("next", &self.json(Some(payload))?)))
+    }
+
+    async fn send(&self, event: Bytes) {
+        send(&self.reserved.events, event).await;
+    }
+}
+
+/// Runs `ready` beside what runs already; its results go to the stream of `token`. 202.
+pub fn join<E: Executor, V: Viewer>(
+    core: &Arc<Core<E, V>>,
+    token: &str,
+    operation: Option<String>,
+    ready: Ready,
+    scope: Scope<V>,
+) -> Result<Response<Body>, Refused> {
+    let reserved = core.streams.get(token)?;
+    let Some(id) = operation.filter(|id| !id.is_empty() && id.chars().count() <= ID_CHARS) else {
+        let message = "\"extensions.operationId\" has to be a text of 1 to 128 characters.";
+        return Err(Refused::new(Reason::Malformed, BAD_USER_INPUT, message));
+    };
+    let stop = CancellationToken::new();
+    reserved.operations(|operations| {
+        if operations.contains_key(&id) {
+            let message = "An operation with this id runs already.";
+            return Err(Refused::new(Reason::Conflict, BAD_USER_INPUT, message));
+        }
+        if operations.len() >= core.settings.stream.operations {
+            let message = "Too many operations run on this stream.";
+            return Err(Refused::new(Reason::TooManyPoints, RATE_LIMITED, message));
+        }
+        operations.insert(id.clone(), stop.clone());
+        Ok(())
+    })?;
+    let (of_task, answer_bytes) = (Arc::clone(core), core.settings.request.answer_bytes);
+    let work = async move { part(&of_task, ready, scope, Part { id, reserved, answer_bytes }, stop).await };
+    core.sockets.spawn(work.instrument(tracing::Span::current()));
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    Ok(response)
+}
+
+async fn part<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: Scope<V>,
+    part: Part,
+    stop: CancellationToken,
+) {
+    let (over, request_id) = (over(core, scope.viewer.clone()), scope.request_id.clone());
+    let whole = async {
+        let ended = tokio::select! {
+            ended = drive::run(core, ready, scope, &part) => ended,
+            () = over => Err(signed_out(&request_id)),
+        };
+        if let Err(refused) = ended {
+            part.say("next", Some(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id)))).await;
+        }
+        // Free before the client can know: it may use the id again at once.
+        part.reserved.operations(|operations| operations.remove(&part.id));
+        part.say("complete", None).await;
+    };
+    tokio::select! {
+        () = whole => {}
+        () = stop.cancelled() => {}
+        () = part.reserved.ended.cancelled() => {}
+        () = core.stop.cancelled() => {}
+    }
+}
+
+/// Ends an operation of the stream of `token`; one that has ended already stays so. 200.
+pub fn cancel<E, V: Viewer>(core: &Core<E, V>, request: &Request) -> Result<Response<Body>, Refused> {
+    let token = token_of(request).unwrap_or_default();
+    let reserved = core.streams.get(&token)?;
+    let Some(id) = parameter(request, "operationId") else {
+        let message = "Name the operation to end: ?operationId=..";
+        return Err(Refused::new(Reason::Malformed, BAD_USER_INPUT, message));
+    };
+    if let Some(operation) = reserved.operations(|operations| operations.remove(&id)) {
+        operation.cancel();
+    }
+    Ok(Response::new(Body::empty()))
+}

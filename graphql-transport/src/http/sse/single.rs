@@ -1,0 +1,91 @@
+//! The distinct connections mode: one operation a stream, which ends with it.
+
+use std::sync::Arc;
+
+use async_graphql::Executor;
+use axum::{
+    body::{Body, Bytes},
+    http::Response,
+};
+use tokio::{
+    sync::mpsc::{Sender, channel},
+    time::timeout,
+};
+use tracing::Instrument as _;
+
+use super::{
+    framing::event,
+    stream::{Room, UNREAD, body, response, send},
+};
+use crate::{
+    http::{
+        drive::{self, Outlet, TooLarge, extensions_of, over, signed_out},
+        engine::Ready,
+        outcome::{Payload, json_within},
+        state::Core,
+        viewer::{Scope, Viewer},
+    },
+    memory::Hold,
+};
+
+/// Where the results of the one operation go.
+struct Whole {
+    events: Sender<Bytes>,
+    /// Of one result, at most.
+    answer_bytes: usize,
+}
+
+impl Outlet for Whole {
+    type Event = Bytes;
+
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
+        let json = json_within(&payload, self.answer_bytes).ok_or(TooLarge)?;
+        Ok(hold.over(event("next", &json)))
+    }
+
+    async fn send(&self, event: Bytes) {
+        send(&self.events, event).await;
+    }
+}
+
+/// A stream of `ready`'s results, until it ends, the client leaves, the token ends or the server stops.
+pub fn open<E: Executor, V: Viewer>(
+    core: &Arc<Core<E, V>>,
+    ready: Ready,
+    scope: Scope<V>,
+    room: Room,
+) -> Response<Body> {
+    let limits = core.settings.stream;
+    let (sender, events) = channel(limits.queued_events.max(1));
+    let id = scope.request_id.clone();
+    let core_of_task = Arc::clone(core);
+    let work = async move {
+        let core = core_of_task;
+        follow(&core, ready, scope, sender).await;
+        drop(room);
+    };
+    core.sockets.spawn(work.instrument(tracing::Span::current()));
+    response(body(events, limits.keep_alive), &id)
+}
+
+async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: Scope<V>, events: Sender<Bytes>) {
+    let over = over(core, scope.viewer.clone());
+    let request_id = scope.request_id.clone();
+    let outlet = Whole { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
+    let ended = tokio::select! {
+        ended = drive::run(core, ready, scope, &outlet) => ended,
+        () = events.closed() => return,
+        // Without `complete` the client knows that it has to come again.
+        () = core.stop.cancelled() => return,
+        () = over => Err(signed_out(&request_id)),
+    };
+    let last = async {
+        if let Err(refused) = ended {
+            // Why there is no answer always fits: its length has bounds of its own.
+            let refusal = serde_json::to_vec(&Payload::refused(&refused.errors, &extensions_of(&refused, &request_id)));
+            send(&events, event("next", &refusal.unwrap_or_default()).into()).await;
+        }
+        send(&events, event("complete", b"").into()).await;
+    };
+    let _ = timeout(UNREAD, last).await;
+}

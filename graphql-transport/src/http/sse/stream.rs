@@ -1,0 +1,92 @@
+//! What a stream of events is to HTTP: a place on this node, a queue, a response that goes on.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, Bytes},
+    http::{HeaderName, HeaderValue, Response, header},
+};
+use futures_util::{Stream, stream};
+use tokio::{
+    sync::{
+        OwnedSemaphorePermit,
+        mpsc::{Receiver, Sender},
+    },
+    time::timeout,
+};
+
+use super::framing::COMMENT;
+use crate::{
+    http::{
+        accept::Media,
+        codes::{INTERNAL, RATE_LIMITED},
+        outcome::{Reason, Refused},
+        places::{Gauged, Place},
+        request_id::{self, RequestId},
+        state::Core,
+        viewer::{Scope, Viewer},
+    },
+    payer::Payer,
+};
+
+/// A client that leaves events unread for so long is taken for dead.
+pub(super) const UNREAD: Duration = Duration::from_secs(30);
+
+/// A place among the streams of this node, held until it is dropped.
+pub struct Room {
+    _permit: OwnedSemaphorePermit,
+    _place: Place<Payer>,
+    _gauged: Gauged,
+}
+
+/// Takes a place among the streams of this node, and among those of who asks.
+pub fn take_room<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<Room, Refused> {
+    let place = core.stream_places.take(scope.payer()).ok_or_else(|| {
+        let message = "Too many streams are open or reserved already. Close one, or use one for several operations.";
+        Refused::new(Reason::TooManyPoints, RATE_LIMITED, message)
+    })?;
+    let permit = Arc::clone(&core.free_streams).try_acquire_owned().map_err(|_| {
+        tracing::warn!("no room for another stream");
+        Refused::new(Reason::NoRoom, INTERNAL, "No room for another stream. Try again in a few seconds.")
+    })?;
+    Ok(Room { _permit: permit, _place: place, _gauged: Gauged::new(core.settings.metrics.streams) })
+}
+
+/// Waits for room. Of a client that reads nothing the stream ends: what it has missed it cannot know otherwise.
+pub(super) async fn send(events: &Sender<Bytes>, event: Bytes) {
+    if timeout(UNREAD, events.send(event)).await.is_err() {
+        // The queue stays full, and nothing else is put in; whoever waits for its end is woken.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// What comes out of `events`, with comments where nothing comes for `keep_alive`. Begins with one: then the client knows
+/// that it is heard.
+pub(super) fn body(
+    events: Receiver<Bytes>,
+    keep_alive: Duration,
+) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+    stream::unfold((events, true), move |(mut events, is_first)| async move {
+        if is_first {
+            return Some((Ok(Bytes::from_static(COMMENT)), (events, false)));
+        }
+        match timeout(keep_alive, events.recv()).await {
+            Ok(event) => event.map(|event| (Ok(event), (events, false))),
+            Err(_silence) => Some((Ok(Bytes::from_static(COMMENT)), (events, false))),
+        }
+    })
+}
+
+pub(super) fn response(
+    body: impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static,
+    id: &RequestId,
+) -> Response<Body> {
+    let mut response = Response::new(Body::from_stream(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, Media::EventStream.content_type());
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // nginx would collect events before it passes them on.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    headers.insert(request_id::HEADER, id.to_header());
+    response
+}

@@ -1,0 +1,162 @@
+//! Connections that say nothing, or are too many.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+
+use super::{
+    client::{PATIENCE, Server},
+    *,
+};
+
+/// Longer than a test lasts.
+const NEVER: Duration = Duration::from_mins(10);
+/// How often a test is begun anew that a busy machine has kept from its next step for too long.
+const TRIES: u32 = 20;
+
+async fn server(limits: ConnectionLimits) -> Server {
+    Server::among(HttpSettings::default(), limits).await
+}
+
+/// A connection on which `said` has been said.
+async fn connected(server: &Server, said: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(said.as_bytes()).await.unwrap();
+    stream
+}
+
+/// What comes until the server hangs up.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    let read = timeout(PATIENCE, stream.read_to_end(&mut text)).await.unwrap();
+    assert!(read.is_ok() || text.is_empty(), "{read:?}");
+    String::from_utf8(text).unwrap()
+}
+
+/// The answer to one request on a connection that stays open: its head.
+async fn answered(stream: &mut TcpStream, path: &str) -> String {
+    // Who has been hung up on reads nothing.
+    let _ = stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes()).await;
+    let mut answer = vec![0_u8; 8192];
+    let length = timeout(PATIENCE, stream.read(&mut answer)).await.unwrap().unwrap_or_default();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
+}
+
+#[tokio::test]
+async fn who_says_nothing_or_half_a_head_is_hung_up_on() {
+    let head_time = Duration::from_millis(300);
+    let server = server(ConnectionLimits { head_time, ..ConnectionLimits::default() }).await;
+    for said in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
+        let begin = Instant::now();
+        let mut stream = connected(&server, said).await;
+        let told = rest(&mut stream).await;
+        assert!(!told.contains("200"), "{told}");
+        assert!(said.starts_with("PRI") || begin.elapsed() >= head_time, "{said:?}: it had its time");
+    }
+}
+
+#[tokio::test]
+async fn who_asks_nothing_more_is_hung_up_on_after_the_idle_time_and_not_before() {
+    let (head_time, idle_time) = (Duration::from_millis(300), Duration::from_millis(1_500));
+    let server = server(ConnectionLimits { head_time, idle_time, ..ConnectionLimits::default() }).await;
+    for _ in 0..TRIES {
+        let begin = Instant::now();
+        let mut stream = connected(&server, "").await;
+        let first = answered(&mut stream, "/graphql?query=%7Bhello%7D").await;
+        let is_early = begin.elapsed() < head_time;
+        while begin.elapsed() < head_time * 2 {
+            tokio::task::yield_now().await;
+        }
+        let second = answered(&mut stream, "/graphql?query=%7Bhello%7D").await;
+        if is_early && begin.elapsed() < idle_time {
+            assert!([first, second].iter().all(|answer| answer.starts_with("HTTP/1.1 200")));
+            assert_eq!(rest(&mut stream).await, "");
+            return;
+        }
+    }
+    unreachable!("the machine was too slow {TRIES} times");
+}
+
+#[tokio::test]
+async fn a_socket_outlives_the_time_for_heads() {
+    let (head_time, idle_time) = (Duration::from_secs(2), Duration::from_secs(2));
+    let server = server(ConnectionLimits { head_time, idle_time, ..ConnectionLimits::default() }).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("1", "{ slow(ms: 4000) }").await;
+    assert_eq!(client.hear().await["payload"]["data"]["slow"], 4000);
+}
+
+#[tokio::test]
+async fn when_there_is_no_room_operators_are_answered_and_others_told_so_until_there_is() {
+    let limits =
+        ConnectionLimits { connections: 3, per_address: 0, spare: 2, head_time: NEVER, ..ConnectionLimits::default() };
+    let server = server(limits).await;
+    let mut silent = Vec::new();
+    for _ in 0..3 {
+        silent.push(connected(&server, "").await);
+    }
+    for (path, status) in [("/healthz", "200"), ("/graphql?query=%7Bhello%7D", "503"), ("/healthz", "200")] {
+        let mut late = connected(&server, &format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
+        let answer = rest(&mut late).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+    }
+    drop(silent);
+    let room = async {
+        while !answered(&mut connected(&server, "").await, "/graphql?query=%7Bhello%7D").await.contains("200 OK") {}
+    };
+    timeout(PATIENCE, room).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_address_has_so_many_connections_sockets_included_and_a_proxy_any_number() {
+    let limits = ConnectionLimits { per_address: 2, head_time: NEVER, ..ConnectionLimits::default() };
+    let server = server(limits.clone()).await;
+    let (_socket, _silent) = (server.acknowledged().await, connected(&server, "").await);
+    let mut third = connected(&server, "GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert!(rest(&mut third).await.starts_with("HTTP/1.1 503"));
+    let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    let server = self::server(ConnectionLimits { trusted_proxies, ..limits }).await;
+    let mut several = Vec::new();
+    for _ in 0..5 {
+        let mut stream = connected(&server, "").await;
+        assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
+        several.push(stream);
+    }
+}
+
+#[tokio::test]
+async fn who_takes_nothing_of_an_answer_is_hung_up_on() {
+    let stall_time = Duration::from_millis(300);
+    let limits = ConnectionLimits { stall_time, connections: 1, per_address: 0, ..ConnectionLimits::default() };
+    let server = server(limits).await;
+    let mut greedy = connected(&server, "").await;
+    // Answers that nobody reads fill what the kernel holds; then nothing more is taken of the requests either.
+    let ask = "GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1_000);
+    let asks = async { while greedy.write_all(ask.as_bytes()).await.is_ok() {} };
+    timeout(Duration::from_mins(1), asks).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stopping_server_lets_go_of_silent_connections_and_ends() {
+    let limits = ConnectionLimits { head_time: NEVER, idle_time: NEVER, ..ConnectionLimits::default() };
+    let server = server(limits).await;
+    let mut stream = connected(&server, "").await;
+    assert!(answered(&mut stream, "/graphql?query=%7Bhello%7D").await.starts_with("HTTP/1.1 200"));
+    let mut silent = connected(&server, "").await;
+    server.stop.cancel();
+    assert_eq!((rest(&mut stream).await, rest(&mut silent).await), (String::new(), String::new()));
+    server.ended().await;
+}
+
+#[tokio::test]
+async fn a_head_without_end_is_refused_as_soon_as_it_is_too_long() {
+    let server = server(ConnectionLimits { head_time: NEVER, ..ConnectionLimits::default() }).await;
+    let begin = "GET /graphql HTTP/1.1\r\nhost: a\r\nx-a: ";
+    let endless = format!("{begin}{}", "x".repeat(crate::http::connections::BUFFER_BYTES - begin.len()));
+    let mut stream = connected(&server, &endless).await;
+    assert!(rest(&mut stream).await.starts_with("HTTP/1.1 431 "));
+}

@@ -1,0 +1,163 @@
+//! A schema that can do everything a transport has to cope with.
+#![expect(clippy::unused_async, reason = "resolvers are async by their trait")]
+use std::{
+    sync::atomic::{AtomicI32, Ordering},
+    time::Duration,
+};
+
+use async_graphql::{
+    Context, Error, ErrorExtensions as _, ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Schema,
+    SimpleObject, Subscription, ValidationMode, Value,
+};
+use futures_util::{Stream, StreamExt as _, stream};
+
+/// Who asks, and how long their token is good.
+#[derive(Debug, Clone)]
+pub struct Person(pub &'static str, pub Option<Duration>);
+
+impl crate::http::Viewer for Person {
+    fn number(&self) -> u64 {
+        1
+    }
+}
+
+/// Takes no value whatever, in the executor's own words; no document can be told so beforehand.
+struct Picky;
+
+#[Scalar]
+impl ScalarType for Picky {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        Err(InputValueError::expected_type(value))
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Null
+    }
+}
+
+/// The schema as tests build it.
+pub type TestSchema = Schema<Query, Mutation, Subscriptions>;
+
+/// Validated by the gate alone and without extensions, as the service's own.
+pub fn schema() -> TestSchema {
+    Schema::build(Query, Mutation::default(), Subscriptions).validation_mode(ValidationMode::Fast).finish()
+}
+
+fn refused() -> Error {
+    Error::new("Sign in first.").extend_with(|_, extensions| extensions.set("code", "UNAUTHENTICATED"))
+}
+
+pub struct Query;
+
+#[Object]
+impl Query {
+    async fn hello(&self) -> &'static str {
+        "world"
+    }
+
+    async fn echo(&self, text: String) -> String {
+        text
+    }
+
+    async fn by_id(&self, id: ID) -> String {
+        id.0
+    }
+
+    async fn at_most_ten(&self, #[graphql(validator(maximum = 10))] number: i32) -> i32 {
+        number
+    }
+
+    async fn picked(&self, #[graphql(name = "of")] _of: Picky) -> bool {
+        true
+    }
+
+    async fn nested(&self) -> Query {
+        Query
+    }
+
+    /// The viewer's name and the request's id.
+    async fn whoami(&self, ctx: &Context<'_>) -> Vec<String> {
+        let id = ctx.data_opt::<String>().cloned().unwrap_or_default();
+        let person = ctx.data_opt::<Option<Person>>().cloned().flatten();
+        vec![person.map_or("nobody", |person| person.0).to_owned(), id]
+    }
+
+    async fn secret_failure(&self) -> Option<Result<String, Error>> {
+        Some(Err(Error::new("password=hunter2 at 10.0.0.7")))
+    }
+
+    async fn required_failure(&self) -> Result<String, Error> {
+        Err(Error::new("password=hunter2 at 10.0.0.7"))
+    }
+
+    async fn coded_failure(&self) -> Option<Result<String, Error>> {
+        Some(Err(refused()))
+    }
+
+    async fn panic(&self) -> Option<String> {
+        let fields: Option<String> = None;
+        fields.or_else(|| std::panic::resume_unwind(Box::new("password=hunter2")))
+    }
+
+    async fn slow(&self, ms: u32) -> u32 {
+        tokio::time::sleep(Duration::from_millis(u64::from(ms))).await;
+        ms
+    }
+}
+
+#[derive(Default)]
+pub struct Mutation(AtomicI32);
+
+#[Object]
+impl Mutation {
+    async fn bump(&self) -> i32 {
+        1
+    }
+
+    /// What all calls have added up to.
+    async fn add(&self, by: i32) -> Sum {
+        let total = self.0.fetch_add(by, Ordering::Relaxed) + by;
+        Sum { total, added: by }
+    }
+}
+
+#[derive(SimpleObject)]
+pub struct Sum {
+    total: i32,
+    added: i32,
+}
+
+pub struct Subscriptions;
+
+#[Subscription]
+impl Subscriptions {
+    async fn count(&self, to: i32) -> impl Stream<Item = i32> {
+        stream::iter(1..=to)
+    }
+
+    /// Nothing, for ever.
+    async fn silence(&self) -> impl Stream<Item = i32> {
+        stream::pending()
+    }
+
+    /// 64 KiB again and again.
+    async fn flood(&self) -> impl Stream<Item = String> {
+        stream::repeat_with(|| "x".repeat(64 * 1024)).then(async |text| {
+            tokio::task::yield_now().await;
+            text
+        })
+    }
+
+    async fn refused(&self) -> Result<stream::Pending<i32>, Error> {
+        Err(refused())
+    }
+
+    /// One good event, one that fails, one good.
+    async fn stumble(&self) -> impl Stream<Item = Option<Result<i32, Error>>> {
+        stream::iter([Some(Ok(1)), Some(Err(Error::new("password=hunter2"))), Some(Ok(3))])
+    }
+
+    async fn explode(&self) -> impl Stream<Item = i32> {
+        stream::once(async { std::panic::resume_unwind(Box::new("password=hunter2")) })
+    }
+}

@@ -1,0 +1,94 @@
+//! The documents of the operator's manifest, parsed and validated at the start. Unlike those of the cache they are
+//! never forgotten.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    document::{DocumentHash, Known},
+    manifest::{Manifest, ManifestError},
+};
+use crate::gate::Gate;
+
+/// A manifest whose documents have passed the gate.
+#[derive(Debug, Default)]
+pub(super) struct Trusted {
+    by_id: HashMap<String, Known>,
+    by_hash: HashMap<DocumentHash, Known>,
+}
+
+impl Trusted {
+    /// Opens every document of `manifest`, which validates it.
+    pub(super) fn load(manifest: &Manifest, gate: &Gate) -> Result<Self, ManifestError> {
+        let (mut trusted, mut problems) = (Self::default(), Vec::new());
+        for (id, text) in &manifest.0 {
+            match gate.open(text) {
+                Ok(document) => {
+                    let known = Known { document: Arc::new(document), text: text.as_str().into() };
+                    trusted.by_hash.insert(DocumentHash::of(text), known.clone());
+                    trusted.by_id.insert(id.clone(), known);
+                }
+                Err(problem) => problems.push(format!("\"{id}\": {problem}")),
+            }
+        }
+        if problems.is_empty() { Ok(trusted) } else { Err(ManifestError::of(problems)) }
+    }
+
+    pub(super) fn by_id(&self, id: &str) -> Option<&Known> {
+        self.by_id.get(id)
+    }
+
+    /// By the text's own hash, or by an id that is this hash: ids are made by tools that print the text anew.
+    pub(super) fn by_hash(&self, hash: &DocumentHash) -> Option<&Known> {
+        self.by_hash.get(hash).or_else(|| self.by_id.get(&hash.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use super::*;
+    use crate::{
+        gate::{GateLimits, Shape},
+        http::tests::schema::schema,
+    };
+
+    fn loaded(json: &str) -> Result<Trusted, ManifestError> {
+        let gate = Gate::new(GateLimits::default(), Shape::of_sdl(&schema().sdl()).unwrap());
+        Trusted::load(&Manifest::parse(json)?, &gate)
+    }
+
+    #[test]
+    fn both_forms_are_read() {
+        let relay = loaded(r#"{"abc": "{ hello }", "def": "query Q($t: String!) { echo(text: $t) }"}"#).unwrap();
+        assert!(relay.by_id("abc").is_some() && relay.by_id("x").is_none());
+        assert!(relay.by_hash(&DocumentHash::of("{ hello }")).is_some());
+        let apollo = loaded(
+            r#"{"format": "apollo-persisted-query-manifest", "version": 1,
+                "operations": [{"id": "abc", "name": "Q", "type": "query", "body": "query Q { hello }"}]}"#,
+        );
+        assert!(apollo.unwrap().by_id("abc").is_some());
+    }
+
+    #[test]
+    fn every_problem_is_told_with_its_id() {
+        for (json, told) in [
+            ("", "expected {"),
+            ("[]", "expected {"),
+            (r#"{"a": 1}"#, "expected {"),
+            (r#"{"format": "other", "version": 1, "operations": []}"#, "\"other\", version 1"),
+            (
+                r#"{"format": "apollo-persisted-query-manifest", "version": 1, "operations":
+                [{"id": "a", "body": "{ hello }"}, {"id": "a", "body": "{ a: hello }"}]}"#,
+                "\"a\" stands for two documents",
+            ),
+            (r#"{"a": "{"}"#, "\"a\": Syntax error"),
+            (r#"{"a": "{ missing }"}"#, "\"a\": Type \"Query\" does not have a field \"missing\""),
+            (r#"{"a": "subscription { silence silence }"}"#, "\"a\": A subscription selects exactly one"),
+        ] {
+            let error = loaded(json).unwrap_err().to_string();
+            assert!(error.contains(told), "{json}: {error}");
+        }
+        let both = loaded(r#"{"a": "{", "b": "{ missing }"}"#).unwrap_err().to_string();
+        assert!(both.contains("\"a\"") && both.contains("\"b\""), "{both}");
+    }
+}

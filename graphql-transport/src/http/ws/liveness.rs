@@ -1,0 +1,138 @@
+//! Decides when to send a ping, and when to give up on a client that does not answer. The socket sends.
+
+use std::time::Duration;
+
+use tokio::{
+    sync::Notify,
+    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until},
+};
+
+use crate::http::connections::Received;
+
+/// What there is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Ping,
+    GiveUp,
+}
+
+/// What is known of a client's being there.
+pub(super) struct Liveness<'a> {
+    pings: Interval,
+    /// Notified when a ping has been sent.
+    pinged: &'a Notify,
+    time: Duration,
+    /// A byte of a message that is on its way shows life as well as a pong. Without it whole frames alone do.
+    received: Option<Received>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    Quiet,
+    /// A ping waits behind what the client has not read yet: that has a deadline of its own.
+    Queued,
+    /// A ping is on its way since so many bytes had come.
+    Sent {
+        deadline: Instant,
+        bytes: u64,
+    },
+}
+
+impl<'a> Liveness<'a> {
+    /// `every`: from one ping to the next; `time`: for the answer to one.
+    pub(super) fn new(every: Duration, time: Duration, pinged: &'a Notify, received: Option<Received>) -> Self {
+        let mut pings = interval_at(Instant::now() + every, every);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { pings, pinged, time, received, phase: Phase::Quiet }
+    }
+
+    /// Waits for the next thing to do. May be dropped at any time: nothing is lost.
+    pub(super) async fn next(&mut self) -> Step {
+        loop {
+            let deadline = match self.phase {
+                Phase::Sent { deadline, .. } => Some(deadline),
+                Phase::Quiet | Phase::Queued => None,
+            };
+            tokio::select! {
+                biased;
+                // Queued -> Sent.
+                () = self.pinged.notified() => {
+                    self.phase = Phase::Sent { deadline: Instant::now() + self.time, bytes: self.bytes() };
+                }
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    if self.is_gone() {
+                        return Step::GiveUp;
+                    }
+                }
+                // Quiet -> Queued.
+                _ = self.pings.tick(), if matches!(self.phase, Phase::Quiet) => {
+                    self.phase = Phase::Queued;
+                    return Step::Ping;
+                }
+            }
+        }
+    }
+
+    /// Sent -> Quiet: a frame has come.
+    pub(super) fn heard(&mut self) {
+        if matches!(self.phase, Phase::Sent { .. }) {
+            self.phase = Phase::Quiet;
+        }
+    }
+
+    /// Sent -> Quiet at the deadline; whether not even a part of a frame has come.
+    fn is_gone(&mut self) -> bool {
+        let Phase::Sent { bytes, .. } = self.phase else { return false };
+        self.phase = Phase::Quiet;
+        self.bytes() == bytes
+    }
+
+    fn bytes(&self) -> u64 {
+        self.received.as_ref().map_or(0, Received::bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const EVERY: Duration = Duration::from_secs(12);
+    const TIME: Duration = Duration::from_secs(15);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_says_nothing_after_a_ping_is_given_up_when_its_time_is_over() {
+        let pinged = Notify::new();
+        let mut client = Liveness::new(EVERY, TIME, &pinged, None);
+        let begin = Instant::now();
+        assert_eq!(client.next().await, Step::Ping);
+        pinged.notify_one();
+        assert_eq!(client.next().await, Step::GiveUp);
+        assert_eq!(begin.elapsed(), EVERY + TIME);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_deadline_runs_while_a_ping_waits_behind_what_a_slow_client_has_not_read() {
+        let pinged = Notify::new();
+        let mut client = Liveness::new(EVERY, TIME, &pinged, None);
+        assert_eq!(client.next().await, Step::Ping);
+        assert!(timeout(10 * TIME, client.next()).await.is_err(), "neither another ping nor the end");
+        client.heard();
+        pinged.notify_one();
+        assert_eq!(client.next().await, Step::GiveUp, "what came before the ping went is no answer to it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_answers_is_asked_again() {
+        let pinged = Notify::new();
+        let mut client = Liveness::new(EVERY, TIME, &pinged, None);
+        for _ in 0..5 {
+            assert_eq!(client.next().await, Step::Ping);
+            pinged.notify_one();
+            assert!(timeout(TIME / 2, client.next()).await.is_err());
+            client.heard();
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! GraphQL over WebSocket: the subprotocol graphql-transport-ws.
+
+mod liveness;
+mod message;
+mod operation;
+mod socket;
+#[cfg(test)]
+mod soups;
+mod unfinished;
+mod writer;
+
+use std::{pin::pin, sync::Arc};
+
+use async_graphql::Executor;
+use axum::{
+    body::Body,
+    extract::{
+        State,
+        ws::{WebSocket, WebSocketUpgrade, rejection::WebSocketUpgradeRejection},
+    },
+    http::{Extensions, HeaderMap, HeaderName, Response, StatusCode, header::RETRY_AFTER},
+    response::IntoResponse as _,
+};
+use futures_util::StreamExt as _;
+use tokio::{sync::Notify, time::timeout};
+use tracing::Instrument as _;
+
+use self::{
+    message::{Closing, SUBPROTOCOL},
+    socket::{Caller, Conversation, Ending, drain},
+};
+use super::{
+    origin::Origins,
+    places::Gauged,
+    request_id::{self, RequestId},
+    state::Core,
+    viewer::{Client, Credentials, Viewer},
+};
+use crate::payer::Payer;
+
+/// Bytes read from a socket at once: an idle one then keeps 18 KiB instead of 144 KiB.
+const READ_BUFFER_BYTES: usize = 4096;
+
+/// Opens a WebSocket, if its page may, the client speaks the subprotocol, and there is room.
+pub(super) async fn upgrade<E: Executor, V: Viewer>(
+    State(core): State<Arc<Core<E, V>>>,
+    extensions: Extensions,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response<Body> {
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade.protocols([SUBPROTOCOL]),
+        Err(rejection) => return rejection.into_response(),
+    };
+    if let Some(refusal) = refusal(&headers, &upgrade, &core.settings.allowed_origins) {
+        return refusal.into_response();
+    }
+    let Ok(room) = Arc::clone(&core.free_sockets).try_acquire_owned() else {
+        tracing::warn!("no room for another WebSocket");
+        return (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], "No room for another WebSocket.")
+            .into_response();
+    };
+    let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
+    let Some(place) = core.socket_places.take(Payer::of_address(client.address)) else {
+        let message = "Too many WebSockets of this address have no viewer.";
+        return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], message).into_response();
+    };
+    let gauged = Gauged::new(core.settings.metrics.sockets);
+    let id = extensions.get().cloned().unwrap_or_else(|| RequestId::of_headers(&headers, &core.entropy));
+    let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
+    let span = tracing::error_span!("socket", request_id = %id);
+    let received = extensions.get().cloned();
+    let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, place };
+    let limits = core.settings.socket;
+    // The library gives up on what exceeds its bound without a word; up to twice ours, we can say why.
+    let largest = limits.message_bytes.saturating_mul(2);
+    let counted = core.sockets.token();
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES).max_message_size(largest).max_frame_size(largest);
+    let mut response = upgrade.on_upgrade(move |socket| {
+        async move {
+            serve(core, socket, caller).await;
+            drop((room, gauged, counted));
+        }
+        .instrument(span)
+    });
+    // With them the letters in which the client writes headers: Python's gql finds `Sec-WebSocket-Protocol` in no others.
+    response.extensions_mut().extend(extensions);
+    ([told], response).into_response()
+}
+
+/// Why this client may not open a socket, if it may not.
+fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &Origins) -> Option<(StatusCode, String)> {
+    if !origins.allow_page_of(headers) {
+        return Some((StatusCode::FORBIDDEN, origins.refusal.to_owned()));
+    }
+    let message = || format!("The client has to offer the subprotocol {SUBPROTOCOL}.");
+    upgrade.selected_protocol().is_none().then(|| (StatusCode::BAD_REQUEST, message()))
+}
+
+/// Holds the conversation and ends it as the protocol wants: what the server has to say is sent, its close frame is
+/// answered, or the client's is.
+async fn serve<E: Executor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket, caller: Caller) {
+    let limits = core.settings.socket;
+    let (sink, mut frames) = socket.split();
+    let (control, events, queues) = writer::queues(limits.queued_messages);
+    let pinged = Notify::new();
+    let mut writing = pin!(writer::write(sink, queues, limits.send_time, &pinged));
+    let mut conversation = Conversation::new(core, caller, control.clone(), events);
+    let ending = tokio::select! {
+        ending = conversation.run(&mut frames, &pinged) => ending,
+        () = &mut writing => Ending::Lost,
+    };
+    tracing::debug!(?ending, "a conversation ends");
+    let completes = conversation.stop_operations().await;
+    drop(conversation);
+    match ending {
+        Ending::Lost => {}
+        Ending::Closed => drain(&mut frames, limits.close_time).await,
+        Ending::Close(closing) => {
+            // What ends with the sign-in is not over for the client: it goes on with a new one.
+            let completes = completes.into_iter().filter(|_| closing != Closing::SignInEnded);
+            let last = completes.chain([closing.to_frame()]).collect();
+            if control.finish(last).is_ok() && timeout(limits.close_time, writing).await.is_ok() {
+                drain(&mut frames, limits.close_time).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! One operation of a socket, from `subscribe` to `complete`, and the register of those that run. Each is a task.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_graphql::{Executor, ServerError};
+use axum::extract::ws::Message;
+use tokio::sync::mpsc::Sender;
+use tokio_util::sync::CancellationToken;
+
+use super::{message::ServerMessage, writer::Event};
+use crate::{
+    http::{
+        drive::{self, TooLarge},
+        outcome::{Payload, Refused},
+        params::Params,
+        state::Core,
+        viewer::{Scope, Viewer},
+    },
+    memory::Hold,
+};
+
+/// The ids in use on one socket, each with what stops its operation.
+#[derive(Clone, Default)]
+pub(super) struct Register(Arc<Mutex<HashMap<String, CancellationToken>>>);
+
+impl Register {
+    pub(super) fn contains(&self, id: &str) -> bool {
+        self.with(|running| running.contains_key(id))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.with(|running| running.len())
+    }
+
+    pub(super) fn add(&self, id: &str) -> CancellationToken {
+        let stop = CancellationToken::new();
+        self.with(|running| running.insert(id.to_owned(), stop.clone()));
+        stop
+    }
+
+    /// Frees `id`; `None` if it was free already.
+    pub(super) fn remove(&self, id: &str) -> Option<CancellationToken> {
+        self.with(|running| running.remove(id))
+    }
+
+    /// Frees all ids.
+    pub(super) fn take_all(&self) -> HashMap<String, CancellationToken> {
+        self.with(std::mem::take)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut HashMap<String, CancellationToken>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Where an operation's results go.
+pub(super) struct Outlet {
+    pub(super) id: String,
+    pub(super) stop: CancellationToken,
+    pub(super) register: Register,
+    pub(super) events: Sender<Event>,
+    /// Of one result, at most.
+    pub(super) answer_bytes: usize,
+}
+
+impl Outlet {
+    async fn send(&self, message: ServerMessage<'_>) {
+        self.put((message.to_frame(), None)).await;
+    }
+
+    async fn put(&self, (frame, held): (Message, Option<Hold>)) {
+        let event = Event { frame, operation: Some(self.stop.clone()), held };
+        // A closed queue is a socket that is gone: the task is about to be aborted.
+        let _ = self.events.send(event).await;
+    }
+
+    /// The last message. The id is free before the client can know: it may use it again at once.
+    async fn end(&self, errors: Option<Vec<ServerError>>) {
+        if self.register.remove(&self.id).is_none() {
+            return;
+        }
+        match errors {
+            Some(errors) => self.send(ServerMessage::Error { id: &self.id, payload: &errors }).await,
+            None => self.send(ServerMessage::Complete { id: &self.id }).await,
+        }
+    }
+}
+
+impl drive::Outlet for Outlet {
+    type Event = (Message, Hold);
+
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<(Message, Hold), TooLarge> {
+        let next = ServerMessage::Next { id: &self.id, payload };
+        next.to_held_frame(self.answer_bytes, hold).ok_or(TooLarge)
+    }
+
+    async fn send(&self, (frame, held): (Message, Hold)) {
+        self.put((frame, Some(held))).await;
+    }
+}
+
+/// Runs the operation of `params` until it ends or the client stops it.
+pub(super) async fn run<E: Executor, V: Viewer>(
+    core: Arc<Core<E, V>>,
+    params: Result<Params, Refused>,
+    scope: Scope<V>,
+    outlet: Outlet,
+) {
+    let stop = outlet.stop.clone();
+    let work = drive::run_params(&core, params, scope, &outlet);
+    if let Some(ended) = stop.run_until_cancelled(work).await {
+        outlet.end(ended.err().map(|refused| refused.errors)).await;
+    }
+}

@@ -1,0 +1,262 @@
+//! The reading half of a socket: what a client may say, and when. Operations and sending run beside it.
+
+use std::sync::Arc;
+
+use async_graphql::Executor;
+use axum::extract::ws::Message;
+use futures_util::{
+    Stream, StreamExt as _,
+    future::{BoxFuture, OptionFuture},
+};
+use serde_json::{Map, Value as Json};
+use tokio::{
+    sync::{Notify, mpsc::Sender},
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout},
+};
+use tracing::Instrument as _;
+
+use super::{
+    liveness::{Liveness, Step},
+    message::{ClientMessage, Closing, ServerMessage},
+    operation::{self, Outlet, Register},
+    unfinished::Unfinished,
+    writer::{ControlQueue, Event, NotDraining},
+};
+use crate::{
+    http::{
+        connections::Received,
+        drive::{malformed, over},
+        mask,
+        params::Params,
+        places::Place,
+        request_id::RequestId,
+        state::Core,
+        viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
+    },
+    payer::Payer,
+};
+
+/// How a conversation ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The server closes.
+    Close(Closing),
+    /// The client has closed; its close frame is answered by reading on.
+    Closed,
+    /// Nobody is there any more, or nobody who reads.
+    Lost,
+}
+
+impl From<NotDraining> for Ending {
+    fn from(_: NotDraining) -> Self {
+        Self::Lost
+    }
+}
+
+/// One client's conversation.
+pub(super) struct Conversation<E, V: Viewer> {
+    core: Arc<Core<E, V>>,
+    caller: Caller,
+    phase: Phase<V>,
+    control: ControlQueue,
+    events: Sender<Event>,
+    register: Register,
+    tasks: JoinSet<()>,
+}
+
+enum Phase<V> {
+    /// Until this moment, for `connection_init`.
+    Waiting(Instant),
+    /// From then on, until the token ends or somebody ends the sign-in.
+    Open { viewer: Option<V>, over: BoxFuture<'static, ()> },
+}
+
+/// Of whom a socket is.
+pub(super) struct Caller {
+    pub(super) id: RequestId,
+    /// What the upgrade request said about who asks.
+    pub(super) credentials: Credentials,
+    pub(super) client: Client,
+    /// What has come on its connection; `None` if nobody counts.
+    pub(super) received: Option<Received>,
+    /// Its address's place among the sockets; once a viewer is known, the viewer's.
+    pub(super) place: Place<Payer>,
+}
+
+impl<E: Executor, V: Viewer> Conversation<E, V> {
+    pub(super) fn new(core: Arc<Core<E, V>>, caller: Caller, control: ControlQueue, events: Sender<Event>) -> Self {
+        let phase = Phase::Waiting(Instant::now() + core.settings.socket.init_time);
+        Self { core, caller, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
+    }
+
+    /// Reads until there is a reason to stop. `pinged` is notified of each ping that has been sent.
+    pub(super) async fn run(
+        &mut self,
+        frames: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+        pinged: &Notify,
+    ) -> Ending {
+        let limits = self.core.settings.socket;
+        let stop = self.core.stop.clone();
+        let begin = Instant::now();
+        let received = self.caller.received.clone();
+        let mut liveness = Liveness::new(limits.ping_every, limits.pong_time, pinged, received);
+        let hold = self.core.bodies.open(self.caller.client.holders());
+        let mut unfinished = Unfinished::new(self.caller.received.clone(), hold);
+        let mut looks = interval_at(begin + limits.message_time, limits.message_time);
+        // Two looks at once would see a message that has had no time.
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let (deadline, over) = match &mut self.phase {
+                Phase::Waiting(deadline) => (Some(*deadline), None),
+                Phase::Open { over, .. } => (None, Some(over)),
+            };
+            let turn = tokio::select! {
+                biased;
+                () = stop.cancelled() => Err(Ending::Close(Closing::GoingAway)),
+                () = sleep_until(deadline.unwrap_or(begin)), if deadline.is_some() => {
+                    Err(Ending::Close(Closing::InitTimeout))
+                }
+                Some(()) = OptionFuture::from(over) => Err(Ending::Close(Closing::SignInEnded)),
+                due = liveness.next() => match due {
+                    Step::Ping => self.control.ping().map_err(Ending::from),
+                    Step::GiveUp => Err(Ending::Close(Closing::NoPong { time: limits.pong_time })),
+                },
+                _ = looks.tick() => if unfinished.is_stuck() {
+                    Err(Ending::Close(Closing::Unfinished { seconds: limits.message_time.as_secs() }))
+                } else {
+                    Ok(())
+                },
+                Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
+                frame = frames.next() => {
+                    liveness.heard();
+                    unfinished.heard(frame.as_ref());
+                    self.hear(frame).await
+                }
+            };
+            if let Err(ending) = turn {
+                return ending;
+            }
+        }
+    }
+
+    /// Stops every operation and answers the `complete`s of those that were running.
+    pub(super) async fn stop_operations(&mut self) -> Vec<Message> {
+        self.tasks.shutdown().await;
+        let running = self.register.take_all();
+        running.keys().map(|id| ServerMessage::Complete { id }.to_frame()).collect()
+    }
+
+    async fn hear(&mut self, frame: Option<Result<Message, axum::Error>>) -> Result<(), Ending> {
+        let limit = self.core.settings.socket.message_bytes;
+        let text = match frame {
+            None => return Err(Ending::Lost),
+            Some(Err(error)) => return Err(Ending::Close(Closing::unreadable(error, limit))),
+            Some(Ok(Message::Close(_))) => return Err(Ending::Closed),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => return Ok(()),
+            Some(Ok(Message::Binary(_))) => {
+                return Err(Ending::Close(Closing::BadMessage("a message has to be text".to_owned())));
+            }
+            Some(Ok(Message::Text(text))) if text.len() > limit => {
+                return Err(Ending::Close(Closing::TooLarge { limit }));
+            }
+            Some(Ok(Message::Text(text))) => text,
+        };
+        let message = ClientMessage::parse(&text).map_err(|what| Ending::Close(Closing::BadMessage(what)))?;
+        match message {
+            ClientMessage::ConnectionInit { payload } => self.init(&payload).await,
+            ClientMessage::Ping { payload } => Ok(self.control.send(ServerMessage::Pong { payload }.to_frame())?),
+            ClientMessage::Pong => Ok(()),
+            ClientMessage::Subscribe { id, payload } => self.subscribe(id, payload, text.len()).map_err(Ending::Close),
+            ClientMessage::Complete { id } => {
+                if let Some(operation) = self.register.remove(&id) {
+                    operation.cancel();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Waiting -> Open, once.
+    async fn init(&mut self, payload: &Map<String, Json>) -> Result<(), Ending> {
+        let Phase::Waiting(deadline) = &self.phase else {
+            return Err(Ending::Close(Closing::TwoInits));
+        };
+        let given = payload.iter().find(|(name, _)| name.eq_ignore_ascii_case("authorization")).map(|(_, value)| value);
+        let credentials = match given {
+            None | Some(Json::Null) => self.caller.credentials.clone(),
+            Some(Json::String(text)) => Credentials::of_text(text),
+            Some(_) => Credentials::Unreadable,
+        };
+        // Authentication is ours, not the client's: it has the time of a request beyond the client's deadline.
+        let until = *deadline + self.core.settings.request.time;
+        let viewer = tokio::select! {
+            viewer = credentials.viewer(&*self.core.authenticate) => viewer,
+            () = self.core.stop.cancelled() => return Err(Ending::Close(Closing::GoingAway)),
+            () = sleep_until(until) => Err(AuthenticateError::Unavailable("no answer in time".to_owned())),
+        };
+        match viewer {
+            Ok(viewer) => {
+                self.count(viewer.as_ref())?;
+                self.phase = Phase::Open { over: over(&self.core, viewer.clone()), viewer };
+            }
+            Err(AuthenticateError::Invalid(why)) => return Err(Ending::Close(Closing::Forbidden(why))),
+            Err(error @ AuthenticateError::Unavailable(_)) => {
+                mask::failed(&error);
+                return Err(Ending::Close(Closing::TryAgainLater));
+            }
+        }
+        Ok(self.control.send(ServerMessage::ConnectionAck.to_frame())?)
+    }
+
+    /// From now on the socket is the viewer's, not its address's.
+    fn count(&mut self, viewer: Option<&V>) -> Result<(), Ending> {
+        let Some(viewer) = viewer else { return Ok(()) };
+        let limit = self.core.settings.socket.per_client;
+        let place = self.core.socket_places.take(Payer::Viewer(viewer.number()));
+        self.caller.place = place.ok_or(Ending::Close(Closing::TooManySockets { limit }))?;
+        Ok(())
+    }
+
+    /// `bytes`: of the message.
+    fn subscribe(&mut self, id: String, payload: Json, bytes: usize) -> Result<(), Closing> {
+        let Phase::Open { viewer, .. } = &self.phase else {
+            return Err(Closing::Unauthorized);
+        };
+        let limits = self.core.settings.socket;
+        if id.chars().count() > limits.id_chars {
+            return Err(Closing::BadMessage(format!("\"id\" is longer than {} characters", limits.id_chars)));
+        }
+        let params = match Params::of_json(payload) {
+            Err(error) if error.is_of_form() => return Err(Closing::BadMessage(error.to_string())),
+            Err(error) => Err(malformed(&error)),
+            Ok(params) => params.held_by(self.core.bodies.open(self.caller.client.holders()), bytes),
+        };
+        if self.register.contains(&id) {
+            return Err(Closing::DuplicateId(id));
+        }
+        if self.register.len() >= limits.operations {
+            return Err(Closing::TooManyOperations { limit: limits.operations });
+        }
+        let request_id = RequestId::new(&self.core.entropy);
+        let scope = Scope { viewer: viewer.clone(), request_id, client: self.caller.client.clone() };
+        let span = tracing::error_span!(
+            "graphql", request_id = %scope.request_id, transport = "websocket", socket = %self.caller.id,
+            operation = tracing::field::Empty, name = tracing::field::Empty
+        );
+        let stop = self.register.add(&id);
+        let (register, events) = (self.register.clone(), self.events.clone());
+        let outlet = Outlet { id, stop, register, events, answer_bytes: self.core.settings.request.answer_bytes };
+        self.tasks.spawn(operation::run(Arc::clone(&self.core), params, scope, outlet).instrument(span));
+        Ok(())
+    }
+}
+
+/// Reads and forgets until the client has closed too, or `time` is up.
+pub(super) async fn drain(
+    frames: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+    time: std::time::Duration,
+) {
+    let to_the_end = async { while let Some(Ok(_)) = frames.next().await {} };
+    let _ = timeout(time, to_the_end).await;
+}

@@ -1,0 +1,9 @@
+//! GraphQL over HTTP, WebSocket and server-sent events, for async-graphql on axum.
+#![doc = include_str!("../README.md")]
+
+pub mod gate;
+pub mod http;
+pub mod measurements;
+pub mod memory;
+pub mod metered;
+pub mod payer;

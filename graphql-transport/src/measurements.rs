@@ -1,0 +1,31 @@
+//! The names of the transport's metrics, which a service may choose.
+
+/// Names of metrics. The default ones begin with `graphql_`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetricNames {
+    /// Gauge: connections open.
+    pub connections: &'static str,
+    /// Counter: connections for which there was no room, by `reason`: `full` (the node) or `address`.
+    pub connections_refused: &'static str,
+    /// Gauge: bytes held for clients, by `what`: `bodies` or `answers`.
+    pub held_bytes: &'static str,
+    /// Counter: requests and events for which there was no room in memory, by `what` and `bound`: `node` or `client`.
+    pub held_bytes_refused: &'static str,
+    /// Gauge: WebSockets open.
+    pub sockets: &'static str,
+    /// Gauge: streams of server-sent events open or reserved.
+    pub streams: &'static str,
+}
+
+impl Default for MetricNames {
+    fn default() -> Self {
+        Self {
+            connections: "graphql_connections",
+            connections_refused: "graphql_connections_refused_total",
+            held_bytes: "graphql_held_bytes",
+            held_bytes_refused: "graphql_held_bytes_refused_total",
+            sockets: "graphql_websockets",
+            streams: "graphql_event_streams",
+        }
+    }
+}

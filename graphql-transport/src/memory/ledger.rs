@@ -1,0 +1,232 @@
+//! Counts the bytes that the node holds for clients, against one bound for the node and one for each client. Heads,
+//! requests and unsent answers have a ledger each.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::body::Bytes;
+
+use crate::{measurements::MetricNames, payer::Payer};
+
+/// Bounds of a [`Ledger`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LedgerLimits {
+    /// Bytes held for all clients together.
+    pub node: usize,
+    /// Of them, bytes held for one client; 0 for any number.
+    pub client: usize,
+}
+
+/// Who has no room for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoRoom {
+    /// The node, whoever asks.
+    #[error("no room for more bytes of clients on this node")]
+    Node,
+    /// The client: for others there may be room.
+    #[error("no room for more bytes of this client")]
+    Client,
+}
+
+/// For whom bytes are held: each of them counts.
+pub type Clients = [Option<Payer>; 2];
+
+/// What is held, and for whom. Remembers nobody for whom nothing is. Clones are one ledger.
+#[derive(Debug, Clone)]
+pub struct Ledger(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// What it counts, as the measurements call it.
+    what: &'static str,
+    limits: LedgerLimits,
+    metrics: MetricNames,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    total: usize,
+    of: HashMap<Payer, usize>,
+}
+
+/// Bytes of one thing, held until it is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    ledger: Ledger,
+    clients: Clients,
+    bytes: usize,
+}
+
+impl Ledger {
+    /// Nothing is held. `what`: the label of its measurements, whose names `metrics` has.
+    pub fn new(what: &'static str, limits: LedgerLimits, metrics: MetricNames) -> Self {
+        let client = if limits.client == 0 { usize::MAX } else { limits.client };
+        Self(Arc::new(Inner { what, limits: LedgerLimits { client, ..limits }, metrics, held: Mutex::default() }))
+    }
+
+    /// A hold of nothing yet.
+    pub fn open(&self, clients: Clients) -> Hold {
+        Hold { ledger: self.clone(), clients, bytes: 0 }
+    }
+
+    /// Bytes that are held for all.
+    pub fn total(&self) -> usize {
+        self.held().total
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a measurement; bytes of a node have fewer than 53 bits")]
+    fn measure(&self, held: MutexGuard<'_, Held>) {
+        metrics::gauge!(self.0.metrics.held_bytes, "what" => self.0.what).set(held.total as f64);
+        drop(held);
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refusal(&self, held: &Held, clients: Clients, more: usize) -> Option<NoRoom> {
+        let limits = self.0.limits;
+        let is_full = |client| held.of.get(client).copied().unwrap_or(0).saturating_add(more) > limits.client;
+        if clients.iter().flatten().any(is_full) {
+            Some(NoRoom::Client)
+        } else {
+            (held.total.saturating_add(more) > limits.node).then_some(NoRoom::Node)
+        }
+    }
+}
+
+impl Hold {
+    /// Holds at least so many bytes in all, if there is room; otherwise as many as before.
+    pub fn grow_to(&mut self, bytes: usize) -> Result<(), NoRoom> {
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        let mut held = self.ledger.held();
+        if let Some(no_room) = self.ledger.refusal(&held, self.clients, bytes - self.bytes) {
+            let bound = if no_room == NoRoom::Node { "node" } else { "client" };
+            let Inner { what, metrics, .. } = &*self.ledger.0;
+            metrics::counter!(metrics.held_bytes_refused, "what" => *what, "bound" => bound).increment(1);
+            return Err(no_room);
+        }
+        held.change(self.clients, self.bytes, bytes);
+        self.bytes = bytes;
+        self.ledger.measure(held);
+        Ok(())
+    }
+
+    /// Holds exactly so many, because they are there: room or not.
+    pub fn settle(&mut self, bytes: usize) {
+        if bytes != self.bytes {
+            let mut held = self.ledger.held();
+            held.change(self.clients, self.bytes, bytes);
+            self.bytes = bytes;
+            self.ledger.measure(held);
+        }
+    }
+
+    /// All that it holds, which from now on another one does.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let nothing = self.ledger.open(self.clients);
+        std::mem::replace(self, nothing)
+    }
+
+    /// How many it holds.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// `owner`'s bytes, held until the last of them is sent or dropped.
+    pub fn over(mut self, mut owner: Vec<u8>) -> Bytes {
+        struct Owner {
+            bytes: Vec<u8>,
+            _hold: Hold,
+        }
+        impl AsRef<[u8]> for Owner {
+            fn as_ref(&self) -> &[u8] {
+                &self.bytes
+            }
+        }
+        owner.shrink_to_fit();
+        self.settle(owner.len());
+        Bytes::from_owner(Owner { bytes: owner, _hold: self })
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.settle(0);
+    }
+}
+
+impl Held {
+    fn change(&mut self, clients: Clients, from: usize, to: usize) {
+        self.total = self.total - from + to;
+        for client in clients.into_iter().flatten() {
+            let of = self.of.entry(client).or_default();
+            *of = *of - from + to;
+            if *of == 0 {
+                self.of.remove(&client);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: LedgerLimits = LedgerLimits { node: 100, client: 60 };
+    const ANN: Option<Payer> = Some(Payer::Viewer(1));
+    const BOB: Option<Payer> = Some(Payer::Viewer(2));
+    const ADDRESS_OF_ANN: Option<Payer> = Some(Payer::Unknown);
+
+    #[test]
+    fn a_client_and_the_node_have_bounds_and_get_back_what_is_let_go() {
+        let ledger = Ledger::new("tests", LIMITS, MetricNames::default());
+        let mut ann = ledger.open([ANN, ADDRESS_OF_ANN]);
+        assert_eq!((ann.grow_to(60), ann.grow_to(61)), (Ok(()), Err(NoRoom::Client)));
+        let mut neighbour = ledger.open([ADDRESS_OF_ANN, None]);
+        assert_eq!(neighbour.grow_to(1), Err(NoRoom::Client), "her address is full with her");
+        let mut bob = ledger.open([BOB, None]);
+        assert_eq!((bob.grow_to(40), bob.grow_to(41)), (Ok(()), Err(NoRoom::Node)));
+        ann.settle(10);
+        assert_eq!((bob.grow_to(60), ledger.total()), (Ok(()), 70));
+        drop((ann, bob, neighbour));
+        assert_eq!(ledger.total(), 0);
+        assert!(ledger.held().of.is_empty(), "nobody is remembered");
+    }
+
+    #[test]
+    fn what_is_there_anyway_counts_beyond_the_bounds() {
+        let ledger = Ledger::new("tests", LIMITS, MetricNames::default());
+        let mut ann = ledger.open([ANN, None]);
+        ann.settle(1_000);
+        assert_eq!((ledger.total(), ledger.open([BOB, None]).grow_to(1)), (1_000, Err(NoRoom::Node)));
+        drop(ann);
+        assert_eq!(ledger.total(), 0);
+    }
+
+    #[test]
+    fn without_a_bound_of_its_own_a_client_may_have_all() {
+        let ledger = Ledger::new("tests", LedgerLimits { client: 0, ..LIMITS }, MetricNames::default());
+        assert_eq!(ledger.open([ANN, None]).grow_to(100), Ok(()));
+    }
+
+    #[test]
+    fn what_is_taken_over_is_counted_once_and_until_the_last_byte_goes() {
+        let ledger = Ledger::new("tests", LIMITS, MetricNames::default());
+        let mut first = ledger.open([ANN, None]);
+        assert_eq!(first.grow_to(50), Ok(()));
+        let sent = first.take().over(vec![0; 30]);
+        drop(first);
+        let rest = sent.slice(29..);
+        drop(sent);
+        assert_eq!(ledger.total(), 30);
+        drop(rest);
+        assert_eq!(ledger.total(), 0);
+    }
+}

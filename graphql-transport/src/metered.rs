@@ -1,0 +1,142 @@
+//! Fields that count what they put into the answer, and stop the operation when that is too much.
+//!
+//! Resolvers answer scalars as [`Metered`]. A field that stops waits for ever: nothing else of its operation runs on, and
+//! [`Bounded`] ends it.
+
+use std::{
+    any::TypeId,
+    borrow::Cow,
+    future::{Future, pending, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+};
+
+use async_graphql::{
+    Context, ContextBase, ContextSelectionSet, Data, Executor, OutputType, Positioned, Request, Response, ServerResult,
+    Value, parser::types::Field, registry::Registry,
+};
+use futures_util::{
+    Stream, StreamExt as _,
+    stream::{self, BoxStream},
+};
+
+use crate::memory::{AnswerBudget, Stop};
+
+/// What JSON has around a field beside name and value: two quotation marks, a colon, and a comma or a brace.
+const AROUND: usize = 4;
+
+/// A scalar that counts itself when it is shown. To clients a `T`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Metered<T>(pub T);
+
+impl<T> From<T> for Metered<T> {
+    fn from(value: T) -> Self {
+        Self(value)
+    }
+}
+
+impl<T: OutputType> OutputType for Metered<T> {
+    fn type_name() -> Cow<'static, str> {
+        T::type_name()
+    }
+
+    fn qualified_type_name() -> String {
+        T::qualified_type_name()
+    }
+
+    fn create_type_info(registry: &mut Registry) -> String {
+        T::create_type_info(registry)
+    }
+
+    async fn resolve(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> ServerResult<Value> {
+        let value = self.0.resolve(ctx, field).await?;
+        show(ctx, field, least_bytes(&value)).await;
+        Ok(value)
+    }
+}
+
+/// Counts the name of the field that `ctx` is of, and nothing of its value.
+pub async fn named(ctx: &Context<'_>) {
+    show(ctx, ctx.item, 0).await;
+}
+
+async fn show<T>(ctx: &ContextBase<'_, T>, field: &Positioned<Field>, bytes: usize) {
+    let Some(budget) = ctx.data_opt::<AnswerBudget>() else { return };
+    let bytes = field.node.response_key().node.len() + AROUND + bytes;
+    if !budget.show(bytes, |error| ctx.set_error_path(error)) {
+        pending::<()>().await;
+    }
+}
+
+/// Bytes that the JSON of a scalar has at least: a text may need escapes.
+fn least_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Enum(name) => name.len() + 2,
+        Value::Null => 4,
+        _ => 1,
+    }
+}
+
+/// Executes each request within the [`AnswerBudget`] among its data. Without one an answer may be as large as it is.
+#[derive(Debug, Clone)]
+pub struct Bounded<E>(pub E);
+
+impl<E: Executor> Executor for Bounded<E> {
+    async fn execute(&self, request: Request) -> Response {
+        let budget = budget_of(&request);
+        bounded(budget, Box::pin(self.0.execute(request))).await
+    }
+
+    fn execute_stream(&self, request: Request, session: Option<Arc<Data>>) -> BoxStream<'static, Response> {
+        let budget = budget_of(&request);
+        Box::pin(each_bounded(budget, self.0.execute_stream(request, session)))
+    }
+}
+
+fn budget_of(request: &Request) -> Option<AnswerBudget> {
+    request.data.get(&TypeId::of::<AnswerBudget>())?.downcast_ref().cloned()
+}
+
+/// The response of `work`, or, as soon as it stops, the refusal in place of all that it has.
+async fn bounded(budget: Option<AnswerBudget>, work: impl Future<Output = Response>) -> Response {
+    let Some(budget) = budget else { return work.await };
+    let mut work = pin!(work);
+    poll_fn(|cx| {
+        let polled = if budget.stopped().is_none() { work.as_mut().poll(cx) } else { Poll::Pending };
+        budget.stopped().map_or(polled, |stop| Poll::Ready(refusal(stop)))
+    })
+    .await
+}
+
+/// Where there is no room, the transport says so in its own words.
+fn refusal(stop: &Stop) -> Response {
+    match stop {
+        Stop::TooLarge(error) => Response::from_errors(vec![error.clone()]),
+        Stop::NoRoom(_) => Response::default(),
+    }
+}
+
+/// As [`bounded`], for each event of a subscription, the last of which is the refusal.
+fn each_bounded(
+    budget: Option<AnswerBudget>,
+    events: impl Stream<Item = Response> + Send + Unpin + 'static,
+) -> impl Stream<Item = Response> + Send {
+    stream::unfold(Some(events), move |events| {
+        let budget = budget.clone();
+        async move {
+            let mut events = events?;
+            let Some(budget) = budget else { return events.next().await.map(|event| (event, Some(events))) };
+            budget.begin_again();
+            let next = poll_fn(|cx| {
+                let polled = events.poll_next_unpin(cx);
+                match budget.stopped() {
+                    Some(stop) => Poll::Ready(Some((refusal(stop), false))),
+                    None => polled.map(|event| event.map(|event| (event, true))),
+                }
+            });
+            next.await.map(|(event, goes_on)| (event, goes_on.then_some(events)))
+        }
+    })
+}

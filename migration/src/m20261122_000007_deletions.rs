@@ -1,0 +1,30 @@
+//! Accounts that are deleted, and how far what they leave behind has been cleared away.
+
+use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
+
+use crate::table::{Table, big, index};
+
+/// Deleted accounts.
+#[derive(Debug, DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        ACCOUNT_DELETIONS.create(manager).await
+    }
+}
+
+/// Whoever has a row has no account any more. Rows stay: they keep ids and handles from being anybody else's.
+const ACCOUNT_DELETIONS: Table = Table {
+    name: "account_deletions",
+    columns: &[
+        big("user_id"),
+        big("deleted_at"),
+        big("through_time").or("-1"),
+        big("through_content").or("0"),
+        big("look_at").or_null(),
+    ],
+    key: "user_id",
+    indexes: &[index("account_deletions_look", "look_at")],
+};

@@ -1,0 +1,324 @@
+//! The commands of somebody with a password: register, sign in, change it. The first two end in a session.
+
+use std::sync::Arc;
+
+use super::{
+    digest::digest,
+    error::{AccountError, MAX_DRAWS},
+    network::network,
+    passwords::{PasswordError, Passwords},
+    registrations::Registrations,
+    sessions::{SessionsService, SignedIn},
+    viewer::{Caller, Viewer},
+};
+use crate::{
+    clock::SharedClock,
+    domain::{
+        Handle, UserId,
+        account::{
+            attempts::Admission,
+            profile::{InvalidProfile, Registration, check_password},
+        },
+        limits::MAX_PASSWORD_BYTES,
+    },
+    draw::Draw,
+    store::{
+        AccountDeletions, Accounts, Attempts, StoreError,
+        account_deletions::Deleted,
+        accounts::{NewAccount, PasswordHash, Registered},
+        attempts::Subjects,
+    },
+    telemetry::metrics::SIGN_INS,
+};
+
+/// What somebody who registers hands in, unchecked. Not shown by `Debug`: it holds a password.
+pub struct NewUser {
+    /// Unique name.
+    pub handle: String,
+    /// Display name.
+    pub name: String,
+    /// In clear.
+    pub password: String,
+    /// A few words.
+    pub bio: String,
+    /// A picture elsewhere.
+    pub avatar_url: Option<String>,
+}
+
+/// How a registration ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RegisterOutcome {
+    /// The user exists and is signed in.
+    Registered(SignedIn),
+    /// A field is at fault.
+    Invalid(InvalidProfile),
+    /// Somebody else has the handle.
+    HandleTaken,
+    /// This service takes no new users.
+    Closed,
+}
+
+/// How a sign-in ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SignInOutcome {
+    /// Welcome.
+    SignedIn(SignedIn),
+    /// No such handle, or not its password: which of them is not told, neither in words nor in time.
+    WrongCredentials,
+    /// Too many have failed: not before this time, ms UTC. The password was not looked at.
+    NotBefore(i64),
+    /// This service has no passwords.
+    Closed,
+}
+
+/// How a change of the password ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PasswordOutcome {
+    /// The new one holds; so many other sessions have ended.
+    Changed(usize),
+    /// The new one is too short or too long.
+    Invalid(InvalidProfile),
+    /// The old one is not right, or there is none.
+    WrongCredentials,
+    /// Too many have failed: not before this time, ms UTC.
+    NotBefore(i64),
+}
+
+/// How the deletion of an account ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeleteOutcome {
+    /// It is gone, and so are all its sessions: so many.
+    Deleted(usize),
+    /// The password is not right.
+    WrongCredentials,
+    /// Too many have failed: not before this time, ms UTC.
+    NotBefore(i64),
+    /// There is no such account, or none any more.
+    Unknown,
+}
+
+/// What accounts are kept in.
+#[derive(Clone)]
+pub struct AccountStores {
+    /// Users and credentials.
+    pub accounts: Arc<dyn Accounts>,
+    /// Failed sign-ins.
+    pub attempts: Arc<dyn Attempts>,
+    /// Accounts that are deleted.
+    pub deletions: Arc<dyn AccountDeletions>,
+}
+
+/// Registers users and signs them in.
+pub struct AccountsService {
+    stores: AccountStores,
+    passwords: Arc<Passwords>,
+    sessions: Arc<SessionsService>,
+    registers: bool,
+    signs_in: bool,
+    registrations: Option<Registrations>,
+    ambient: (SharedClock, Draw),
+}
+
+impl AccountsService {
+    /// Open to everybody until told otherwise.
+    pub fn new(
+        stores: AccountStores,
+        passwords: Arc<Passwords>,
+        sessions: Arc<SessionsService>,
+        ambient: (SharedClock, Draw),
+    ) -> Self {
+        Self { stores, passwords, sessions, registers: true, signs_in: true, registrations: None, ambient }
+    }
+
+    /// Whether anybody may register, and whether anybody may sign in by password; who may not sign in may not register.
+    #[must_use]
+    pub const fn open_to(mut self, registration: bool, sign_in: bool) -> Self {
+        (self.registers, self.signs_in) = (registration && sign_in, sign_in);
+        self
+    }
+
+    /// Takes no more registrations of one network than these.
+    #[must_use]
+    pub fn limited_to(mut self, registrations: Option<Registrations>) -> Self {
+        self.registrations = registrations;
+        self
+    }
+
+    /// Makes an account, if everything is in order, and signs its user in.
+    pub async fn register(&self, new: NewUser, caller: &Caller) -> Result<RegisterOutcome, AccountError> {
+        if !self.registers {
+            return Ok(RegisterOutcome::Closed);
+        }
+        let checked = Registration::try_new(&new.handle, &new.name, &new.bio, new.avatar_url)
+            .and_then(|registration| check_password(&new.password).map(|()| registration));
+        let registration = match checked {
+            Ok(registration) => registration,
+            Err(fault) => return Ok(RegisterOutcome::Invalid(fault)),
+        };
+        self.count_registration(caller)?;
+        let password_hash = self.passwords.hash(new.password).await?;
+        let (now_ms, draw) = (self.ambient.0.now_ms(), &self.ambient.1);
+        for _ in 0..MAX_DRAWS {
+            let id = UserId::draw(now_ms, draw.u32());
+            let (registration, password_hash) = (registration.clone(), Some(password_hash.clone()));
+            let account = NewAccount { id, registration, password_hash, inc: draw.inc(), now_ms };
+            match self.stores.accounts.register(account).await? {
+                Registered::Created => {
+                    return Ok(RegisterOutcome::Registered(self.sessions.begin(id, caller).await?));
+                }
+                Registered::HandleTaken => return Ok(RegisterOutcome::HandleTaken),
+                Registered::IdTaken => {}
+            }
+        }
+        Err(AccountError::NoFreeId)
+    }
+
+    fn count_registration(&self, caller: &Caller) -> Result<(), AccountError> {
+        let Some(Err(wait)) = self.registrations.as_ref().map(|it| it.count(caller.address)) else { return Ok(()) };
+        Err(AccountError::TooManyRegistrations(wait.as_secs() + 1))
+    }
+
+    /// Exchanges a handle and its password for a session. What is asked of the store and worked on does not depend on whether the
+    /// handle is anybody's.
+    pub async fn sign_in(
+        &self,
+        handle: &str,
+        password: String,
+        caller: &Caller,
+    ) -> Result<SignInOutcome, AccountError> {
+        if !self.signs_in {
+            return Ok(SignInOutcome::Closed);
+        }
+        let handle = Handle::try_new(handle);
+        let subjects = subjects(handle.as_ref().map_or("", Handle::as_str), caller);
+        if let Some(at) = self.not_before(&subjects).await? {
+            return Ok(SignInOutcome::NotBefore(at));
+        }
+        let credential = match &handle {
+            Ok(handle) => self.stores.accounts.credential(handle).await?,
+            Err(_) => None,
+        };
+        let (user, stored) = credential.unzip();
+        let fitting = self.fitting(password, stored).await?;
+        let Some((user, (password, stored))) = user.zip(fitting) else {
+            metrics::counter!(SIGN_INS, "outcome" => "wrong").increment(1);
+            return Ok(SignInOutcome::WrongCredentials);
+        };
+        self.welcome(&subjects).await?;
+        self.renew(user, password, &stored).await;
+        Ok(SignInOutcome::SignedIn(self.sessions.begin(user, caller).await?))
+    }
+
+    /// Puts a new password in the place of the old one, and ends the user's other sessions.
+    pub async fn change_password(
+        &self,
+        viewer: &Viewer,
+        (old, new): (String, String),
+        caller: &Caller,
+    ) -> Result<PasswordOutcome, AccountError> {
+        if let Err(fault) = check_password(&new) {
+            return Ok(PasswordOutcome::Invalid(fault));
+        }
+        let credential = self.stores.accounts.credential_of(viewer.id).await?;
+        let handle = credential.as_ref().map_or("", |(handle, _)| handle.as_str());
+        let subjects = subjects(handle, caller);
+        if let Some(at) = self.not_before(&subjects).await? {
+            return Ok(PasswordOutcome::NotBefore(at));
+        }
+        let stored = credential.map(|(_, stored)| stored);
+        let Some((_, stored)) = self.fitting(old, stored).await? else {
+            return Ok(PasswordOutcome::WrongCredentials);
+        };
+        let new = self.passwords.hash(new).await?;
+        // Somebody else has changed it meanwhile: what was called old is older than that.
+        if !self.stores.accounts.replace_password(viewer.id, &stored, &new).await? {
+            return Ok(PasswordOutcome::WrongCredentials);
+        }
+        self.welcome(&subjects).await?;
+        Ok(PasswordOutcome::Changed(self.sessions.end_all(viewer.id, viewer.session).await?))
+    }
+
+    /// Deletes the viewer's account. Whoever signs in by password confirms with it; whose tokens an outside issuer gives has none to confirm with.
+    pub async fn delete(
+        &self,
+        viewer: &Viewer,
+        password: Option<String>,
+        caller: &Caller,
+    ) -> Result<DeleteOutcome, AccountError> {
+        let credential = self.stores.accounts.credential_of(viewer.id).await?;
+        let confirmed = match credential {
+            None => None,
+            Some((handle, stored)) => {
+                let subjects = subjects(handle.as_str(), caller);
+                if let Some(at) = self.not_before(&subjects).await? {
+                    return Ok(DeleteOutcome::NotBefore(at));
+                }
+                let Some((_, stored)) = self.fitting(password.unwrap_or_default(), Some(stored)).await? else {
+                    return Ok(DeleteOutcome::WrongCredentials);
+                };
+                self.welcome(&subjects).await?;
+                Some(stored)
+            }
+        };
+        match self.stores.deletions.delete(viewer.id, confirmed.as_ref(), self.ambient.0.now_ms()).await? {
+            Deleted::Gone { sessions } => {
+                self.sessions.account_deleted(viewer.id, &sessions).await;
+                Ok(DeleteOutcome::Deleted(sessions.len()))
+            }
+            Deleted::PasswordChanged => Ok(DeleteOutcome::WrongCredentials),
+            Deleted::Unknown => Ok(DeleteOutcome::Unknown),
+        }
+    }
+
+    /// From when on it may be tried; `None` if now, and then it counts as failed until [`Self::welcome`].
+    async fn not_before(&self, subjects: &Subjects) -> Result<Option<i64>, StoreError> {
+        match self.stores.attempts.admit(subjects, self.ambient.0.now_ms()).await? {
+            Admission::Admitted => Ok(None),
+            Admission::NotBefore(at) => {
+                metrics::counter!(SIGN_INS, "outcome" => "waiting").increment(1);
+                Ok(Some(at))
+            }
+        }
+    }
+
+    async fn welcome(&self, subjects: &Subjects) -> Result<(), StoreError> {
+        metrics::counter!(SIGN_INS, "outcome" => "good").increment(1);
+        self.stores.attempts.succeeded(subjects, self.ambient.0.now_ms()).await
+    }
+
+    /// The password with the stored hash, if they fit. One that is too long fits nothing, and takes as long.
+    async fn fitting(
+        &self,
+        password: String,
+        stored: Option<PasswordHash>,
+    ) -> Result<Option<(String, PasswordHash)>, PasswordError> {
+        let too_long = password.len() > MAX_PASSWORD_BYTES;
+        let (password, stored) = if too_long { (String::new(), None) } else { (password, stored) };
+        let fits = self.passwords.verify(password.clone(), stored.clone()).await?;
+        Ok(stored.filter(|_| fits).map(|stored| (password, stored)))
+    }
+
+    /// Hashes anew what was hashed at less than today's cost. The next sign-in tries again if it fails.
+    async fn renew(&self, user: UserId, password: String, stored: &PasswordHash) {
+        if !self.passwords.is_outdated(stored) {
+            return;
+        }
+        let renewed = async {
+            let new = self.passwords.hash(password).await?;
+            Ok::<_, AccountError>(self.stores.accounts.replace_password(user, stored, &new).await?)
+        };
+        if let Err(error) = renewed.await {
+            tracing::warn!(%user, error = &error as &dyn std::error::Error, "a password was not hashed anew");
+        }
+    }
+}
+
+/// `account`: the handle, or empty for what is none.
+fn subjects(account: &str, caller: &Caller) -> Subjects {
+    let (account, network) = (account.as_bytes(), network(caller.address));
+    Subjects {
+        pair: digest(&[b"pair", account, network.as_bytes()]),
+        account: digest(&[b"account", account]),
+        network: digest(&[b"network", network.as_bytes()]),
+    }
+}

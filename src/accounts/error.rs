@@ -1,0 +1,27 @@
+//! Why a command of accounts or sessions fails. Expected outcomes are no failures: each command has an enum of its own.
+
+use super::{passwords::PasswordError, tokens::TokenError};
+use crate::store::StoreError;
+
+/// Ids drawn before giving up; two collisions in a row are already beyond belief.
+pub const MAX_DRAWS: usize = 5;
+
+/// Why a command reached none of its outcomes.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// The store failed.
+    #[error("the account could not be read or stored")]
+    Store(#[from] StoreError),
+    /// The password could not be worked on.
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    /// No token could be made.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// The caller's network has registered too many; one more is taken after these seconds.
+    #[error("too many have registered from your network lately; try again in {0} s")]
+    TooManyRegistrations(u64),
+    /// Every id drawn was taken.
+    #[error("no free id in {MAX_DRAWS} draws: check the clock of this machine")]
+    NoFreeId,
+}

@@ -1,0 +1,124 @@
+//! Tokens of an outside issuer: JWT (RFC 7519) signed with keys that the issuer publishes. Who is seen for the first time becomes a user.
+//!
+//! Apart from the tokens of this service, which are signed with a secret of its own. An algorithm is taken only if the operator has
+//! named it and it is asymmetric: no public key is ever used as a secret. It refuses to know how keys are fetched.
+
+mod keys;
+mod users;
+
+use std::sync::Arc;
+
+use jsonwebtoken::{Algorithm, AlgorithmFamily, Validation, decode, decode_header};
+use serde::Deserialize;
+
+pub use self::keys::{KeySettings, KeySource, Keys, NoKeys};
+use self::users::Profiled;
+pub use self::users::{NoUser, Users};
+use super::{tokens::TokenError, viewer::Viewer};
+use crate::clock::SharedClock;
+
+/// The issuer's clock and ours may differ by this.
+const LEEWAY_MS: i64 = 5_000;
+/// Bytes of a token at most: what a header has room for.
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
+
+/// Whose tokens are taken, and which of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuerSettings {
+    /// The claim `iss`, letter for letter.
+    pub issuer: String,
+    /// What the claim `aud` has to be, or to contain.
+    pub audience: String,
+    /// What a token may be signed by.
+    pub algorithms: Vec<Algorithm>,
+}
+
+/// Why a token of the issuer gives no viewer.
+#[derive(Debug, thiserror::Error)]
+pub enum IssuerError {
+    /// For the client.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// For the client: the issuer says who they are, and this service has nobody for them.
+    #[error("There is no account here for whom the token speaks.")]
+    Stranger,
+    /// For the log.
+    #[error("the issuer's keys are not to be had: {0}")]
+    Keys(#[from] NoKeys),
+    /// For the log.
+    #[error("no user could be read or made: {0}")]
+    User(#[from] NoUser),
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    sub: String,
+    exp: f64,
+    nbf: Option<f64>,
+    preferred_username: Option<String>,
+    name: Option<String>,
+}
+
+/// Checks tokens of one issuer.
+pub struct Issuer {
+    settings: IssuerSettings,
+    keys: Arc<Keys>,
+    users: Users,
+    clock: SharedClock,
+}
+
+/// Whether the token says that it is not signed with a secret: then it is none of this service's own.
+pub fn is_outside(token: &str) -> bool {
+    decode_header(token).is_ok_and(|header| header.alg.family() != AlgorithmFamily::Hmac)
+}
+
+impl Issuer {
+    /// Symmetric algorithms are left out of the settings, whoever has put them there.
+    pub fn new(mut settings: IssuerSettings, keys: Arc<Keys>, users: Users, clock: SharedClock) -> Self {
+        settings.algorithms.retain(|algorithm| algorithm.family() != AlgorithmFamily::Hmac);
+        Self { settings, keys, users, clock }
+    }
+
+    /// Whom `token` speaks for. It names no session, so it ends by its own end and by nothing else.
+    pub async fn verify(&self, token: &str) -> Result<Viewer, IssuerError> {
+        let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
+        // Nothing that a token calls critical is understood here (RFC 7515 section 4.1.11).
+        let is_plain = token.len() <= MAX_TOKEN_BYTES && header.crit.is_none();
+        if !is_plain || !self.settings.algorithms.contains(&header.alg) {
+            return Err(TokenError::Invalid.into());
+        }
+        let key = self.keys.find(header.kid.as_deref(), header.alg).await?.ok_or(TokenError::Invalid)?;
+        let claims = decode::<Claims>(token, &key, &self.validation(header.alg));
+        let claims = claims.map_err(|_| TokenError::Invalid)?.claims;
+        let (now, good_until_ms) = (self.clock.now_ms(), ms(claims.exp).saturating_add(LEEWAY_MS));
+        if now >= good_until_ms {
+            return Err(TokenError::Expired.into());
+        }
+        if claims.sub.is_empty() || claims.nbf.is_some_and(|nbf| ms(nbf) > now.saturating_add(LEEWAY_MS)) {
+            return Err(TokenError::Invalid.into());
+        }
+        let Claims { sub, preferred_username, name, .. } = claims;
+        let profiled = Profiled { handle: preferred_username, name };
+        let id = self.users.of(&self.settings.issuer, &sub, profiled).await?.ok_or(IssuerError::Stranger)?;
+        Ok(Viewer { id, session: None, good_until_ms })
+    }
+
+    fn validation(&self, algorithm: Algorithm) -> Validation {
+        let mut validation = Validation::new(algorithm);
+        // Times are held against the injected clock, above.
+        validation.validate_exp = false;
+        validation.set_issuer(&[&self.settings.issuer]);
+        validation.set_audience(&[&self.settings.audience]);
+        validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
+        validation
+    }
+}
+
+/// Seconds as a token has them, perhaps with a fraction, in ms. What is beyond all times is the last of them.
+fn ms(seconds: f64) -> i64 {
+    const LAST: f64 = 9e15;
+    let ms = (seconds * 1000.0).clamp(-LAST, LAST);
+    #[expect(clippy::cast_possible_truncation, reason = "clamped to what an i64 holds exactly; no number is 0")]
+    let ms = ms as i64;
+    ms
+}

@@ -1,0 +1,149 @@
+//! Who at the issuer is who here. Whoever is not known yet becomes a user with the handle that the issuer suggests, if nobody has it.
+//!
+//! Apart, because a name that an issuer gives proves nothing: it never leads to an account that exists already. It refuses to know tokens.
+
+use std::sync::Arc;
+
+use quick_cache::sync::Cache;
+
+use crate::{
+    accounts::{digest::digest, error::MAX_DRAWS},
+    clock::SharedClock,
+    domain::{
+        UserId,
+        account::profile::Registration,
+        limits::{MAX_HANDLE_CHARS, MAX_NAME_CHARS},
+    },
+    draw::Draw,
+    store::{
+        Identities, StoreError,
+        accounts::{NewAccount, Registered},
+        identities::{Adopted, Identity},
+    },
+};
+
+/// Identities remembered: they never change.
+const REMEMBERED: usize = 100_000;
+/// Digits of a digest that make a handle nobody else's.
+const DISTINCT_DIGITS: usize = 12;
+
+/// Why nobody could be named.
+#[derive(Debug, thiserror::Error)]
+pub enum NoUser {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Every id or handle drawn was taken.
+    #[error("no free id or handle")]
+    NothingFree,
+}
+
+/// What the issuer says beside who it is.
+pub struct Profiled {
+    /// What they would like to be called.
+    pub handle: Option<String>,
+    /// The name to show.
+    pub name: Option<String>,
+}
+
+/// The users of outside issuers.
+pub struct Users {
+    identities: Arc<dyn Identities>,
+    provisions: bool,
+    known: Cache<String, UserId>,
+    ambient: (SharedClock, Draw),
+}
+
+impl Users {
+    /// `provisions`: whether those who are not known yet become users.
+    pub fn new(identities: Arc<dyn Identities>, provisions: bool, ambient: (SharedClock, Draw)) -> Self {
+        Self { identities, provisions, known: Cache::new(REMEMBERED), ambient }
+    }
+
+    /// The user whom `issuer` calls `subject`; `None` if there is none and none is made.
+    pub async fn of(&self, issuer: &str, subject: &str, profiled: Profiled) -> Result<Option<UserId>, NoUser> {
+        let digest = digest(&[issuer.as_bytes(), subject.as_bytes()]);
+        if let Some(known) = self.known.get(&digest) {
+            return Ok(Some(known));
+        }
+        let user = match self.identities.user_of(&digest).await? {
+            Some(user) => user,
+            None if !self.provisions => return Ok(None),
+            None => {
+                let identity =
+                    Identity { digest: digest.clone(), issuer: issuer.to_owned(), subject: subject.to_owned() };
+                self.adopt(&identity, &profiled).await?
+            }
+        };
+        self.known.insert(digest, user);
+        Ok(Some(user))
+    }
+
+    async fn adopt(&self, identity: &Identity, profiled: &Profiled) -> Result<UserId, NoUser> {
+        let (now_ms, draw) = (self.ambient.0.now_ms(), &self.ambient.1);
+        let mut registrations = registrations(identity, profiled).into_iter();
+        let mut registration = registrations.next().ok_or(NoUser::NothingFree)?;
+        for _ in 0..MAX_DRAWS {
+            let id = UserId::draw(now_ms, draw.u32());
+            let account =
+                NewAccount { id, registration: registration.clone(), password_hash: None, inc: draw.inc(), now_ms };
+            match self.identities.adopt(&account, identity).await? {
+                Adopted::Created => return Ok(id),
+                Adopted::Known(user) => return Ok(user),
+                Adopted::Not(Registered::HandleTaken) => {
+                    registration = registrations.next().ok_or(NoUser::NothingFree)?;
+                }
+                Adopted::Not(_) => {}
+            }
+        }
+        Err(NoUser::NothingFree)
+    }
+}
+
+/// What they may be registered as, the best first: under the suggested handle, under it with digits of their own, under digits alone.
+fn registrations(identity: &Identity, profiled: &Profiled) -> Vec<Registration> {
+    let digits: String = identity.digest.chars().take(DISTINCT_DIGITS).collect();
+    let suggested = profiled.handle.as_deref().unwrap_or_default().to_lowercase();
+    let stem: String = suggested.chars().take(MAX_HANDLE_CHARS - DISTINCT_DIGITS - 1).collect();
+    let handles = [suggested.clone(), format!("{stem}_{digits}"), format!("user_{digits}")];
+    let register = |handle: &String| {
+        let shown = profiled.name.as_deref().map_or("", str::trim);
+        let name: String = if shown.is_empty() { handle } else { shown }.chars().take(MAX_NAME_CHARS).collect();
+        // A name that is none does not keep anybody out.
+        let named = Registration::try_new(handle, &name, "", None);
+        named.or_else(|_| Registration::try_new(handle, handle, "", None)).ok()
+    };
+    handles.iter().filter_map(register).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handles(handle: Option<&str>, name: Option<&str>) -> Vec<(String, String)> {
+        let identity = Identity { digest: "0123456789abcdef".repeat(4), issuer: String::new(), subject: String::new() };
+        let profiled = Profiled { handle: handle.map(str::to_owned), name: name.map(str::to_owned) };
+        let pair = |it: Registration| (it.handle.as_str().to_owned(), it.name);
+        registrations(&identity, &profiled).into_iter().map(pair).collect()
+    }
+
+    fn pair(handle: &str, name: &str) -> (String, String) {
+        (handle.to_owned(), name.to_owned())
+    }
+
+    #[test]
+    fn the_suggested_handle_comes_first_and_one_that_nobody_has_last() {
+        let own = [pair("ann", "Ann"), pair("ann_0123456789ab", "Ann"), pair("user_0123456789ab", "Ann")];
+        assert_eq!(handles(Some("Ann"), Some("Ann")), own);
+        assert_eq!(handles(None, None).last(), Some(&pair("user_0123456789ab", "user_0123456789ab")));
+    }
+
+    #[test]
+    fn what_is_no_handle_or_no_name_keeps_nobody_out() {
+        assert_eq!(handles(Some("ann@example.org"), Some("  ")), [pair("user_0123456789ab", "user_0123456789ab")]);
+        let long = "x".repeat(500);
+        let found = handles(Some(&long), Some(&long));
+        assert!(found.iter().all(|(handle, name)| handle.len() <= 30 && name.len() <= 60), "{found:?}");
+        assert_eq!(found.len(), 2);
+    }
+}

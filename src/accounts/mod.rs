@@ -1,0 +1,36 @@
+//! Accounts and who is signed in: passwords, sessions and their tokens, the tokens of outside issuers, profiles, and what
+//! clears away sessions that are over and accounts that were deleted.
+//!
+//! It knows neither GraphQL nor HTTP: the transport carries tokens, and the schema asks for a viewer.
+
+mod commands;
+mod digest;
+mod error;
+pub mod issuer;
+mod liveness;
+mod network;
+mod passwords;
+mod profiles;
+mod pruner;
+mod refresh;
+mod registrations;
+mod remover;
+mod sessions;
+mod tokens;
+mod viewer;
+
+pub use self::{
+    commands::{
+        AccountStores, AccountsService, DeleteOutcome, NewUser, PasswordOutcome, RegisterOutcome, SignInOutcome,
+    },
+    error::AccountError,
+    liveness::Liveness,
+    passwords::{PasswordError, PasswordSettings, Passwords},
+    profiles::{EditOutcome, InvalidChange, ProfileChange, ProfilesService, RenameOutcome},
+    pruner::Pruner,
+    registrations::Registrations,
+    remover::{AccountRemover, RemoverStores},
+    sessions::{RefreshOutcome, SessionSettings, SessionsService, SignedIn},
+    tokens::{Token, TokenError, TokenKey, Tokens, WeakSecret},
+    viewer::{Caller, Viewer},
+};

@@ -1,0 +1,109 @@
+//! The commands of a user on their own profile: edit it, change the handle.
+
+use std::sync::Arc;
+
+use crate::{
+    domain::{
+        Handle, UserId,
+        account::{
+            attributes::{Attributes, InvalidAttributes},
+            profile::{InvalidProfile, check_avatar, check_bio, check_name},
+        },
+    },
+    store::{
+        Profiles, StoreError,
+        profiles::{ProfileEdit, Renamed},
+    },
+};
+
+/// What of a profile changes, unchecked. `None` leaves as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProfileChange {
+    /// Display name.
+    pub name: Option<String>,
+    /// A few words; may be empty.
+    pub bio: Option<String>,
+    /// A picture elsewhere; `Some(None)` takes it away.
+    pub avatar_url: Option<Option<String>>,
+    /// All open attributes, as key and value; an empty list takes them away.
+    pub attributes: Option<Vec<(String, String)>>,
+}
+
+/// Which value of a change is at fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvalidChange {
+    /// A field of the profile.
+    Profile(InvalidProfile),
+    /// An open attribute.
+    Attributes(InvalidAttributes),
+}
+
+/// How a change of the profile ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditOutcome {
+    /// All of it holds from now on.
+    Edited,
+    /// A value is at fault, and nothing has changed.
+    Invalid(InvalidChange),
+    /// There is no such user, or none any more.
+    UnknownUser,
+}
+
+/// How a change of the handle ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenameOutcome {
+    /// The user has it, perhaps had it already.
+    Renamed,
+    /// It is no handle.
+    Invalid(InvalidProfile),
+    /// Somebody else has it.
+    Taken,
+    /// There is no such user, or none any more.
+    UnknownUser,
+}
+
+/// Changes profiles.
+pub struct ProfilesService {
+    profiles: Arc<dyn Profiles>,
+}
+
+impl ProfilesService {
+    /// Over the port that keeps profiles.
+    #[must_use]
+    pub fn new(profiles: Arc<dyn Profiles>) -> Self {
+        Self { profiles }
+    }
+
+    /// Changes all that `change` names, at once, or nothing.
+    pub async fn edit(&self, user: UserId, change: ProfileChange) -> Result<EditOutcome, StoreError> {
+        let edit = match checked(change) {
+            Ok(edit) => edit,
+            Err(fault) => return Ok(EditOutcome::Invalid(fault)),
+        };
+        let exists = self.profiles.edit(user, &edit).await?;
+        Ok(if exists { EditOutcome::Edited } else { EditOutcome::UnknownUser })
+    }
+
+    /// Gives the user another handle. The old one is free at once.
+    pub async fn rename(&self, user: UserId, handle: &str) -> Result<RenameOutcome, StoreError> {
+        let handle = match Handle::try_new(handle) {
+            Ok(handle) => handle,
+            Err(fault) => return Ok(RenameOutcome::Invalid(fault)),
+        };
+        Ok(match self.profiles.rename(user, &handle).await? {
+            Renamed::Done => RenameOutcome::Renamed,
+            Renamed::Taken => RenameOutcome::Taken,
+            Renamed::NoUser => RenameOutcome::UnknownUser,
+        })
+    }
+}
+
+fn checked(change: ProfileChange) -> Result<ProfileEdit, InvalidChange> {
+    let ProfileChange { name, bio, avatar_url, attributes } = change;
+    let name = name.map(|name| check_name(&name)).transpose().map_err(InvalidChange::Profile)?;
+    let bio = bio.map(|bio| check_bio(&bio)).transpose().map_err(InvalidChange::Profile)?;
+    let avatar_url =
+        avatar_url.map(|url| url.map(check_avatar).transpose()).transpose().map_err(InvalidChange::Profile)?;
+    let attributes = attributes.map(Attributes::try_new).transpose().map_err(InvalidChange::Attributes)?;
+    Ok(ProfileEdit { name, bio, avatar_url, attributes })
+}

@@ -1,0 +1,223 @@
+//! Sessions as commands: begin, refresh, end, list. Access tokens are short-lived and name their session; refresh tokens make new ones.
+//!
+//! Apart from passwords and issuers, which only decide that a session may begin.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    digest::hex,
+    error::{AccountError, MAX_DRAWS},
+    liveness::Liveness,
+    refresh::RefreshToken,
+    tokens::{Token, Tokens},
+    viewer::{Caller, Viewer},
+};
+use crate::{
+    clock::SharedClock,
+    domain::{
+        SessionId, UserId,
+        account::session::{Presented, Session},
+        limits::{MAX_AGENT_CHARS, MAX_SESSIONS},
+    },
+    draw::Draw,
+    store::{Announcements, Sessions, StoreError, announcements::Announcement, sessions::Rotation},
+    telemetry::metrics::{NUDGES_LOST, REFRESHES, SESSIONS_ENDED},
+};
+
+/// How long sessions last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// From the last refresh on.
+    pub idle: Duration,
+    /// For how long a refresh token is taken that has been used just now.
+    pub grace: Duration,
+    /// For how long a node may not know that a session has ended.
+    pub revocation: Duration,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_hours(30 * 24),
+            grace: Duration::from_secs(30),
+            revocation: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Somebody with new tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedIn {
+    /// Who.
+    pub viewer: Viewer,
+    /// For requests.
+    pub token: Token,
+    /// For the next token of either kind; to be used once.
+    pub refresh: Token,
+}
+
+/// How a refresh ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefreshOutcome {
+    /// New tokens.
+    Refreshed(SignedIn),
+    /// Not a refresh token, or its session has ended. Or it had been used before, and the session has ended by that: not told apart.
+    Ended,
+}
+
+/// Begins, refreshes and ends sessions.
+pub struct SessionsService {
+    sessions: Arc<dyn Sessions>,
+    announcements: Arc<dyn Announcements>,
+    tokens: Arc<Tokens>,
+    liveness: Arc<Liveness>,
+    settings: SessionSettings,
+    ambient: (SharedClock, Draw),
+}
+
+impl SessionsService {
+    /// Tokens are those of `tokens`, whose clock must be the same.
+    pub fn new(
+        sessions: Arc<dyn Sessions>,
+        announcements: Arc<dyn Announcements>,
+        tokens: Arc<Tokens>,
+        settings: SessionSettings,
+        (clock, draw): (SharedClock, Draw),
+    ) -> Self {
+        let liveness = Arc::new(Liveness::new(sessions.clone(), settings.revocation, clock.clone()));
+        Self { sessions, announcements, tokens, liveness, settings, ambient: (clock, draw) }
+    }
+
+    /// What this node knows of the sessions that it serves; somebody has to run it.
+    pub fn liveness(&self) -> Arc<Liveness> {
+        Arc::clone(&self.liveness)
+    }
+
+    /// A new session of `user`. Their oldest beyond [`MAX_SESSIONS`] end.
+    pub async fn begin(&self, user: UserId, caller: &Caller) -> Result<SignedIn, AccountError> {
+        let (now, draw) = (self.now_ms(), &self.ambient.1);
+        for _ in 0..MAX_DRAWS {
+            let id = SessionId::draw(now, draw.u32());
+            let refresh = RefreshToken::draw(id, draw);
+            let session = Session {
+                id,
+                user,
+                family: refresh.family_digest(),
+                current: refresh.digest(),
+                previous: None,
+                rotated_at: now,
+                created_at: now,
+                good_until: self.good_until(now),
+                agent: printable(&caller.agent),
+            };
+            if let Some(ended) = self.sessions.begin(&session, MAX_SESSIONS).await? {
+                self.tell(user, &ended).await;
+                return self.signed_in(user, &refresh, now);
+            }
+        }
+        Err(AccountError::NoFreeId)
+    }
+
+    /// New tokens for a refresh token.
+    pub async fn refresh(&self, text: &str) -> Result<RefreshOutcome, AccountError> {
+        let Some(token) = RefreshToken::parse(text) else { return Ok(RefreshOutcome::Ended) };
+        let now = self.now_ms();
+        let mut nonce = [0; 32];
+        self.ambient.1.fill(&mut nonce);
+        let nonce = hex(&nonce);
+        let rotation = Rotation {
+            id: token.session,
+            family: token.family_digest(),
+            token: token.digest(),
+            next: token.next(&nonce).digest(),
+            nonce: nonce.clone(),
+            now_ms: now,
+            grace_ms: i64::try_from(self.settings.grace.as_millis()).unwrap_or(i64::MAX),
+            good_until: self.good_until(now),
+        };
+        let (presented, user) = self.sessions.rotate(&rotation).await?;
+        let outcome = match &presented {
+            Presented::Current => "refreshed",
+            Presented::Again(_) => "repeated",
+            Presented::Reused => "reused",
+            Presented::Unknown => "unknown",
+        };
+        metrics::counter!(REFRESHES, "outcome" => outcome).increment(1);
+        match (presented, user) {
+            (Presented::Current, Some(user)) => {
+                Ok(RefreshOutcome::Refreshed(self.signed_in(user, &token.next(&nonce), now)?))
+            }
+            (Presented::Again(nonce), Some(user)) => {
+                Ok(RefreshOutcome::Refreshed(self.signed_in(user, &token.next(&nonce), now)?))
+            }
+            (Presented::Reused, Some(user)) => {
+                tracing::warn!(%user, session = %token.session, "a refresh token was used twice: its session has ended");
+                self.tell(user, &[token.session]).await;
+                Ok(RefreshOutcome::Ended)
+            }
+            _ => Ok(RefreshOutcome::Ended),
+        }
+    }
+
+    /// Ends a session of `user`; `false` if they have no such session.
+    pub async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreError> {
+        let ended = self.sessions.end(user, id).await?;
+        if ended {
+            self.tell(user, &[id]).await;
+        }
+        Ok(ended)
+    }
+
+    /// Ends all sessions of `user`, but for `except`; returns how many.
+    pub async fn end_all(&self, user: UserId, except: Option<SessionId>) -> Result<usize, StoreError> {
+        let ended = self.sessions.end_all(user, except).await?;
+        self.tell(user, &ended).await;
+        Ok(ended.len())
+    }
+
+    /// The user has deleted their account, and these sessions have ended with it: tells whoever shows something of theirs.
+    pub async fn account_deleted(&self, user: UserId, ended: &[SessionId]) {
+        self.tell(user, ended).await;
+        self.announce(&Announcement::AccountDeleted { user }).await;
+    }
+
+    /// The user's sessions, newest first.
+    pub async fn of_user(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        self.sessions.of_user(user, self.now_ms()).await
+    }
+
+    /// This node knows at once, the others when they hear or look.
+    async fn tell(&self, user: UserId, ended: &[SessionId]) {
+        metrics::counter!(SESSIONS_ENDED).increment(ended.len() as u64);
+        for &session in ended {
+            self.liveness.ended(session);
+            self.announce(&Announcement::SessionEnded { user, session }).await;
+        }
+    }
+
+    async fn announce(&self, announcement: &Announcement) {
+        if let Err(error) = self.announcements.announce(announcement).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, "other nodes will notice by themselves");
+            metrics::counter!(NUDGES_LOST, "to" => "announcements").increment(1);
+        }
+    }
+
+    fn signed_in(&self, user: UserId, refresh: &RefreshToken, now: i64) -> Result<SignedIn, AccountError> {
+        let (viewer, token) = self.tokens.issue(user, refresh.session)?;
+        let refresh = Token { text: refresh.text(), expires_at_ms: self.good_until(now) };
+        Ok(SignedIn { viewer, token, refresh })
+    }
+
+    fn good_until(&self, now: i64) -> i64 {
+        now.saturating_add(i64::try_from(self.settings.idle.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.ambient.0.now_ms()
+    }
+}
+
+/// What a client calls itself, fit to be shown.
+fn printable(agent: &str) -> String {
+    agent.chars().filter(|c| !c.is_control()).take(MAX_AGENT_CHARS).collect()
+}

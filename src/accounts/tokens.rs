@@ -1,0 +1,290 @@
+//! Access tokens: JWT (RFC 7519), signed with HS256. They carry an identity, its session and an end, nothing else.
+//!
+//! A token that is signed with a key of this service and names no session is taken as it is: it comes from somebody who holds the
+//! secret, and ends by its own end, or with the key.
+//!
+//! Apart, because it is the one place that trusts a signature. Time comes from the injected clock: the library's own
+//! reading of the wall clock is off.
+
+use std::{fmt, time::Duration};
+
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
+use serde::{Deserialize, Serialize};
+
+use super::{digest::digest, viewer::Viewer};
+use crate::{
+    clock::SharedClock,
+    domain::{SessionId, UserId},
+};
+
+const ISSUER: &str = "tidefeed";
+/// Clocks of two nodes may differ by this.
+const LEEWAY_MS: i64 = 5_000;
+/// As long as the output of the hash (RFC 7518 section 3.2).
+const MIN_SECRET_BYTES: usize = 32;
+/// Characters of a key's name.
+const KID_CHARS: usize = 12;
+
+/// The secret is too short to sign with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the token secret has {0} bytes and needs at least {MIN_SECRET_BYTES}: make one with `openssl rand -base64 48`"
+)]
+pub struct WeakSecret(pub usize);
+
+/// Why a token gives no viewer, or none was made. Tells nothing about keys and claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// Not signed by this service, or not of its form.
+    #[error("The token is not valid here. Sign in for a new one.")]
+    Invalid,
+    /// It was good once.
+    #[error("The token has expired. Sign in for a new one.")]
+    Expired,
+    /// The library could not sign.
+    #[error("The token could not be signed.")]
+    Unsignable,
+}
+
+/// A secret and its name, by which a token says what it was signed with.
+#[derive(Clone)]
+pub struct TokenKey {
+    kid: String,
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+}
+
+impl TokenKey {
+    /// `secret`: at least 32 bytes, the same on every node. The key is named after its digest, so that all nodes name it alike.
+    pub fn try_new(secret: &[u8]) -> Result<Self, WeakSecret> {
+        if secret.len() < MIN_SECRET_BYTES {
+            return Err(WeakSecret(secret.len()));
+        }
+        let (encoding, decoding) = (EncodingKey::from_secret(secret), DecodingKey::from_secret(secret));
+        let kid = digest(&[b"signing key", secret]).chars().take(KID_CHARS).collect();
+        Ok(Self { kid, encoding, decoding })
+    }
+}
+
+impl fmt::Debug for TokenKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokenKey({}, ..)", self.kid)
+    }
+}
+
+/// A token as the client gets it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    /// What to send as bearer token.
+    pub text: String,
+    /// When to sign in again; milliseconds UTC, whole seconds.
+    pub expires_at_ms: i64,
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token(.., until {})", self.expires_at_ms)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    iss: String,
+    sub: String,
+    iat: i64,
+    exp: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sid: Option<String>,
+}
+
+/// Issues tokens and checks them.
+pub struct Tokens {
+    signing: TokenKey,
+    former: Vec<TokenKey>,
+    ttl_ms: i64,
+    clock: SharedClock,
+    validation: Validation,
+}
+
+impl Tokens {
+    /// Signs with `key` tokens that are good for `ttl`, to the second.
+    pub fn new(key: TokenKey, ttl: Duration, clock: SharedClock) -> Self {
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.validate_exp = false;
+        validation.set_issuer(&[ISSUER]);
+        validation.set_required_spec_claims(&["iss", "sub", "exp"]);
+        let ttl_ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
+        Self { signing: key, former: Vec::new(), ttl_ms, clock, validation }
+    }
+
+    /// Also takes tokens that were signed with `key`, as long as they last: for a change of the secret.
+    #[must_use]
+    pub fn with_former_key(mut self, key: TokenKey) -> Self {
+        self.former.push(key);
+        self
+    }
+
+    /// A token that speaks for `user` as long as `session` lives, and the viewer that it gives.
+    pub fn issue(&self, user: UserId, session: SessionId) -> Result<(Viewer, Token), TokenError> {
+        let now = self.clock.now_ms();
+        let exp = now.saturating_add(self.ttl_ms) / 1000;
+        let (sub, sid) = (user.to_string(), Some(session.to_string()));
+        let claims = Claims { iss: ISSUER.to_owned(), sub, iat: now / 1000, exp, sid };
+        let header = Header { kid: Some(self.signing.kid.clone()), ..Header::new(Algorithm::HS256) };
+        let text = encode(&header, &claims, &self.signing.encoding).map_err(|_| TokenError::Unsignable)?;
+        let token = Token { text, expires_at_ms: exp * 1000 };
+        let good_until_ms = token.expires_at_ms.saturating_add(LEEWAY_MS);
+        Ok((Viewer { id: user, session: Some(session), good_until_ms }, token))
+    }
+
+    /// Whom `token` speaks for by its signature and time; no store is asked whether its session still lives.
+    pub fn verify(&self, token: &str) -> Result<Viewer, TokenError> {
+        let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
+        let claims = self.claims(token, header.kid.as_deref()).ok_or(TokenError::Invalid)?;
+        let number = |text: &str| text.parse::<i64>().map_err(|_| TokenError::Invalid);
+        let id = UserId::try_new(number(&claims.sub)?).map_err(|_| TokenError::Invalid)?;
+        let session = claims.sid.as_deref().map(number).transpose()?;
+        let session = session.map(SessionId::try_new).transpose().map_err(|_| TokenError::Invalid)?;
+        let now = self.clock.now_ms();
+        if claims.iat.saturating_mul(1000) > now.saturating_add(LEEWAY_MS) {
+            return Err(TokenError::Invalid);
+        }
+        let good_until_ms = claims.exp.saturating_mul(1000).saturating_add(LEEWAY_MS);
+        if now >= good_until_ms { Err(TokenError::Expired) } else { Ok(Viewer { id, session, good_until_ms }) }
+    }
+
+    /// The claims that one of our keys has signed: the one that is named, or any if none of ours is named so.
+    fn claims(&self, token: &str, kid: Option<&str>) -> Option<Claims> {
+        let keys = || std::iter::once(&self.signing).chain(&self.former);
+        let named = keys().find(|key| Some(key.kid.as_str()) == kid);
+        let signed_by = |key: &TokenKey| decode::<Claims>(token, &key.decoding, &self.validation).ok();
+        let signed = named.map_or_else(|| keys().find_map(signed_by), signed_by);
+        signed.map(|token| token.claims)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use std::sync::Arc;
+
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    const NOW: i64 = 1_800_000_000_000;
+
+    fn key(byte: u8) -> TokenKey {
+        TokenKey::try_new(&[byte; 32]).unwrap()
+    }
+
+    fn tokens(key: TokenKey) -> (Tokens, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::at(NOW));
+        (Tokens::new(key, Duration::from_mins(1), clock.clone()), clock)
+    }
+
+    fn user() -> UserId {
+        UserId::try_new(7).unwrap()
+    }
+
+    fn session() -> SessionId {
+        SessionId::try_new(9).unwrap()
+    }
+
+    /// Signed with the secret of `key(1)`, under any name.
+    fn signed(claims: &serde_json::Value) -> String {
+        let header = Header { kid: Some("1".to_owned()), ..Header::new(Algorithm::HS256) };
+        encode(&header, claims, &EncodingKey::from_secret(&[1; 32])).unwrap()
+    }
+
+    fn forged(header: &str, claims: &str) -> String {
+        format!("{}.{}.", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims))
+    }
+
+    #[test]
+    fn an_issued_token_speaks_for_its_user_until_it_ends() {
+        let (tokens, clock) = tokens(key(1));
+        let (issued, token) = tokens.issue(user(), session()).unwrap();
+        assert_eq!(token.expires_at_ms, NOW + 60_000);
+        let viewer = tokens.verify(&token.text).unwrap();
+        let good_until_ms = NOW + 60_000 + LEEWAY_MS;
+        assert_eq!(viewer, Viewer { id: user(), session: Some(session()), good_until_ms });
+        assert_eq!(viewer, issued);
+        clock.set(viewer.good_until_ms - 1);
+        assert!(tokens.verify(&token.text).is_ok());
+        clock.set(viewer.good_until_ms);
+        assert_eq!(tokens.verify(&token.text), Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn a_token_with_any_character_changed_is_refused() {
+        let (tokens, _) = tokens(key(1));
+        let text = tokens.issue(user(), session()).unwrap().1.text;
+        for (at, old) in text.char_indices() {
+            let new = if old == 'A' { 'B' } else { 'A' };
+            let tampered = format!("{}{new}{}", &text[..at], &text[at + 1..]);
+            assert_eq!(tokens.verify(&tampered), Err(TokenError::Invalid), "character {at}");
+        }
+    }
+
+    #[test]
+    fn a_token_of_another_secret_is_refused_even_under_the_name_of_our_key() {
+        let (ours, _) = tokens(key(1));
+        let (theirs, _) = tokens(TokenKey { kid: key(1).kid, ..key(2) });
+        assert_eq!(ours.verify(&theirs.issue(user(), session()).unwrap().1.text), Err(TokenError::Invalid));
+    }
+
+    #[test]
+    fn a_former_key_is_taken_and_an_unknown_one_is_not() {
+        let (old, _) = tokens(key(1));
+        let (new, _) = tokens(key(2));
+        let token = old.issue(user(), session()).unwrap().1.text;
+        assert_eq!(new.verify(&token), Err(TokenError::Invalid));
+        assert!(new.with_former_key(key(1)).verify(&token).is_ok());
+    }
+
+    #[test]
+    fn unsigned_and_foreign_texts_are_refused() {
+        let (tokens, _) = tokens(key(1));
+        let claims = r#"{"iss":"tidefeed","sub":"7","iat":1,"exp":9999999999}"#;
+        for header in [r#"{"alg":"none","kid":"1"}"#, r#"{"alg":"HS256","kid":"1"}"#, r#"{"alg":"HS512","kid":"1"}"#] {
+            assert_eq!(tokens.verify(&forged(header, claims)), Err(TokenError::Invalid), "{header}");
+        }
+        for text in ["", ".", "..", "a.b.c", "Bearer x"] {
+            assert_eq!(tokens.verify(text), Err(TokenError::Invalid), "{text}");
+        }
+    }
+
+    #[test]
+    fn signed_claims_of_another_form_are_refused() {
+        let (tokens, _) = tokens(key(1));
+        let exp = NOW / 1000 + 60;
+        for claims in [
+            serde_json::json!({"iss": "other", "sub": "7", "iat": 1, "exp": exp}),
+            serde_json::json!({"iss": "tidefeed", "sub": "0", "iat": 1, "exp": exp}),
+            serde_json::json!({"iss": "tidefeed", "sub": "ann", "iat": 1, "exp": exp}),
+            serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": 1}),
+            serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": exp + 60, "exp": exp + 90}),
+            serde_json::json!({"sub": "7", "iat": 1, "exp": exp}),
+            serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": 1, "exp": exp, "sid": "0"}),
+            serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": 1, "exp": exp, "sid": ""}),
+        ] {
+            assert_eq!(tokens.verify(&signed(&claims)), Err(TokenError::Invalid), "{claims}");
+        }
+    }
+
+    #[test]
+    fn whoever_holds_the_secret_may_sign_without_a_session_and_under_any_key_name() {
+        let (tokens, _) = tokens(key(1));
+        let text = signed(&serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": 1, "exp": NOW / 1000 + 60}));
+        let viewer = tokens.verify(&text).unwrap();
+        assert_eq!((viewer.id, viewer.session), (user(), None));
+    }
+
+    #[test]
+    fn short_secrets_are_refused_and_none_is_shown() {
+        assert_eq!(TokenKey::try_new(&[1; 31]).err(), Some(WeakSecret(31)));
+        assert_eq!(format!("{:?}", key(b's')), format!("TokenKey({}, ..)", key(b's').kid));
+    }
+}

@@ -1,0 +1,88 @@
+//! Deleting the viewer's account.
+
+use async_graphql::{Context, ID, InputObject, Object, SimpleObject};
+
+use super::{
+    account::too_many_attempts,
+    user_error::{UserError, UserErrorCode},
+};
+use crate::{
+    accounts::DeleteOutcome,
+    api::graphql::{
+        errors::Failure,
+        ids,
+        scalars::Timestamp,
+        scope::{Answer, answer, caller, fresh_hydration},
+    },
+};
+
+/// What it takes to delete the viewer's account.
+#[derive(InputObject)]
+struct DeleteViewerInput {
+    /// The password. Null only for viewers who have none, because an outside issuer signs them in.
+    password: Option<String>,
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// An account, deleted; or why not.
+#[derive(SimpleObject)]
+struct DeleteViewerPayload {
+    /// The id of the user who is gone from every page. Null if refused.
+    deleted_user_id: Option<ID>,
+    /// How many sessions have ended, this one included. Null if refused.
+    ended_sessions: Option<i32>,
+    /// After too many failures: when to try again. Null otherwise.
+    retry_at: Option<Timestamp>,
+    /// Why it was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// As in the input.
+    client_mutation_id: Option<String>,
+}
+
+/// The part of the root about the end of an account.
+#[derive(Default)]
+pub struct DeletionMutation;
+
+#[Object]
+impl DeletionMutation {
+    /// Deletes the viewer's account, for good: nobody's next read shows the viewer or anything that they have published, all their sessions end, and those who watch
+    /// live are told. The handle is never given to anybody else. Counts that the viewer was part of follow within minutes.
+    async fn delete_viewer(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "The password, once more.")] input: DeleteViewerInput,
+    ) -> Answer<DeleteViewerPayload> {
+        answer(ctx, async {
+            let DeleteViewerInput { password, client_mutation_id } = input;
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let outcome = hydration.services().accounts_service.delete(&viewer, password, &caller(ctx)).await?;
+            let mut payload = DeleteViewerPayload {
+                deleted_user_id: None,
+                ended_sessions: None,
+                retry_at: None,
+                user_errors: Vec::new(),
+                client_mutation_id,
+            };
+            match outcome {
+                DeleteOutcome::Deleted(ended) => {
+                    payload.deleted_user_id = Some(ids::of_user(viewer.id));
+                    payload.ended_sessions = Some(i32::try_from(ended).unwrap_or(i32::MAX));
+                }
+                DeleteOutcome::WrongCredentials => payload.user_errors.push(wrong_password()),
+                DeleteOutcome::NotBefore(at) => {
+                    payload.retry_at = Some(Timestamp(at));
+                    payload.user_errors.push(too_many_attempts());
+                }
+                DeleteOutcome::Unknown => return Err(Failure::SignInEnded),
+            }
+            Ok(Some(payload))
+        })
+        .await
+    }
+}
+
+fn wrong_password() -> UserError {
+    UserError::about(&["password"], UserErrorCode::WrongCredentials, "this is not the viewer's password")
+}

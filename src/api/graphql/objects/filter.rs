@@ -1,0 +1,21 @@
+//! What a client wants of a list of contents.
+
+use async_graphql::InputObject;
+
+use super::ContentKind;
+use crate::domain::{Kinds, timeline::page::InvalidPage};
+
+/// What of a list of contents is wanted.
+#[derive(InputObject)]
+pub struct TimelineFilter {
+    /// Contents of these kinds only; at least one. All if it is not given.
+    kinds: Option<Vec<ContentKind>>,
+}
+
+impl TimelineFilter {
+    /// What `filter` chooses; everything if it is not given.
+    pub fn kinds(filter: Option<Self>) -> Result<Kinds, InvalidPage> {
+        let Some(kinds) = filter.and_then(|filter| filter.kinds) else { return Ok(Kinds::ALL) };
+        Ok(Kinds::try_new(kinds.into_iter().map(Into::into))?)
+    }
+}

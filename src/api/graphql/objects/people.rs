@@ -1,0 +1,84 @@
+//! People as they are found: a page of a search, and whom one could follow.
+
+use std::sync::Arc;
+
+use async_graphql::SimpleObject;
+use graphql_transport::metered::Metered;
+
+use super::{User, connection::PageInfo};
+use crate::{
+    api::graphql::{errors::Failure, hydration::Hydration, wants::UserWants},
+    domain::{
+        PageSize, UserId,
+        search::people::{FoundUser, KeyPrefix},
+        timeline::page::InvalidPage,
+    },
+};
+
+/// A page of people who were found, in the order of the names that were found.
+#[derive(SimpleObject)]
+pub struct FoundUserConnection {
+    /// The users with their cursors.
+    edges: Vec<FoundUserEdge>,
+    /// The users, as in `edges.node`.
+    nodes: Vec<Option<User>>,
+    /// Whether and how to read on.
+    page_info: PageInfo,
+}
+
+/// A user who was found.
+#[derive(SimpleObject)]
+struct FoundUserEdge {
+    /// Opaque, and good as `after` even when the user has another name.
+    cursor: Metered<String>,
+    /// The user. Null if they cannot be read now.
+    node: Option<User>,
+}
+
+impl FoundUserConnection {
+    /// The page, in one statement and one batch a kind of what `wants` says; only places if it is `None`.
+    pub async fn load(
+        hydration: &Arc<Hydration>,
+        text: &str,
+        (first, after): (Option<i64>, Option<&str>),
+        wants: Option<UserWants>,
+    ) -> Result<Self, Failure> {
+        let prefix = KeyPrefix::try_new(text)?;
+        let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?.get();
+        let after = after.map(FoundUser::at).transpose().map_err(InvalidPage::After)?;
+        let viewer = hydration.viewer_id();
+        let mut found = hydration.services().people.named(viewer, &prefix, after.as_ref(), size + 1).await?;
+        let has_next_page = found.len() > size;
+        found.truncate(size);
+        let users: Vec<UserId> = found.iter().map(|it| it.user).collect();
+        if let Some(wants) = wants {
+            hydration.prime_users(&users, wants).await;
+        }
+        let mut edges = Vec::with_capacity(found.len());
+        for place in found {
+            let profile = if wants.is_some() { hydration.profile(place.user).await? } else { None };
+            let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
+            edges.push(FoundUserEdge { cursor: Metered(place.cursor()), node });
+        }
+        let page_info = PageInfo {
+            has_next_page: Metered(has_next_page),
+            has_previous_page: Metered(false),
+            start_cursor: Metered(edges.first().map(|it| it.cursor.0.clone())),
+            end_cursor: Metered(edges.last().map(|it| it.cursor.0.clone())),
+        };
+        Ok(Self { nodes: edges.iter().map(|it| it.node.clone()).collect(), edges, page_info })
+    }
+}
+
+/// Whom the viewer could follow; whoever goes meanwhile is left out.
+pub async fn suggested(hydration: &Arc<Hydration>, first: Option<i64>, wants: UserWants) -> Result<Vec<User>, Failure> {
+    let size = first.map_or(Ok(PageSize::default()), PageSize::to_suggest)?.get();
+    let users = hydration.services().people.suggested(hydration.viewer_id(), size).await?;
+    hydration.prime_users(&users, wants).await;
+    let mut suggested = Vec::with_capacity(users.len());
+    for user in users {
+        let profile = hydration.profile(user).await?;
+        suggested.extend(profile.map(|profile| User::new(profile, Arc::clone(hydration))));
+    }
+    Ok(suggested)
+}

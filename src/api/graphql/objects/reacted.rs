@@ -1,0 +1,110 @@
+//! What a user has reacted to, the newest reaction first, as connections: what they like, what they keep.
+
+use std::sync::Arc;
+
+use async_graphql::SimpleObject;
+use graphql_transport::metered::Metered;
+
+use super::{Content, connection::PageInfo, lists::page_info};
+use crate::{
+    api::graphql::{errors::Failure, hydration::Hydration, scalars::Timestamp, wants::ContentWants},
+    domain::{
+        ContentId, Entry, Listing,
+        timeline::cursor::{self, List},
+    },
+};
+
+/// A page of favourites, the one kept last first.
+#[derive(SimpleObject)]
+pub struct FavouriteConnection {
+    /// The contents with their cursors.
+    edges: Vec<FavouriteEdge>,
+    /// The contents, as in `edges.node`.
+    nodes: Vec<Option<Content>>,
+    /// Whether and how to read on.
+    page_info: PageInfo,
+}
+
+/// A favourite.
+#[derive(SimpleObject)]
+struct FavouriteEdge {
+    /// Opaque, and good as `after` or `before` even when it is no favourite any more.
+    cursor: Metered<String>,
+    /// Since when it is one.
+    since: Metered<Timestamp>,
+    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the viewer.
+    node: Option<Content>,
+}
+
+/// A page of likes, the newest like first.
+#[derive(SimpleObject)]
+pub struct LikeConnection {
+    /// The contents with their cursors.
+    edges: Vec<LikeEdge>,
+    /// The contents, as in `edges.node`.
+    nodes: Vec<Option<Content>>,
+    /// Whether and how to read on.
+    page_info: PageInfo,
+}
+
+/// A like.
+#[derive(SimpleObject)]
+struct LikeEdge {
+    /// Opaque, and good as `after` or `before` even when the like was taken back.
+    cursor: Metered<String>,
+    /// Since when they like it.
+    since: Metered<Timestamp>,
+    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the viewer.
+    node: Option<Content>,
+}
+
+/// A page with its contents, ready to be shown.
+pub struct Reacted {
+    rows: Vec<(Metered<String>, Metered<Timestamp>, Option<Content>)>,
+    page_info: PageInfo,
+}
+
+impl Reacted {
+    /// A page of `list`, with what `wants` says in one batch a kind; only places if it is `None`.
+    pub async fn load(
+        hydration: &Arc<Hydration>,
+        list: List,
+        listing: &Listing<Entry>,
+        wants: Option<ContentWants>,
+    ) -> Result<Self, Failure> {
+        if let Some(wants) = wants {
+            let contents: Vec<ContentId> = listing.rows.iter().map(|row| row.item.content).collect();
+            hydration.prime_contents(&contents, wants).await;
+        }
+        let mut rows = Vec::with_capacity(listing.rows.len());
+        for row in &listing.rows {
+            let id = row.item.content;
+            let content = if wants.is_some() { hydration.content(id).await? } else { None };
+            let node = content.map(|content| Content::new(content, Arc::clone(hydration)));
+            let cursor = Metered(cursor::encode_in(list, row.place(id.get())));
+            rows.push((cursor, Metered(Timestamp(row.since)), node));
+        }
+        let page_info = page_info(listing, rows.iter().map(|row| &row.0.0));
+        Ok(Self { rows, page_info })
+    }
+
+    fn nodes(&self) -> Vec<Option<Content>> {
+        self.rows.iter().map(|row| row.2.clone()).collect()
+    }
+}
+
+impl From<Reacted> for FavouriteConnection {
+    fn from(page: Reacted) -> Self {
+        let nodes = page.nodes();
+        let edges = page.rows.into_iter().map(|(cursor, since, node)| FavouriteEdge { cursor, since, node }).collect();
+        Self { edges, nodes, page_info: page.page_info }
+    }
+}
+
+impl From<Reacted> for LikeConnection {
+    fn from(page: Reacted) -> Self {
+        let nodes = page.nodes();
+        let edges = page.rows.into_iter().map(|(cursor, since, node)| LikeEdge { cursor, since, node }).collect();
+        Self { edges, nodes, page_info: page.page_info }
+    }
+}

@@ -1,0 +1,8 @@
+//! Which edges are pushed along, and how a delivery is cut into subtasks and resumed.
+
+pub mod edge;
+mod policy;
+pub mod rate;
+pub mod subtask;
+
+pub use self::policy::{AuthorFacts, DeliveryPolicy, EdgeRule, ReaderFacts};

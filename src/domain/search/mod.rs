@@ -1,0 +1,7 @@
+//! By what contents and people are found.
+
+pub mod people;
+mod query;
+pub mod terms;
+
+pub use self::query::{Candidate, Candidates, Found, InvalidSearch, Look, Search, Source, Span};

@@ -1,0 +1,128 @@
+//! A place in a list as clients see it: opaque, stable for ever, valid even when its own entry is gone.
+//!
+//! Bytes: the list's own first byte, a time (i64, big endian), an id (i64, big endian); base64url without padding
+//! (RFC 4648 section 5): 23 characters. In a timeline these are publish time and content id.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+
+use super::position::Position;
+
+const LEN: usize = 17;
+
+/// What a cursor leads into. A cursor of one list is refused by all others: it would mean another place there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// Contents by publish time and id: timelines, authors' contents, what a search finds.
+    Contents,
+    /// Followers by the time of their following and user id.
+    Followers,
+    /// The followed by the time of the following and user id.
+    Following,
+    /// Those who like a content, by time and user id.
+    Likers,
+    /// Favourites by the time at which they became such, and content id.
+    Favourites,
+    /// What somebody likes, by the time of their like and content id.
+    Likes,
+}
+
+impl List {
+    const fn byte(self) -> u8 {
+        match self {
+            Self::Contents => 1,
+            Self::Followers => 2,
+            Self::Following => 3,
+            Self::Likers => 4,
+            Self::Favourites => 5,
+            Self::Likes => 6,
+        }
+    }
+}
+
+const LISTS: [List; 6] =
+    [List::Contents, List::Followers, List::Following, List::Likers, List::Favourites, List::Likes];
+
+/// Why a text is no cursor here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidCursor {
+    /// Tidefeed has not given it out.
+    #[error("not a cursor of this service: pass a `cursor`, `startCursor` or `endCursor` as it was given")]
+    Malformed,
+    /// It leads into a list of another kind.
+    #[error("a cursor of another list: pass one that this list gave")]
+    OtherList,
+}
+
+/// The cursor of `position` in lists of contents.
+pub fn encode(position: Position) -> String {
+    encode_in(List::Contents, position)
+}
+
+/// The cursor of `place` in `list`.
+pub fn encode_in(list: List, place: Position) -> String {
+    let mut bytes = [0; LEN];
+    bytes[0] = list.byte();
+    bytes[1..9].copy_from_slice(&place.publish_time().to_be_bytes());
+    bytes[9..].copy_from_slice(&place.content_number().to_be_bytes());
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The position of a `cursor` in lists of contents; exactly one text decodes to a position.
+pub fn decode(cursor: &str) -> Result<Position, InvalidCursor> {
+    decode_in(List::Contents, cursor)
+}
+
+/// The place of a `cursor` in `list`; exactly one text decodes to a place.
+pub fn decode_in(list: List, cursor: &str) -> Result<Position, InvalidCursor> {
+    let mut bytes = [0; LEN];
+    let read = URL_SAFE_NO_PAD.decode_slice(cursor, &mut bytes).map_err(|_| InvalidCursor::Malformed)?;
+    if read != LEN || LISTS.iter().all(|known| known.byte() != bytes[0]) {
+        return Err(InvalidCursor::Malformed);
+    }
+    if bytes[0] != list.byte() {
+        return Err(InvalidCursor::OtherList);
+    }
+    let number = |from: usize| bytes[from..from + 8].iter().fold(0_i64, |acc, byte| (acc << 8) | i64::from(*byte));
+    Position::try_new(number(1), number(9)).map_err(|_| InvalidCursor::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn a_cursor_decodes_to_the_position_it_was_made_of(time in 0..=i64::MAX, id in 1..=i64::MAX) {
+            let position = Position::bound(time, id);
+            let text = encode(position);
+            prop_assert_eq!(text.len(), 23);
+            prop_assert_eq!(decode(&text), Ok(position));
+        }
+
+        #[test]
+        fn any_other_text_is_refused_without_a_panic(text in "\\PC{0,40}") {
+            if let Ok(position) = decode(&text) {
+                prop_assert_eq!(encode(position), text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_cursor_is_good_in_its_own_list_alone() {
+        let place = Position::bound(7, 8);
+        for (own, other) in LISTS.iter().flat_map(|own| LISTS.iter().map(move |other| (*own, *other))) {
+            let expected = if own == other { Ok(place) } else { Err(InvalidCursor::OtherList) };
+            assert_eq!(decode_in(other, &encode_in(own, place)), expected, "{own:?} in {other:?}");
+        }
+        assert_eq!(decode("AAAAAYlFlLlQAAAAAAAAgFI"), Err(InvalidCursor::Malformed), "no list has this first byte");
+    }
+
+    #[test]
+    fn the_form_is_kept_for_ever() {
+        assert_eq!(encode(Position::bound(1_689_089_522_000, 32_850)), "AQAAAYlFlLlQAAAAAAAAgFI");
+    }
+}

@@ -1,0 +1,68 @@
+//! Lists that are ordered by when something came into them: followers, favourites and the like. Not timelines: one source is the whole answer.
+
+use super::{
+    page::{Direction, PageRequest},
+    position::Position,
+};
+
+/// A row of a list: what, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed<T> {
+    /// Milliseconds UTC.
+    pub since: i64,
+    /// What.
+    pub item: T,
+}
+
+impl<T> Listed<T> {
+    /// Where it stands if its item has this id: rows of one moment are ordered by id.
+    pub fn place(&self, id: impl Into<i64>) -> Position {
+        Position::bound(self.since, id.into())
+    }
+}
+
+/// A page of a list: newest first, and whether it goes on at either end. Exact at the moment of the read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing<T> {
+    /// Newest first.
+    pub rows: Vec<Listed<T>>,
+    /// Whether an older row follows the last one.
+    pub has_older: bool,
+    /// Whether a newer row precedes the first one.
+    pub has_newer: bool,
+}
+
+impl<T> Listing<T> {
+    /// `ahead`: the rows beyond the request's bound as its direction meets them, up to its need. `behind`: whether there is a row at the bound or on
+    /// its near side.
+    pub fn of(request: &PageRequest, mut ahead: Vec<Listed<T>>, behind: bool) -> Self {
+        let more = ahead.len() > request.size.get();
+        ahead.truncate(request.size.get());
+        match request.direction {
+            Direction::Older => Self { rows: ahead, has_older: more, has_newer: behind },
+            Direction::Newer => {
+                ahead.reverse();
+                Self { rows: ahead, has_older: behind, has_newer: more }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::timeline::page::PageSize;
+
+    #[test]
+    fn one_row_more_than_the_page_holds_tells_that_it_goes_on() {
+        let size = PageSize::try_new(2).unwrap();
+        let rows = |since: [i64; 3]| since.map(|since| Listed { since, item: () }).to_vec();
+        let times = |listing: &Listing<()>| listing.rows.iter().map(|row| row.since).collect::<Vec<_>>();
+        let older = Listing::of(&PageRequest::newest(size), rows([9, 8, 7]), false);
+        assert_eq!((times(&older), older.has_older, older.has_newer), (vec![9, 8], true, false));
+        let newer = PageRequest { direction: Direction::Newer, bound: None, size, kinds: crate::domain::Kinds::ALL };
+        let newer = Listing::of(&newer, rows([1, 2, 3]), true);
+        assert_eq!((times(&newer), newer.has_older, newer.has_newer), (vec![2, 1], true, true));
+    }
+}

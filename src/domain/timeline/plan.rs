@@ -1,0 +1,290 @@
+//! The read plan: from what one statement gave, either the page or what is still to be read for it.
+//!
+//! The engine (`read`) awaits and this module decides; it knows no store.
+
+use super::{
+    coverage::Run,
+    floor::Floor,
+    merge::{Merged, merge},
+    page::{Direction, Page, PageRequest},
+    position::Entry,
+};
+use crate::domain::ids::UserId;
+
+/// An author whose contents may be missing from the reader's inbox, and the state that the author's outbox had in the
+/// same snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UncoveredAuthor {
+    /// Who must be pulled.
+    pub author: UserId,
+    /// Changed by every publish and removal to what it never was before; a cached outbox is believed only at exactly this stamp.
+    pub stamp: i64,
+}
+
+/// Everything that one snapshot says about one page.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The reader's floor; what is read of it decides nothing here, upkeep looks at it.
+    pub floor: Floor,
+    /// Whether anybody is kept out of the reader's timeline; no cached outbox knows whose contents its reposts show.
+    pub excludes: bool,
+    /// The edges that must be pulled. Empty if `ahead` and `behind` contain their contents already.
+    pub uncovered: Vec<UncoveredAuthor>,
+    /// The sources of the page, each to the page's need.
+    pub ahead: Vec<Run>,
+    /// The sources on the near side of the bound (inclusive), each to one entry. Empty if there is no bound.
+    pub behind: Vec<Run>,
+}
+
+/// What to do with a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// The page is exact.
+    Serve(Page),
+    /// The outboxes of the uncovered authors may complete it.
+    PullOutboxes,
+    /// Only a statement that pulls everything completes it.
+    PullEverything,
+}
+
+/// Decides what a snapshot is good for, `outboxes` being the runs of uncovered authors that a cache could prove.
+///
+/// `outboxes` is `None` before the cache was asked.
+pub fn decide(request: &PageRequest, snapshot: &Snapshot, outboxes: Option<&Outboxes>) -> Next {
+    if !snapshot.uncovered.is_empty() && outboxes.is_none() {
+        return Next::PullOutboxes;
+    }
+    let none = Outboxes::default();
+    let pulled = outboxes.unwrap_or(&none);
+    let ahead = join(request.direction, &snapshot.ahead, &pulled.ahead, request.need());
+    if !ahead.complete {
+        return Next::PullEverything;
+    }
+    let behind = if request.bound.is_none() {
+        Merged { entries: Vec::new(), complete: true }
+    } else {
+        behind(request.direction.reversed(), snapshot, pulled)
+    };
+    if !behind.complete {
+        return Next::PullEverything;
+    }
+    Next::Serve(page(request, ahead.entries, !behind.entries.is_empty()))
+}
+
+/// Whether anything lies behind: one entry of any source is proof enough, its exact place does not matter.
+fn behind(direction: Direction, snapshot: &Snapshot, pulled: &Outboxes) -> Merged {
+    let seen: Vec<Entry> =
+        snapshot.behind.iter().chain(&pulled.behind).flat_map(Run::entries).take(1).copied().collect();
+    if seen.is_empty() {
+        join(direction, &snapshot.behind, &pulled.behind, 1)
+    } else {
+        Merged { entries: seen, complete: true }
+    }
+}
+
+/// The runs of outboxes, on either side of the bound.
+#[derive(Debug, Clone, Default)]
+pub struct Outboxes {
+    /// As [`Snapshot::ahead`].
+    pub ahead: Vec<Run>,
+    /// As [`Snapshot::behind`].
+    pub behind: Vec<Run>,
+}
+
+fn join(direction: Direction, ours: &[Run], pulled: &[Run], need: usize) -> Merged {
+    let runs: Vec<Run> = ours.iter().chain(pulled).cloned().collect();
+    merge(direction, &runs, need)
+}
+
+fn page(request: &PageRequest, mut entries: Vec<Entry>, more_behind: bool) -> Page {
+    let more_ahead = entries.len() > request.size.get();
+    entries.truncate(request.size.get());
+    match request.direction {
+        Direction::Older => Page { entries, has_older: more_ahead, has_newer: more_behind },
+        Direction::Newer => {
+            entries.reverse();
+            Page { entries, has_older: more_behind, has_newer: more_ahead }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use std::collections::BTreeMap;
+
+    use proptest::{collection::btree_map, prelude::*};
+
+    use super::*;
+    use crate::domain::{
+        ids::ContentId,
+        timeline::{page::PageSize, position::Position},
+    };
+
+    fn entries(times: &[i64]) -> Vec<Entry> {
+        let author = UserId::try_new(1).unwrap();
+        times
+            .iter()
+            .map(|time| Entry { publish_time: *time, content: ContentId::try_new(*time).unwrap(), author })
+            .collect()
+    }
+
+    fn older(times: &[i64], limit: usize) -> Run {
+        Run::from_limited_query(Direction::Older, entries(times), limit)
+    }
+
+    fn request(size: i64, bound: Option<i64>) -> PageRequest {
+        let bound = bound.map(|time| Position::bound(time, time));
+        PageRequest { bound, ..PageRequest::newest(PageSize::try_new(size).unwrap()) }
+    }
+
+    fn snapshot(ahead: Vec<Run>, behind: Vec<Run>) -> Snapshot {
+        Snapshot { floor: Floor::OPEN, excludes: false, uncovered: Vec::new(), ahead, behind }
+    }
+
+    /// Where an entry of a made-up world is kept.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Kept {
+        InFlight,
+        Covered,
+        Uncovered,
+    }
+
+    /// Positions of a world: few times and ids, so that ties are common.
+    type Place = (i64, i64);
+
+    fn at((time, id): Place) -> Position {
+        Position::bound(time, id)
+    }
+
+    /// One side of the bound as stores give it: a limited query, an inbox that is trusted from the floor on, an outbox that is complete from somewhere.
+    fn sources(
+        world: &BTreeMap<Place, Kept>,
+        side: (Direction, Option<Position>, bool),
+        need: usize,
+        edges: [Position; 2],
+    ) -> [Run; 3] {
+        let (direction, bound, inclusive) = side;
+        let rows = |kept: Kept, from: Position| -> Vec<Entry> {
+            let start = bound.unwrap_or(direction.start());
+            let mut rows: Vec<Entry> = world
+                .iter()
+                .filter(|(place, it)| **it == kept && at(**place) >= from)
+                .filter(|(place, _)| direction.meets_first(start, at(**place)) || (inclusive && at(**place) == start))
+                .map(|(place, _)| Entry {
+                    publish_time: place.0,
+                    content: ContentId::try_new(place.1).unwrap(),
+                    author: UserId::try_new(1).unwrap(),
+                })
+                .collect();
+            if direction == Direction::Older {
+                rows.reverse();
+            }
+            rows.truncate(need);
+            rows
+        };
+        [
+            Run::from_limited_query(direction, rows(Kept::InFlight, Position::OLDEST), need),
+            Run::from_trusted_area(direction, bound, rows(Kept::Covered, edges[0]), need, edges[0]),
+            Run::from_trusted_area(direction, bound, rows(Kept::Uncovered, edges[1]), need, edges[1]),
+        ]
+    }
+
+    fn naive(world: &BTreeMap<Place, Kept>, request: &PageRequest) -> Page {
+        let all: Vec<Position> = world.keys().rev().map(|place| at(*place)).collect();
+        let (newer, older): (Vec<Position>, Vec<Position>) = match (request.bound, request.direction) {
+            (Some(bound), Direction::Older) => all.into_iter().partition(|place| *place >= bound),
+            (Some(bound), Direction::Newer) => all.into_iter().partition(|place| *place > bound),
+            (None, Direction::Older) => (Vec::new(), all),
+            (None, Direction::Newer) => (all, Vec::new()),
+        };
+        let size = request.size.get();
+        let entry = |place: &Position| Entry {
+            publish_time: place.publish_time(),
+            content: ContentId::try_new(place.content_number()).unwrap(),
+            author: UserId::try_new(1).unwrap(),
+        };
+        match request.direction {
+            Direction::Older => Page {
+                entries: older.iter().take(size).map(entry).collect(),
+                has_older: older.len() > size,
+                has_newer: !newer.is_empty(),
+            },
+            Direction::Newer => {
+                let from = newer.len().saturating_sub(size);
+                Page {
+                    entries: newer[from..].iter().map(entry).collect(),
+                    has_older: !older.is_empty(),
+                    has_newer: from > 0,
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever the sources cover, a page that is served is the naive one, flags and all; if they cover everything, one is served.
+        #[test]
+        fn a_served_page_is_the_naive_one(
+            world in btree_map((1_i64..9, 1_i64..4), prop_oneof![Just(Kept::InFlight), Just(Kept::Covered), Just(Kept::Uncovered)], 0..24),
+            edges in [prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)], prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)]],
+            bound in proptest::option::of((1_i64..9, 1_i64..4)), size in 1_i64..6, newer in any::<bool>(),
+        ) {
+            let direction = if newer { Direction::Newer } else { Direction::Older };
+            let newest = PageRequest::newest(PageSize::try_new(size).unwrap());
+            let request = PageRequest { direction, bound: bound.map(at), ..newest };
+            let edges = edges.map(at);
+            let [in_flight, covered, outbox] = sources(&world, (direction, request.bound, false), request.need(), edges);
+            let mut snapshot = snapshot(vec![in_flight, covered], Vec::new());
+            let mut outboxes = Outboxes { ahead: vec![outbox], behind: Vec::new() };
+            if request.bound.is_some() {
+                let [in_flight, covered, outbox] = sources(&world, (direction.reversed(), request.bound, true), 1, edges);
+                snapshot.behind = vec![in_flight, covered];
+                outboxes.behind = vec![outbox];
+            }
+            let next = decide(&request, &snapshot, Some(&outboxes));
+            if edges == [Position::OLDEST; 2] {
+                prop_assert!(matches!(next, Next::Serve(_)), "sources that cover everything suffice: {next:?}");
+            }
+            if let Next::Serve(page) = next {
+                prop_assert_eq!(page, naive(&world, &request));
+            }
+        }
+    }
+
+    #[test]
+    fn a_covered_page_is_served_from_one_snapshot() {
+        let snapshot = snapshot(vec![older(&[9, 8, 7], 3)], Vec::new());
+        let page = Page { entries: entries(&[9, 8]), has_older: true, has_newer: false };
+        assert_eq!(decide(&request(2, None), &snapshot, None), Next::Serve(page));
+    }
+
+    #[test]
+    fn a_page_that_reaches_below_the_floor_pulls_everything() {
+        let floor = Position::bound(8, 8);
+        let inbox = Run::from_trusted_area(Direction::Older, None, entries(&[9, 8]), 3, floor);
+        assert_eq!(decide(&request(2, None), &snapshot(vec![inbox], Vec::new()), None), Next::PullEverything);
+    }
+
+    #[test]
+    fn uncovered_authors_are_pulled_before_anything_is_served() {
+        let mut snapshot = snapshot(vec![older(&[9, 8, 7], 3)], Vec::new());
+        snapshot.uncovered.push(UncoveredAuthor { author: UserId::try_new(5).unwrap(), stamp: 4 });
+        assert_eq!(decide(&request(2, None), &snapshot, None), Next::PullOutboxes);
+        let outboxes = Outboxes { ahead: vec![older(&[10], 3)], behind: Vec::new() };
+        let page = Page { entries: entries(&[10, 9]), has_older: true, has_newer: false };
+        assert_eq!(decide(&request(2, None), &snapshot, Some(&outboxes)), Next::Serve(page));
+        let unknown = Outboxes { ahead: vec![Run::unknown(Direction::Older, None)], behind: Vec::new() };
+        assert_eq!(decide(&request(2, None), &snapshot, Some(&unknown)), Next::PullEverything);
+    }
+
+    #[test]
+    fn one_newer_entry_of_any_source_proves_a_previous_page() {
+        let behind = vec![
+            Run::from_limited_query(Direction::Newer, entries(&[12]), 1),
+            Run::unknown(Direction::Newer, Some(Position::bound(9, 9))),
+        ];
+        let snapshot = snapshot(vec![older(&[8], 3)], behind);
+        let page = Page { entries: entries(&[8]), has_older: false, has_newer: true };
+        assert_eq!(decide(&request(2, Some(9)), &snapshot, None), Next::Serve(page));
+    }
+}

@@ -1,0 +1,203 @@
+//! Deleted accounts in SQL. The row of an account is what every read looks at, see [`account_exists`]; its columns say how far the clearing is.
+
+use async_trait::async_trait;
+use sea_orm::Value;
+
+use super::{
+    SqlStore,
+    rows::{Row, id_list},
+    transaction::Tx,
+};
+use crate::{
+    domain::{ContentId, Entry, Reaction, SessionId, UserId, limits::MAX_WAIT_MS},
+    store::{
+        AccountDeletions, StoreError,
+        account_deletions::{Deleted, LeftContent, Remains},
+        accounts::PasswordHash,
+        relations::Pair,
+    },
+};
+
+/// ` AND ..`: the account of the user whose id is in this column, or parameter, has not been deleted. A probe of the key for each row, as with exclusions.
+pub(super) fn account_exists(user: &str) -> String {
+    format!(" AND (SELECT g.user_id FROM account_deletions g WHERE g.user_id = {user} LIMIT 1) IS NULL")
+}
+
+/// ` AND ..`: as [`account_exists`], for whoever publishes, follows or reacts in the rows that are read. Once an account is cleared away no such rows are left, so
+/// that one look says for the whole statement that there is nobody to look for, as nearly always.
+pub(super) fn author_remains(author: &str) -> String {
+    let probe = account_exists(author);
+    format!(
+        " AND ((SELECT p.user_id FROM account_deletions p WHERE p.look_at IS NOT NULL LIMIT 1) IS NULL OR {})",
+        probe.trim_start_matches(" AND ")
+    )
+}
+
+#[async_trait]
+impl AccountDeletions for SqlStore {
+    async fn delete(&self, user: UserId, password: Option<&PasswordHash>, now_ms: i64) -> Result<Deleted, StoreError> {
+        self.transaction(move |tx| async move {
+            // The first lock: whoever publishes, follows or is followed waits for it, and finds no counts.
+            if tx.execute("DELETE FROM user_counts WHERE user_id = ?", [user.get().into()]).await? == 0 {
+                return tx.roll_back(Deleted::Unknown).await;
+            }
+            if !password_is(&tx, user, password).await? {
+                return tx.roll_back(Deleted::PasswordChanged).await;
+            }
+            blank_user(&tx, user).await?;
+            let sql = "INSERT INTO account_deletions (user_id, deleted_at, look_at) VALUES (?, ?, ?)";
+            tx.execute(sql, [user.get().into(), now_ms.into(), now_ms.into()]).await?;
+            let sessions = end_sessions(&tx, user).await?;
+            tx.commit(Deleted::Gone { sessions }).await
+        })
+        .await
+    }
+
+    async fn due(&self, now_ms: i64, next_look_ms: i64) -> Result<Option<Remains>, StoreError> {
+        self.transaction(move |tx| async move {
+            let sql = format!(
+                "SELECT user_id, deleted_at FROM account_deletions WHERE look_at <= ? OR look_at > ? ORDER BY look_at, user_id LIMIT 1 {}",
+                tx.dialect().for_update_skip_locked()
+            );
+            let too_far = now_ms.saturating_add(MAX_WAIT_MS);
+            let Some(row) = tx.query_one(&sql, [now_ms.into(), too_far.into()]).await? else {
+                return tx.roll_back(None).await;
+            };
+            let remains = Remains { user: row.user(0)?, deleted_at: row.get(1)? };
+            let sql = "UPDATE account_deletions SET look_at = ? WHERE user_id = ?";
+            tx.execute(sql, [next_look_ms.into(), remains.user.get().into()]).await?;
+            tx.commit(Some(remains)).await
+        })
+        .await
+    }
+
+    async fn look_at(&self, user: UserId, at_ms: Option<i64>) -> Result<(), StoreError> {
+        let sql = "UPDATE account_deletions SET look_at = ? WHERE user_id = ?";
+        self.write(sql, [at_ms.into(), user.get().into()]).await.map(|_| ())
+    }
+
+    async fn contents_left(&self, user: UserId, limit: u64) -> Result<Vec<LeftContent>, StoreError> {
+        let sql = format!(
+            "SELECT c.publish_time, c.id, c.author_id, c.removed_at FROM account_deletions g \
+             {then} contents c{outbox} ON c.author_id = g.user_id AND c.publish_time >= g.through_time \
+             AND (c.publish_time > g.through_time OR c.id > g.through_content) \
+             WHERE g.user_id = ? ORDER BY c.author_id, c.publish_time, c.id LIMIT ?",
+            then = self.dialect.join_in_order(),
+            outbox = self.dialect.in_order_of("outbox"),
+        );
+        let left =
+            |row: &Row| Ok(LeftContent { entry: row.entry(0)?, is_removed: row.get::<Option<i64>>(3)?.is_some() });
+        self.read(&sql, [user.get().into(), rows(limit)]).await?.iter().map(left).collect()
+    }
+
+    async fn erase(&self, user: UserId, contents: &[Entry]) -> Result<(), StoreError> {
+        let Some(end) = contents.iter().map(Entry::position).max() else { return Ok(()) };
+        let ids: Vec<ContentId> = contents.iter().map(|entry| entry.content).collect();
+        let (ids, [time, content]) = (ids.as_slice(), [end.publish_time(), end.content_number()]);
+        self.transaction(move |tx| async move {
+            let (list, values) = id_list(ids);
+            let sql = format!(
+                "UPDATE contents SET text = '', media = '[]', idempotency_key = NULL \
+                 WHERE author_id = ? AND removed_at IS NOT NULL AND id IN {list}"
+            );
+            tx.execute(&sql, std::iter::once(Value::from(user.get())).chain(values)).await?;
+            let sql = "UPDATE account_deletions SET through_time = ?, through_content = ? WHERE user_id = ? \
+                       AND (through_time < ? OR (through_time = ? AND through_content < ?))";
+            tx.execute(sql, [time, content, user.get(), time, time, content].map(Into::into)).await?;
+            tx.commit(()).await
+        })
+        .await
+    }
+
+    async fn edges_left(&self, user: UserId, limit: u64) -> Result<Vec<Pair>, StoreError> {
+        let mut edges = Vec::new();
+        for column in ["author_id", "follower_id"] {
+            let sql = format!(
+                "SELECT follower_id, author_id FROM follows WHERE {column} = ? ORDER BY follower_id, author_id LIMIT ?"
+            );
+            for row in self.read(&sql, [user.get().into(), rows(limit)]).await? {
+                edges.push(Pair { follower: row.user(0)?, author: row.user(1)? });
+            }
+        }
+        Ok(edges)
+    }
+
+    async fn take_back_reactions(&self, user: UserId, limit: u64) -> Result<u64, StoreError> {
+        self.transaction(move |tx| async move {
+            let sql = "SELECT content_id, kind FROM reactions WHERE user_id = ? LIMIT ?";
+            let key = |row: &Row| Ok((row.get::<i64>(0)?, row.get::<i32>(1)?));
+            let found = tx.query(sql, [user.get().into(), rows(limit)]).await?;
+            let mut found = found.iter().map(key).collect::<Result<Vec<_>, StoreError>>()?;
+            // In one order, so that no two of these wait for each other; all others lock one counter.
+            found.sort_unstable();
+            for reaction in &found {
+                take_back(&tx, user, *reaction).await?;
+            }
+            if found.is_empty() { tx.roll_back(0).await } else { tx.commit(found.len() as u64).await }
+        })
+        .await
+    }
+
+    async fn clear(&self, user: UserId, limit: u64) -> Result<u64, StoreError> {
+        self.transaction(move |tx| async move {
+            let mut gone = tx.execute("DELETE FROM read_markers WHERE user_id = ?", [user.get().into()]).await?;
+            gone += end_sessions(&tx, user).await?.len() as u64;
+            for column in ["reader_id", "author_id"] {
+                let sql = format!("SELECT reader_id, author_id, cause FROM exclusions WHERE {column} = ? LIMIT ?");
+                for row in tx.query(&sql, [user.get().into(), rows(limit)]).await? {
+                    let sql = "DELETE FROM exclusions WHERE reader_id = ? AND author_id = ? AND cause = ?";
+                    let key = [row.get::<i64>(0)?, row.get(1)?, row.get(2)?];
+                    gone += tx.execute(sql, key.map(Into::into)).await?;
+                }
+            }
+            if gone == 0 { tx.roll_back(0).await } else { tx.commit(gone).await }
+        })
+        .await
+    }
+}
+
+/// Deletes the password if it is this one; whether it was.
+async fn password_is(tx: &Tx, user: UserId, password: Option<&PasswordHash>) -> Result<bool, StoreError> {
+    let Some(hash) = password else {
+        let sql = "SELECT 1 FROM credentials WHERE user_id = ?";
+        return Ok(tx.query_one(sql, [user.get().into()]).await?.is_none());
+    };
+    let sql = "DELETE FROM credentials WHERE user_id = ? AND password_hash = ?";
+    Ok(tx.execute(sql, [user.get().into(), hash.0.as_str().into()]).await? == 1)
+}
+
+/// The handle stays, though nobody is found by it, and so does the digest of an outside identity: its tokens name this account for as long as they are good.
+/// The user's row is locked before the names, as by every change of them.
+async fn blank_user(tx: &Tx, user: UserId) -> Result<(), StoreError> {
+    for sql in [
+        "UPDATE users SET name = '', bio = '', avatar_url = NULL, attributes = NULL WHERE id = ?",
+        "DELETE FROM user_names WHERE user_id = ?",
+        "UPDATE external_identities SET subject = '' WHERE user_id = ?",
+        "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL, rev = rev + 1 WHERE user_id = ?",
+    ] {
+        tx.execute(sql, [user.get().into()]).await?;
+    }
+    Ok(())
+}
+
+async fn end_sessions(tx: &Tx, user: UserId) -> Result<Vec<SessionId>, StoreError> {
+    let sql = format!("SELECT id FROM sessions WHERE user_id = ? {}", tx.dialect().for_update());
+    let id = |row: &Row| SessionId::try_new(row.get(0)?).map_err(|invalid| StoreError::Unreadable(invalid.to_string()));
+    let ended = tx.query(&sql, [user.get().into()]).await?.iter().map(id).collect::<Result<Vec<_>, _>>()?;
+    tx.execute("DELETE FROM sessions WHERE user_id = ?", [user.get().into()]).await?;
+    Ok(ended)
+}
+
+/// The content's counters are the first write, as in every reaction.
+async fn take_back(tx: &Tx, user: UserId, (content, kind): (i64, i32)) -> Result<(), StoreError> {
+    let column = if kind == Reaction::Like.code() { "likes" } else { "favourites" };
+    let greatest = tx.dialect().greatest();
+    let sql = format!("UPDATE counters SET {column} = {greatest}({column} - 1, 0) WHERE content_id = ?");
+    tx.execute(&sql, [content.into()]).await?;
+    let sql = "DELETE FROM reactions WHERE content_id = ? AND kind = ? AND user_id = ?";
+    tx.execute(sql, [content.into(), kind.into(), user.get().into()]).await.map(|_| ())
+}
+
+fn rows(limit: u64) -> Value {
+    i64::try_from(limit).unwrap_or(i64::MAX).into()
+}

@@ -1,0 +1,252 @@
+//! Cards in SQL: one row for each, every part a probe of a key.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{
+    SqlStore,
+    account_deletions::account_exists,
+    accounts::{self, profile_at},
+    contents::{self, content},
+    dialect::Dialect,
+    exclusions::not_blocked,
+    part::Part,
+    rows::{MAX_LIST, Row, id_list},
+};
+use crate::{
+    domain::{
+        ContentId, Counters, Reaction, UserId, ViewerReactions,
+        account::profile::ProfileCounts,
+        timeline::exclusion::{Cause, Standing},
+    },
+    store::{
+        StoreError,
+        cards::{Cards, ContentCard, ContentParts, UserCard, UserParts},
+    },
+};
+
+#[async_trait]
+impl Cards for SqlStore {
+    async fn content_cards(
+        &self,
+        viewer: Option<UserId>,
+        ids: &[ContentId],
+        parts: ContentParts,
+    ) -> Result<Vec<ContentCard>, StoreError> {
+        let asked = Asked { dialect: self.dialect, viewer };
+        let mut cards = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_LIST) {
+            let Part { text, values } = asked.contents(ids, parts);
+            for row in self.read(&text, values).await? {
+                cards.push(asked.content_card(&mut Cursor { row: &row, place: 0 }, parts)?);
+            }
+        }
+        Ok(cards)
+    }
+
+    async fn user_cards(
+        &self,
+        viewer: Option<UserId>,
+        ids: &[UserId],
+        parts: UserParts,
+    ) -> Result<Vec<UserCard>, StoreError> {
+        let asked = Asked { dialect: self.dialect, viewer };
+        let mut cards = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_LIST) {
+            let Part { text, values } = asked.users(ids, parts);
+            for row in self.read(&text, values).await? {
+                cards.push(asked.user_card(&mut Cursor { row: &row, place: 0 }, parts)?);
+            }
+        }
+        Ok(cards)
+    }
+}
+
+const WHOLE_USER: UserParts = UserParts { counts: true, following: true, standing: true };
+
+/// The statement that reads all there is of these contents.
+pub(super) fn whole_contents(dialect: Dialect, viewer: Option<UserId>, ids: &[ContentId]) -> Part {
+    let parts = ContentParts { counters: true, reactions: true, author: Some(WHOLE_USER) };
+    Asked { dialect, viewer }.contents(ids, parts)
+}
+
+/// The statement that reads all there is of these users.
+pub(super) fn whole_users(dialect: Dialect, viewer: Option<UserId>, ids: &[UserId]) -> Part {
+    Asked { dialect, viewer }.users(ids, WHOLE_USER)
+}
+
+/// A row, read from left to right.
+struct Cursor<'a> {
+    row: &'a Row,
+    place: usize,
+}
+
+impl Cursor<'_> {
+    /// Where the next `columns` begin.
+    fn next(&mut self, columns: &str) -> usize {
+        self.skip(names(columns).count())
+    }
+
+    fn skip(&mut self, width: usize) -> usize {
+        let place = self.place;
+        self.place += width;
+        place
+    }
+
+    fn number(&mut self) -> Result<i64, StoreError> {
+        let place = self.skip(1);
+        self.row.get(place)
+    }
+
+    /// Whether a probe has found a row.
+    fn is_found(&mut self) -> Result<bool, StoreError> {
+        let place = self.skip(1);
+        Ok(self.row.get::<Option<i64>>(place)?.is_some())
+    }
+}
+
+fn names(columns: &str) -> impl Iterator<Item = &str> {
+    columns.split(", ")
+}
+
+/// `columns` of the table that the statement calls `table`.
+fn columns_of(table: &str, columns: &str) -> String {
+    names(columns).map(|name| format!("{table}.{name}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The engine that is asked, and who looks. Each method ending in `columns` writes the columns that its twin ending in `card` reads, in the same order.
+#[derive(Clone, Copy)]
+struct Asked {
+    dialect: Dialect,
+    viewer: Option<UserId>,
+}
+
+impl Asked {
+    /// The primary key, which each part is probed by. MariaDB otherwise reads a range of another index for each row.
+    fn by_key(self) -> String {
+        self.dialect.force_index("PRIMARY")
+    }
+
+    fn contents(self, ids: &[ContentId], parts: ContentParts) -> Part {
+        let (then, by_key) = (self.dialect.join_in_order(), self.by_key());
+        let mut from = Part::new(" FROM contents c", []);
+        if parts.counters {
+            from = from.add(&format!(" {then} counters k{by_key} ON k.content_id = c.id"), []);
+        }
+        if let Some(of_author) = parts.author {
+            from = from.add(&format!(" {then} users u{by_key} ON u.id = c.author_id"), []);
+            if of_author.counts {
+                from = from.add(&format!(" {then} user_counts n{by_key} ON n.user_id = c.author_id"), []);
+            }
+        }
+        let (list, values) = id_list(ids);
+        Part::new(format!("SELECT {}", columns_of("c", contents::COLUMNS)), [])
+            .then(self.content_columns(parts))
+            .then(from)
+            .then(Part { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values })
+            .then(not_blocked(self.viewer, "c.author_id"))
+    }
+
+    fn users(self, ids: &[UserId], parts: UserParts) -> Part {
+        let by_key = self.by_key();
+        let counts = if parts.counts {
+            format!(" {} user_counts n{by_key} ON n.user_id = u.id", self.dialect.join_in_order())
+        } else {
+            String::new()
+        };
+        let (list, values) = id_list(ids);
+        let from = format!(" FROM users u{by_key}{counts} WHERE u.id IN {list}{}", account_exists("u.id"));
+        Part::new(format!("SELECT {}", columns_of("u", accounts::COLUMNS)), [])
+            .then(self.user_columns(parts))
+            .then(Part { text: from, values })
+    }
+
+    fn content_columns(self, parts: ContentParts) -> Part {
+        let mut columns = Part::default();
+        if parts.counters {
+            columns = columns.add(", k.comments, k.likes, k.reposts, k.favourites", []);
+        }
+        if let Some(viewer) = self.viewer.filter(|_| parts.reactions) {
+            for reaction in [Reaction::Like, Reaction::Favourite] {
+                let probe = format!(
+                    ", (SELECT 1 FROM reactions r{by_key} WHERE r.content_id = c.id AND r.kind = {kind} AND r.user_id = ?)",
+                    by_key = self.by_key(),
+                    kind = reaction.code(),
+                );
+                columns = columns.add(&probe, [viewer.get()]);
+            }
+        }
+        match parts.author {
+            Some(parts) => {
+                columns.add(&format!(", {}", columns_of("u", accounts::COLUMNS)), []).then(self.user_columns(parts))
+            }
+            None => columns,
+        }
+    }
+
+    fn content_card(self, row: &mut Cursor<'_>, parts: ContentParts) -> Result<ContentCard, StoreError> {
+        row.next(contents::COLUMNS);
+        Ok(ContentCard {
+            content: Arc::new(content(row.row)?),
+            counters: if parts.counters {
+                let [comments, likes, reposts, favourites] =
+                    [row.number()?, row.number()?, row.number()?, row.number()?];
+                Some(Counters { comments, likes, reposts, favourites })
+            } else {
+                None
+            },
+            reactions: if parts.reactions && self.viewer.is_some() {
+                Some(ViewerReactions { liked: row.is_found()?, favourited: row.is_found()? })
+            } else {
+                None
+            },
+            author: parts.author.map(|parts| self.user_card(row, parts)).transpose()?,
+        })
+    }
+
+    fn user_columns(self, parts: UserParts) -> Part {
+        let mut columns = Part::default();
+        if parts.counts {
+            columns = columns.add(", n.followers, n.following, n.contents", []);
+        }
+        let Some(viewer) = self.viewer.map(UserId::get) else { return columns };
+        let by_key = self.by_key();
+        if parts.following {
+            let probe = format!(", (SELECT 1 FROM follows f{by_key} WHERE f.follower_id = ? AND f.author_id = u.id)");
+            columns = columns.add(&probe, [viewer]);
+        }
+        if parts.standing {
+            for (reader, author, cause) in
+                [("?", "u.id", Cause::Muted), ("?", "u.id", Cause::BlockedByReader), ("u.id", "?", Cause::Hidden)]
+            {
+                let probe = format!(
+                    ", (SELECT 1 FROM exclusions x{by_key} WHERE x.reader_id = {reader} AND x.author_id = {author} AND x.cause = {})",
+                    cause.code(),
+                );
+                columns = columns.add(&probe, [viewer]);
+            }
+        }
+        columns
+    }
+
+    fn user_card(self, row: &mut Cursor<'_>, parts: UserParts) -> Result<UserCard, StoreError> {
+        let has_viewer = self.viewer.is_some();
+        Ok(UserCard {
+            profile: Arc::new(profile_at(row.row, row.next(accounts::COLUMNS))?),
+            counts: if parts.counts {
+                let [followers, following, contents] = [row.number()?, row.number()?, row.number()?];
+                Some(ProfileCounts { followers, following, contents })
+            } else {
+                None
+            },
+            is_followed: if parts.following && has_viewer { Some(row.is_found()?) } else { None },
+            standing: if parts.standing && has_viewer {
+                let [has_muted, has_blocked, is_hiding] = [row.is_found()?, row.is_found()?, row.is_found()?];
+                Some(Standing { has_muted, has_blocked, is_hiding })
+            } else {
+                None
+            },
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! Turns with a store's connections. Whoever uses one has a turn, and there are as many turns as connections.
+
+use std::{sync::Arc, time::Duration};
+
+use sea_orm::sqlx;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout},
+};
+use tracing::warn;
+
+use crate::store::StoreError;
+
+/// Whoever waits longer for a turn says so in the log.
+const LONG_WAIT: Duration = Duration::from_secs(2);
+
+/// Clones give the same turns.
+#[derive(Clone, Debug)]
+pub(super) struct Turns {
+    free: Arc<Semaphore>,
+    connections: u32,
+    longest_wait: Duration,
+}
+
+impl Turns {
+    /// `longest_wait`: after which a wait for a turn fails.
+    pub(super) fn new(connections: u32, longest_wait: Duration) -> Self {
+        let turns = usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS);
+        Self { free: Arc::new(Semaphore::new(turns)), connections, longest_wait }
+    }
+
+    /// Waits for a turn, which ends when it is dropped.
+    pub(super) async fn take(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
+        let turn = timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned()).await;
+        let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolTimedOut))?;
+        let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
+        let waited_ms = began.elapsed().as_millis();
+        if waited_ms > LONG_WAIT.as_millis() {
+            warn!(waited_ms, "waited long for a connection to the store: all are in use");
+        }
+        Ok(turn)
+    }
+
+    /// Waits until every turn has ended; nobody gets one from then on.
+    pub(super) async fn close(&self) {
+        let all = self.free.acquire_many(self.connections).await;
+        self.free.close();
+        drop(all);
+    }
+}

@@ -1,0 +1,127 @@
+//! Messages of WebSockets and heads of requests on their way, and what subscriptions were asked with.
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio_tungstenite::{
+    WebSocketStream, client_async,
+    tungstenite::{Message, client::IntoClientRequest as _, protocol::CloseFrame},
+};
+
+use super::*;
+
+const ONE: usize = 262_144;
+/// As much of a message as is sent of it, and of that as much as counts.
+const BEGIN: usize = 200_000;
+const COUNTED: usize = 190_000;
+
+pub(super) type Socket = WebSocketStream<TcpStream>;
+
+/// Acknowledged, of somebody at `address` who says `init`.
+pub(super) async fn socket(served: &Served, address: &str, init: Value) -> Result<Socket> {
+    let mut request = format!("ws://{}/graphql/ws", served.peer.address()).into_client_request()?;
+    request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
+    request.headers_mut().insert("x-forwarded-for", address.parse()?);
+    let (mut socket, _) = client_async(request, Line::to(served).await?.0).await?;
+    socket.send(Message::text(json!({ "type": "connection_init", "payload": init }).to_string())).await?;
+    ensure!(heard(&mut socket).await?.into_text()?.contains("connection_ack"));
+    Ok(socket)
+}
+
+async fn heard(socket: &mut Socket) -> Result<Message> {
+    Ok(timeout(LIMIT, socket.next()).await.context("nothing is heard")?.context("the socket ends")??)
+}
+
+async fn closed(mut socket: Socket) -> Result<u16> {
+    match heard(&mut socket).await? {
+        Message::Close(Some(CloseFrame { code, .. })) => Ok(code.into()),
+        other => bail!("{other}"),
+    }
+}
+
+/// A text frame of a client, of at least 64 KiB, with a mask of zeros (RFC 6455 section 5.2).
+pub(super) fn frame(text: &str) -> Vec<u8> {
+    let mut frame = vec![0x81, 0xff];
+    frame.extend_from_slice(&(text.len() as u64).to_be_bytes());
+    frame.extend_from_slice(&[0; 4]);
+    frame.extend_from_slice(text.as_bytes());
+    frame
+}
+
+/// A `subscribe` of so many bytes, and of what ends at once.
+pub(super) fn padded(length: usize) -> String {
+    let mut text = json!({ "type": "subscribe", "id": "1", "payload": { "query": "{ __typename }" } }).to_string();
+    text.extend(std::iter::repeat_n(' ', length - text.len()));
+    text
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_on_their_way_have_room_for_an_address_and_for_the_node() -> Result<()> {
+    let limits = format!("max_incoming_bytes = {}\nmax_incoming_bytes_per_address = {ONE}", 2 * ONE);
+    let served = Served::start(&limits, None).await?;
+    let whole = frame(&padded(ONE));
+    let half = async |address: &str| -> Result<Socket> {
+        let mut socket = socket(&served, address, json!({})).await?;
+        socket.get_mut().write_all(&whole[..BEGIN]).await?;
+        Ok(socket)
+    };
+    let mut ann = half("192.0.2.1").await?;
+    served.until_held("bodies", COUNTED).await?;
+    ensure!(closed(half("192.0.2.1").await?).await? == 4429, "her address has no more room");
+    let bob = half("192.0.2.2").await?;
+    served.until_held("bodies", 2 * COUNTED).await?;
+    ensure!(closed(half("192.0.2.3").await?).await? == 1013, "the node has no more room");
+    until("who was refused holds nothing", async || Ok(served.held("bodies").await? < 2 * BEGIN)).await?;
+
+    ann.get_mut().write_all(&whole[BEGIN..]).await?;
+    let answer = heard(&mut ann).await?;
+    ensure!(answer.to_text()?.contains("__typename"), "who was let in is served: {answer}");
+    drop(bob);
+    served.until_all_is_given_back().await
+}
+
+/// As long as it runs: a node would otherwise keep without a bound what many of them were asked with.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_subscription_was_asked_with_is_held_until_it_ends() -> Result<()> {
+    let served = Served::start(&format!("max_incoming_bytes_per_address = {ONE}"), None).await?;
+    let mut ann = socket(&served, "192.0.2.1", json!({ "authorization": format!("Bearer {}", served.token) })).await?;
+    let live = |id: &str, length: usize| {
+        let spaces = " ".repeat(length);
+        let query = format!("subscription {{ newFeed {{ __typename }} }}{spaces}");
+        Message::text(json!({ "type": "subscribe", "id": id, "payload": { "query": query } }).to_string())
+    };
+    for id in ["1", "2", "3", "4", "5"] {
+        ann.send(live(id, 51_500)).await?;
+    }
+    served.until_held("bodies", 5 * 51_500).await?;
+    ann.send(live("6", 5_000)).await?;
+    let refused: Value = serde_json::from_str(heard(&mut ann).await?.to_text()?)?;
+    ensure!(refused["type"] == "error" && refused["id"] == "6", "{refused}");
+    ensure!(refused["payload"][0]["extensions"]["code"] == "RATE_LIMITED", "{refused}");
+    for id in ["1", "2", "3", "4", "5"] {
+        ann.send(Message::text(json!({ "type": "complete", "id": id }).to_string())).await?;
+    }
+    served.until_all_is_given_back().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heads_on_their_way_have_room_for_the_node() -> Result<()> {
+    // The peers are all one proxy here, which may speak for many: so only the node's bound holds.
+    let served = Served::start("max_body_bytes = 65536\nmax_incoming_bytes = 98304", None).await?;
+    let head = format!("GET /graphql?query={} HTTP/1.1\r\nhost: a\r\n", "a".repeat(50_000));
+    let half = async || -> Result<Line> {
+        let mut line = Line::to(&served).await?;
+        line.0.write_all(head.as_bytes()).await?;
+        Ok(line)
+    };
+    let mut lines = vec![half().await?, half().await?];
+    served.until_held("heads", 2 * 40_000).await?;
+    let mut third = half().await?;
+    let mut rest = Vec::new();
+    // Either end may be seen: unread bytes make it a reset.
+    let _ = timeout(LIMIT, third.0.read_to_end(&mut rest)).await.context("the third is not cut off")?;
+    ensure!(rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
+    lines[0].0.write_all(b"\r\n").await?;
+    let status = lines[0].answer().await?.status;
+    ensure!(status == 200, "who was let in is answered: {status}");
+    drop(lines);
+    until("all is given back", async || Ok(served.held("heads").await? == 0)).await
+}

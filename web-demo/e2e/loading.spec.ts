@@ -1,0 +1,37 @@
+// What there is to see of a page before all of it has come, and how much has to come for that.
+import { expect, type Page } from "@playwright/test";
+import { register } from "./api";
+import { openAs, waitUntilLive } from "./page";
+import { test } from "./test";
+
+/** Bytes that had come over the line when something was first shown, and all that have come by now. */
+function bytesOf(page: Page): Promise<{ shown: number; all: number }> {
+  return page.evaluate(() => {
+    const shownAt = performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity;
+    const came = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")] as PerformanceResourceTiming[];
+    const sum = (some: PerformanceResourceTiming[]) => some.reduce((bytes, { transferSize }) => bytes + transferSize, 0);
+    return { shown: sum(came.filter(({ responseEnd }) => responseEnd <= shownAt)), all: sum(came) };
+  });
+}
+
+for (const [path, words] of [["/", "Tidefeed"], ["/graphiql/", "GraphiQL is loading…"]] as const) {
+  test(`${path} shows something before its script has loaded`, async ({ page }) => {
+    await page.route("**/assets/*.js", () => { /* does not come */ });
+    await page.goto(path, { waitUntil: "commit" });
+    await expect(page.getByText(words)).toBeVisible();
+    await page.screenshot({ path: `test-results/screens/loading${path.replaceAll("/", "-")}.png` });
+  });
+}
+
+test("the timeline takes no more than 150 kB, and GraphiQL shows something within 500 kB", async ({ page }) => {
+  await openAs(page, await register("light", "Light Load"));
+  await waitUntilLive(page);
+  const { all } = await bytesOf(page);
+  expect(all).toBeLessThan(150_000);
+  await page.goto("/graphiql/");
+  await expect(page.locator(".graphiql-query-editor")).toContainText("MyTimeline");
+  const { shown } = await bytesOf(page);
+  expect(shown).toBeGreaterThan(0);
+  expect(shown).toBeLessThan(500_000);
+  console.log(`the timeline: ${all} bytes; GraphiQL: ${shown} until something is shown`);
+});

@@ -1,0 +1,64 @@
+// What somebody sees who has no account yet: what others publish, to be looked at, beside the two ways in. Pictures in test-results/screens/.
+import { expect, type Page } from "@playwright/test";
+import { hasDemo } from "./api";
+import { takePicture } from "./page";
+import { test } from "./test";
+
+const WIDTHS = { wide: { width: 1360, height: 900 }, narrow: { width: 390, height: 844 } } as const;
+
+/** How far what was there has moved since the page was opened, as browsers count it. */
+function shiftOf(page: Page): Promise<number> {
+  return page.evaluate(() => new Promise<number>((resolve) => {
+    let sum = 0;
+    new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += (entry as unknown as { value: number }).value; })
+      .observe({ type: "layout-shift", buffered: true });
+    requestAnimationFrame(() => { setTimeout(() => { resolve(sum); }, 100); });
+  }));
+}
+
+test.describe("in a seeded world", () => {
+  test.beforeEach(async () => {
+    const skipped = await hasDemo() ? null : "the server has no user \"demo\": fill its database with `tidefeed seed`";
+    if (skipped !== null) console.warn(`NOT RUN: ${skipped}`);
+    test.skip(skipped !== null, skipped ?? "");
+  });
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const [breadth, viewport] of Object.entries(WIDTHS)) {
+      test.describe(`${colorScheme}, ${breadth}`, () => {
+        test.use({ colorScheme, viewport });
+
+        test("the demo's people are read without an account, newest first, and nothing moves when they come", async ({ page }) => {
+          let go = () => {};
+          const held = new Promise<void>((resolve) => { go = resolve; });
+          await page.route("**/graphql", async (route) => {
+            expect(route.request().headers().authorization).toBeUndefined();
+            await held;
+            await route.fallback();
+          });
+          await page.goto("/");
+          await expect(page.getByTestId("sign-in")).toBeVisible();
+          const before = await page.getByTestId("sign-in").boundingBox();
+          go();
+          const posts = page.getByTestId("glimpse-post");
+          await expect(posts).toHaveCount(12);
+          const times = await posts.locator("time").evaluateAll((all) => all.map((time) => time.getAttribute("datetime") ?? ""));
+          expect(times).toEqual(times.toSorted().toReversed());
+          expect(await page.getByTestId("sign-in").boundingBox()).toEqual(before);
+          expect(await shiftOf(page)).toBe(0);
+          await expect(page.getByTestId("glimpse").locator("a, button, [tabindex]")).toHaveCount(0);
+          await takePicture(page, `signed-out-${colorScheme}-${breadth}`);
+        });
+      });
+    }
+  }
+});
+
+test("a server without the demo account shows the words and the form alone", async ({ page }) => {
+  await page.route("**/graphql", (route) => route.fulfill({ json: { data: { user: null } } }));
+  await page.goto("/");
+  await expect(page.getByTestId("sign-in")).toBeVisible();
+  await page.waitForLoadState("networkidle");
+  await expect(page.getByTestId("glimpse")).toHaveCount(0);
+  await expect(page.getByTestId("failure")).toHaveCount(0);
+});
