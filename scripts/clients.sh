@@ -3,7 +3,8 @@
 # guide's examples) and clients/typescript (the package @tidefeed/client; it is built first, as is @tidefeed/react). Each suite starts its
 # own servers from the binary that is built. Arguments are names of suites, to run only those; those of the package
 # begin with typescript-. If COUNTS is set, each suite appends a line to that file:
-# passed <tab> failed <tab> not run <tab> name; if FAILURES is set, each failed test a line to that one. Fails if a suite failed.
+# passed <tab> failed <tab> not run <tab> name; if FAILURES is set, each failed test a line to that one. With CI set, a suite that
+# failed is run once more; if it passes then, its failed tests are lines of the file UNSTEADY instead. Fails if a suite failed.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -26,18 +27,35 @@ name_of() {
 limit=(--test-timeout=900000)
 [ -z "${OPERATIONS:-}" ] || limit=()
 
-# run FILE: prints failures in full and passes as a number.
-run() {
-    local status=0 name passed failed
-    name=$(name_of "$1")
-    step "Clients: $name"
+# try FILE: runs a suite; sets `passed` and `failed`. Prints failures in full.
+try() {
+    local status=0
     (cd "$(dirname "$1")" && node --test "${limit[@]}" --test-reporter=tap "$(basename "$1")") >"$log" 2>&1 || status=$?
     passed=$(counted pass)
     failed=$(($(counted fail) + $(counted cancelled)))
     if [ "$failed" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$passed" -eq 0 ]; }; then failed=1; fi
+    [ "$failed" -eq 0 ] || cat "$log"
+}
+
+# run FILE: runs a suite, in CI once more if it failed, and records it.
+run() {
+    local name passed failed names
+    name=$(name_of "$1")
+    step "Clients: $name"
+    try "$1"
     if [ "$failed" -ne 0 ]; then
-        cat "$log"
-        [ -z "${FAILURES:-}" ] || sed -nE "s/^ *not ok [0-9]+ - (.*)/$name: \\1/p" "$log" >>"$FAILURES"
+        names=$(sed -nE "s/^ *not ok [0-9]+ - (.*)/$name: \\1/p" "$log")
+        names=${names:-$name}
+        if [ -n "${CI:-}" ]; then
+            say "$passed passed, $failed failed; once more"
+            try "$1"
+        fi
+        if [ "$failed" -ne 0 ]; then
+            [ -z "${FAILURES:-}" ] || echo "$names" >>"$FAILURES"
+        else
+            loud "Unsteady: $names"
+            [ -z "${UNSTEADY:-}" ] || echo "$names" >>"$UNSTEADY"
+        fi
     fi
     say "$passed passed, $failed failed"
     [ -z "${COUNTS:-}" ] || printf '%s\t%s\t%s\tclients: %s\n' "$passed" "$failed" "$(counted skipped)" "$name" >>"$COUNTS"

@@ -11,6 +11,8 @@ export default defineConfig({
   outputDir: "test-results",
   workers: 1,
   forbidOnly: true,
+  // Who works on the page sees a failure at once; CI tells a test that fails always from one that failed once, and names both.
+  retries: process.env.CI === undefined ? 0 : 1,
   timeout: 60_000,
   expect: { timeout: 10_000 },
   reporter: [["list"]],
