@@ -1,7 +1,8 @@
 // What a timeline shows, as the connection that a GraphQL library keeps in its cache: the adapters for Apollo, urql and Relay are made of it.
 import { EDGE } from "./documents.js";
 import type { Observable } from "./observable.js";
-import type { Entry, Timeline, TimelineSnapshot } from "./timeline.js";
+import type { Entry, TimelineSnapshot } from "./snapshot.js";
+import type { Timeline } from "./timeline.js";
 import type { Content } from "./types.js";
 
 /** As cached: with the name of its type in each object. A draft's cursor is "". */

@@ -97,5 +97,6 @@ export { RequestError } from "./failure.js";
 export type { RequestOptions, Send } from "./request.js";
 export { localStore, memoryStore, type Session, type SessionState, type TokenStore } from "./session.js";
 export type { ConnectionState, WebSocketClass } from "./socket.js";
-export type { Entry, Timeline, TimelineOptions, TimelineSnapshot } from "./timeline.js";
+export type { Entry, TimelineSnapshot } from "./snapshot.js";
+export type { Timeline, TimelineOptions } from "./timeline.js";
 export type * from "./types.js";

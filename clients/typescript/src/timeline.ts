@@ -1,47 +1,21 @@
 // The viewer's timeline as a live list: pages, what comes and goes, and what is under way. At rest it is the server's timeline, as far down as it reaches.
+import { Comparisons } from "./comparisons.js";
 import { documents } from "./documents.js";
-import { type Fact, type Hub, withFact, withIntent } from "./hub.js";
+import { type Fact, type Hub, withFact } from "./hub.js";
 import { type EventFilter, onlyKinds } from "./kinds.js";
-import { agree, changed, endOf, type Held, inPlaceOf, isWithinWindow, type List, NOTHING, nothingWaits, shortened, standing, visible, waiting, withPage } from "./list.js";
+import { agree, changed, endOf, inPlaceOf, isWithinWindow, type List, NOTHING, nothingWaits, shortened, standing, waiting, withPage } from "./list.js";
 import type { ViewerStore } from "./objects.js";
 import { type Observable, source } from "./observable.js";
 import { asError, RequestError } from "./failure.js";
 import { PASSING, type Send } from "./request.js";
 import type { Session, SessionState } from "./session.js";
+import { entriesOf, type Entry, type TimelineSnapshot } from "./snapshot.js";
 import type { LiveSocket } from "./socket.js";
-import type { Content, ContentKind, FeedEvent, Original, Page, UserError } from "./types.js";
+import type { ContentKind, FeedEvent, Page, UserError } from "./types.js";
 import { onWakeUp, pause, waitMs } from "./waiting.js";
 
 /** The server gives no longer page. */
 const LONGEST_PAGE = 100;
-/** The longest wait before the list is compared again that differed each time. */
-const LONGEST_SETTLE_MS = 30_000;
-
-export interface Entry {
-  /** That of the content; begins with "draft:" for one that is under way. */
-  id: string;
-  /** Null for one that is under way. */
-  cursor: string | null;
-  content: Content;
-  isDraft: boolean;
-}
-
-export interface TimelineSnapshot {
-  /** "idle": nobody is signed in, or nobody has watched yet. */
-  status: "idle" | "loading" | "ready";
-  /** Newest first; of each subject the newest. */
-  entries: readonly Entry[];
-  /** How many entries have come that `showNew` would show; 0 unless `holdNew` is set. */
-  newCount: number;
-  hasOlder: boolean;
-  isLoadingOlder: boolean;
-  /** The cursor up to which the viewer has read, on whatever device; null before they have. */
-  readMarker: string | null;
-  /** Whether nothing is under way that could still change what is shown by itself. */
-  isSettled: boolean;
-  /** Why the last read failed, or why the server tells nothing any more; null once one has succeeded. */
-  error: Error | null;
-}
 
 export interface TimelineOptions {
   /** Entries of a page, 1 to 100. */
@@ -71,13 +45,9 @@ export interface Timeline extends Observable<TimelineSnapshot> {
   refresh: () => void;
 }
 
-type Timer = ReturnType<typeof setTimeout> | undefined;
-
 export interface TimelineParts { send: Send; socket: LiveSocket; session: Session; hub: Hub; viewer: ViewerStore }
 
 const isPassing = (error: unknown) => error instanceof RequestError && (error.code === "UNREACHABLE" || PASSING.includes(error.code));
-const finder = (contents: readonly Content[]) => (id: string): Original | undefined =>
-  contents.find((content) => content.id === id) ?? contents.find(({ repostOf }) => repostOf?.id === id)?.repostOf ?? undefined;
 
 /** How far down to read: until there are `depth` entries, and further to `floor`, a publish time. */
 interface Reach { depth: number; floor: number }
@@ -85,12 +55,12 @@ type Adopt = (list: List, isInDoubt: boolean, resumeToken: string | null) => voi
 
 class LiveTimeline {
   readonly #parts: TimelineParts;
-  readonly #options: Required<Omit<TimelineOptions, "kinds">>;
+  readonly #options: Required<Omit<TimelineOptions, "kinds" | "checkMs">>;
   readonly #kinds: readonly ContentKind[] | undefined;
   readonly #filtered: EventFilter;
   readonly state;
-  /** Of what is shown as it is held: the same object as long as nothing about it changes. */
-  readonly #entries = new WeakMap<Held, Entry>();
+  readonly #entries: (list: List) => Entry[];
+  readonly #comparisons: Comparisons;
   #list: List = NOTHING;
   #isRead = false;
   #isLoadingOlder = false;
@@ -109,19 +79,17 @@ class LiveTimeline {
   #leave = () => {};
   /** Set while somebody watches. */
   #stop: (() => void) | null = null;
-  #settle: Timer;
-  #nextCheck: Timer;
-  #marking: Timer;
+  #marking: ReturnType<typeof setTimeout> | undefined;
   /** Whose list it was when it was last watched. */
   #during: SessionState | null = null;
-  /** How many comparisons in a row have differed. */
-  #differences = 0;
   /** How many entries the reader has asked for. */
   #reach: number;
 
   constructor(parts: TimelineParts, { kinds, first = 20, holdNew = false, keep = 500, settleMs = 500, checkMs = 300_000 }: TimelineOptions) {
     this.#parts = parts;
-    this.#options = { first, holdNew, keep, settleMs, checkMs };
+    this.#options = { first, holdNew, keep, settleMs };
+    this.#entries = entriesOf(parts.hub, kinds);
+    this.#comparisons = new Comparisons({ settleMs, checkMs }, () => { void this.#compare(); }, () => { this.#check(); });
     this.#reach = keep;
     this.#kinds = kinds;
     this.#filtered = kinds === undefined ? (_list, event) => event : onlyKinds(kinds);
@@ -175,27 +143,12 @@ class LiveTimeline {
 
   #snapshot(): TimelineSnapshot {
     const { hub, session } = this.#parts;
-    const intents = hub.intents();
-    const shown = visible(this.#list).map((held) => this.#entryOf(held, intents.reduce(withIntent, held.node)));
-    const find = finder(shown.map(({ content }) => content));
-    const drafts = intents.flatMap(({ draft }) => draft?.(find) ?? []).filter(({ kind }) => this.#kinds?.includes(kind) ?? true).reverse().map((content) => ({ id: content.id, cursor: null, content, isDraft: true }));
-    const met = new Set<string>();
-    const entries = [...drafts, ...shown]
-      .filter(({ content }) => !intents.some(({ hides }) => hides?.(content)) && !met.has(content.subjectId) && met.add(content.subjectId));
-    const isBusy = this.#journal !== null || this.#hasDoubts || intents.length > 0;
+    const isBusy = this.#journal !== null || this.#hasDoubts || hub.intents().length > 0;
     return {
       status: this.#isRead ? "ready" : this.#stop !== null && session.getSnapshot().signedIn ? "loading" : "idle",
-      entries, newCount: waiting(this.#list), hasOlder: this.#isRead && this.#list.hasNextPage, isLoadingOlder: this.#isLoadingOlder,
+      entries: this.#entries(this.#list), newCount: waiting(this.#list), hasOlder: this.#isRead && this.#list.hasNextPage, isLoadingOlder: this.#isLoadingOlder,
       readMarker: this.#readMarker, isSettled: this.#isRead && !isBusy, error: this.#error,
     };
-  }
-
-  #entryOf(held: Held, content: Content): Entry {
-    const old = this.#entries.get(held);
-    if (old?.content === content) return old;
-    const entry = { id: content.id, cursor: held.cursor, content, isDraft: false };
-    this.#entries.set(held, entry);
-    return entry;
   }
 
   #show() { this.state.set(this.#snapshot()); }
@@ -255,8 +208,7 @@ class LiveTimeline {
     const mine = this.#generation;
     this.#leave();
     this.#leave = () => {};
-    clearTimeout(this.#settle);
-    this.#settle = undefined;
+    this.#comparisons.forget();
     for (let tries = 0; mine === this.#generation && this.#stop !== null; tries += 1) {
       try {
         await this.#inTurn(() => this.#readFirst(mine));
@@ -343,11 +295,7 @@ class LiveTimeline {
   /** What lies below the stream's reach may differ: it is read again until a read says what the list says. */
   #doubt() {
     this.#hasDoubts = true;
-    if (this.#settle !== undefined || this.#stop === null) return;
-    this.#settle = setTimeout(() => {
-      this.#settle = undefined;
-      void this.#compare();
-    }, Math.min(this.#options.settleMs * 2 ** this.#differences, LONGEST_SETTLE_MS));
+    if (this.#stop !== null) this.#comparisons.soon();
   }
 
   async #compare() {
@@ -373,19 +321,17 @@ class LiveTimeline {
   #adoptCompared: Adopt = (fresh, isInDoubt) => {
     const isTrue = agree(this.#list, fresh) && !isInDoubt;
     this.#list = inPlaceOf(this.#list, fresh, this.#options.holdNew);
-    this.#differences = isTrue ? 0 : this.#differences + 1;
-    this.#hasDoubts = this.#settle !== undefined;
+    this.#comparisons.ended(!isTrue);
+    this.#hasDoubts = this.#comparisons.isDue;
     if (!isTrue) this.#doubt();
   };
 
-  #checkLater() {
-    clearTimeout(this.#nextCheck);
-    const { checkMs } = this.#options;
-    if (checkMs === 0 || this.#stop === null) return;
-    this.#nextCheck = setTimeout(() => {
-      if (globalThis.document?.visibilityState !== "hidden" && this.#isRead && !this.#isTold()) this.#doubt();
-      else this.#checkLater();
-    }, checkMs);
+  #checkLater() { if (this.#stop !== null) this.#comparisons.later(); }
+
+  /** Nobody tells of what lies further down: it is compared now and then, while somebody looks. */
+  #check() {
+    if (globalThis.document?.visibilityState !== "hidden" && this.#isRead && !this.#isTold()) this.#doubt();
+    else this.#checkLater();
   }
 
   #hear = (fact: Fact) => {
@@ -459,8 +405,8 @@ class LiveTimeline {
     this.#during = this.#parts.session.getSnapshot();
     this.#leave();
     this.#leave = () => {};
-    for (const timer of [this.#settle, this.#nextCheck, this.#marking]) clearTimeout(timer);
-    this.#settle = undefined;
+    clearTimeout(this.#marking);
+    this.#comparisons.stop();
   }
 }
 
