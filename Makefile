@@ -3,7 +3,7 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-servers web test check sim soak chaos bench schema clean-data
+.PHONY: help run run-servers web test test-fast check sim soak chaos bench schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -19,6 +19,9 @@ web: ## Build the web pages, if they or the schema have changed
 
 test: ## Everything: format, lints, all tests on SQLite, MariaDB, MySQL and Redis, the page in a browser
 	@scripts/test.sh
+
+test-fast: ## The Rust tests without servers: memory and SQLite, under two minutes once built
+	@scripts/test-fast.sh
 
 check: ## Quick: format, lints, the repository's own rules
 	cargo fmt --all --check

@@ -1,7 +1,8 @@
-//! Puts the web pages into the binary: what Vite has built in web-demo/dist, or else the page that says how to build it.
+//! Puts the web pages into the binary: what Vite has built in web-demo/dist, or else the page that says how to build
+//! it.
 //!
-//! Writes a list of assets for `src/api/pages.rs`, each with its compressed forms, which `scripts/web.sh` has made. A fresh
-//! clone compiles without Node.
+//! Writes a list of assets for `src/api/pages.rs`, each with its compressed forms, which `scripts/web.sh` has made. A
+//! fresh clone compiles without Node.
 
 use std::{
     env,
@@ -35,8 +36,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs again when something in `folder` changes. Cargo takes a folder that is missing for one that always has changed,
-/// and would compile the crate anew each time: so an empty one is made, which git ignores.
+/// Runs again when something in `folder` changes. Cargo takes a folder that is missing for one that always has
+/// changed, and would compile the crate anew each time: so an empty one is made, which git ignores.
 fn watch(folder: &Path) {
     // On a read-only source tree the only loss is the one just described.
     let _ = fs::create_dir_all(folder);

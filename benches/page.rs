@@ -1,6 +1,7 @@
 //! What a page costs, as ratios to the naive query of the same run: machines differ and are noisy, ratios less so.
 //!
-//! `make bench` runs it on SQLite; `cargo bench --bench page -- mysql://user:password@host/empty_database` on a server. Each pair is timed in turn, A B A B, and the medians are compared.
+//! `make bench` runs it on SQLite; `cargo bench --bench page -- mysql://user:password@host/empty_database` on a
+//! server. Each pair is timed in turn, A B A B, and the medians are compared.
 
 use std::{
     io::Write,
@@ -10,7 +11,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 use tidefeed::{
-    app::{House, Ports, Settings},
+    app::{Ports, Settings, UseCases},
     clock::{ManualClock, SharedClock},
     domain::{
         ContentId, PageRequest, PageSize, Position, UserId,
@@ -19,7 +20,7 @@ use tidefeed::{
         delivery::{DeliveryPolicy, EdgeRule},
         timeline::tier::InboxTiers,
     },
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Inboxes, Seeding, Timelines,
         memory::{MemoryAnnouncements, MemoryQueue},
@@ -42,7 +43,7 @@ async fn main() -> Result<()> {
     let store = open(url.clone()).await?;
     seed(&store).await?;
     let reader = UserId::try_new(READER)?;
-    let house = house(&store);
+    let use_cases = use_cases(&store);
     let newest = PageRequest::newest(PageSize::default());
     let engine = url.split(':').next().unwrap_or_default();
     let mut out = std::io::stdout().lock();
@@ -51,24 +52,24 @@ async fn main() -> Result<()> {
         "{AUTHORS} followed authors with {CONTENTS_OF_EACH} contents each; pages of 20; {ROUNDS} rounds; {engine}"
     )?;
 
-    let pulled = compare(&store, &house, reader, &newest).await?;
+    let pulled = compare(&store, &use_cases, reader, &newest).await?;
     writeln!(out, "pulled page (reader just back)   {pulled:.3} of the naive query")?;
     store.mark_seen(reader, NOW).await?;
     store.extend(reader, 300).await?;
-    let covered = compare(&store, &house, reader, &newest).await?;
+    let covered = compare(&store, &use_cases, reader, &newest).await?;
     writeln!(out, "covered page (active reader)     {covered:.3} of the naive query")?;
     let depth = Position::bound(NOW - 600 * 60_000, 1);
-    let deep = compare(&store, &house, reader, &PageRequest { bound: Some(depth), ..newest }).await?;
+    let deep = compare(&store, &use_cases, reader, &PageRequest { bound: Some(depth), ..newest }).await?;
     writeln!(out, "deep page (below the floor)      {deep:.3} of the naive query")?;
     Ok(())
 }
 
 /// Median time of the engine's page over the median of the naive query's; both must say the same.
-async fn compare(store: &SqlStore, house: &House, reader: UserId, request: &PageRequest) -> Result<f64> {
+async fn compare(store: &SqlStore, use_cases: &UseCases, reader: UserId, request: &PageRequest) -> Result<f64> {
     let (mut ours, mut naive) = (Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS));
     for _ in 0..ROUNDS {
         let started = now();
-        let page = house.reader.page(reader, request).await?;
+        let page = use_cases.reader.page(reader, request).await?;
         ours.push(started.elapsed());
         let started = now();
         let mut oracle = store.oracle(reader, request).await?;
@@ -101,9 +102,9 @@ async fn open(url: String) -> Result<SqlStore> {
     Ok(store)
 }
 
-fn house(store: &SqlStore) -> House {
+fn use_cases(store: &SqlStore) -> UseCases {
     let queue = Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30)));
-    let ports = Ports::with_truth(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
+    let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
     let settings = Settings {
         policy: DeliveryPolicy {
             rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
@@ -117,7 +118,7 @@ fn house(store: &SqlStore) -> House {
         live: tidefeed::live::LiveSettings::default(),
     };
     let clock: SharedClock = Arc::new(ManualClock::at(NOW));
-    House::build(&ports, settings, &clock, &Draw::from_seed(1))
+    UseCases::build(&ports, settings, &clock, &SharedRng::from_seed(1))
 }
 
 async fn seed(store: &SqlStore) -> Result<()> {

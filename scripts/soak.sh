@@ -22,5 +22,5 @@ for round in $(seq "${ROUNDS:-10}"); do
     step "Round $round, SEED=$SEED: random walks, and the invariant while everything happens at once"
     cargo test --quiet --test it -- random_walks the_invariant_holds "${arguments[@]}"
     step "Round $round, SEED=$SEED: random messages and documents"
-    scripts/clients.sh frame-soups prices
+    scripts/clients.sh frame-fuzz prices
 done

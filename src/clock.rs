@@ -14,7 +14,7 @@ pub trait Clock: Send + Sync {
     fn now_ms(&self) -> i64;
 }
 
-/// How parts of the house hold a clock.
+/// A clock that is shared.
 pub type SharedClock = Arc<dyn Clock>;
 
 /// The machine's clock.

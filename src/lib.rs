@@ -1,6 +1,6 @@
 //! Tidefeed: a timeline feed service whose pages are exactly the merge of what the followed authors published.
 //!
-//! ARCHITECTURE.md leads through the house.
+//! Start with ARCHITECTURE.md.
 
 pub mod accounts;
 pub mod api;
@@ -9,12 +9,12 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod domain;
-pub mod draw;
 pub mod follow;
 pub mod lifecycle;
 pub mod live;
 pub mod publish;
 pub mod read;
+pub mod rng;
 pub mod store;
 pub mod telemetry;
 pub mod upkeep;

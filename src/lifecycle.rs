@@ -1,7 +1,6 @@
-//! How the process lives and ends: named tasks, two steps of ending, and the rule that a task which dies takes the
-//! process down rather than leaving it half alive.
+//! The process's life: named tasks, a drain, a stop, and a process that ends when one of its tasks dies.
 //!
-//! The one place that spawns. It refuses to know what the tasks do.
+//! Only this module spawns tasks.
 
 use std::{
     future::Future,
@@ -80,7 +79,8 @@ impl Lifecycle {
     }
 
     /// Runs a service of the process: one that must not end before draining has begun. If it does, by returning or by
-    /// panicking, the process ends with [`Ending::Failed`]. It should watch [`Lifecycle::draining`]; it is dropped when stopping.
+    /// panicking, the process ends with [`Ending::Failed`]. It should watch [`Lifecycle::draining`]; it is dropped
+    /// when stopping.
     pub fn spawn(&self, name: &'static str, service: impl Future<Output = ()> + Send + 'static) {
         let guard = Guard { life: self.clone(), name };
         let stop = self.stopping();
@@ -90,8 +90,8 @@ impl Lifecycle {
         });
     }
 
-    /// Runs a job that ends by itself, on somebody's behalf: one connection, one write-behind. Draining waits for it, stopping
-    /// drops it. A panic is logged and ends the job alone: no single client may end the process.
+    /// Runs a job that ends by itself, on somebody's behalf: one connection, one write-behind. Draining waits for it,
+    /// stopping drops it. A panic is logged and ends the job alone: no single client may end the process.
     pub fn spawn_job(&self, name: &'static str, job: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stopping();
         self.run(async move {
@@ -121,8 +121,8 @@ impl Lifecycle {
         Ok(())
     }
 
-    /// Waits for the end: until draining begins, then until every task has ended, at most `drain_limit`; what runs then
-    /// is dropped.
+    /// Waits for the end: until draining begins, then until every task has ended, at most `drain_limit`; what runs
+    /// then is dropped.
     pub async fn ended(&self, drain_limit: Duration) -> Ending {
         self.0.drain.cancelled().await;
         self.0.tasks.close();

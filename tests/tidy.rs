@@ -9,7 +9,7 @@ mod tidy {
 
 use std::sync::LazyLock;
 
-use tidy::rules::{Rule, docs, layers, references, resolvers, sizes, transport, words};
+use tidy::rules::{Rule, docs, imports, layers, references, resolvers, sizes, transport, words};
 use tidy::tree::Tree;
 
 static REPOSITORY: LazyLock<std::io::Result<Tree>> = LazyLock::new(Tree::of_the_repository);
@@ -31,11 +31,15 @@ table! {
     each_library_stays_in_its_place: layers::LIBRARIES,
     the_domain_is_pure_and_sync: layers::PURE_DOMAIN,
     resolvers_call_no_port_that_writes: resolvers::WRITES,
+    no_file_imports_itself_through_others: imports::CYCLES,
     no_file_of_the_transport_imports_itself_through_others: transport::CYCLES,
     the_transport_knows_nothing_of_the_product: transport::PRODUCT,
     every_file_opens_with_what_it_is: words::OPENING,
     no_work_is_left_as_a_remark: words::REMARKS,
     names_say_what_they_name: words::NAMES,
+    names_are_the_fields_terms: words::TERMS,
+    comments_end_before_column_120: words::WIDTH,
+    comments_repeat_no_formula: words::FORMULAS,
     lints_are_expected_never_allowed: words::ALLOWS,
     test_names_are_sentences: words::SENTENCES,
     no_path_of_one_machine_is_written_down: words::MACHINE_PATHS,

@@ -1,7 +1,7 @@
 //! Fields that count what they put into the answer, and stop the operation when that is too much.
 //!
-//! Resolvers answer scalars as [`Metered`]. A field that stops waits for ever: nothing else of its operation runs on, and
-//! [`Bounded`] ends it.
+//! Resolvers answer scalars as [`Metered`]. A field that stops waits for ever: nothing else of its operation runs on,
+//! and [`Bounded`] ends it.
 
 use std::{
     any::TypeId,

@@ -1,7 +1,8 @@
 //! Tidefeed's tables, for SQLite and for MySQL or MariaDB, from one source.
 //!
-//! Apart from the service because a schema outlives the code that reads it. Knows no domain type: the adapter (`store::sql`) alone
-//! says what the numbers mean. A migration that has been released is never edited; a later one changes what it made.
+//! Apart from the service because a schema outlives the code that reads it. Knows no domain type: the adapter
+//! (`store::sql`) alone says what the numbers mean. A migration that has been released is never edited; a later one
+//! changes what it made.
 
 mod m20261121_000001_tables;
 mod m20261121_000002_exclusions;

@@ -62,7 +62,8 @@ const USER_COUNTS: Table = Table {
     indexes: &[],
 };
 
-/// `media` is a JSON array, as text: 9 links and their descriptions pass 64 kB. Keys are compared byte by byte: 64 characters are at most 256 bytes.
+/// `media` is a JSON array, as text: 9 links and their descriptions pass 64 kB. Keys are compared byte by byte: 64
+/// characters are at most 256 bytes.
 const CONTENTS: Table = Table {
     name: "contents",
     columns: &[

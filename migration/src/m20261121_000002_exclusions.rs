@@ -15,7 +15,8 @@ pub struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         EXCLUSIONS.create(manager).await?;
-        // On a server all changes of the table are one statement, which happens whole or not at all: its column tells whether it has.
+        // On a server all changes of the table are one statement, which happens whole or not at all: its column tells
+        // whether it has.
         if manager.has_column("contents", "repost_author_id").await? {
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! Accounts that hold: sign-in attempts, sessions with their refresh tokens, identities of outside issuers, open attributes.
+//! Accounts that hold: sign-in attempts, sessions with their refresh tokens, identities of outside issuers, open
+//! attributes.
 
 use sea_orm_migration::prelude::{
     ConnectionTrait as _, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,

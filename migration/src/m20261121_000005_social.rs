@@ -23,7 +23,8 @@ impl MigrationTrait for Migration {
 
 const TABLES: [Table; 2] = [REACTIONS, READ_MARKERS];
 
-/// Whether a viewer has reacted is a look-up by key; who has, and what somebody has reacted to, are ranges of the two indexes.
+/// Whether a viewer has reacted is a look-up by key; who has, and what somebody has reacted to, are ranges of the two
+/// indexes.
 const REACTIONS: Table = Table {
     name: "reactions",
     columns: &[big("content_id"), small("kind"), big("user_id"), big("created_at")],

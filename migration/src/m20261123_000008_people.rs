@@ -4,7 +4,8 @@ use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, Sch
 
 use crate::table::{Index, Table, big, exact, index};
 
-/// Names to be found by, and users by their followers. Another migration, which knows the form of the names, fills the table.
+/// Names to be found by, and users by their followers. Another migration, which knows the form of the names, fills the
+/// table.
 #[derive(Debug, DeriveMigrationName)]
 pub struct Migration;
 

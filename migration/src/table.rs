@@ -1,5 +1,5 @@
-//! A table in words that both engines understand, and its text for each of them. Refuses foreign keys: they would take the locks that
-//! fan-out must not wait for.
+//! A table in words that both engines understand, and its text for each of them. Refuses foreign keys: they would take
+//! the locks that fan-out must not wait for.
 
 use sea_orm_migration::prelude::{ConnectionTrait, DbErr, SchemaManager};
 use sea_orm_migration::sea_orm::DbBackend;
@@ -151,7 +151,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Makes the table and its indexes. May be repeated: a migration that broke off on an engine without transactions for tables is run again.
+    /// Makes the table and its indexes. May be repeated: a migration that broke off on an engine without transactions
+    /// for tables is run again.
     pub async fn create(&self, manager: &SchemaManager<'_>) -> Result<(), DbErr> {
         for statement in self.texts(manager.get_database_backend()) {
             manager.get_connection().execute_unprepared(&statement).await?;

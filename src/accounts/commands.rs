@@ -21,7 +21,7 @@ use crate::{
         },
         limits::MAX_PASSWORD_BYTES,
     },
-    draw::Draw,
+    rng::SharedRng,
     store::{
         AccountDeletions, Accounts, Attempts, StoreError,
         account_deletions::Deleted,
@@ -116,7 +116,7 @@ pub struct AccountsService {
     registers: bool,
     signs_in: bool,
     registrations: Option<Registrations>,
-    ambient: (SharedClock, Draw),
+    ambient: (SharedClock, SharedRng),
 }
 
 impl AccountsService {
@@ -125,12 +125,13 @@ impl AccountsService {
         stores: AccountStores,
         passwords: Arc<Passwords>,
         sessions: Arc<SessionsService>,
-        ambient: (SharedClock, Draw),
+        ambient: (SharedClock, SharedRng),
     ) -> Self {
         Self { stores, passwords, sessions, registers: true, signs_in: true, registrations: None, ambient }
     }
 
-    /// Whether anybody may register, and whether anybody may sign in by password; who may not sign in may not register.
+    /// Whether anybody may register, and whether anybody may sign in by password; who may not sign in may not
+    /// register.
     #[must_use]
     pub const fn open_to(mut self, registration: bool, sign_in: bool) -> Self {
         (self.registers, self.signs_in) = (registration && sign_in, sign_in);
@@ -157,11 +158,11 @@ impl AccountsService {
         };
         self.count_registration(caller)?;
         let password_hash = self.passwords.hash(new.password).await?;
-        let (now_ms, draw) = (self.ambient.0.now_ms(), &self.ambient.1);
+        let (now_ms, rng) = (self.ambient.0.now_ms(), &self.ambient.1);
         for _ in 0..MAX_DRAWS {
-            let id = UserId::draw(now_ms, draw.u32());
+            let id = UserId::draw(now_ms, rng.u32());
             let (registration, password_hash) = (registration.clone(), Some(password_hash.clone()));
-            let account = NewAccount { id, registration, password_hash, inc: draw.inc(), now_ms };
+            let account = NewAccount { id, registration, password_hash, inc: rng.inc(), now_ms };
             match self.stores.accounts.register(account).await? {
                 Registered::Created => {
                     return Ok(RegisterOutcome::Registered(self.sessions.begin(id, caller).await?));
@@ -178,8 +179,8 @@ impl AccountsService {
         Err(AccountError::TooManyRegistrations(wait.as_secs() + 1))
     }
 
-    /// Exchanges a handle and its password for a session. What is asked of the store and worked on does not depend on whether the
-    /// handle is anybody's.
+    /// Exchanges a handle and its password for a session. What is asked of the store and worked on does not depend on
+    /// whether the handle is anybody's.
     pub async fn sign_in(
         &self,
         handle: &str,
@@ -238,7 +239,8 @@ impl AccountsService {
         Ok(PasswordOutcome::Changed(self.sessions.end_all(viewer.id, viewer.session).await?))
     }
 
-    /// Deletes the viewer's account. Whoever signs in by password confirms with it; whose tokens an outside issuer gives has none to confirm with.
+    /// Deletes the viewer's account. Whoever signs in by password confirms with it; whose tokens an outside issuer
+    /// gives has none to confirm with.
     pub async fn delete(
         &self,
         viewer: &Viewer,

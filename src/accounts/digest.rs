@@ -1,7 +1,7 @@
-//! Digests: what is kept of secrets that somebody else has drawn or typed.
+//! Digests of secrets: the store keeps these instead of tokens.
 //!
-//! Apart, so that every digest of accounts is made in one way. It refuses to know what is digested. Equality of digests of
-//! secrets of 256 bits may be decided in any time: who can time it learns about digests, which lead to no secret.
+//! The secrets have 256 bits, so comparing digests needs no constant time: timing reveals bits of a digest, and a
+//! digest leads to no secret.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};

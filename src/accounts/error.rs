@@ -1,4 +1,5 @@
-//! Why a command of accounts or sessions fails. Expected outcomes are no failures: each command has an enum of its own.
+//! Why a command of accounts or sessions fails. Expected outcomes are no failures: each command has an enum of its
+//! own.
 
 use super::{passwords::PasswordError, tokens::TokenError};
 use crate::store::StoreError;

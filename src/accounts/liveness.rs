@@ -1,8 +1,7 @@
-//! Which sessions are still there, as this node knows: asked of the store at most once in a while for each session, and told by
-//! announcements in between. A session that ends is refused everywhere after that while at the latest.
+//! Tells whether a session still exists, from a cache of bounded age.
 //!
-//! Apart, because it is the one place that decides how long a node may not know. Sockets are looked after in one statement for
-//! all of them.
+//! Announcements end sessions early in the cache; without them a node notices after the configured time at the latest.
+//! Open sockets are checked in one statement for all.
 
 use std::{
     collections::HashMap,
@@ -90,7 +89,8 @@ impl Liveness {
         }
     }
 
-    /// A store that cannot be asked is asked again at the next look: a socket that gets nothing from the store gives nothing away.
+    /// A store that cannot be asked is asked again at the next look: a socket that gets nothing from the store gives
+    /// nothing away.
     async fn look(&self) {
         let ids: Vec<SessionId> = self.watched().keys().copied().collect();
         if ids.is_empty() {

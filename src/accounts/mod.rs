@@ -1,5 +1,5 @@
-//! Accounts and who is signed in: passwords, sessions and their tokens, the tokens of outside issuers, profiles, and what
-//! clears away sessions that are over and accounts that were deleted.
+//! Accounts and who is signed in: passwords, sessions and their tokens, the tokens of outside issuers, profiles, and
+//! what clears away sessions that are over and accounts that were deleted.
 //!
 //! It knows neither GraphQL nor HTTP: the transport carries tokens, and the schema asks for a viewer.
 

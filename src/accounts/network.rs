@@ -1,6 +1,4 @@
-//! What counts as one origin of sign-ins.
-//!
-//! Apart from the rule of waits, which is pure and counts what it is given. It refuses to know accounts.
+//! Groups addresses for rate limits: IPv6 addresses of one /64 count as one.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -1,6 +1,7 @@
-//! Passwords: argon2id, kept as PHC strings, off the threads that serve requests and never many at a time.
+//! Hashes passwords with argon2id and stores them as PHC strings.
 //!
-//! Apart, because each hash takes megabytes and a core for tens of milliseconds. It refuses to know users.
+//! Each hash takes megabytes and a core for tens of milliseconds: hashing runs on blocking threads, a bounded number
+//! at a time.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use argon2::{
 };
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
-use crate::{draw::Draw, store::accounts::PasswordHash, telemetry::metrics::PASSWORD_KIBIBYTES};
+use crate::{rng::SharedRng, store::accounts::PasswordHash, telemetry::metrics::PASSWORD_KIBIBYTES};
 
 const SALT_BYTES: usize = 16;
 
@@ -57,32 +58,32 @@ pub struct Passwords {
     argon2: Argon2<'static>,
     slots: Arc<Semaphore>,
     admitted: Arc<Semaphore>,
-    draw: Draw,
+    rng: SharedRng,
     decoy: PasswordHash,
 }
 
 impl Passwords {
     /// Checks the parameters and makes the decoy: takes as long as one hash.
-    pub fn try_new(settings: PasswordSettings, draw: Draw) -> Result<Self, PasswordError> {
+    pub fn try_new(settings: PasswordSettings, rng: SharedRng) -> Result<Self, PasswordError> {
         let params = Params::new(settings.memory_kib, settings.iterations, settings.parallelism, None)
             .map_err(PasswordError::Parameters)?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let mut nobody = [0; SALT_BYTES];
-        draw.fill(&mut nobody);
-        let decoy = hash(&argon2, &nobody, salt(&draw))?;
+        rng.fill(&mut nobody);
+        let decoy = hash(&argon2, &nobody, salt(&rng))?;
         let slots = settings.slots.max(1);
         Ok(Self {
             argon2,
             slots: Arc::new(Semaphore::new(slots)),
             admitted: Arc::new(Semaphore::new(slots + settings.waiting)),
-            draw,
+            rng,
             decoy,
         })
     }
 
     /// The hash of `password` under a fresh salt.
     pub async fn hash(&self, password: String) -> Result<PasswordHash, PasswordError> {
-        let (argon2, salt) = (self.argon2.clone(), salt(&self.draw));
+        let (argon2, salt) = (self.argon2.clone(), salt(&self.rng));
         self.in_turn(move || hash(&argon2, password.as_bytes(), salt)).await
     }
 
@@ -116,9 +117,9 @@ impl Passwords {
     }
 }
 
-fn salt(draw: &Draw) -> [u8; SALT_BYTES] {
+fn salt(rng: &SharedRng) -> [u8; SALT_BYTES] {
     let mut salt = [0; SALT_BYTES];
-    draw.fill(&mut salt);
+    rng.fill(&mut salt);
     salt
 }
 
@@ -151,7 +152,7 @@ mod tests {
 
     fn passwords(slots: usize, waiting: usize) -> Passwords {
         let settings = PasswordSettings { memory_kib: 64, iterations: 1, parallelism: 1, slots, waiting };
-        Passwords::try_new(settings, Draw::from_seed(1)).unwrap()
+        Passwords::try_new(settings, SharedRng::from_seed(1)).unwrap()
     }
 
     #[tokio::test]
@@ -182,7 +183,7 @@ mod tests {
     async fn older_parameters_stay_good() {
         let old = passwords(2, 2).hash("a".to_owned()).await.unwrap();
         let settings = PasswordSettings { memory_kib: 128, iterations: 2, ..PasswordSettings::default() };
-        let new = Passwords::try_new(settings, Draw::from_seed(2)).unwrap();
+        let new = Passwords::try_new(settings, SharedRng::from_seed(2)).unwrap();
         assert!(new.is_outdated(&old));
         assert!(new.verify("a".to_owned(), Some(old)).await.unwrap());
         assert!(!new.is_outdated(&new.hash("a".to_owned()).await.unwrap()));
@@ -212,6 +213,6 @@ mod tests {
     #[test]
     fn impossible_parameters_are_refused_when_the_service_is_made() {
         let settings = PasswordSettings { memory_kib: 1, ..PasswordSettings::default() };
-        assert!(matches!(Passwords::try_new(settings, Draw::from_seed(1)), Err(PasswordError::Parameters(_))));
+        assert!(matches!(Passwords::try_new(settings, SharedRng::from_seed(1)), Err(PasswordError::Parameters(_))));
     }
 }

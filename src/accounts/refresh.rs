@@ -1,15 +1,14 @@
-//! Refresh tokens as clients hold them: a session, what the session's tokens share, and 256 bits of their own.
+//! Refresh tokens as clients hold them: a session, a value shared by the session's tokens, and 256 bits of their own.
 //!
-//! Apart, because it is the only place that sees them in clear; what is kept are digests. The next token is made of the
-//! present one and a number that only the store has: who steals either makes nothing of it, and who lost an answer can be
-//! given the same one again.
+//! The store keeps digests only. The next token derives from the present one and a number that only the store has:
+//! stealing either is not enough, and a client that lost an answer can get the same token again.
 
 use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use super::digest::{DIGEST_BYTES, derived, digest};
-use crate::{domain::SessionId, draw::Draw};
+use crate::{domain::SessionId, rng::SharedRng};
 
 const ID_BYTES: usize = 8;
 const FAMILY_BYTES: usize = 16;
@@ -32,10 +31,10 @@ impl fmt::Debug for RefreshToken {
 
 impl RefreshToken {
     /// The first one of `session`.
-    pub fn draw(session: SessionId, draw: &Draw) -> Self {
+    pub fn draw(session: SessionId, rng: &SharedRng) -> Self {
         let (mut family, mut secret) = ([0; FAMILY_BYTES], [0; DIGEST_BYTES]);
-        draw.fill(&mut family);
-        draw.fill(&mut secret);
+        rng.fill(&mut family);
+        rng.fill(&mut secret);
         Self { session, family, secret }
     }
 
@@ -79,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_token_is_read_as_it_was_written_and_nothing_else_is() {
-        let token = RefreshToken::draw(SessionId::try_new(7).unwrap(), &Draw::from_seed(1));
+        let token = RefreshToken::draw(SessionId::try_new(7).unwrap(), &SharedRng::from_seed(1));
         assert_eq!(RefreshToken::parse(&token.text()), Some(token.clone()));
         for bad in ["", "a", &token.text()[1..], &format!("{}A", token.text())] {
             assert_eq!(RefreshToken::parse(bad), None, "{bad}");
@@ -89,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_next_token_is_of_the_family_and_the_same_each_time() {
-        let token = RefreshToken::draw(SessionId::try_new(7).unwrap(), &Draw::from_seed(1));
+        let token = RefreshToken::draw(SessionId::try_new(7).unwrap(), &SharedRng::from_seed(1));
         let next = token.next("n");
         assert_eq!(next, token.next("n"));
         assert_eq!(next.family_digest(), token.family_digest());

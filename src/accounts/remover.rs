@@ -1,11 +1,12 @@
-//! Clears away what deleted accounts leave behind. Nobody sees any of it, so the order does not matter and a crash only delays: each step looks at what is left.
+//! Clears away what deleted accounts leave behind. Nobody sees any of it, so the order does not matter and a crash
+//! only delays: each step looks at what is left.
 
 use std::sync::Arc;
 
 use crate::{
     clock::SharedClock,
     domain::{Entry, UserId, limits::MAX_CLEARED},
-    draw::Draw,
+    rng::SharedRng,
     store::{AccountDeletions, Contents, Follows, StoreError, account_deletions::Remains},
 };
 
@@ -28,14 +29,14 @@ pub struct RemoverStores {
 pub struct AccountRemover {
     stores: RemoverStores,
     clock: SharedClock,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 impl AccountRemover {
     /// Over the ports that keep what is to go.
     #[must_use]
-    pub fn new(stores: RemoverStores, clock: SharedClock, draw: Draw) -> Self {
-        Self { stores, clock, draw }
+    pub fn new(stores: RemoverStores, clock: SharedClock, rng: SharedRng) -> Self {
+        Self { stores, clock, rng }
     }
 
     /// One bounded step for one account; whether there was anything to do.
@@ -54,11 +55,12 @@ impl AccountRemover {
         Ok(cleared > 0)
     }
 
-    /// Each by the transaction of every removal, so that counters, search terms and outboxes follow; then the texts go.
+    /// Each by the transaction of every removal, so that counters, search terms and outboxes follow; then the texts
+    /// go.
     async fn remove_contents(&self, user: UserId) -> Result<u64, StoreError> {
         let left = self.stores.deletions.contents_left(user, MAX_CLEARED).await?;
         for content in left.iter().filter(|it| !it.is_removed) {
-            let (stamp, now) = (self.draw.stamp(), self.clock.now_ms());
+            let (stamp, now) = (self.rng.stamp(), self.clock.now_ms());
             self.stores.contents.remove(user, content.entry.content, stamp, now).await?;
         }
         let entries: Vec<Entry> = left.iter().map(|it| it.entry).collect();
@@ -66,7 +68,8 @@ impl AccountRemover {
         Ok(entries.len() as u64)
     }
 
-    /// Each as every unfollow ends one (docs/protocol.md#x1): the reconcilers find the records of inboxes that still have rows.
+    /// Each as every unfollow ends one (docs/protocol.md#x1): the reconcilers find the records of inboxes that still
+    /// have rows.
     async fn end_edges(&self, user: UserId) -> Result<u64, StoreError> {
         let mut ended = 0;
         for edge in self.stores.deletions.edges_left(user, MAX_CLEARED).await? {

@@ -1,4 +1,5 @@
-//! Sessions as commands: begin, refresh, end, list. Access tokens are short-lived and name their session; refresh tokens make new ones.
+//! Sessions as commands: begin, refresh, end, list. Access tokens are short-lived and name their session; refresh
+//! tokens make new ones.
 //!
 //! Apart from passwords and issuers, which only decide that a session may begin.
 
@@ -19,9 +20,9 @@ use crate::{
         account::session::{Presented, Session},
         limits::{MAX_AGENT_CHARS, MAX_SESSIONS},
     },
-    draw::Draw,
+    rng::SharedRng,
     store::{Announcements, Sessions, StoreError, announcements::Announcement, sessions::Rotation},
-    telemetry::metrics::{NUDGES_LOST, REFRESHES, SESSIONS_ENDED},
+    telemetry::metrics::{NOTIFICATIONS_LOST, REFRESHES, SESSIONS_ENDED},
 };
 
 /// How long sessions last.
@@ -61,7 +62,8 @@ pub struct SignedIn {
 pub enum RefreshOutcome {
     /// New tokens.
     Refreshed(SignedIn),
-    /// Not a refresh token, or its session has ended. Or it had been used before, and the session has ended by that: not told apart.
+    /// Not a refresh token, or its session has ended. Or it had been used before, and the session has ended by that:
+    /// not told apart.
     Ended,
 }
 
@@ -72,7 +74,7 @@ pub struct SessionsService {
     tokens: Arc<Tokens>,
     liveness: Arc<Liveness>,
     settings: SessionSettings,
-    ambient: (SharedClock, Draw),
+    ambient: (SharedClock, SharedRng),
 }
 
 impl SessionsService {
@@ -82,10 +84,10 @@ impl SessionsService {
         announcements: Arc<dyn Announcements>,
         tokens: Arc<Tokens>,
         settings: SessionSettings,
-        (clock, draw): (SharedClock, Draw),
+        (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
         let liveness = Arc::new(Liveness::new(sessions.clone(), settings.revocation, clock.clone()));
-        Self { sessions, announcements, tokens, liveness, settings, ambient: (clock, draw) }
+        Self { sessions, announcements, tokens, liveness, settings, ambient: (clock, rng) }
     }
 
     /// What this node knows of the sessions that it serves; somebody has to run it.
@@ -95,10 +97,10 @@ impl SessionsService {
 
     /// A new session of `user`. Their oldest beyond [`MAX_SESSIONS`] end.
     pub async fn begin(&self, user: UserId, caller: &Caller) -> Result<SignedIn, AccountError> {
-        let (now, draw) = (self.now_ms(), &self.ambient.1);
+        let (now, rng) = (self.now_ms(), &self.ambient.1);
         for _ in 0..MAX_DRAWS {
-            let id = SessionId::draw(now, draw.u32());
-            let refresh = RefreshToken::draw(id, draw);
+            let id = SessionId::draw(now, rng.u32());
+            let refresh = RefreshToken::draw(id, rng);
             let session = Session {
                 id,
                 user,
@@ -175,7 +177,8 @@ impl SessionsService {
         Ok(ended.len())
     }
 
-    /// The user has deleted their account, and these sessions have ended with it: tells whoever shows something of theirs.
+    /// The user has deleted their account, and these sessions have ended with it: tells whoever shows something of
+    /// theirs.
     pub async fn account_deleted(&self, user: UserId, ended: &[SessionId]) {
         self.tell(user, ended).await;
         self.announce(&Announcement::AccountDeleted { user }).await;
@@ -198,7 +201,7 @@ impl SessionsService {
     async fn announce(&self, announcement: &Announcement) {
         if let Err(error) = self.announcements.announce(announcement).await {
             tracing::debug!(error = &error as &dyn std::error::Error, "other nodes will notice by themselves");
-            metrics::counter!(NUDGES_LOST, "to" => "announcements").increment(1);
+            metrics::counter!(NOTIFICATIONS_LOST, "to" => "announcements").increment(1);
         }
     }
 

@@ -1,10 +1,9 @@
-//! Access tokens: JWT (RFC 7519), signed with HS256. They carry an identity, its session and an end, nothing else.
+//! Signs and verifies access tokens: JWT (RFC 7519) with HS256. They carry an identity, its session and an expiry.
 //!
-//! A token that is signed with a key of this service and names no session is taken as it is: it comes from somebody who holds the
-//! secret, and ends by its own end, or with the key.
+//! A token without a session is valid if its signature is: its sender holds the secret. It ends by its expiry, or when
+//! the key is replaced.
 //!
-//! Apart, because it is the one place that trusts a signature. Time comes from the injected clock: the library's own
-//! reading of the wall clock is off.
+//! Time comes from the injected clock; the library's own clock is off.
 
 use std::{fmt, time::Duration};
 
@@ -55,7 +54,8 @@ pub struct TokenKey {
 }
 
 impl TokenKey {
-    /// `secret`: at least 32 bytes, the same on every node. The key is named after its digest, so that all nodes name it alike.
+    /// `secret`: at least 32 bytes, the same on every node. The key is named after its digest, so that all nodes name
+    /// it alike.
     pub fn try_new(secret: &[u8]) -> Result<Self, WeakSecret> {
         if secret.len() < MIN_SECRET_BYTES {
             return Err(WeakSecret(secret.len()));

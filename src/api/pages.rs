@@ -1,7 +1,7 @@
 //! The web pages: the demo at `/` and the playground at `/graphiql/`, out of the binary.
 //!
-//! The API does not need them. `build.rs` collects the files, each with the compressed forms that `scripts/web.sh` has made:
-//! the best compression takes too long to run at each request.
+//! The API does not need them. `build.rs` collects the files, each with the compressed forms that `scripts/web.sh` has
+//! made: the best compression takes too long to run at each request.
 
 use axum::{
     Router,
@@ -33,8 +33,8 @@ static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 /// Whether the pages were built; if not, there is one page that says how.
 const BUILT: bool = matches!(env!("TIDEFEED_PAGES").as_bytes(), b"built");
 
-/// What a page may load: its own assets, pictures and videos of any secure origin, and this server's API. Styles may be
-/// inline and workers may be blobs because the playground's editor makes them so.
+/// What a page may load: its own assets, pictures and videos of any secure origin, and this server's API. Styles may
+/// be inline and workers may be blobs because the playground's editor makes them so.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
      img-src 'self' data: blob: https:; media-src 'self' https:; font-src 'self' data:; connect-src 'self'; \
      worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -60,7 +60,8 @@ fn serve(assets: &'static [Asset], built: bool) -> Router {
 }
 
 impl Asset {
-    /// 304 if the client has it, else the form that is the smallest of those that it takes. Each form has a tag of its own.
+    /// 304 if the client has it, else the form that is the smallest of those that it takes. Each form has a tag of its
+    /// own.
     fn answer(&self, asked: &HeaderMap) -> Response {
         let forms = [("br", self.brotli), ("gzip", self.gzip)];
         let weighed = forms.into_iter().filter_map(|(coding, bytes)| Some((coding, bytes?, weight(asked, coding))));
@@ -118,7 +119,8 @@ fn secure(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether the name holds a hash of the contents, as Vite writes it: `/assets/index-DiwrgTda.js`. Then it never changes.
+/// Whether the name holds a hash of the contents, as Vite writes it: `/assets/index-DiwrgTda.js`. Then it never
+/// changes.
 fn is_hashed(path: &str) -> bool {
     let Some(file) = path.strip_prefix("/assets/").and_then(|path| path.rsplit('/').next()) else {
         return false;

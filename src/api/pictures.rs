@@ -1,4 +1,5 @@
-//! Small pictures that the binary draws by itself: one landscape for each number, the same for ever. The seeded world shows them.
+//! Small pictures that the binary draws by itself: one landscape for each number, the same for ever. The seeded world
+//! shows them.
 //!
 //! Nothing is stored: a picture is about two kilobytes of SVG, drawn at each request.
 
@@ -13,8 +14,8 @@ use axum::{
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Kinds of pictures: that of number n is n modulo this. In order: the sea under a low sun, the moon over the sea, hills in
-/// the haze, a sailing boat.
+/// Kinds of pictures: that of number n is n modulo this. In order: the sea under a low sun, the moon over the sea,
+/// hills in the haze, a sailing boat.
 pub const SCENES: u32 = 4;
 /// Pixels of every picture.
 pub const WIDTH: u16 = 800;

@@ -1,14 +1,15 @@
-//! Which adapter stands behind each port, by configuration: SQL for what is true, Redis or this process for what is not.
+//! Which adapter stands behind each port, by configuration: SQL for what is true, Redis or this process for what is
+//! not.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio_util::task::TaskTracker;
 
-use super::{AppError, house::Ports};
+use super::{AppError, use_cases::Ports};
 use crate::{
     config::Config,
-    draw::Draw,
     lifecycle::Lifecycle,
+    rng::SharedRng,
     store::{
         Announcements, OutboxCache, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
@@ -68,15 +69,15 @@ fn sqlite_readers(config: &Config) -> u32 {
 }
 
 /// Opens everything.
-pub async fn open(config: &Config, lifecycle: &Lifecycle, draw: &Draw) -> Result<Adapters, AppError> {
+pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Result<Adapters, AppError> {
     let store = open_store(config).await?;
     let redis = match redis_options(config) {
         Some(options) => Some(Redis::connect(options).await.map_err(AppError::Redis)?),
         None => None,
     };
-    let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, draw).await?;
+    let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, rng).await?;
     let cache = config.outbox_cache.enabled.then_some(cache);
-    let ports = Ports::with_truth(Arc::new(store.clone()), queue, cache, announcements);
+    let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements);
     Ok(Adapters { store, redis, ports })
 }
 
@@ -104,7 +105,7 @@ async fn surroundings(
     config: &Config,
     redis: Option<&Redis>,
     lifecycle: &Lifecycle,
-    draw: &Draw,
+    rng: &SharedRng,
 ) -> Result<Surroundings, AppError> {
     let Some(redis) = redis else {
         let redelivery: Duration = config.redis.redelivery_ms.duration();
@@ -115,7 +116,7 @@ async fn surroundings(
         ));
     };
     let (tracker, stopping) = (TaskTracker::new(), lifecycle.stopping());
-    let announcements = RedisAnnouncements::start(redis.clone(), &tracker, &stopping, draw.clone());
+    let announcements = RedisAnnouncements::start(redis.clone(), &tracker, &stopping, rng.clone());
     Ok((
         Arc::new(RedisQueue::new(redis.clone())),
         Arc::new(RedisOutboxCache::new(redis.clone())),

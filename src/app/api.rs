@@ -9,12 +9,12 @@ use axum::{
     routing::get,
 };
 use graphql_transport::{
-    gate::Shape,
+    guard::Shape,
     http::{self, Client, Entropy, HttpSettings, Scope, Transport},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{AppError, House, Ports, bearer::Bearer};
+use super::{AppError, Ports, UseCases, bearer::Bearer};
 use crate::{
     accounts::{
         AccountStores, AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings,
@@ -22,11 +22,11 @@ use crate::{
         issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
     },
     api::{
-        graphql::{Services, WEIGHTS, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
+        graphql::{COST_HINTS, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
         pages, pictures,
     },
     clock::SharedClock,
-    draw::Draw,
+    rng::SharedRng,
 };
 
 /// What the API is configured by.
@@ -73,24 +73,30 @@ pub struct ApiRuntime {
     /// Now.
     pub clock: SharedClock,
     /// Ids, salts, tokens.
-    pub draw: Draw,
+    pub rng: SharedRng,
     /// Cancelled when no new work is welcome: sockets complete and close.
     pub stop: CancellationToken,
     /// Counts sockets and loaders' batches.
     pub tasks: TaskTracker,
 }
 
-/// `/graphql`, `/graphql/ws`, `/schema.graphql` and the pages. Makes a password hash once, which takes as long as a sign-in.
-pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: ApiRuntime) -> Result<Router, AppError> {
+/// `/graphql`, `/graphql/ws`, `/schema.graphql` and the pages. Makes a password hash once, which takes as long as a
+/// sign-in.
+pub fn router(
+    use_cases: &UseCases,
+    ports: &Ports,
+    settings: &ApiSettings,
+    runtime: ApiRuntime,
+) -> Result<Router, AppError> {
     let tokens = Arc::new(tokens(settings, &runtime)?);
-    let ambient = (runtime.clock.clone(), runtime.draw.clone());
+    let ambient = (runtime.clock.clone(), runtime.rng.clone());
     let (kept, voice) = (ports.sessions.clone(), ports.announcements.clone());
     let sessions = Arc::new(SessionsService::new(kept, voice, tokens.clone(), settings.sessions, ambient.clone()));
     let liveness = sessions.liveness();
     let (watched, announcements) = (liveness.clone(), ports.announcements.listen());
     let watching = async move { watched.run(announcements).await };
     runtime.tasks.spawn(runtime.stop.clone().run_until_cancelled_owned(watching));
-    let passwords = Passwords::try_new(settings.passwords, runtime.draw.clone()).map_err(AppError::Passwords)?;
+    let passwords = Passwords::try_new(settings.passwords, runtime.rng.clone()).map_err(AppError::Passwords)?;
     let stores = AccountStores {
         accounts: ports.accounts.clone(),
         attempts: ports.attempts.clone(),
@@ -102,18 +108,18 @@ pub fn router(house: &House, ports: &Ports, settings: &ApiSettings, runtime: Api
         .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
     let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
     let sdl = schema_sdl();
-    let described = schema_route(settings.http.gate.introspection.then(|| sdl.clone()));
+    let described = schema_route(settings.http.guard.introspection.then(|| sdl.clone()));
     let transport = Transport {
-        schema: build_schema(Arc::new(services(house, ports, (accounts, sessions), &runtime))),
-        shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.weighed(&WEIGHTS),
+        schema: build_schema(Arc::new(services(use_cases, ports, (accounts, sessions), &runtime))),
+        shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.with_cost_hints(&COST_HINTS),
         authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.clock }),
         attach: Arc::new(|request, scope: &Scope<Viewer>| {
             let Client { address, agent } = scope.client.clone();
             attach(request, scope.viewer).data(Caller { address, agent })
         }),
-        tokenless: &WITHOUT_TOKEN,
+        public_operations: &WITHOUT_TOKEN,
         settings: settings.http.clone(),
-        entropy: entropy(runtime.draw),
+        entropy: entropy(runtime.rng),
         stop: runtime.stop,
         sockets: runtime.tasks,
     };
@@ -134,8 +140,8 @@ fn schema_route(sdl: Option<String>) -> Router {
 }
 
 /// What the transport draws ids from.
-pub fn entropy(draw: Draw) -> Entropy {
-    Entropy::new(move || draw.u64())
+pub fn entropy(rng: SharedRng) -> Entropy {
+    Entropy::new(move || rng.u64())
 }
 
 fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppError> {
@@ -145,14 +151,14 @@ fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppErr
 }
 
 fn issuer(outside: &OutsideSettings, ports: &Ports, runtime: &ApiRuntime) -> Issuer {
-    let (clock, draw) = (runtime.clock.clone(), runtime.draw.clone());
+    let (clock, rng) = (runtime.clock.clone(), runtime.rng.clone());
     let keys = Keys::new(outside.source.clone(), outside.keys, clock.clone(), runtime.tasks.clone());
-    let users = Users::new(ports.identities.clone(), outside.provisions, (clock.clone(), draw));
+    let users = Users::new(ports.identities.clone(), outside.provisions, (clock.clone(), rng));
     Issuer::new(outside.issuer.clone(), Arc::new(keys), users, clock)
 }
 
 fn services(
-    house: &House,
+    use_cases: &UseCases,
     ports: &Ports,
     (accounts, sessions): (AccountsService, Arc<SessionsService>),
     runtime: &ApiRuntime,
@@ -160,17 +166,17 @@ fn services(
     Services {
         accounts_service: Arc::new(accounts),
         sessions,
-        profiles_service: house.profiles.clone(),
+        profiles_service: use_cases.profiles.clone(),
         profiles: ports.profiles.clone(),
         people: ports.people.clone(),
-        timelines: house.reader.clone(),
-        searcher: house.searcher.clone(),
-        read_marker: house.read_marker.clone(),
-        publisher: house.publisher.clone(),
-        reacting: house.reacting.clone(),
-        following: house.following.clone(),
-        boundaries: house.boundaries.clone(),
-        live: house.live.clone(),
+        timelines: use_cases.reader.clone(),
+        searcher: use_cases.searcher.clone(),
+        read_marker: use_cases.read_marker.clone(),
+        publisher: use_cases.publisher.clone(),
+        reacting: use_cases.reacting.clone(),
+        following: use_cases.following.clone(),
+        excluding: use_cases.excluding.clone(),
+        live: use_cases.live.clone(),
         accounts: ports.accounts.clone(),
         cards: ports.cards.clone(),
         contents: ports.contents.clone(),

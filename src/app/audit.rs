@@ -12,14 +12,14 @@ use crate::{
     clock::SystemClock,
     config::Config,
     domain::{Page, PageRequest, PageSize, UserId},
-    draw::Draw,
     lifecycle::Lifecycle,
     read::TimelineReader,
+    rng::SharedRng,
     store::{Audits, StoreError, sql::SqlStore},
     upkeep::{AuditOptions, AuditedStores, Auditor, PageSource},
 };
 
-use super::house::Ports;
+use super::use_cases::Ports;
 
 /// What readers are served.
 struct Served(Arc<TimelineReader>);
@@ -48,15 +48,15 @@ pub fn auditor(ports: &Ports, audits: Arc<dyn Audits>, reader: Arc<TimelineReade
     Auditor::new(stores, Arc::new(Served(reader)), options)
 }
 
-/// An auditor over the configured servers, for a process that is no node, and the store that it reads. Changes no table; refuses tables that
-/// are not up to date.
+/// An auditor over the configured servers, for a process that is no node, and the store that it reads. Changes no
+/// table; refuses tables that are not up to date.
 pub async fn open_auditor(
     config: &Config,
     options: AuditOptions,
     lifecycle: &Lifecycle,
-    draw: &Draw,
+    rng: &SharedRng,
 ) -> Result<(Auditor, SqlStore), AppError> {
-    let adapters = adapters::open(config, lifecycle, draw).await?;
+    let adapters = adapters::open(config, lifecycle, rng).await?;
     adapters.expect_current_tables().await?;
     let Adapters { store, ports, .. } = adapters;
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());

@@ -1,4 +1,5 @@
-//! What a bearer token means: one of this service's own, signed, in time and of a session that lives; or one of the outside issuer.
+//! What a bearer token means: one of this service's own, signed, in time and of a session that lives; or one of the
+//! outside issuer.
 //!
 //! Apart from the router, because which of the two a token is, is decided here and nowhere else.
 

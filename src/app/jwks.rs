@@ -1,4 +1,5 @@
-//! An issuer's key set over HTTP. Bounded in time and size, without redirects: the address is the operator's, and only that one is asked.
+//! An issuer's key set over HTTP. Bounded in time and size, without redirects: the address is the operator's, and only
+//! that one is asked.
 
 use std::time::Duration;
 

@@ -4,21 +4,19 @@ mod adapters;
 mod api;
 mod audit;
 mod bearer;
-mod house;
+mod error;
 mod inspection;
 mod jwks;
 mod open_files;
 mod server;
 mod settings;
 mod store_watch;
+mod use_cases;
 mod workers;
 
 use std::{sync::Arc, time::Duration};
 
-use graphql_transport::{
-    gate::UnreadableSchema,
-    http::{ManifestError, Routes, surrounded},
-};
+use graphql_transport::http::{Routes, surrounded};
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
@@ -27,103 +25,67 @@ pub use self::{
     adapters::{Adapters, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
-    house::{House, Ports, Settings},
+    error::AppError,
     inspection::inspect_redis,
     jwks::HttpKeys,
+    use_cases::{Ports, Settings, UseCases},
 };
 use crate::{
-    accounts::{PasswordError, WeakSecret},
     clock::SharedClock,
-    config::{Config, SecretError, signing_secret},
-    draw::Draw,
+    config::{Config, signing_secret},
     lifecycle::Lifecycle,
-    store::{StoreError, redis::ConnectError},
+    rng::SharedRng,
     telemetry::metrics::Measurements,
 };
 
 /// How often measurements are folded together, scraped or not.
 const FOLD_EVERY: Duration = Duration::from_secs(5);
 
-/// Why a node cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum AppError {
-    /// SQL cannot be used as configured.
-    #[error("the store (store.url) cannot be used; `tidefeed doctor` tells more")]
-    Store(#[source] StoreError),
-    /// Tables are missing or old, and `store.migrate_at_start` is off.
-    #[error("the tables are not up to date ({0} migrations pending): run `tidefeed migrate`")]
-    NotMigrated(usize),
-    /// Redis cannot be reached as configured.
-    #[error("redis (redis.urls) cannot be used; `tidefeed doctor` tells more")]
-    Redis(#[source] ConnectError),
-    /// Announcements cannot be listened to.
-    #[error("announcements cannot be listened to; is Redis 7 or later?")]
-    Announcements(#[source] StoreError),
-    /// There is nothing to sign tokens with.
-    #[error("auth.secret cannot be used")]
-    SigningSecret(#[from] SecretError),
-    /// The secret is too short.
-    #[error("auth.secret is too short")]
-    Secret(#[source] WeakSecret),
-    /// argon2 refuses its parameters.
-    #[error("the auth.argon2 parameters cannot be used")]
-    Passwords(#[source] PasswordError),
-    /// The schema cannot be read back.
-    #[error("the schema cannot be used")]
-    Schema(#[source] UnreadableSchema),
-    /// The manifest of trusted documents is not what it has to be.
-    #[error("the manifest (persisted.manifest) cannot be used")]
-    Manifest(#[source] ManifestError),
-    /// The issuer's keys cannot even be asked for.
-    #[error("the issuer (issuer.jwks_url) cannot be used")]
-    Issuer(#[source] reqwest::Error),
-}
-
 /// A node: every adapter open, every use case built, nothing running yet.
 pub struct App {
     /// What it stands on.
     pub adapters: Arc<Adapters>,
     /// What it can do.
-    pub house: Arc<House>,
+    pub use_cases: Arc<UseCases>,
     api: ApiSettings,
     config: Config,
     clock: SharedClock,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 impl App {
-    /// Opens the stores, brings tables up to date if configured so, and puts the house together.
+    /// Opens the stores, brings tables up to date if configured so, and builds the use cases.
     pub async fn open(
         config: &Config,
         clock: SharedClock,
-        draw: Draw,
+        rng: SharedRng,
         lifecycle: &Lifecycle,
     ) -> Result<Self, AppError> {
-        let adapters = adapters::open(config, lifecycle, &draw).await?;
+        let adapters = adapters::open(config, lifecycle, &rng).await?;
         if config.store.migrate_at_start {
             adapters.store.migrate().await.map_err(AppError::Store)?;
         }
         adapters.expect_current_tables().await?;
-        let secret = signing_secret(config, |bytes| draw.fill(bytes))?;
-        let house = House::build(&adapters.ports, settings::house(config), &clock, &draw);
+        let secret = signing_secret(config, |bytes| rng.fill(bytes))?;
+        let use_cases = UseCases::build(&adapters.ports, settings::use_cases(config), &clock, &rng);
         Ok(Self {
             adapters: Arc::new(adapters),
-            house: Arc::new(house),
+            use_cases: Arc::new(use_cases),
             api: settings::api(config, secret.expose().as_bytes())?,
             config: config.clone(),
             clock,
-            draw,
+            rng,
         })
     }
 
     /// Starts the workers of this node.
     pub fn spawn_workers(&self, lifecycle: &Lifecycle) {
-        workers::spawn(&self.house, &self.config, lifecycle, &self.draw);
+        workers::spawn(&self.use_cases, &self.config, lifecycle, &self.rng);
         let every = self.config.audit.every_ms;
         if every.as_i64() > 0 {
             let (ports, store) = (&self.adapters.ports, Arc::new(self.adapters.store.clone()));
-            let auditor = auditor(ports, store, self.house.reader.clone(), audit_options(&self.config));
-            workers::audit(lifecycle, auditor, every, self.draw.clone());
+            let auditor = auditor(ports, store, self.use_cases.reader.clone(), audit_options(&self.config));
+            workers::audit(lifecycle, auditor, every, self.rng.clone());
         }
     }
 
@@ -134,7 +96,7 @@ impl App {
         lifecycle: &Lifecycle,
         measurements: Option<Measurements>,
     ) -> Result<(), AppError> {
-        let (hub, announcements) = (self.house.hub.clone(), self.adapters.ports.announcements.listen());
+        let (hub, announcements) = (self.use_cases.hub.clone(), self.adapters.ports.announcements.listen());
         let draining = lifecycle.draining();
         lifecycle.spawn("live hub", async move {
             draining.run_until_cancelled(hub.run(announcements)).await;
@@ -142,11 +104,11 @@ impl App {
         let tasks = TaskTracker::new();
         let runtime = ApiRuntime {
             clock: self.clock.clone(),
-            draw: self.draw.clone(),
+            rng: self.rng.clone(),
             stop: lifecycle.draining(),
             tasks: tasks.clone(),
         };
-        let api = api::router(&self.house, &self.adapters.ports, &self.api, runtime)?;
+        let api = api::router(&self.use_cases, &self.adapters.ports, &self.api, runtime)?;
         let graphiql = self.config.graphql.graphiql;
         let routes = server::whole(api, self.operators(lifecycle, measurements), graphiql);
         self.listen(listener, routes, lifecycle).await;
@@ -167,7 +129,7 @@ impl App {
     }
 
     async fn listen(&self, listener: TcpListener, routes: Routes, lifecycle: &Lifecycle) {
-        let around = |router| surrounded(router, api::entropy(self.draw.clone()));
+        let around = |router| surrounded(router, api::entropy(self.rng.clone()));
         let routes = Routes { all: around(routes.all), full: around(routes.full) };
         let limits = settings::connections(&self.config, open_files::at_most());
         server::serve(listener, routes, limits, lifecycle).await;

@@ -1,9 +1,7 @@
-//! How many files the process may have open, connections included.
-//!
-//! Apart, because it is the operating system's to say. It refuses to know what they are for.
+//! The process's limit of open files, connections included.
 
-/// As many files as the process may have open, after it has asked for as many as it may ask for; `None` if there is no bound,
-/// or nobody to ask.
+/// As many files as the process may have open, after it has asked for as many as it may ask for; `None` if there is no
+/// bound, or nobody to ask.
 #[cfg(unix)]
 pub fn at_most() -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

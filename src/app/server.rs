@@ -56,8 +56,8 @@ fn routes(operators: Operators) -> Router {
         .with_state(Arc::new(operators))
 }
 
-/// Of gzip and brotli. A page of 100 (42 kB) takes 5 % more bytes than at their defaults, and as much time; the longest texts
-/// take a fifth of gzip's time.
+/// Of gzip and brotli. A page of 100 (42 kB) takes 5 % more bytes than at their defaults, and as much time; the
+/// longest texts take a fifth of gzip's time.
 const COMPRESSION: CompressionLevel = CompressionLevel::Precise(3);
 
 fn finished(router: Router) -> Router {
@@ -76,7 +76,8 @@ async fn no_room() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], told).into_response()
 }
 
-/// 200 as long as new work is welcome, SQL answers, and takes writes as far as is known. Redis decides nothing: without it pages only cost more.
+/// 200 as long as new work is welcome, SQL answers, and takes writes as far as is known. Redis decides nothing:
+/// without it pages only cost more.
 async fn ready(State(operators): State<Arc<Operators>>) -> Response {
     let welcome = operators.lifecycle.is_ready();
     let store = operators.adapters.store.ping();

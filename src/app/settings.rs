@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use graphql_transport::{
-    gate::GateLimits,
+    guard::GuardLimits,
     http::{
         Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins, PersistedSettings, RateLimits,
         RequestLimits, SocketLimits, StreamLimits,
@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// The use cases' numbers.
-pub fn house(config: &Config) -> Settings {
+pub fn use_cases(config: &Config) -> Settings {
     let delivery = &config.delivery;
     Settings {
         policy: DeliveryPolicy { rule: rule(delivery), dormant_days: delivery.dormant_days },
@@ -128,7 +128,7 @@ fn incoming(server: &ServerSettings) -> LedgerLimits {
 fn http(config: &Config) -> Result<HttpSettings, AppError> {
     let (server, graphql, websocket) = (&config.server, &config.graphql, &config.websocket);
     Ok(HttpSettings {
-        gate: gate(config),
+        guard: guard(config),
         request: RequestLimits {
             body_bytes: server.max_body_bytes,
             bodies: incoming(server),
@@ -202,9 +202,9 @@ pub fn connections(config: &Config, files: Option<usize>) -> ConnectionLimits {
     }
 }
 
-fn gate(config: &Config) -> GateLimits {
+fn guard(config: &Config) -> GuardLimits {
     let graphql = &config.graphql;
-    GateLimits {
+    GuardLimits {
         query_bytes: graphql.max_bytes,
         nesting: graphql.max_nesting,
         tokens: graphql.max_tokens,
@@ -218,7 +218,7 @@ fn gate(config: &Config) -> GateLimits {
         variable_nesting: graphql.max_variable_nesting,
         cost: graphql.max_cost,
         introspection: graphql.introspection,
-        ..GateLimits::default()
+        ..GuardLimits::default()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Watches whether the store takes writes: tells the log once when it stops and once when it is over, and asks again meanwhile.
+//! Watches whether the store takes writes: tells the log once when it stops and once when it is over, and asks again
+//! meanwhile.
 
 use std::time::Duration;
 

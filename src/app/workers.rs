@@ -6,16 +6,16 @@ use async_trait::async_trait;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::house::House;
+use super::use_cases::UseCases;
 use crate::{
     accounts::{AccountRemover, Pruner},
     config::{Config, Millis},
-    draw::Draw,
     follow::RelationReconciler,
     lifecycle::Lifecycle,
     publish::{Dispatcher, Indexer, SubtaskExecutor},
+    rng::SharedRng,
     store::StoreError,
-    upkeep::{Auditor, Sweeper, Trimmer, Waker},
+    upkeep::{Auditor, Reactivator, Sweeper, Trimmer},
 };
 
 /// How long a worker waits for a message before it looks whether the process is leaving.
@@ -58,31 +58,31 @@ impl Consumer for RelationReconciler {
 }
 
 #[async_trait]
-impl Consumer for Waker {
+impl Consumer for Reactivator {
     async fn step(&self, me: &str) -> Result<usize, StoreError> {
         self.run_once(me, PATIENCE).await
     }
 }
 
 /// Starts every worker of this node.
-pub fn spawn(house: &House, config: &Config, lifecycle: &Lifecycle, draw: &Draw) {
+pub fn spawn(use_cases: &UseCases, config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) {
     let consumers: [(&'static str, Arc<dyn Consumer>, usize); 4] = [
-        ("dispatcher", house.dispatcher.clone(), config.delivery.dispatchers),
-        ("executor", house.executor.clone(), config.delivery.executors),
-        ("reconciler", house.reconciler.clone(), config.upkeep.relation_workers),
-        ("waker", house.waker.clone(), 1),
+        ("dispatcher", use_cases.dispatcher.clone(), config.delivery.dispatchers),
+        ("executor", use_cases.executor.clone(), config.delivery.executors),
+        ("reconciler", use_cases.reconciler.clone(), config.upkeep.relation_workers),
+        ("reactivator", use_cases.reactivator.clone(), 1),
     ];
-    let node = format!("{:016x}", draw.u64());
+    let node = format!("{:016x}", rng.u64());
     for (name, worker, count) in consumers {
         for number in 0..count {
             consume(lifecycle, name, Arc::clone(&worker), format!("{name}-{node}-{number}"));
         }
     }
-    sweep(lifecycle, Arc::clone(&house.sweeper), config.upkeep.sweep_ms);
-    trim(lifecycle, Arc::clone(&house.trimmer), config.upkeep.trim_ms);
-    prune(lifecycle, Arc::clone(&house.pruner));
-    remove_accounts(lifecycle, Arc::clone(&house.remover));
-    index(lifecycle, Arc::clone(&house.indexer));
+    sweep(lifecycle, Arc::clone(&use_cases.sweeper), config.upkeep.sweep_ms);
+    trim(lifecycle, Arc::clone(&use_cases.trimmer), config.upkeep.trim_ms);
+    prune(lifecycle, Arc::clone(&use_cases.pruner));
+    remove_accounts(lifecycle, Arc::clone(&use_cases.remover));
+    index(lifecycle, Arc::clone(&use_cases.indexer));
 }
 
 fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {
@@ -121,14 +121,14 @@ fn trim(lifecycle: &Lifecycle, trimmer: Arc<Trimmer>, every: Millis) {
 }
 
 /// Audits one reader at a time, drawn at random.
-pub fn audit(lifecycle: &Lifecycle, auditor: Auditor, every: Millis, draw: Draw) {
+pub fn audit(lifecycle: &Lifecycle, auditor: Auditor, every: Millis, rng: SharedRng) {
     let draining = lifecycle.draining();
     let mut health = Health::new("auditor", draining.clone());
     lifecycle.spawn("auditor", async move {
         while !draining.is_cancelled() {
             pause(&draining, every.duration()).await;
             if !draining.is_cancelled() {
-                health.of(auditor.sample(draw.u64()).await).await;
+                health.of(auditor.sample(rng.u64()).await).await;
             }
         }
     });

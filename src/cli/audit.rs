@@ -1,16 +1,17 @@
-//! `tidefeed audit`: holds what readers are served against the oracle, says what is wrong and what is to blame, and mends it.
+//! `tidefeed audit`: holds what readers are served against the oracle, says what is wrong and what is to blame, and
+//! mends it.
 
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Outcome, print};
+use super::{outcome::Outcome, print};
 use crate::{
     app::open_auditor,
     config::Config,
     domain::{Handle, PageSize, UserId},
-    draw::Draw,
     lifecycle::Lifecycle,
+    rng::SharedRng,
     store::Accounts,
     upkeep::{AuditOptions, Auditor, Finding},
 };
@@ -55,7 +56,7 @@ pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<O
         repair: !arguments.no_repair,
         step: config.inbox.extend_step,
     };
-    let (auditor, store) = open_auditor(config, options, &lifecycle, &Draw::from_system()).await?;
+    let (auditor, store) = open_auditor(config, options, &lifecycle, &SharedRng::from_system()).await?;
     let named = named(&arguments.readers, &store).await?;
     let (tally, interrupted) = if arguments.readers.is_empty() {
         everybody(&auditor, arguments.limit, &lifecycle).await?

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Outcome, print};
+use super::{outcome::Outcome, print};
 use crate::config::{Config, DEFAULTS, Sources, reference};
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-use super::{Outcome, print};
+use super::{outcome::Outcome, print};
 use crate::{
     app::{inspect_redis, open_store},
     clock::{Clock, SystemClock},

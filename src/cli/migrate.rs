@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 
-use super::{Outcome, print};
+use super::{outcome::Outcome, print};
 use crate::{app::open_store, config::Config, store::Schema};
 
 #[derive(Debug, Args)]

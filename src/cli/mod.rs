@@ -1,11 +1,12 @@
-//! The command line: reads arguments and configuration, runs one command, and ends with an exit code. Commands know the
-//! application and its ports; they hold no rules of their own.
+//! The command line: reads arguments and configuration, runs one command, and ends with an exit code. Commands know
+//! the application and its ports; they hold no rules of their own.
 
 mod audit;
 mod configuration;
 mod doctor;
 mod migrate;
 mod node;
+mod outcome;
 mod print;
 mod seed;
 
@@ -13,14 +14,16 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+use self::outcome::Outcome;
 use crate::{
     api::graphql::schema_sdl,
     config::{Config, ConfigError, Environment, Sources},
 };
 
-/// Bytes of stack for each worker thread: resolvers nest as deep as a document may, and frames are large where nothing is optimised: documents 15
-/// deep overflow 4 MiB there and fit into 8; 16 hold the 32 selection sets within each other that the library allows at most
-/// (`tests/clients`: deepest). Only what is touched is ever taken from the machine.
+/// Bytes of stack for each worker thread: resolvers nest as deep as a document may, and frames are large where nothing
+/// is optimised: documents 15 deep overflow 4 MiB there and fit into 8; 16 hold the 32 selection sets within each
+/// other that the library allows at most (`tests/clients`: deepest). Only what is touched is ever taken from the
+/// machine.
 const WORKER_STACK: usize = 16 << 20;
 
 /// The configuration or the arguments are at fault; clap uses the same.
@@ -59,19 +62,8 @@ enum Command {
     Doctor,
 }
 
-/// How a command ends that has not failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    /// All is well.
-    Done,
-    /// What was asked for was found wanting, and has been told.
-    Wanting,
-    /// A signal ended it; what is there is consistent.
-    Interrupted,
-}
-
-/// Runs the command that the process's arguments ask for. Exit codes: 0 done, 1 failed, 2 arguments or configuration at
-/// fault, 130 interrupted.
+/// Runs the command that the process's arguments ask for. Exit codes: 0 done, 1 failed, 2 arguments or configuration
+/// at fault, 130 interrupted.
 pub fn run() -> ExitCode {
     answer(Arguments::try_parse())
 }

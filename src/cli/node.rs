@@ -6,13 +6,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 use tokio::net::TcpListener;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::{
     app::App,
     clock::SystemClock,
     config::{Config, ConfigError, Problem},
-    draw::Draw,
     lifecycle::{Ending, Lifecycle},
+    rng::SharedRng,
     telemetry::{
         logs,
         metrics::{self, Measurements},
@@ -47,7 +47,8 @@ pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Resul
     end(config, &lifecycle).await
 }
 
-/// Works until a signal or a failure ends it, and answers operators meanwhile. The port is taken before anything is started.
+/// Works until a signal or a failure ends it, and answers operators meanwhile. The port is taken before anything is
+/// started.
 pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
     shared(config, "work", "other processes serve")?;
     let (lifecycle, measurements) = begin(config)?;
@@ -94,7 +95,7 @@ fn begin(config: &Config) -> anyhow::Result<(Lifecycle, Option<Measurements>)> {
 }
 
 async fn open(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<App> {
-    Ok(App::open(config, Arc::new(SystemClock), Draw::from_system(), lifecycle).await?)
+    Ok(App::open(config, Arc::new(SystemClock), SharedRng::from_system(), lifecycle).await?)
 }
 
 async fn end(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<Outcome> {

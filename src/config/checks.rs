@@ -1,6 +1,6 @@
 //! What must hold between settings that are fine one by one.
 
-use super::{Config, SqlEngine, reader::Reader, secret::MIN_SECRET_BYTES};
+use super::{Config, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
 
 /// Each is tried on tokens that name no key of ours.
 const MAX_FORMER_SECRETS: usize = 4;

@@ -1,7 +1,6 @@
-//! What an operator decides: the compiled-in defaults, then a file, then the environment; checked as a whole and told as
-//! typed settings.
+//! Typed settings from the compiled-in defaults, a file and the environment, checked as a whole.
 //!
-//! The one reader of environment variables. It refuses to know what the settings are used for.
+//! Only this module reads environment variables.
 
 mod address;
 mod checks;
@@ -13,6 +12,7 @@ mod secret;
 mod sections;
 mod settings;
 mod show;
+mod signing_secret;
 mod sources;
 mod values;
 
@@ -20,58 +20,15 @@ pub use address::{Address, SqlEngine};
 pub use environment::Environment;
 pub use problem::{ConfigError, Problem};
 pub use reference::reference;
-pub use secret::{Secret, SecretError, signing_secret};
+pub use secret::Secret;
 pub use settings::{
-    AuditSettings, AuthSettings, DeliverySettings, GraphqlSettings, InboxSettings, IssuerSettings, LiveSettings,
-    LogFormat, LogSettings, MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName, RateLimitSettings,
-    RedisSettings, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
+    AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, IssuerSettings,
+    LiveSettings, LogFormat, LogSettings, MetricsSettings, OutboxCacheSettings, PersistedSettings, PolicyName,
+    RateLimitSettings, RedisSettings, ServerSettings, SseSettings, StoreSettings, UpkeepSettings, WebsocketSettings,
 };
-pub use sources::Sources;
+pub use signing_secret::{SecretError, signing_secret};
+pub use sources::{DEFAULTS, Sources};
 pub use values::Millis;
-
-/// The defaults, as a file that a person can read: every key with its meaning.
-pub const DEFAULTS: &str = include_str!("../../config/default.toml");
-
-/// Everything that is configured, checked. Fields are named as the sections and keys of config/default.toml.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// How clients reach this node.
-    pub server: ServerSettings,
-    /// The truth: SQL.
-    pub store: StoreSettings,
-    /// Queue, outbox cache and announcements between nodes.
-    pub redis: RedisSettings,
-    /// Recent entries of pulled authors.
-    pub outbox_cache: OutboxCacheSettings,
-    /// Accounts and tokens.
-    pub auth: AuthSettings,
-    /// An outside issuer of tokens.
-    pub issuer: IssuerSettings,
-    /// How contents reach inboxes.
-    pub delivery: DeliverySettings,
-    /// What an inbox holds.
-    pub inbox: InboxSettings,
-    /// Work in the background.
-    pub upkeep: UpkeepSettings,
-    /// `[audit]`
-    pub audit: AuditSettings,
-    /// Bounds of a GraphQL document.
-    pub graphql: GraphqlSettings,
-    /// Documents that are named instead of sent.
-    pub persisted: PersistedSettings,
-    /// Points that may be spent.
-    pub rate_limit: RateLimitSettings,
-    /// The sockets of subscriptions.
-    pub websocket: WebsocketSettings,
-    /// Streams of server-sent events.
-    pub sse: SseSettings,
-    /// What live subscriptions promise, and its bounds.
-    pub live: LiveSettings,
-    /// Log lines.
-    pub log: LogSettings,
-    /// Measurements.
-    pub metrics: MetricsSettings,
-}
 
 impl Config {
     /// Reads and checks all of `sources`; the error tells every problem there is, not the first.

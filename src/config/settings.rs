@@ -10,6 +10,47 @@ use ipnet::IpNet;
 
 use super::{Address, Millis, Secret};
 
+/// Everything that is configured, checked. Fields are named as the sections and keys of config/default.toml.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// How clients reach this node.
+    pub server: ServerSettings,
+    /// The truth: SQL.
+    pub store: StoreSettings,
+    /// Queue, outbox cache and announcements between nodes.
+    pub redis: RedisSettings,
+    /// Recent entries of pulled authors.
+    pub outbox_cache: OutboxCacheSettings,
+    /// Accounts and tokens.
+    pub auth: AuthSettings,
+    /// An outside issuer of tokens.
+    pub issuer: IssuerSettings,
+    /// How contents reach inboxes.
+    pub delivery: DeliverySettings,
+    /// What an inbox holds.
+    pub inbox: InboxSettings,
+    /// Work in the background.
+    pub upkeep: UpkeepSettings,
+    /// `[audit]`
+    pub audit: AuditSettings,
+    /// Bounds of a GraphQL document.
+    pub graphql: GraphqlSettings,
+    /// Documents that are named instead of sent.
+    pub persisted: PersistedSettings,
+    /// Points that may be spent.
+    pub rate_limit: RateLimitSettings,
+    /// The sockets of subscriptions.
+    pub websocket: WebsocketSettings,
+    /// Streams of server-sent events.
+    pub sse: SseSettings,
+    /// What live subscriptions promise, and its bounds.
+    pub live: LiveSettings,
+    /// Log lines.
+    pub log: LogSettings,
+    /// Measurements.
+    pub metrics: MetricsSettings,
+}
+
 /// `[server]`
 #[derive(Debug, Clone)]
 pub struct ServerSettings {

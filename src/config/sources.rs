@@ -8,10 +8,13 @@ use figment::{
     value::Value,
 };
 
-use super::{DEFAULTS, environment::Environment, problem::Problem};
+use super::{environment::Environment, problem::Problem};
 
 /// The file that is read if none is named and it exists.
 const DEFAULT_FILE: &str = "tidefeed.toml";
+
+/// The defaults, as a file that a person can read: every key with its meaning.
+pub const DEFAULTS: &str = include_str!("../../config/default.toml");
 
 /// A file and an environment, over the compiled-in defaults.
 #[derive(Debug, Clone, Default)]

@@ -198,7 +198,8 @@ fn check_medium(index: usize, medium: &Media) -> Result<(), InvalidDraft> {
     if has_nul(&medium.alt) { Err(InvalidDraft::MediaAlt(index)) } else { Ok(()) }
 }
 
-/// Whether `url` is http or https, has a host, and no white space or control character. Its length is the caller's to check.
+/// Whether `url` is http or https, has a host, and no white space or control character. Its length is the caller's to
+/// check.
 pub fn is_web_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '['))

@@ -62,12 +62,13 @@ pub const MAX_CLEARED: u64 = 100;
 pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
 /// Authors that one user may follow: what a single statement can pull for a reader who comes back.
 pub const MAX_FOLLOWS: u64 = 10_000;
-/// Milliseconds for which nothing is ever put off: a lease or a look that lies further ahead was set by a clock that has been set back since.
+/// Milliseconds for which nothing is ever put off: a lease or a look that lies further ahead was set by a clock that
+/// has been set back since.
 pub const MAX_WAIT_MS: i64 = 60 * 60 * 1_000;
 /// Subtasks that are added to a delivery's chain in one transaction.
 pub const MAX_SUBTASKS_PER_TX: usize = 100;
-/// Entries of which a subscription remembers that its client holds them, and that a resume token names: three screens, and
-/// a token of 700 characters.
+/// Entries of which a subscription remembers that its client holds them, and that a resume token names: three screens,
+/// and a token of 700 characters.
 pub const VIEW_WINDOW: usize = 64;
 /// Contents outside that window of which a subscription remembers what it told last.
 pub const RECENTLY_TOLD: usize = 64;
@@ -75,14 +76,15 @@ pub const RECENTLY_TOLD: usize = 64;
 pub const MIN_CATCH_UP: u16 = 2 * 64;
 /// Entries that a catch-up may be configured to read at most: one statement, one batch of hydration.
 pub const MAX_CATCH_UP: u16 = 1_000;
-/// Edges of a subtask that the delivery policy looks at, at most: what one list of ids holds. The rest stay as they are.
+/// Edges of a subtask that the delivery policy looks at, at most: what one list of ids holds. The rest stay as they
+/// are.
 pub const MAX_JUDGED_EDGES: usize = 16_384;
 /// Milliseconds of a smoothed interval at least: what happens more often counts as this often.
 pub const MIN_INTERVAL_MS: i64 = 1_000;
 /// Milliseconds of a smoothed interval at most: a year.
 pub const MAX_INTERVAL_MS: i64 = 365 * 24 * 60 * 60 * 1_000;
-/// Milliseconds within which notes of a reader are one visit. A reader whose pages are pulled is noted more often than one whose are not; the
-/// policy must not see the difference, or it would go back and forth.
+/// Milliseconds within which notes of a reader are one visit. A reader whose pages are pulled is noted more often than
+/// one whose are not; the policy must not see the difference, or it would go back and forth.
 pub const VISIT_MS: i64 = 10 * 60 * 1_000;
 /// Terms of one content: twice its characters, and what characters that stand for several bring along.
 pub const MAX_TERMS: usize = 14_000;

@@ -20,8 +20,9 @@ pub fn has_nul(text: &str) -> bool {
     text.contains('\0')
 }
 
-/// Whether `name` can be shown as a name: it has a character that is seen, and none that breaks lines, reorders its surroundings or is not
-/// seen. Joiners, variation selectors and tags are taken where scripts and pictographs need them.
+/// Whether `name` can be shown as a name: it has a character that is seen, and none that breaks lines, reorders its
+/// surroundings or is not seen. Joiners, variation selectors and tags are taken where scripts and pictographs need
+/// them.
 pub fn is_presentable(name: &str) -> bool {
     let mut before = Before::default();
     let mut chars = name.chars().peekable();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     clock::SharedClock,
     domain::{EdgeMode, UserId},
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Announcements, Follows, Queue, StoreError,
         announcements::{Announcement, RelationChange},
@@ -13,7 +13,7 @@ use crate::{
         queue::Message,
         relations::Pair,
     },
-    telemetry::metrics::NUDGES_LOST,
+    telemetry::metrics::NOTIFICATIONS_LOST,
 };
 
 /// How a follow ends.
@@ -44,26 +44,26 @@ pub struct Following {
     queue: Arc<dyn Queue>,
     announcements: Arc<dyn Announcements>,
     clock: SharedClock,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 impl Following {
-    /// All parts are shared with the rest of the house.
+    /// Does no I/O.
     #[must_use]
     pub fn new(
         follows: Arc<dyn Follows>,
         queue: Arc<dyn Queue>,
         announcements: Arc<dyn Announcements>,
         clock: SharedClock,
-        draw: Draw,
+        rng: SharedRng,
     ) -> Self {
-        Self { follows, queue, announcements, clock, draw }
+        Self { follows, queue, announcements, clock, rng }
     }
 
     /// `reader` follows `author`. Idempotent.
     pub async fn follow(&self, reader: UserId, author: UserId) -> Result<FollowOutcome, StoreError> {
         let now = self.clock.now_ms();
-        match self.follows.follow(reader, author, EdgeMode::Fill, self.draw.inc(), now).await? {
+        match self.follows.follow(reader, author, EdgeMode::Fill, self.rng.inc(), now).await? {
             Followed::New => self.tell(Pair { follower: reader, author }, RelationChange::Followed).await,
             Followed::Already => {}
             Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),
@@ -93,8 +93,8 @@ impl Following {
             futures_util::join!(self.queue.send(&messages), self.announcements.announce(&announcement));
         for (what, result) in [("queue", sent), ("announcement", announced)] {
             if let Err(error) = result {
-                metrics::counter!(NUDGES_LOST, "to" => what).increment(1);
-                tracing::warn!(error = &error as &dyn std::error::Error, to = what, "a nudge was lost");
+                metrics::counter!(NOTIFICATIONS_LOST, "to" => what).increment(1);
+                tracing::warn!(error = &error as &dyn std::error::Error, to = what, "A notification was lost.");
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Following: the commands, the reconciler that makes inboxes follow suit, and what users keep out.
 
-mod boundaries;
 mod commands;
+mod excluding;
 mod reconciler;
 
-pub use boundaries::{Boundaries, BoundaryOutcome};
 pub use commands::{FollowOutcome, Following, UnfollowOutcome};
+pub use excluding::{Excluding, ExclusionOutcome};
 pub use reconciler::RelationReconciler;

@@ -1,5 +1,5 @@
-//! Brings an inbox in line with a follow edge, whatever has happened to the pair since: a followed author's contents are
-//! filled in and the edge is covered; an unfollowed author's rows go.
+//! Brings an inbox in line with a follow edge, whatever has happened to the pair since: a followed author's contents
+//! are filled in and the edge is covered; an unfollowed author's rows go.
 //!
 //! Operations on one pair merge: they share one pending record, and this looks at the edge as it is now.
 
@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use crate::{
     clock::SharedClock,
     domain::backoff,
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Inboxes, Queue, Relations, StoreError,
         inboxes::Covered,
@@ -28,7 +28,7 @@ pub struct RelationReconciler {
     queue: Arc<dyn Queue>,
     keep: u32,
     clock: SharedClock,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 impl RelationReconciler {
@@ -39,9 +39,9 @@ impl RelationReconciler {
         inboxes: Arc<dyn Inboxes>,
         queue: Arc<dyn Queue>,
         keep: u32,
-        (clock, draw): (SharedClock, Draw),
+        (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { relations, inboxes, queue, keep, clock, draw }
+        Self { relations, inboxes, queue, keep, clock, rng }
     }
 
     /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were.
@@ -66,7 +66,7 @@ impl RelationReconciler {
         let Some(relation) = self.relations.find(pair).await? else { return Ok(()) };
         let Err(error) = self.reconcile(&relation).await else { return Ok(()) };
         tracing::warn!(?pair, error = &error as &dyn std::error::Error, "a relation failed; it will be tried again");
-        let retry_at = self.clock.now_ms() + backoff::wait_ms(relation.attempts + 1, self.draw.u32());
+        let retry_at = self.clock.now_ms() + backoff::wait_ms(relation.attempts + 1, self.rng.u32());
         self.relations.record_failure(&relation, retry_at).await
     }
 

@@ -86,8 +86,9 @@ impl LiveFeed {
         Self { hub, follows, timelines, contents, settings, room: Semaphore::new(settings.catch_ups.max(1)) }
     }
 
-    /// What happens in `reader`'s timeline, for a client that holds what `point` says: first what it has missed. Without a
-    /// point: from the moment on at which this returns; a client that reads its timeline after that misses nothing.
+    /// What happens in `reader`'s timeline, for a client that holds what `point` says: first what it has missed.
+    /// Without a point: from the moment on at which this returns; a client that reads its timeline after that misses
+    /// nothing.
     pub async fn subscribe(
         self: &Arc<Self>,
         reader: UserId,
@@ -107,8 +108,8 @@ impl LiveFeed {
         Ok(followed)
     }
 
-    /// The timeline above `floor` at one instant: one statement, and one for what the entries show, which never changes. Waits for room: a gap of everybody's
-    /// is no stampede.
+    /// The timeline above `floor` at one instant: one statement, and one for what the entries show, which never
+    /// changes. Waits for room: a gap of everybody's is no stampede.
     async fn above(&self, reader: UserId, floor: Position) -> Result<Above, StoreError> {
         let _room = self.room.acquire().await;
         let newest = PageRequest::newest(PageSize::of_catch_up(self.settings.catch_up));
@@ -135,8 +136,8 @@ impl LiveFeed {
 }
 
 impl Subscription {
-    /// The next event; `None` when there will be none. After a failure the subscription is over: what the client holds is
-    /// still what [`Self::point`] says.
+    /// The next event; `None` when there will be none. After a failure the subscription is over: what the client holds
+    /// is still what [`Self::point`] says.
     pub async fn next(&mut self) -> Result<Option<Event>, StoreError> {
         loop {
             if let Some(told) = self.session.next() {

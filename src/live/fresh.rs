@@ -1,5 +1,5 @@
-//! New entries on their way to subscribers, and a place beside them where whoever shows them keeps what it has loaded and
-//! made, once for all subscribers. Refuses to know what that is.
+//! New entries on their way to subscribers, and a place beside them where whoever shows them keeps what it has loaded
+//! and made, once for all subscribers.
 
 use std::{
     any::Any,

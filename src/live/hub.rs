@@ -1,5 +1,5 @@
-//! Who on this node is watching whom: announcements go in, events come out at each subscriber's bounded buffer. Nobody waits
-//! for a slow subscriber: one whose buffer is full loses events and is told so.
+//! Who on this node is watching whom: announcements go in, events come out at each subscriber's bounded buffer. Nobody
+//! waits for a slow subscriber: one whose buffer is full loses events and is told that it has.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -70,7 +70,8 @@ impl Hub {
         Self { timelines, buffer: buffer.max(1), state: Mutex::default(), next: AtomicU64::new(0) }
     }
 
-    /// Passes announcements on until there are no more to come. Announcements that this node was too slow for count as a gap.
+    /// Passes announcements on until there are no more to come. Announcements that this node was too slow for count as
+    /// a gap.
     pub async fn run(&self, mut announcements: broadcast::Receiver<Announcement>) {
         loop {
             match announcements.recv().await {
@@ -94,7 +95,8 @@ impl Hub {
             }
             Announcement::FollowsChanged { reader, author, change } => {
                 let excluded = *change == Some(RelationChange::Excluded);
-                // What comes back may be others' reposts of the author's, whether they are followed or not: nothing but a look tells.
+                // What comes back may be others' reposts of the author's, whether they are followed or not: nothing
+                // but a look tells.
                 let author = author.filter(|_| *change != Some(RelationChange::Included));
                 let cause = Cause::Relation { author, excluded };
                 let state = self.lock();
@@ -116,8 +118,8 @@ impl Hub {
         }
     }
 
-    /// One statement for all who watch the author, however many: an event is told to those who see the content *after* it was
-    /// announced, so that what was removed or unfollowed before is not told after.
+    /// One statement for all who watch the author, however many: an event is told to those who see the content *after*
+    /// it was announced, so that what was removed or unfollowed before is not told after.
     async fn pass_on_published(&self, new: Showing) {
         let entry = new.entry;
         let readers = self.lock().readers_watching(entry.author);

@@ -1,5 +1,6 @@
 //! One subscriber as a state machine: what it is told next, when it must be looked after, and what a look says. Pure;
-//! `feed` listens, reads and awaits. tests.rs plays it against a world that loses, repeats and disorders announcements.
+//! `feed` listens, reads and awaits. tests.rs plays it against a world that loses, repeats and disorders
+//! announcements.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -23,7 +24,8 @@ pub enum Told {
     },
     /// It has read up to here, perhaps on another device. Best effort: the marker itself is in the store.
     ReadUpTo(Position),
-    /// What it holds may differ from its timeline in what no event tells: below the window, and where a newer entry of a subject stands.
+    /// What it holds may differ from its timeline in what no event tells: below the window, and where a newer entry of
+    /// a subject stands.
     MayDiffer,
 }
 
@@ -96,7 +98,8 @@ impl Session {
         may_differ.then_some(Told::MayDiffer)
     }
 
-    /// From where on the timeline must be read for [`Self::looked`], before anything else is heard and once nothing is left to tell.
+    /// From where on the timeline must be read for [`Self::looked`], before anything else is heard and once nothing is
+    /// left to tell.
     pub fn wants(&self) -> Option<Position> {
         if self.look { self.floor() } else { None }
     }
@@ -155,8 +158,9 @@ impl Session {
             Cause::Relation { author, excluded } => (author, excluded),
             Cause::Missed => (None, false),
         };
-        // Also of whom that was known before: what was on its way then may have arrived since. Of somebody who was not followed there is nothing but others'
-        // reposts, which a look takes away one by one: nobody is told who keeps them out.
+        // Also of whom that was known before: what was on its way then may have arrived since. Of somebody who was not
+        // followed there is nothing but others' reposts, which a look takes away one by one: nobody is told who keeps
+        // them out.
         gone.extend(named.filter(|author| {
             let is_out = if excluded { before.contains(author) } else { !self.followed.contains(author) };
             is_out && !gone.contains(author)

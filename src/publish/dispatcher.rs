@@ -1,12 +1,12 @@
-//! The dispatcher: from a published content to its subtasks. A reconciler: it looks at what SQL holds, the message only says
-//! where; any number may run, die and repeat each other's work.
+//! The dispatcher: from a published content to its subtasks. A reconciler: it looks at what SQL holds, the message
+//! only says where; any number may run, die and repeat each other's work.
 
 use std::{sync::Arc, time::Duration};
 
 use crate::{
     clock::SharedClock,
     domain::{ContentId, backoff, limits::MAX_SUBTASKS_PER_TX},
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Deliveries, Queue, StoreError,
         queue::{Message, Topic},
@@ -29,19 +29,19 @@ pub struct Dispatcher {
     queue: Arc<dyn Queue>,
     options: DispatcherOptions,
     clock: SharedClock,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 impl Dispatcher {
-    /// All parts are shared with the rest of the house.
+    /// Does no I/O.
     pub fn new(
         deliveries: Arc<dyn Deliveries>,
         queue: Arc<dyn Queue>,
         options: DispatcherOptions,
         clock: SharedClock,
-        draw: Draw,
+        rng: SharedRng,
     ) -> Self {
-        Self { deliveries, queue, options, clock, draw }
+        Self { deliveries, queue, options, clock, rng }
     }
 
     /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were.
@@ -77,7 +77,7 @@ impl Dispatcher {
 
     async fn record(&self, content: ContentId, error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.draw.u32());
+        let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.rng.u32());
         self.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
     }
 

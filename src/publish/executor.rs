@@ -1,5 +1,6 @@
-//! The subtask executor: takes a subtask, inserts inbox rows batch by batch, each with its progress in one transaction, and
-//! ends the delivery when it was the last one. Where one dies, the next goes on after the last follower served.
+//! The subtask executor: takes a subtask, inserts inbox rows batch by batch, each with its progress in one
+//! transaction, and ends the delivery when it was the last one. Where one dies, the next goes on after the last
+//! follower served.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +10,7 @@ use crate::{
         ContentId, backoff,
         delivery::{DeliveryPolicy, subtask::Progress},
     },
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Deliveries, Follows, Queue, StoreError,
         deliveries::Subtask,
@@ -36,23 +37,24 @@ pub struct SubtaskExecutor {
     queue: Arc<dyn Queue>,
     options: ExecutorOptions,
     clock: SharedClock,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 impl SubtaskExecutor {
-    /// All parts are shared with the rest of the house.
+    /// Does no I/O.
     #[must_use]
     pub fn new(
         deliveries: Arc<dyn Deliveries>,
         follows: Arc<dyn Follows>,
         queue: Arc<dyn Queue>,
         options: ExecutorOptions,
-        (clock, draw): (SharedClock, Draw),
+        (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { deliveries, follows, queue, options, clock, draw }
+        Self { deliveries, follows, queue, options, clock, rng }
     }
 
-    /// Takes one subtask off the queue and runs it, waiting up to `wait` for one; returns how many messages there were.
+    /// Takes one subtask off the queue and runs it, waiting up to `wait` for one; returns how many messages there
+    /// were.
     ///
     /// The message of a subtask that failed stays unacknowledged, so that the queue gives it out again.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
@@ -81,7 +83,7 @@ impl SubtaskExecutor {
 
     async fn record(&self, (content, after): (ContentId, i64), error: &StoreError) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.draw.u32());
+        let retry_at = self.clock.now_ms() + backoff::wait_ms(delivery.attempts + 1, self.rng.u32());
         self.deliveries.record_failure(content, Some(after), &error.with_causes(), retry_at).await
     }
 

@@ -1,11 +1,12 @@
-//! The commands of an author: publish, be it a post, a reply or a repost, and remove. Each is one transaction, then nudges that nothing depends on.
+//! The commands of an author: publish, be it a post, a reply or a repost, and remove. Each is one transaction, then
+//! notifications that nothing depends on.
 
 use std::sync::Arc;
 
 use crate::{
     clock::SharedClock,
     domain::{Content, ContentId, UserId, content::Draft},
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Announcements, Contents, OutboxCache, Queue, StoreError,
         announcements::Announcement,
@@ -13,7 +14,7 @@ use crate::{
         outbox_cache::OutboxChange,
         queue::Message,
     },
-    telemetry::metrics::{NUDGES_LOST, PUBLISHED},
+    telemetry::metrics::{NOTIFICATIONS_LOST, PUBLISHED},
 };
 
 /// Ids drawn before giving up; two collisions in a row are already beyond belief.
@@ -24,7 +25,8 @@ const MAX_DRAWS: usize = 5;
 pub enum PublishOutcome {
     /// In every follower's timeline from now on.
     Published(Content),
-    /// The idempotency key was used before, or the same reposted; this is what was published then, or `None` if it has been removed.
+    /// The idempotency key was used before, or the same reposted; this is what was published then, or `None` if it has
+    /// been removed.
     Repeated(Option<Content>),
     /// The author does not exist (any more).
     UnknownAuthor,
@@ -46,7 +48,8 @@ pub enum RemoveOutcome {
 /// Why a publish failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// The store failed; if it was cut off, whether the content was published is unknown: try again with an idempotency key.
+    /// The store failed; if it was cut off, whether the content was published is unknown: try again with an
+    /// idempotency key.
     #[error("the content could not be stored")]
     Store(#[from] StoreError),
     /// Every id drawn was taken.
@@ -61,20 +64,20 @@ pub struct Publisher {
     queue: Arc<dyn Queue>,
     announcements: Arc<dyn Announcements>,
     clock: SharedClock,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 impl Publisher {
-    /// All parts are shared with the rest of the house.
+    /// Does no I/O.
     #[must_use]
     pub fn new(
         contents: Arc<dyn Contents>,
         queue: Arc<dyn Queue>,
         announcements: Arc<dyn Announcements>,
         clock: SharedClock,
-        draw: Draw,
+        rng: SharedRng,
     ) -> Self {
-        Self { contents, cache: None, queue, announcements, clock, draw }
+        Self { contents, cache: None, queue, announcements, clock, rng }
     }
 
     /// Keeps the outbox cache current, too.
@@ -84,13 +87,14 @@ impl Publisher {
         self
     }
 
-    /// Publishes `draft`. When this returns, the next read of any follower shows it. Whatever refers to a repost refers to its original.
+    /// Publishes `draft`. When this returns, the next read of any follower shows it. Whatever refers to a repost
+    /// refers to its original.
     pub async fn publish(&self, author: UserId, draft: Draft) -> Result<PublishOutcome, PublishError> {
         let draft = self.directed(author, draft).await?;
         for _ in 0..MAX_DRAWS {
             let publish_time = self.clock.now_ms();
-            let id = ContentId::draw(publish_time, self.draw.u32());
-            let new = NewContent { id, author, draft: draft.clone(), publish_time, stamp: self.draw.stamp() };
+            let id = ContentId::draw(publish_time, self.rng.u32());
+            let new = NewContent { id, author, draft: draft.clone(), publish_time, stamp: self.rng.stamp() };
             match self.contents.publish(new).await? {
                 Published::Created { stamps } => {
                     let Draft { text, media, reference, .. } = draft;
@@ -107,7 +111,8 @@ impl Publisher {
         Err(PublishError::NoFreeId)
     }
 
-    /// Takes back `author`'s repost of `content` or, if that is a repost, of its original; both are told, the repost only if there was one.
+    /// Takes back `author`'s repost of `content` or, if that is a repost, of its original; both are told, the repost
+    /// only if there was one.
     pub async fn take_back(
         &self,
         author: UserId,
@@ -121,7 +126,8 @@ impl Publisher {
         Ok((original, gone.then_some(repost)))
     }
 
-    /// What a repost repeats never changes, so it is looked up before the transaction, which checks that the original is still there.
+    /// What a repost repeats never changes, so it is looked up before the transaction, which checks that the original
+    /// is still there.
     async fn directed(&self, author: UserId, draft: Draft) -> Result<Draft, StoreError> {
         let Some(content) = draft.reference.content() else { return Ok(draft) };
         let found = self.contents.by_ids(Some(author), &[content]).await?;
@@ -131,7 +137,7 @@ impl Publisher {
 
     /// Removes a content of `author`. When this returns, no read shows it.
     pub async fn remove(&self, author: UserId, content: ContentId) -> Result<RemoveOutcome, StoreError> {
-        match self.contents.remove(author, content, self.draw.stamp(), self.clock.now_ms()).await? {
+        match self.contents.remove(author, content, self.rng.stamp(), self.clock.now_ms()).await? {
             Removed::Gone { entry, stamps } => {
                 let change = OutboxChange::Removed(entry);
                 self.tell(stamps, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
@@ -163,8 +169,8 @@ impl Publisher {
             futures_util::join!(cached, self.queue.send(&messages), self.announcements.announce(&announcement));
         for (what, result) in [("outbox cache", cached), ("queue", sent), ("announcement", announced)] {
             if let Err(error) = result {
-                metrics::counter!(NUDGES_LOST, "to" => what).increment(1);
-                tracing::warn!(error = &error as &dyn std::error::Error, to = what, "a nudge was lost");
+                metrics::counter!(NOTIFICATIONS_LOST, "to" => what).increment(1);
+                tracing::warn!(error = &error as &dyn std::error::Error, to = what, "A notification was lost.");
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The commands of a reader on a content: like it, keep it among their favourites, take either back. All are idempotent.
+//! The commands of a reader on a content: like it, keep it among their favourites, take either back. All are
+//! idempotent.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use crate::{
 /// How a reaction ends, or its taking back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReactionOutcome {
-    /// It is so from now on, perhaps was before. The content as the user saw it just before; `None` if a block hides it from them.
+    /// It is so from now on, perhaps was before. The content as the user saw it just before; `None` if a block hides
+    /// it from them.
     Done(Option<Content>),
     /// The user sees no such content.
     UnknownContent,

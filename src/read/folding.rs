@@ -10,8 +10,9 @@ use crate::{
 };
 
 impl TimelineReader {
-    /// How many entries a page would show of those of `reader`'s timeline that are newer than `position`, counted up to `max`, and whether there
-    /// are more: exactly what it is at one instant during the call. Counting is not visiting.
+    /// How many entries a page would show of those of `reader`'s timeline that are newer than `position`, counted up
+    /// to `max`, and whether there are more: exactly what it is at one instant during the call. Counting is not
+    /// visiting.
     pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
         let (bound, size) = (Some(position), max.one_more());
         let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
@@ -27,8 +28,9 @@ impl TimelineReader {
         }
     }
 
-    /// The folded page, made of one raw page; and how deep that was read, as [`Self::read`] tells. Raw pages are read again only while the shown one is short,
-    /// each wider than the one before: see [`crate::domain::PageSize::wider`] for the last.
+    /// The folded page, made of one raw page; and how deep that was read, as [`Self::read`] tells. Raw pages are read
+    /// again only while the shown one is short, each wider than the one before: see [`crate::domain::PageSize::wider`]
+    /// for the last.
     pub(super) async fn read_folded(
         &self,
         reader: UserId,

@@ -6,7 +6,7 @@ use super::TimelineReader;
 use crate::{
     domain::{Entry, PageRequest, PageSize, Position, UserId},
     store::{Announcements, ReadMarkers, StoreError, announcements::Announcement},
-    telemetry::metrics::NUDGES_LOST,
+    telemetry::metrics::NOTIFICATIONS_LOST,
 };
 
 /// Moves and reads markers.
@@ -26,8 +26,9 @@ impl ReadMarker {
         Self { markers, announcements, timelines }
     }
 
-    /// The reader has read up to `position`. Returns where the marker stands then: there, at the newest entry of the reader's timeline if that is
-    /// older, or at what another device has read already. `None` if it was never moved: the timeline is empty.
+    /// The reader has read up to `position`. Returns where the marker stands then: there, at the newest entry of the
+    /// reader's timeline if that is older, or at what another device has read already. `None` if it was never moved:
+    /// the timeline is empty.
     pub async fn advance(&self, reader: UserId, position: Position) -> Result<Option<Position>, StoreError> {
         let newest = self.timelines.look(reader, &PageRequest::newest(PageSize::ONE)).await?;
         if let Some(newest) = newest.entries.first().map(Entry::position) {
@@ -36,8 +37,8 @@ impl ReadMarker {
         let Some(marker) = self.markers.marker(reader).await? else { return Ok(None) };
         let moved = Announcement::ReadMarkerMoved { reader, marker };
         if let Err(error) = self.announcements.announce(&moved).await {
-            metrics::counter!(NUDGES_LOST, "to" => "announcement").increment(1);
-            tracing::warn!(error = &error as &dyn std::error::Error, to = "announcement", "a nudge was lost");
+            metrics::counter!(NOTIFICATIONS_LOST, "to" => "announcement").increment(1);
+            tracing::warn!(error = &error as &dyn std::error::Error, to = "announcement", "A notification was lost.");
         }
         Ok(Some(marker))
     }

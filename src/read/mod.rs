@@ -1,7 +1,7 @@
 //! The timeline engine: plan, fetch, merge. `domain::timeline::plan` decides, this module awaits.
 //!
-//! Every answer rests on one SQL snapshot: either the statement that reads everything, or the one that reads the inbox,
-//! completed by cached outboxes that prove to be of exactly that snapshot.
+//! Every answer rests on one SQL snapshot: either the statement that reads everything, or the one that reads the
+//! inbox, completed by cached outboxes that prove to be of exactly that snapshot.
 
 mod folding;
 mod marker;
@@ -62,7 +62,8 @@ impl TimelineReader {
         Self { timelines, contents, cache, visits: Visits::new(queue, clock), pulling: Pulling::default() }
     }
 
-    /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts folded.
+    /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts
+    /// folded.
     pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Folded, StoreError> {
         let started = Instant::now();
         let (page, reached) = self.read_folded(reader, request).await?;
@@ -76,7 +77,8 @@ impl TimelineReader {
         self.timelines.visible(reader, contents).await
     }
 
-    /// The raw page, nothing folded, for somebody who looks on: no visit is noted, nothing is measured as a reader's page.
+    /// The raw page, nothing folded, for somebody who looks on: no visit is noted, nothing is measured as a reader's
+    /// page.
     pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read(reader, request).await.map(|(page, _)| page)
     }
@@ -86,7 +88,8 @@ impl TimelineReader {
         self.read_everything(reader, request).await.map(|(page, _)| page)
     }
 
-    /// The page, and down to which time it was read from below the floor, if at all: a fuller inbox would have held it.
+    /// The page, and down to which time it was read from below the floor, if at all: a fuller inbox would have held
+    /// it.
     async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, Option<i64>), StoreError> {
         // Cached outboxes know no kinds.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
@@ -128,7 +131,8 @@ impl TimelineReader {
     }
 }
 
-/// The publish time of the page's last entry if the page or the next one lies below the floor; 0 if nothing lies below the page, not even in outboxes.
+/// The publish time of the page's last entry if the page or the next one lies below the floor; 0 if nothing lies below
+/// the page, not even in outboxes.
 fn reached_below(page: &Page, floor: Floor) -> Option<i64> {
     let trusted = floor.trusted_from();
     if trusted == Position::OLDEST {

@@ -11,10 +11,12 @@ use crate::{
     telemetry::metrics::OUTBOX_CACHE,
 };
 
-/// Outboxes that are fetched from SQL and cached in one read at most; with more, one statement that pulls everything is cheaper.
+/// Outboxes that are fetched from SQL and cached in one read at most; with more, one statement that pulls everything
+/// is cheaper.
 const MAX_REFILLS: usize = 64;
 
-/// The uncovered authors' runs, or `None` if some outbox could be had neither from the cache nor by a refill of the same stamp.
+/// The uncovered authors' runs, or `None` if some outbox could be had neither from the cache nor by a refill of the
+/// same stamp.
 ///
 /// A cache that fails is a cache that misses.
 pub async fn pull(

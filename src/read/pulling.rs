@@ -1,4 +1,5 @@
-//! Remembers readers whose inbox alone could not give their latest page. A wrong guess costs a statement and changes no page.
+//! Remembers readers whose inbox alone could not give their latest page. A wrong guess costs a statement and changes
+//! no page.
 
 use quick_cache::sync::Cache;
 

@@ -22,8 +22,8 @@ impl Searcher {
         Self { terms }
     }
 
-    /// The newest contents below `after` that are looked for and that `viewer` may see, at most `size`. Fewer only if there are no more, or after
-    /// [`MAX_LOOKS`] looks. At most one statement more than looks.
+    /// The newest contents below `after` that are looked for and that `viewer` may see, at most `size`. Fewer only if
+    /// there are no more, or after [`MAX_LOOKS`] looks. At most one statement more than looks.
     pub async fn page(
         &self,
         viewer: Option<UserId>,

@@ -1,5 +1,5 @@
-//! Tells upkeep that a reader has come, off the read's own path: at most once in a while for each reader, and once more whenever they have paged
-//! deeper than an inbox reaches.
+//! Tells upkeep that a reader has come, off the read's own path: at most once in a while for each reader, and once
+//! more whenever they have paged deeper than an inbox reaches.
 
 use std::sync::Arc;
 
@@ -42,7 +42,8 @@ impl Recent {
         Self { noted: Cache::new(REMEMBERED), once_in_ms }
     }
 
-    /// Whether `reader` is to be noted at `now_ms`, being so deep; then they count as noted. A clock that went back never silences anybody.
+    /// Whether `reader` is to be noted at `now_ms`, being so deep; then they count as noted. A clock that went back
+    /// never silences anybody.
     fn is_due(&self, reader: UserId, now_ms: i64, depth: i64) -> bool {
         let due = |(noted, deepest): (i64, i64)| {
             depth < deepest || !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted))
@@ -60,8 +61,9 @@ impl Visits {
         Self { queue, clock, seen: Recent::once_in(ONCE_IN_MS), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
     }
 
-    /// `reader` has read a page, and `reached` with it what an inbox could hold, as [`Message::ReaderSeen`] has it. Failing to tell costs reads
-    /// their speed, nothing else; it is not tried again at once, so that a queue that is away does not slow every page.
+    /// `reader` has read a page, and `reached` with it what an inbox could hold, as [`Message::ReaderSeen`] has it.
+    /// Failing to tell costs reads their speed, nothing else; it is not tried again at once, so that a queue that is
+    /// away does not slow every page.
     pub async fn note(&self, reader: UserId, reached: Option<i64>) {
         let recent = if reached.is_some() { &self.pulling } else { &self.seen };
         if !recent.is_due(reader, self.clock.now_ms(), reached.unwrap_or(NOT_BELOW)) {

@@ -47,9 +47,9 @@ pub enum Registered {
 /// Users and credentials.
 #[async_trait]
 pub trait Accounts: Send + Sync {
-    /// One transaction: the user, the credential, the counts, the inbox state (floor [`crate::domain::Floor::OPEN`], last
-    /// seen now), and the user's own edge to themselves in mode `Push` (own posts are part of the timeline; a user
-    /// without contents is covered from the start).
+    /// One transaction: the user, the credential, the counts, the inbox state (floor [`crate::domain::Floor::OPEN`],
+    /// last seen now), and the user's own edge to themselves in mode `Push` (own posts are part of the timeline; a
+    /// user without contents is covered from the start).
     async fn register(&self, account: NewAccount) -> Result<Registered, StoreError>;
 
     /// The id and password hash behind a handle.

@@ -1,4 +1,5 @@
-//! Announcements: what just happened, told to every node at most once and without a promise. Live subscriptions listen.
+//! Announcements: what just happened, told to every node at most once and without a promise. Live subscriptions
+//! listen.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -54,8 +55,8 @@ pub enum Announcement {
         /// Whose.
         user: UserId,
     },
-    /// Announcements may have been lost. Told by the adapter itself: to its own listeners when a connection was made anew, to
-    /// every node when it could not send.
+    /// Announcements may have been lost. Told by the adapter itself: to its own listeners when a connection was made
+    /// anew, to every node when it could not send.
     Gap,
 }
 
@@ -79,10 +80,10 @@ pub enum RelationChange {
 /// Announcements.
 #[async_trait]
 pub trait Announcements: Send + Sync {
-    /// Tells every node, this one included. Best effort: what could not be told is followed by a [`Announcement::Gap`] once
-    /// that can be. A gap is the adapter's to tell: announcing one does nothing.
+    /// Tells every node, this one included. Best effort: what could not be told is followed by a [`Announcement::Gap`]
+    /// once that can be. A gap is the adapter's to tell: announcing one does nothing.
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError>;
 
-    /// Everything announced from now on, bounded: a receiver that lags is told so by the channel.
+    /// Everything announced from now on, bounded: a receiver that lags learns it from the channel.
     fn listen(&self) -> broadcast::Receiver<Announcement>;
 }

@@ -23,7 +23,7 @@ pub trait Audits: Send + Sync {
     /// The highest id that [`Audits::readers`] could name; 0 if there is none. One look at the end of an index.
     async fn last_reader(&self) -> Result<i64, StoreError>;
 
-    /// Flaws of the trusted part of the reader's inbox, at most `limit` of each kind. One statement, hence one snapshot: what it names was
-    /// wrong at that instant, whatever went on.
+    /// Flaws of the trusted part of the reader's inbox, at most `limit` of each kind. One statement, hence one
+    /// snapshot: what it names was wrong at that instant, whatever went on.
     async fn flaws(&self, reader: UserId, limit: u64) -> Result<Vec<Flaw>, StoreError>;
 }

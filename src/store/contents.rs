@@ -20,8 +20,8 @@ pub struct NewContent {
     pub stamp: i64,
 }
 
-/// An outbox's stamps about a change. A stamp stands for one state of the outbox and is never drawn again, not even after SQL lost commits;
-/// 0 is that of an author who never published.
+/// An outbox's stamps about a change. A stamp stands for one state of the outbox and is never drawn again, not even
+/// after SQL lost commits; 0 is that of an author who never published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restamped {
     /// Of the outbox that was changed.
@@ -38,14 +38,15 @@ pub enum Published {
         /// What it did to the author's outbox.
         stamps: Restamped,
     },
-    /// The idempotency key has been used, or the author has reposted the same before: this content was published then (it may have been removed
-    /// since, if it was a key: `None`).
+    /// The idempotency key has been used, or the author has reposted the same before: this content was published then
+    /// (it may have been removed since, if it was a key: `None`).
     Duplicate(Option<Content>),
     /// Draw another id.
     IdTaken,
     /// There is no such author.
     UnknownAuthor,
-    /// What the draft refers to is not there for its author: none with this id, removed, a repost, or a block stands before it.
+    /// What the draft refers to is not there for its author: none with this id, removed, a repost, or a block stands
+    /// before it.
     UnknownReference,
 }
 
@@ -90,24 +91,26 @@ pub struct OutboxHead {
 /// Contents and outboxes.
 #[async_trait]
 pub trait Contents: Send + Sync {
-    /// docs/protocol.md#p1, one transaction: the content, its counters, its search terms, its delivery record (always, whatever the edge modes), the
-    /// author's stamp, publish interval and content count; a reply and a repost are counted at what they refer to. Nothing is proportional to followers.
-    /// An author has one repost of a content at most, however many are published at once.
+    /// docs/protocol.md#p1, one transaction: the content, its counters, its search terms, its delivery record (always,
+    /// whatever the edge modes), the author's stamp, publish interval and content count; a reply and a repost are
+    /// counted at what they refer to. Nothing is proportional to followers. An author has one repost of a content at
+    /// most, however many are published at once.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
-    /// One transaction: marks the content removed if `author` published it, deletes its search terms, lowers the counts, and makes `stamp` (as [`NewContent::stamp`]) the
-    /// outbox's.
+    /// One transaction: marks the content removed if `author` published it, deletes its search terms, lowers the
+    /// counts, and makes `stamp` (as [`NewContent::stamp`]) the outbox's.
     async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError>;
 
-    /// Those of `ids` that exist, are not removed, and whose author stands in no block with `viewer` (`None`: nobody is signed in), in any order.
-    /// One statement.
+    /// Those of `ids` that exist, are not removed, and whose author stands in no block with `viewer` (`None`: nobody
+    /// is signed in), in any order. One statement.
     async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError>;
 
     /// Counters of those of `ids` that exist. One statement.
     async fn counters(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, Counters)>, StoreError>;
 
-    /// A page of each author's own entries, without removed ones; none if a block stands between the author and `viewer`. In the order of the authors,
-    /// as often as they are given. One statement for up to 64 authors, without a bound for up to 128.
+    /// A page of each author's own entries, without removed ones; none if a block stands between the author and
+    /// `viewer`. In the order of the authors, as often as they are given. One statement for up to 64 authors, without
+    /// a bound for up to 128.
     async fn outbox(
         &self,
         viewer: Option<UserId>,
@@ -115,7 +118,8 @@ pub trait Contents: Send + Sync {
         request: &PageRequest,
     ) -> Result<Vec<OutboxPage>, StoreError>;
 
-    /// A page of what each author has published with pictures or video. In order and statements as [`Contents::outbox`].
+    /// A page of what each author has published with pictures or video. In order and statements as
+    /// [`Contents::outbox`].
     async fn with_media(
         &self,
         viewer: Option<UserId>,
@@ -123,8 +127,8 @@ pub trait Contents: Send + Sync {
         request: &PageRequest,
     ) -> Result<Vec<OutboxPage>, StoreError>;
 
-    /// Those of `ids` that are reposts, each with its original; removed ones too. It is the same at any time, and may be
-    /// remembered: one statement at most, by primary key, for those that were not asked for before.
+    /// Those of `ids` that are reposts, each with its original; removed ones too. It is the same at any time, and may
+    /// be remembered: one statement at most, by primary key, for those that were not asked for before.
     async fn originals(&self, ids: &[ContentId]) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
 
     /// Those of `originals` that `author` has reposted and not taken back, each with the repost. One statement.
@@ -134,8 +138,8 @@ pub trait Contents: Send + Sync {
         originals: &[ContentId],
     ) -> Result<Vec<(ContentId, ContentId)>, StoreError>;
 
-    /// A page of the replies to each content, without removed ones and those of authors who stand in a block with `viewer`. In order and statements as
-    /// [`Contents::outbox`].
+    /// A page of the replies to each content, without removed ones and those of authors who stand in a block with
+    /// `viewer`. In order and statements as [`Contents::outbox`].
     async fn replies(
         &self,
         viewer: Option<UserId>,
@@ -143,8 +147,8 @@ pub trait Contents: Send + Sync {
         request: &PageRequest,
     ) -> Result<Vec<OutboxPage>, StoreError>;
 
-    /// What each content answers, what that answers, and so on: at most `limit`, the farthest first; removed ones too. In the order of the contents, as
-    /// often as they are given. One statement.
+    /// What each content answers, what that answers, and so on: at most `limit`, the farthest first; removed ones too.
+    /// In the order of the contents, as often as they are given. One statement.
     async fn ancestors(&self, contents: &[ContentId], limit: usize) -> Result<Vec<Vec<ContentId>>, StoreError>;
 
     /// The newest `limit` entries of each author with the stamp of the same snapshot.

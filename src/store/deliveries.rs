@@ -56,16 +56,17 @@ pub trait Deliveries: Send + Sync {
     /// The delivery record of a content; `None` if it is finished.
     async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError>;
 
-    /// docs/protocol.md#d1, one transaction: adds at most `limit` ranges of `subtask_size` followers to the end of the content's chain. Does
-    /// nothing if the record is gone or the chain complete. Returns whether the chain is complete now.
+    /// docs/protocol.md#d1, one transaction: adds at most `limit` ranges of `subtask_size` followers to the end of the
+    /// content's chain. Does nothing if the record is gone or the chain complete. Returns whether the chain is
+    /// complete now.
     async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError>;
 
     /// Subtasks of a content that are not done, ascending.
     async fn open_subtasks(&self, content: ContentId) -> Result<Vec<Subtask>, StoreError>;
 
-    /// Takes a subtask until `lease_until_ms`, if it is not done and no lease is running at `now_ms`; one conditional statement. `None` if
-    /// there is nothing to take. A lease only saves work: two executors at one subtask change nothing. One that ends more than
-    /// `MAX_WAIT_MS` from now does not count.
+    /// Takes a subtask until `lease_until_ms`, if it is not done and no lease is running at `now_ms`; one conditional
+    /// statement. `None` if there is nothing to take. A lease only saves work: two executors at one subtask change
+    /// nothing. One that ends more than `MAX_WAIT_MS` from now does not count.
     async fn take_subtask(
         &self,
         content: ContentId,
@@ -74,16 +75,17 @@ pub trait Deliveries: Send + Sync {
         lease_until_ms: i64,
     ) -> Result<Option<Subtask>, StoreError>;
 
-    /// docs/protocol.md#d2, one transaction, READ COMMITTED: one `INSERT .. SELECT` for the next `batch_size` followers of the
-    /// subtask, then its progress (which never goes back). Skips only absent and `Pull` edges and readers that are off.
+    /// docs/protocol.md#d2, one transaction, READ COMMITTED: one `INSERT .. SELECT` for the next `batch_size`
+    /// followers of the subtask, then its progress (which never goes back). Skips only absent and `Pull` edges and
+    /// readers that are off.
     async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError>;
 
-    /// docs/protocol.md#d3, one transaction: if the chain is complete and every subtask done, or the content removed, deletes the
-    /// record and its subtasks. Returns whether the record is gone.
+    /// docs/protocol.md#d3, one transaction: if the chain is complete and every subtask done, or the content removed,
+    /// deletes the record and its subtasks. Returns whether the record is gone.
     async fn finish(&self, content: ContentId) -> Result<bool, StoreError>;
 
-    /// Counts a failure, keeps its text (cut to 500 characters), and sets when the sweeper looks again. Ends the lease of the subtask that
-    /// failed, the one with the range that begins at `subtask`, if it was one.
+    /// Counts a failure, keeps its text (cut to 500 characters), and sets when the sweeper looks again. Ends the lease
+    /// of the subtask that failed, the one with the range that begins at `subtask`, if it was one.
     async fn record_failure(
         &self,
         content: ContentId,
@@ -92,9 +94,9 @@ pub trait Deliveries: Send + Sync {
         retry_at_ms: i64,
     ) -> Result<(), StoreError>;
 
-    /// Records whose time to be looked at again has come, or lies more than `MAX_WAIT_MS` ahead, oldest first, at most `limit`; each is set to
-    /// `next_look_ms` in the same transaction, so that several sweepers share the work: twice and then four times as far ahead the more often
-    /// it was looked at.
+    /// Records whose time to be looked at again has come, or lies more than `MAX_WAIT_MS` ahead, oldest first, at most
+    /// `limit`; each is set to `next_look_ms` in the same transaction, so that several sweepers share the work: twice
+    /// and then four times as far ahead the more often it was looked at.
     async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError>;
 
     /// What is waiting; `failing` counts records with at least `attempts` failures.

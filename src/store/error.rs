@@ -3,12 +3,12 @@
 /// A store's failure. Expected outcomes (a taken handle, a missing content) are values, never this.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The server cannot be reached, timed out, or broke off. Trying again later may help; whether the work was done is
-    /// unknown.
+    /// The server cannot be reached, timed out, or broke off. Trying again later may help; whether the work was done
+    /// is unknown.
     #[error("{} cannot be reached", place(.0.as_ref()))]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store answers, but has no room or is read-only: reads go on. Trying again later may help; whether the work was done
-    /// is unknown.
+    /// The store answers, but has no room or is read-only: reads go on. Trying again later may help; whether the work
+    /// was done is unknown.
     #[error("{} takes no writes", place(.0.as_ref()))]
     TakesNoWrites(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A deadlock or lock wait time-out; nothing was done. Adapters try a few times before they say so.

@@ -1,4 +1,5 @@
-//! Who is kept out of whose timeline: mutes, hides and blocks. Reads look here; inboxes, floors and edge modes know nothing of it.
+//! Who is kept out of whose timeline: mutes, hides and blocks. Reads look here; inboxes, floors and edge modes know
+//! nothing of it.
 
 use async_trait::async_trait;
 
@@ -41,8 +42,8 @@ pub enum Decided {
     HiddenFrom,
 }
 
-/// Exclusions. All changes are idempotent, each one transaction, true for the next read. Nobody is ever excluded from their own timeline: callers
-/// pass two different users.
+/// Exclusions. All changes are idempotent, each one transaction, true for the next read. Nobody is ever excluded from
+/// their own timeline: callers pass two different users.
 #[async_trait]
 pub trait Exclusions: Send + Sync {
     /// `author`'s contents are not in `reader`'s timeline, by the reader's wish.
@@ -57,17 +58,20 @@ pub trait Exclusions: Send + Sync {
     /// Lifts [`Self::hide`]; `false` if there was nothing to lift.
     async fn unhide(&self, author: UserId, reader: UserId) -> Result<bool, StoreError>;
 
-    /// One transaction: neither is shown the other's contents, the follow edges between them end (counts and pending relations as in
-    /// [`super::Follows::unfollow`]). Takes the counts of both first, by ascending id, as a follow does: no edge outlives a block.
+    /// One transaction: neither is shown the other's contents, the follow edges between them end (counts and pending
+    /// relations as in [`super::Follows::unfollow`]). Takes the counts of both first, by ascending id, as a follow
+    /// does: no edge outlives a block.
     async fn block(&self, user: UserId, other: UserId, now_ms: i64) -> Result<Blocked, StoreError>;
 
     /// Lifts `user`'s block of `other`; one that `other` has put stays. `false` if there was nothing to lift.
     async fn unblock(&self, user: UserId, other: UserId) -> Result<bool, StoreError>;
 
-    /// What `user` has decided about those of `others` about whom there is something; never what they have decided. One statement.
+    /// What `user` has decided about those of `others` about whom there is something; never what they have decided.
+    /// One statement.
     async fn standings(&self, user: UserId, others: &[UserId]) -> Result<Vec<(UserId, Standing)>, StoreError>;
 
-    /// At most `limit` of the users about whom `user` has decided so, with ids above `after`, ascending. One statement.
+    /// At most `limit` of the users about whom `user` has decided so, with ids above `after`, ascending. One
+    /// statement.
     async fn decided(
         &self,
         user: UserId,

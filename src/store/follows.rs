@@ -26,9 +26,9 @@ pub enum Followed {
 /// Follow edges.
 #[async_trait]
 pub trait Follows: Send + Sync {
-    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `inc`, the counts, and the pending
-    /// relation of the pair (see [`super::Relations`]). `inc` is a fresh random number: it tells this edge from an earlier one of the
-    /// same pair.
+    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `inc`, the counts,
+    /// and the pending relation of the pair (see [`super::Relations`]). `inc` is a fresh random number: it tells this
+    /// edge from an earlier one of the same pair.
     async fn follow(
         &self,
         follower: UserId,
@@ -38,7 +38,8 @@ pub trait Follows: Send + Sync {
         now_ms: i64,
     ) -> Result<Followed, StoreError>;
 
-    /// docs/protocol.md#x1, one transaction: deletes the edge, lowers the counts, records the pending relation. `false` if there was none.
+    /// docs/protocol.md#x1, one transaction: deletes the edge, lowers the counts, records the pending relation.
+    /// `false` if there was none.
     async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError>;
 
     /// Which of `authors` the follower follows. One statement.
@@ -48,23 +49,23 @@ pub trait Follows: Send + Sync {
     /// [`crate::domain::limits::MAX_FOLLOWS`] and one.
     async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError>;
 
-    /// What the delivery policy wants to know of an author; from the counts and the outbox's head, one row. Nobody follows an author who does
-    /// not exist.
+    /// What the delivery policy wants to know of an author; from the counts and the outbox's head, one row. Nobody
+    /// follows an author who does not exist.
     async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError>;
 
     /// The followers with `after < id <= through` whose edge to the author is not `Pull`, ascending, at most
     /// [`crate::domain::limits::MAX_JUDGED_EDGES`]. One statement.
     async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError>;
 
-    /// The edges of these followers to the author become `Pull`, one statement; those that are already, or are no more, are not touched. Returns
-    /// how many became so.
+    /// The edges of these followers to the author become `Pull`, one statement; those that are already, or are no
+    /// more, are not touched. Returns how many became so.
     async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError>;
 
     /// The authors whom the follower pulls (edges in mode `Pull`), ascending. One statement.
     async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError>;
 
-    /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh `inc` and a pending relation
-    /// each. Returns whose.
+    /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh `inc`
+    /// and a pending relation each. Returns whose.
     async fn promote(
         &self,
         follower: UserId,

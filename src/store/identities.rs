@@ -36,7 +36,7 @@ pub trait Identities: Send + Sync {
     /// The user of an identity.
     async fn user_of(&self, digest: &str) -> Result<Option<UserId>, StoreError>;
 
-    /// One transaction: everything that [`super::Accounts::register`] makes, and that it is this identity's. Of several at once for one
-    /// identity, one makes a user.
+    /// One transaction: everything that [`super::Accounts::register`] makes, and that it is this identity's. Of
+    /// several at once for one identity, one makes a user.
     async fn adopt(&self, account: &NewAccount, identity: &Identity) -> Result<Adopted, StoreError>;
 }

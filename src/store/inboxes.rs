@@ -1,5 +1,5 @@
-//! Inboxes and what is trusted of them. Every method is one transaction in the lock form of docs/protocol.md: the reader's state row is
-//! locked first and everything else read after.
+//! Inboxes and what is trusted of them. Every method is one transaction in the lock form of docs/protocol.md: the
+//! reader's state row is locked first and everything else read after.
 
 use async_trait::async_trait;
 
@@ -53,19 +53,20 @@ pub trait Inboxes: Send + Sync {
     /// The reader's floor; [`Floor::Off`] if there is no state.
     async fn floor(&self, reader: UserId) -> Result<Floor, StoreError>;
 
-    /// docs/protocol.md#on and "mark seen": last seen becomes `now_ms`, and a floor that is off (or absent) becomes [`Floor::OPEN`]; no other floor
-    /// changes. How often the reader comes is smoothed; notes within [`crate::domain::limits::VISIT_MS`] are one visit.
+    /// docs/protocol.md#on and "mark seen": last seen becomes `now_ms`, and a floor that is off (or absent) becomes
+    /// [`Floor::OPEN`]; no other floor changes. How often the reader comes is smoothed; notes within
+    /// [`crate::domain::limits::VISIT_MS`] are one visit.
     async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError>;
 
-    /// docs/protocol.md#cover: the newest `keep` contents of the author at or above the floor become inbox rows, the floor rises
-    /// if that was cut, the edge becomes `Push`, the revision goes up. Only if the edge is `Fill`.
+    /// docs/protocol.md#cover: the newest `keep` contents of the author at or above the floor become inbox rows, the
+    /// floor rises if that was cut, the edge becomes `Push`, the revision goes up. Only if the edge is `Fill`.
     async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError>;
 
     /// docs/protocol.md#x2: deletes the author's rows from the reader's inbox unless the edge exists (again).
     async fn clear_unfollowed(&self, reader: UserId, author: UserId) -> Result<u64, StoreError>;
 
-    /// docs/protocol.md#extend: reads the `Push` authors' contents below the floor, the `step` newest become rows and the floor the oldest
-    /// of them, or [`crate::domain::Position::OLDEST`] if there were fewer.
+    /// docs/protocol.md#extend: reads the `Push` authors' contents below the floor, the `step` newest become rows and
+    /// the floor the oldest of them, or [`crate::domain::Position::OLDEST`] if there were fewer.
     async fn extend(&self, reader: UserId, step: u32) -> Result<Extended, StoreError>;
 
     /// Rows in the trusted part of the inbox, `at_most` of them counted.
@@ -74,19 +75,21 @@ pub trait Inboxes: Send + Sync {
     /// [`Inboxes::overfull`] passes over the reader until this time (ms). Changes nothing else.
     async fn keep_deep(&self, reader: UserId, until_ms: i64) -> Result<(), StoreError>;
 
-    /// docs/protocol.md#trim: keeps the newest `keep` rows and raises the floor to the oldest of them; an inbox that is off loses all rows.
+    /// docs/protocol.md#trim: keeps the newest `keep` rows and raises the floor to the oldest of them; an inbox that
+    /// is off loses all rows.
     async fn trim(&self, reader: UserId, keep: u32) -> Result<Trimmed, StoreError>;
 
-    /// Gives up everything that the inbox claims and deletes its rows: docs/protocol.md#off, TRIM and ON in one transaction. Deliveries include the
-    /// reader as before; one who is off stays so. Returns how many rows went.
+    /// Gives up everything that the inbox claims and deletes its rows: docs/protocol.md#off, TRIM and ON in one
+    /// transaction. Deliveries include the reader as before; one who is off stays so. Returns how many rows went.
     async fn reset(&self, reader: UserId) -> Result<u64, StoreError>;
 
-    /// docs/protocol.md#off, set-based: readers last seen before `seen_before_ms` are off, at most `limit`. Returns how many.
+    /// docs/protocol.md#off, set-based: readers last seen before `seen_before_ms` are off, at most `limit`. Returns
+    /// how many.
     async fn turn_off_unseen(&self, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError>;
 
-    /// Readers with ids above `after` whose inbox holds more than `keep` rows, or is off and holds any: at most `limit`
-    /// states are looked at, ascending. Inboxes that are on and kept deep until one of the times `deep` are passed over. Returns them and the last
-    /// id looked at (`None` at the end).
+    /// Readers with ids above `after` whose inbox holds more than `keep` rows, or is off and holds any: at most
+    /// `limit` states are looked at, ascending. Inboxes that are on and kept deep until one of the times `deep` are
+    /// passed over. Returns them and the last id looked at (`None` at the end).
     async fn overfull(
         &self,
         after: i64,

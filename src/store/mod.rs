@@ -1,5 +1,7 @@
-//! Ports: what the house keeps, as traits named by what they keep. Each method is one atomic intention; its doc states
-//! atomicity, order, idempotency and bounds. Adapters live in `sql`, `redis` and `memory`; only `app` chooses among them.
+//! Ports: traits named by what they keep. Each method is one atomic intention.
+//!
+//! A method's doc states its atomicity, order, idempotency and bounds. The adapters are in `sql`, `redis` and
+//! `memory`; `app` chooses among them.
 
 pub mod account_deletions;
 pub mod accounts;

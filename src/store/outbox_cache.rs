@@ -1,5 +1,6 @@
 //! Cached outboxes of authors that are pulled: a pure optimisation. What it says is believed only at exactly the
-//! stamp that SQL named in the same read, so that lost, repeated, reordered or restored changes cannot show, nor commits that SQL lost.
+//! stamp that SQL named in the same read, so that lost, repeated, reordered or restored changes cannot show, nor
+//! commits that SQL lost.
 
 use async_trait::async_trait;
 
@@ -39,8 +40,8 @@ pub struct CachedOutbox {
 }
 
 impl CachedOutbox {
-    /// What a cache of `capacity` entries keeps of a head: its newest, complete from the oldest that is kept, or from the
-    /// beginning if nothing older exists.
+    /// What a cache of `capacity` entries keeps of a head: its newest, complete from the oldest that is kept, or from
+    /// the beginning if nothing older exists.
     pub fn of_head(head: &OutboxHead, capacity: usize) -> Self {
         let entries: Vec<Entry> = head.entries.iter().take(capacity).copied().collect();
         let everything = head.whole && entries.len() == head.entries.len();
@@ -53,8 +54,9 @@ impl CachedOutbox {
 /// The outbox cache. Never the truth: every failure here is a miss.
 #[async_trait]
 pub trait OutboxCache: Send + Sync {
-    /// Applies a change, atomically: if the cached stamp is the one before it, the change is applied, the newest C entries stay and
-    /// `complete_from` rises; if it is the one after it, nothing; else the author is evicted. Authors that are not cached stay so.
+    /// Applies a change, atomically: if the cached stamp is the one before it, the change is applied, the newest C
+    /// entries stay and `complete_from` rises; if it is the one after it, nothing; else the author is evicted. Authors
+    /// that are not cached stay so.
     async fn apply(&self, author: UserId, stamps: Restamped, change: OutboxChange) -> Result<(), StoreError>;
 
     /// What is cached of `authors`, in one round (one pipeline per cluster node); `None` where nothing is. Same order.

@@ -31,8 +31,8 @@ pub enum Renamed {
 
 /// Profiles.
 ///
-/// Attributes are one JSON text beside the profile: they are read and written as a whole, never searched, and only for those who
-/// ask for them, so that pages of others carry none.
+/// Attributes are one JSON text beside the profile: they are read and written as a whole, never searched, and only for
+/// those who ask for them, so that pages of others carry none.
 #[async_trait]
 pub trait Profiles: Send + Sync {
     /// Changes what `edit` names, at once; `false` if there is no such user.

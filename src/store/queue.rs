@@ -1,5 +1,5 @@
-//! The message queue: nudges between the steps of delivery. A message says where to look, never what to do, so that losing
-//! or repeating any of them changes nothing but the delay: the row in SQL is the promise.
+//! The message queue: notifications between the steps of delivery. A message says where to look, never what to do, so
+//! that losing or repeating any of them changes nothing but the delay: the row in SQL is the promise.
 
 use std::time::Duration;
 
@@ -100,8 +100,8 @@ pub trait Queue: Send + Sync {
     /// Appends messages, in order within a topic.
     async fn send(&self, messages: &[Message]) -> Result<(), StoreError>;
 
-    /// Up to `max` messages that no other consumer of the group has, waiting up to `wait` if there are none. First those
-    /// that some consumer received longer ago than the redelivery time and did not acknowledge.
+    /// Up to `max` messages that no other consumer of the group has, waiting up to `wait` if there are none. First
+    /// those that some consumer received longer ago than the redelivery time and did not acknowledge.
     async fn receive(
         &self,
         topic: Topic,

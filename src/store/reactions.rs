@@ -38,7 +38,8 @@ pub trait Reactions: Send + Sync {
         contents: &[ContentId],
     ) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError>;
 
-    /// Who likes each content, newest like first, as `viewer` sees it; in order and statements as [`super::FollowLists`].
+    /// Who likes each content, newest like first, as `viewer` sees it; in order and statements as
+    /// [`super::FollowLists`].
     async fn likers(
         &self,
         viewer: Option<UserId>,

@@ -8,8 +8,8 @@ use crate::domain::{Position, UserId};
 /// Read markers.
 #[async_trait]
 pub trait ReadMarkers: Send + Sync {
-    /// Moves the reader's marker to `position` if that is newer than where it stands; never back, however many devices move it at once. One
-    /// statement.
+    /// Moves the reader's marker to `position` if that is newer than where it stands; never back, however many devices
+    /// move it at once. One statement.
     async fn advance(&self, reader: UserId, position: Position) -> Result<(), StoreError>;
 
     /// Where the reader's marker stands; `None` if it was never moved. One statement.

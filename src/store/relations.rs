@@ -1,5 +1,5 @@
-//! Pairs whose follow edge has changed and whose inbox has yet to follow: the record behind the relation queue. One row a
-//! pair, so that repeated operations merge and the last one wins: the worker looks at the edge as it is.
+//! Pairs whose follow edge has changed and whose inbox has yet to follow: the record behind the relation queue. One
+//! row a pair, so that repeated operations merge and the last one wins: the worker looks at the edge as it is.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,8 @@ pub struct Pair {
 pub struct PendingRelation {
     /// Which pair.
     pub pair: Pair,
-    /// Changed by every operation on the pair, and never the same again: a worker's end deletes the record only if it is unchanged.
+    /// Changed by every operation on the pair, and never the same again: a worker's end deletes the record only if it
+    /// is unchanged.
     pub version: i64,
     /// Failures since the last operation.
     pub attempts: u32,

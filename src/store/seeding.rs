@@ -1,10 +1,10 @@
-//! A made-up world, written in bulk: users who have never been here, with contents from long ago. Apart from the other ports
-//! because it takes a short cut that only holds for such users.
+//! A made-up world, written in bulk: users who have never been here, with contents from long ago. Apart from the other
+//! ports because it takes a short cut that only holds for such users.
 //!
 //! Why no delivery record is needed (docs/coverage.md): a content may miss from an inbox as long as it lies below its
-//! reader's floor. Every reader written here is off, which reads as a floor above everything, and nobody else can follow an
-//! author before the author's row exists, which appears together with all of the author's contents. So each step is exact
-//! for itself, also beside a running service, and whoever stops half-way leaves a consistent database.
+//! reader's floor. Every reader written here is off, which reads as a floor above everything, and nobody else can
+//! follow an author before the author's row exists, which appears together with all of the author's contents. So each
+//! step is exact for itself, also beside a running service, and whoever stops half-way leaves a consistent database.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,8 @@ pub struct SeedAuthor {
     pub created_at: i64,
     /// Milliseconds UTC.
     pub last_seen: i64,
-    /// Positive, freshly drawn: identifies the user's edge to themselves, and is the stamp of an outbox that holds anything.
+    /// Positive, freshly drawn: identifies the user's edge to themselves, and is the stamp of an outbox that holds
+    /// anything.
     pub inc: i64,
     /// In any order.
     pub contents: Vec<SeedContent>,
@@ -35,7 +36,8 @@ pub struct SeedAuthor {
 pub struct SeedContent {
     /// Unique.
     pub id: ContentId,
-    /// Checked. What it answers or repeats is in the same call and no repost; of an author's reposts of one content there is one.
+    /// Checked. What it answers or repeats is in the same call and no repost; of an author's reposts of one content
+    /// there is one.
     pub draft: Draft,
     /// Milliseconds UTC.
     pub publish_time: i64,
@@ -101,13 +103,16 @@ pub struct SeedFollow {
 /// Bulk writes of a world, in this order: authors, follows, credentials. Counts are right after every call.
 #[async_trait]
 pub trait Seeding: Send + Sync {
-    /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode `Push`, what they are found by, their
-    /// contents with reactions, counters, search terms and outbox stamps, their counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id
-    /// or a handle that is taken, or an answer without what it answers ([`NotTogether`]), is [`StoreError::Refused`], and nothing is written.
+    /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode
+    /// `Push`, what they are found by, their contents with reactions, counters, search terms and outbox stamps, their
+    /// counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id or a handle that is
+    /// taken, or an answer without what it answers ([`NotTogether`]), is [`StoreError::Refused`], and nothing is
+    /// written.
     async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError>;
 
-    /// One transaction: the edges, in mode `Push` (their readers are off, so that this claims nothing), and the counts of both sides. Each
-    /// pair once; both users from [`Seeding::add_authors`], the follower still without credentials.
+    /// One transaction: the edges, in mode `Push` (their readers are off, so that this claims nothing), and the counts
+    /// of both sides. Each pair once; both users from [`Seeding::add_authors`], the follower still without
+    /// credentials.
     async fn add_follows(&self, follows: &[SeedFollow]) -> Result<(), StoreError>;
 
     /// One transaction: from now on these users can sign in. Those that can already keep their password.

@@ -32,8 +32,8 @@ pub struct Rotation {
 /// Sessions.
 #[async_trait]
 pub trait Sessions: Send + Sync {
-    /// One transaction: the session begins; those of the same user that are over, and the oldest beyond `keep`, end. Returns the
-    /// ended ones; `None` if the id is taken: draw another.
+    /// One transaction: the session begins; those of the same user that are over, and the oldest beyond `keep`, end.
+    /// Returns the ended ones; `None` if the id is taken: draw another.
     async fn begin(&self, session: &Session, keep: u32) -> Result<Option<Vec<SessionId>>, StoreError>;
 
     /// The session; one that is over may still be there.

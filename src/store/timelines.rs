@@ -24,11 +24,11 @@ pub trait Timelines: Send + Sync {
     /// Those of `contents` that are in the reader's timeline now: author followed, content not removed. One statement.
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError>;
 
-    /// Those of `readers` in whose timeline the content is now; as [`Self::visible`], seen from the other side. One statement
-    /// for every 16 384 readers.
+    /// Those of `readers` in whose timeline the content is now; as [`Self::visible`], seen from the other side. One
+    /// statement for every 16 384 readers.
     async fn visible_to(&self, content: ContentId, readers: &[UserId]) -> Result<Vec<UserId>, StoreError>;
 
-    /// The oracle: the page's need by the definition (contents JOIN follows, not removed), with no use of inboxes, floors or
-    /// modes. Slow; for audits and tests.
+    /// The oracle: the page's need by the definition (contents JOIN follows, not removed), with no use of inboxes,
+    /// floors or modes. Slow; for audits and tests.
     async fn oracle(&self, reader: UserId, request: &PageRequest) -> Result<Vec<Entry>, StoreError>;
 }

@@ -13,7 +13,8 @@ pub const CONNECTIONS: &str = "tidefeed_connections";
 pub const CONNECTIONS_REFUSED: &str = "tidefeed_connections_refused_total";
 /// Bytes that are held for clients, by what: heads, bodies or answers.
 pub const HELD_BYTES: &str = "tidefeed_held_bytes";
-/// Requests and events for which there was no room in memory, by what (heads, bodies or answers) and bound: node or client.
+/// Requests and events for which there was no room in memory, by what (heads, bodies or answers) and bound: node or
+/// client.
 pub const HELD_BYTES_REFUSED: &str = "tidefeed_held_bytes_refused_total";
 /// WebSockets open.
 pub const SOCKETS: &str = "tidefeed_websockets";
@@ -38,7 +39,7 @@ pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
 /// Contents published.
 pub const PUBLISHED: &str = "tidefeed_contents_published_total";
 /// Messages, announcements and cache updates that could not be sent, by destination.
-pub const NUDGES_LOST: &str = "tidefeed_nudges_lost_total";
+pub const NOTIFICATIONS_LOST: &str = "tidefeed_notifications_lost_total";
 /// Steps of deliveries that failed and will be tried again.
 pub const DELIVERY_FAILURES: &str = "tidefeed_delivery_failures_total";
 /// Deliveries not finished.
@@ -63,7 +64,7 @@ pub const READERS_WOKEN: &str = "tidefeed_readers_woken_total";
 pub const QUEUE_DEPTH: &str = "tidefeed_queue_messages";
 /// Messages that found a topic of this process full, by topic.
 pub const QUEUE_DROPPED: &str = "tidefeed_queue_dropped_total";
-/// Records nudged again by the sweeper, by kind.
+/// Records announced again by the sweeper, by kind.
 pub const SWEPT: &str = "tidefeed_swept_total";
 /// Sign-ins by password, by outcome: good, wrong or waiting.
 pub const SIGN_INS: &str = "tidefeed_sign_ins_total";
@@ -142,7 +143,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
     (PUBLISHED, Kind::Counter, Unit::Count, "Contents published"),
     (
-        NUDGES_LOST,
+        NOTIFICATIONS_LOST,
         Kind::Counter,
         Unit::Count,
         "Messages, announcements and cache updates that could not be sent, by destination",
@@ -180,7 +181,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         Unit::Count,
         "1 if the SQL store takes writes as far as is known, 0 if it has no room or is read-only",
     ),
-    (SWEPT, Kind::Counter, Unit::Count, "Records nudged again by the sweeper, by kind"),
+    (SWEPT, Kind::Counter, Unit::Count, "Records announced again by the sweeper, by kind"),
     (AUDIT_READERS, Kind::Counter, Unit::Count, "Readers whose timelines were audited"),
     (AUDIT_PAGES, Kind::Counter, Unit::Count, "Pages that were held against the oracle"),
     (

@@ -1,7 +1,9 @@
-//! The auditor: holds what readers are served against the oracle, tells what is to blame for a difference, and mends it.
+//! The auditor: holds what readers are served against the oracle, tells what is to blame for a difference, and mends
+//! it.
 //!
-//! Page and oracle are two reads, and the world goes on between them: a difference counts only if it stays while the oracle says the same before
-//! and after. Mending needs no proof: giving up what an inbox claims is exact at any time (docs/protocol.md#invariant), and so is filling it anew.
+//! Page and oracle are two reads, and the world goes on between them: a difference counts only if it stays while the
+//! oracle says the same before and after. Mending needs no proof: giving up what an inbox claims is exact at any time
+//! (docs/protocol.md#invariant), and so is filling it anew.
 
 use std::sync::Arc;
 
@@ -18,7 +20,8 @@ use crate::{
 
 /// How often a page is compared again before a difference counts, or the reader is left for another time.
 const ROUNDS: usize = 5;
-/// Differences between two equal answers of the oracle that make a page wrong. A single one may be a content that came and went.
+/// Differences between two equal answers of the oracle that make a page wrong. A single one may be a content that came
+/// and went.
 const STRIKES: usize = 2;
 /// Flaws of a kind that are named.
 const NAMED: u64 = 20;
@@ -97,7 +100,7 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// All parts are shared with the rest of the house.
+    /// Does no I/O.
     pub fn new(stores: AuditedStores, pages: Arc<dyn PageSource>, options: AuditOptions) -> Self {
         Self { stores, pages, options }
     }

@@ -1,12 +1,12 @@
-//! Background work on inboxes: reactivates readers, trims, repeats lost notifications, audits. None of it changes what a page
-//! says.
+//! Background work on inboxes: reactivates readers, trims, repeats lost notifications, audits. None of it changes what
+//! a page says.
 
 mod auditor;
+mod reactivator;
 mod sweeper;
 mod trimmer;
-mod waker;
 
 pub use auditor::{Audit, AuditOptions, AuditedStores, Auditor, Finding, PageSource};
+pub use reactivator::{Reactivator, ReactivatorOptions};
 pub use sweeper::{Sweeper, Swept, SweptStores};
 pub use trimmer::Trimmer;
-pub use waker::{Waker, WakerOptions};

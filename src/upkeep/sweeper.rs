@@ -1,5 +1,5 @@
-//! The sweeper: nudges again whatever has been waiting too long, so that losing every message only delays; and takes readers
-//! who have not been seen for long out of deliveries.
+//! The sweeper: notifies again of whatever has been waiting too long, so that losing every message only delays; and
+//! takes readers who have not been seen for long out of deliveries.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use std::sync::{
 use crate::{
     clock::SharedClock,
     domain::{backoff, delivery::DeliveryPolicy},
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Deliveries, Inboxes, Queue, Relations, StoreError,
         queue::{Message, Topic},
@@ -17,11 +17,11 @@ use crate::{
     telemetry::metrics::{DELIVERIES_FAILING, DELIVERIES_UNFINISHED, OLDEST_DELIVERY_SECONDS, QUEUE_DEPTH, SWEPT},
 };
 
-/// Records nudged, and readers turned off, in one sweep.
+/// Records announced again, and readers turned off, in one sweep.
 const AT_ONCE: u64 = 200;
-/// A record that was nudged is looked at again after about this many doublings of the first wait (16 s).
+/// A record that was announced is looked at again after about this many doublings of the first wait (16 s).
 const LOOK_AGAIN_AFTER: u32 = 6;
-/// Subtasks that wait before deliveries are no longer nudged again.
+/// Subtasks that wait before deliveries are no longer announced again.
 const BUSY: u64 = 1_000;
 /// How often readers who have become dormant are looked for, in ms.
 const DORMANT_EVERY_MS: i64 = 10 * 60 * 1000;
@@ -29,9 +29,9 @@ const DORMANT_EVERY_MS: i64 = 10 * 60 * 1000;
 /// What one sweep found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swept {
-    /// Deliveries nudged.
+    /// Deliveries announced again.
     pub deliveries: usize,
-    /// Pairs nudged.
+    /// Pairs announced again.
     pub relations: usize,
     /// Readers turned off.
     pub readers_off: u64,
@@ -54,7 +54,7 @@ pub struct Sweeper {
     failing_after: u32,
     next_dormant_look: AtomicI64,
     clock: SharedClock,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 /// The stores that a sweeper looks at.
@@ -65,7 +65,7 @@ pub struct SweptStores {
     pub relations: Arc<dyn Relations>,
     /// Readers.
     pub inboxes: Arc<dyn Inboxes>,
-    /// Where nudges go.
+    /// Where notifications go.
     pub queue: Arc<dyn Queue>,
 }
 
@@ -77,17 +77,17 @@ impl Sweeper {
         policy: DeliveryPolicy,
         failing_after: u32,
         clock: SharedClock,
-        draw: Draw,
+        rng: SharedRng,
     ) -> Self {
         let SweptStores { deliveries, relations, inboxes, queue } = stores;
         let next_dormant_look = AtomicI64::new(0);
-        Self { deliveries, relations, inboxes, queue, policy, failing_after, next_dormant_look, clock, draw }
+        Self { deliveries, relations, inboxes, queue, policy, failing_after, next_dormant_look, clock, rng }
     }
 
     /// One sweep. What needs SQL alone comes first, so that it is done while the queue is away.
     pub async fn run_once(&self) -> Result<Swept, StoreError> {
         let now = self.clock.now_ms();
-        let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.draw.u32());
+        let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.rng.u32());
         let deliveries =
             if self.is_busy().await { Vec::new() } else { self.deliveries.due(now, next_look, AT_ONCE).await? };
         let relations = self.relations.due(now, next_look, AT_ONCE).await?;
@@ -105,7 +105,8 @@ impl Sweeper {
         Ok(Swept { deliveries: deliveries.len(), relations: relations.len(), readers_off })
     }
 
-    /// Whether so many subtasks wait that a late delivery is not a lost one: nudging it again would only lengthen the queue.
+    /// Whether so many subtasks wait that a late delivery is not a lost one: nudging it again would only lengthen the
+    /// queue.
     async fn is_busy(&self) -> bool {
         self.queue.depth(Topic::Push).await.is_ok_and(|waiting| waiting > BUSY)
     }

@@ -23,7 +23,8 @@ pub struct Trimmer {
 }
 
 impl Trimmer {
-    /// A tenth more than is kept is tolerated, so that not every delivery makes work; deep inboxes are left alone while they live.
+    /// A tenth more than is kept is tolerated, so that not every delivery makes work; deep inboxes are left alone
+    /// while they live.
     pub fn new(inboxes: Arc<dyn Inboxes>, tiers: InboxTiers, clock: SharedClock) -> Self {
         Self { inboxes, tiers, clock, after: Mutex::new(0) }
     }

@@ -1,4 +1,5 @@
-//! The API as a distant client has it: two addresses, a time limit, and answers that may be missing. Knows GraphQL's texts, judges nothing.
+//! The API as a distant client has it: two addresses, a time limit, and answers that may be missing. Knows GraphQL's
+//! texts, judges nothing.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

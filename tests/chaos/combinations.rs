@@ -1,4 +1,5 @@
-//! The table: one run for each combination of servers. `OPERATIONS` says how long each is at least, `SEED` what it draws.
+//! The table: one run for each combination of servers. `OPERATIONS` says how long each is at least, `SEED` what it
+//! draws.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
@@ -6,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Context as _, Result};
 use tokio::time::Instant;
 
-use crate::place::{Between, Truth};
+use crate::place::{Between, PrimaryStore};
 use crate::run::Run;
 
 /// Calls of the API in a short run, at least.
@@ -14,11 +15,11 @@ const FEW: u64 = 1_500;
 /// Calls between two rests, at least.
 const OF_A_ROUND: u64 = 5_000;
 
-async fn endure(truth: Truth, between: Between) -> Result<()> {
+async fn endure(primary_store: PrimaryStore, between: Between) -> Result<()> {
     let operations = number("OPERATIONS")?.unwrap_or(FEW);
     let seed = number("SEED")?.unwrap_or(1);
-    let (began, name) = (Instant::now(), format!("{truth:?} with {between:?}"));
-    let mut run = Run::start((truth, between), seed).await.with_context(|| name.clone())?;
+    let (began, name) = (Instant::now(), format!("{primary_store:?} with {between:?}"));
+    let mut run = Run::start((primary_store, between), seed).await.with_context(|| name.clone())?;
     let mut ended = Ok(());
     while ended.is_ok() && run.operations() < operations && run.found.mismatches.is_empty() {
         let left = operations - run.operations();
@@ -70,48 +71,48 @@ fn number(name: &str) -> Result<Option<u64>> {
 }
 
 mod sqlite {
-    use crate::place::{Between, Truth};
+    use crate::place::{Between, PrimaryStore};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_is_lost_and_no_read_is_wrong_alone() -> anyhow::Result<()> {
-        super::endure(Truth::Sqlite, Between::Nothing).await
+        super::endure(PrimaryStore::Sqlite, Between::Nothing).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
-        super::endure(Truth::Sqlite, Between::Redis).await
+        super::endure(PrimaryStore::Sqlite, Between::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(Truth::Sqlite, Between::Cluster).await
+        super::endure(PrimaryStore::Sqlite, Between::Cluster).await
     }
 }
 
 mod mariadb {
-    use crate::place::{Between, Truth};
+    use crate::place::{Between, PrimaryStore};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
-        super::endure(Truth::MariaDb, Between::Redis).await
+        super::endure(PrimaryStore::MariaDb, Between::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(Truth::MariaDb, Between::Cluster).await
+        super::endure(PrimaryStore::MariaDb, Between::Cluster).await
     }
 }
 
 mod mysql {
-    use crate::place::{Between, Truth};
+    use crate::place::{Between, PrimaryStore};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
-        super::endure(Truth::Mysql, Between::Redis).await
+        super::endure(PrimaryStore::Mysql, Between::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
-        super::endure(Truth::Mysql, Between::Cluster).await
+        super::endure(PrimaryStore::Mysql, Between::Cluster).await
     }
 }

@@ -1,5 +1,5 @@
-//! Devices that watch live over sockets, through every fault: each reads a page, subscribes with its token, keeps what it is told, and comes back with its
-//! last token, to any node. docs/live.md says what it is promised.
+//! Devices that watch live over sockets, through every fault: each reads a page, subscribes with its token, keeps what
+//! it is told, and comes back with its last token, to any node. docs/live.md says what it is promised.
 
 use std::collections::BTreeMap;
 use std::sync::{
@@ -13,7 +13,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tidefeed::{
     domain::{Position, ResumePoint, timeline::cursor},
-    draw::Draw,
+    rng::SharedRng,
 };
 use tokio::{
     net::TcpStream,
@@ -25,7 +25,7 @@ use tokio_tungstenite::{
 };
 
 use crate::api::{Answer, Api, content_id};
-use crate::crew::{Crew, below};
+use crate::clients::{Crowd, below};
 use crate::history::User;
 
 /// A node that does not take a connection up in this time is given up.
@@ -66,12 +66,12 @@ impl Device {
     }
 
     /// Watches for as long as it is let. An error is one that no fault explains.
-    pub async fn live(&self, crew: &Crew, draw: &Draw) -> Result<()> {
+    pub async fn live(&self, crew: &Crowd, rng: &SharedRng) -> Result<()> {
         loop {
-            let node = below(draw, crew.api.nodes());
+            let node = below(rng, crew.api.nodes());
             // A broken line is what devices are here to live with.
-            if let Some(socket) = self.connect(&crew.api, node, draw).await? {
-                let most = 1 + below(draw, LONGEST);
+            if let Some(socket) = self.connect(&crew.api, node, rng).await? {
+                let most = 1 + below(rng, LONGEST);
                 self.listen(socket, most).await;
             }
             sleep(REST).await;
@@ -96,11 +96,11 @@ impl Device {
     }
 
     /// Subscribed; `None` if something broke on the way.
-    async fn connect(&self, api: &Api, node: usize, draw: &Draw) -> Result<Option<Socket>> {
+    async fn connect(&self, api: &Api, node: usize, rng: &SharedRng) -> Result<Option<Socket>> {
         let known = self.held().token.clone();
         let token = match known {
             Some(token) => token,
-            None => match self.read(api, node, 1 + below(draw, 40)).await? {
+            None => match self.read(api, node, 1 + below(rng, 40)).await? {
                 Answer::Done(token) => token,
                 Answer::Unknown => return Ok(None),
             },

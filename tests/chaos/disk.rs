@@ -1,4 +1,5 @@
-//! A small file system that a test can fill, so that whoever keeps files on it finds no room. Needs the right to mount, which root has.
+//! A small file system that a test can fill, so that whoever keeps files on it finds no room. Needs the right to
+//! mount, which root has.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

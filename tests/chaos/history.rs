@@ -1,4 +1,5 @@
-//! What the clients did, saw and know: the only thing that the checker judges by. Knows no server and no clock; its moments are handed in.
+//! What the clients did, saw and know: the only thing that the checker judges by. Knows no server and no clock; its
+//! moments are handed in.
 
 use std::collections::{BTreeMap, HashMap, HashSet, btree_map::Entry};
 
@@ -19,7 +20,8 @@ pub struct Span {
 /// A change of something that is either so or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Act {
-    /// If it happens at all, then within this; for an act without an answer, up to when nothing of it can be under way any more.
+    /// If it happens at all, then within this; for an act without an answer, up to when nothing of it can be under way
+    /// any more.
     pub span: Span,
     /// Whether it is known to have happened: it was acknowledged.
     pub certain: bool,
@@ -133,7 +135,8 @@ pub struct History {
     /// By author.
     pub outboxes: Vec<BTreeMap<Position, Content>>,
     authors: HashMap<Position, User>,
-    /// By original. While a request to repost it may be under way, neither it nor its reposts are deleted: so it is known where each repost stands.
+    /// By original. While a request to repost it may be under way, neither it nor its reposts are deleted: so it is
+    /// known where each repost stands.
     reposting: HashMap<Position, Reposting>,
     /// Contents that somebody has begun to delete: nobody begins to repost them.
     leaving: HashSet<Position>,
@@ -165,19 +168,22 @@ impl History {
         &mut self.switches[reader][author][relation as usize]
     }
 
-    /// Whether `reader` is shown what `author` publishes all through `span`, or at no instant of it; `None` if nobody can tell, or both.
+    /// Whether `reader` is shown what `author` publishes all through `span`, or at no instant of it; `None` if nobody
+    /// can tell, or both.
     pub fn shows(&self, reader: User, author: User, span: Span) -> Option<bool> {
         let [follow, ..] = &self.switches[reader][author];
         all([follow.is_on(span), self.lets_through(reader, author, span)])
     }
 
-    /// Whether `author` is neither muted by `reader` nor hides from them all through `span`, or at no instant of it; `None` if nobody can tell, or both.
+    /// Whether `author` is neither muted by `reader` nor hides from them all through `span`, or at no instant of it;
+    /// `None` if nobody can tell, or both.
     pub fn lets_through(&self, reader: User, author: User, span: Span) -> Option<bool> {
         let [_, mute, hide] = &self.switches[reader][author];
         all([mute, hide].map(|switch| switch.is_on(span).map(|it| !it)))
     }
 
-    /// Who reposts again what they have reposted is answered with the repost that is there: the first request may have made it, and the first answer shows it.
+    /// Who reposts again what they have reposted is answered with the repost that is there: the first request may have
+    /// made it, and the first answer shows it.
     pub fn published(&mut self, author: User, position: Position, content: Content) {
         self.authors.insert(position, author);
         match self.outboxes[author].entry(position) {

@@ -17,7 +17,8 @@ use crate::servers::{FreshDatabase, Kind, Recipe, RedisCluster, Server, connect_
 const NODES: usize = 2;
 const LIMIT: Duration = Duration::from_mins(3);
 
-/// So small and so quick that in a short time everything turns: chains of subtasks, pulled authors, trimming, leases, redelivery.
+/// So small and so quick that in a short time everything turns: chains of subtasks, pulled authors, trimming, leases,
+/// redelivery.
 const SETTINGS: &[(&str, &str)] = &[
     ("SERVER__LISTEN", "127.0.0.1:0"),
     ("SERVER__REQUEST_TIMEOUT_MS", "4000"),
@@ -52,7 +53,7 @@ const SETTINGS: &[(&str, &str)] = &[
 
 /// The truth that nodes stand on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Truth {
+pub enum PrimaryStore {
     Sqlite,
     MariaDb,
     Mysql,
@@ -66,7 +67,7 @@ pub enum Between {
     Cluster,
 }
 
-impl Truth {
+impl PrimaryStore {
     /// Room for its files, with some to spare, and little enough to be filled at once.
     const fn room(self) -> &'static str {
         match self {
@@ -99,10 +100,10 @@ pub struct Place {
 
 impl Place {
     /// Everything runs; the tables are there.
-    pub async fn start(truth: Truth, between: Between) -> Result<(Self, Vec<String>)> {
-        let disk = if disk::is_left_out() { None } else { Some(Disk::of(truth.room()).await?) };
+    pub async fn start(primary_store: PrimaryStore, between: Between) -> Result<(Self, Vec<String>)> {
+        let disk = if disk::is_left_out() { None } else { Some(Disk::of(primary_store.room()).await?) };
         let files = disk.as_ref().map_or_else(std::env::temp_dir, |disk| disk.folder().to_owned());
-        let (sql, redis) = tokio::try_join!(sql_server(truth, files.clone()), redis(between))?;
+        let (sql, redis) = tokio::try_join!(sql_server(primary_store, files.clone()), redis(between))?;
         let database = match &sql {
             Some((server, _)) => FreshDatabase::on(server).await?,
             None => FreshDatabase::sqlite_in(&files)?,
@@ -148,8 +149,8 @@ impl Place {
         connect_sql(&self.database.url).await
     }
 
-    /// Starts the node; its address, once it listens. As short as its patience with servers is, a busy machine may make it give up: whoever runs
-    /// nodes starts them again.
+    /// Starts the node; its address, once it listens. As short as its patience with servers is, a busy machine may
+    /// make it give up: whoever runs nodes starts them again.
     pub async fn start_node(&mut self, number: usize) -> Result<String> {
         let deadline = Instant::now() + LIMIT;
         loop {
@@ -214,11 +215,11 @@ impl Redis {
     }
 }
 
-async fn sql_server(truth: Truth, within: PathBuf) -> Result<Option<(Server, Proxy)>> {
-    let kind = match truth {
-        Truth::Sqlite => return Ok(None),
-        Truth::MariaDb => Kind::MariaDb,
-        Truth::Mysql => Kind::Mysql,
+async fn sql_server(primary_store: PrimaryStore, within: PathBuf) -> Result<Option<(Server, Proxy)>> {
+    let kind = match primary_store {
+        PrimaryStore::Sqlite => return Ok(None),
+        PrimaryStore::MariaDb => Kind::MariaDb,
+        PrimaryStore::Mysql => Kind::Mysql,
     };
     let server = Server::start_from(kind, &Recipe { within, ..kind.recipe() }).await?;
     let line = Proxy::before(server.port()).await?;

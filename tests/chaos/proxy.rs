@@ -1,4 +1,5 @@
-//! A bad line: a TCP proxy before a server, which delays what passes, holds it, or cuts every connection. Knows bytes, no protocol.
+//! A bad line: a TCP proxy before a server, which delays what passes, holds it, or cuts every connection. Knows bytes,
+//! no protocol.
 
 use std::sync::{
     Arc,

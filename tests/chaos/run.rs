@@ -1,5 +1,5 @@
-//! A run: rounds of work and trouble at once; after each all must come to rest, and what every reader sees through every node must be
-//! exactly what the clients know.
+//! A run: rounds of work and trouble at once; after each all must come to rest, and what every reader sees through
+//! every node must be exactly what the clients know.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,20 +11,20 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use sea_orm::DatabaseConnection;
-use tidefeed::{domain::Position, draw::Draw};
+use tidefeed::{domain::Position, rng::SharedRng};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep},
 };
 
 use crate::checker::check;
+use crate::clients::{Crowd, USERS, below};
 use crate::coverage::BROKEN;
-use crate::crew::{Crew, USERS, below};
 use crate::device::Device;
+use crate::faults::{Fault, Tally, a_while, deck, strike};
 use crate::history::Read;
-use crate::place::{Between, Place, Truth};
+use crate::place::{Between, Place, PrimaryStore};
 use crate::servers::numbers;
-use crate::trouble::{Fault, Tally, a_while, deck, strike};
 
 /// Clients that act at the same time.
 const CLIENTS: u64 = 16;
@@ -54,9 +54,9 @@ pub struct Findings {
 /// A place, its clients, and what was found so far.
 pub struct Run {
     pub place: Place,
-    pub crew: Arc<Crew>,
+    pub crew: Arc<Crowd>,
     pub found: Findings,
-    draw: Draw,
+    rng: SharedRng,
     acts: Arc<AtomicU64>,
     devices: Vec<Arc<Device>>,
     /// The devices' lives; they end with the run.
@@ -65,17 +65,17 @@ pub struct Run {
 }
 
 impl Run {
-    pub async fn start((truth, between): (Truth, Between), seed: u64) -> Result<Self> {
-        let (place, addresses) = Box::pin(Place::start(truth, between)).await?;
-        let crew = Arc::new(Crew::gather(addresses).await?);
-        let (found, draw, events) = (Findings::default(), Draw::from_seed(seed), Arc::default());
+    pub async fn start((primary_store, between): (PrimaryStore, Between), seed: u64) -> Result<Self> {
+        let (place, addresses) = Box::pin(Place::start(primary_store, between)).await?;
+        let crew = Arc::new(Crowd::gather(addresses).await?);
+        let (found, rng, events) = (Findings::default(), SharedRng::from_seed(seed), Arc::default());
         let devices: Vec<_> = (0..USERS).map(|reader| Arc::new(Device::of(reader, Arc::clone(&events)))).collect();
         let mut watching = JoinSet::new();
         for device in &devices {
-            let (device, crew, draw) = (Arc::clone(device), Arc::clone(&crew), Draw::from_seed(draw.u64()));
-            watching.spawn(async move { device.live(&crew, &draw).await });
+            let (device, crew, rng) = (Arc::clone(device), Arc::clone(&crew), SharedRng::from_seed(rng.u64()));
+            watching.spawn(async move { device.live(&crew, &rng).await });
         }
-        Ok(Self { place, crew, found, draw, acts: Arc::default(), devices, watching, events })
+        Ok(Self { place, crew, found, rng, acts: Arc::default(), devices, watching, events })
     }
 
     pub fn operations(&self) -> u64 {
@@ -99,10 +99,10 @@ impl Run {
         let mut clients = JoinSet::new();
         for _ in 0..CLIENTS {
             let (crew, trouble, acts) = (Arc::clone(&self.crew), Arc::clone(trouble), Arc::clone(&self.acts));
-            let draw = Draw::from_seed(self.draw.u64());
+            let rng = SharedRng::from_seed(self.rng.u64());
             clients.spawn(async move {
                 while trouble.load(Relaxed) || crew.counts.answered() < until {
-                    crew.act(&draw, acts.fetch_add(1, Relaxed)).await?;
+                    crew.act(&rng, acts.fetch_add(1, Relaxed)).await?;
                 }
                 Ok(())
             });
@@ -111,11 +111,11 @@ impl Run {
     }
 
     async fn trouble(&mut self, clients: &JoinSet<Result<()>>) -> Result<()> {
-        for fault in deck(&self.place, &self.draw) {
+        for fault in deck(&self.place, &self.rng) {
             ensure!(clients.len() as u64 == CLIENTS, "a client has ended");
-            sleep(a_while(&self.draw)).await;
+            sleep(a_while(&self.rng)).await;
             let before = self.crew.counts.unknown.load(Relaxed);
-            strike(fault, &mut self.place, &self.crew, &self.draw).await.with_context(|| fault.name())?;
+            strike(fault, &mut self.place, &self.crew, &self.rng).await.with_context(|| fault.name())?;
             if fault == Fault::DiskFull {
                 self.found.without_room += self.crew.counts.unknown.load(Relaxed) - before;
             }
@@ -125,9 +125,10 @@ impl Run {
         Ok(())
     }
 
-    /// Waits until nothing is left to do, then judges everything that was read, and reads everything once more, from every node.
+    /// Waits until nothing is left to do, then judges everything that was read, and reads everything once more, from
+    /// every node.
     pub async fn rest(&mut self) -> Result<()> {
-        self.crew.decide(&self.draw).await?;
+        self.crew.decide(&self.rng).await?;
         let began = Instant::now();
         self.nothing_is_left().await?;
         self.found.slowest_rest_ms = self.found.slowest_rest_ms.max(began.elapsed().as_millis());
@@ -135,7 +136,7 @@ impl Run {
         let mut timelines = vec![Vec::new(); USERS]; // folded
         for node in 0..self.place.nodes() {
             for (reader, timeline) in timelines.iter_mut().enumerate() {
-                let (size, began) = (30 + below(&self.draw, 71), Instant::now());
+                let (size, began) = (30 + below(&self.rng, 71), Instant::now());
                 // A page that a busy machine keeps beyond the nodes' short limits is asked for again.
                 let walked = loop {
                     match self.crew.walk(node, reader, size).await? {

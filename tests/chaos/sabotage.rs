@@ -1,13 +1,15 @@
-//! The run itself is on trial: what is spoilt behind the service's back must be found. A check that cannot fail is none.
+//! The run itself is on trial: what is spoilt behind the service's back must be found. A check that cannot fail is
+//! none.
 
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::DatabaseConnection;
 
-use crate::place::{Between, Truth};
+use crate::place::{Between, PrimaryStore};
 use crate::run::Run;
 use crate::servers::{execute, numbers};
 
-/// A row that pages are made of and that nothing folds away, the newest, which is trimmed last: on an edge that is trusted, at or above the floor, delivered.
+/// A row that pages are made of and that nothing folds away, the newest, which is trimmed last: on an edge that is
+/// trusted, at or above the floor, delivered.
 const TRUSTED: &str = "SELECT i.content_id FROM inboxes i \
      JOIN follows f ON f.follower_id = i.user_id AND f.author_id = i.author_id AND f.mode = 2 \
      JOIN contents c ON c.id = i.content_id AND c.removed_at IS NULL AND c.repost_of IS NULL \
@@ -20,7 +22,7 @@ const TRUSTED: &str = "SELECT i.content_id FROM inboxes i \
 
 /// After some work that is right, spoils the database, and has everything read once more.
 async fn spoilt(spoil: impl AsyncFn(&DatabaseConnection) -> Result<()>) -> Result<Run> {
-    let mut run = Run::start((Truth::Sqlite, Between::Nothing), 1).await?;
+    let mut run = Run::start((PrimaryStore::Sqlite, Between::Nothing), 1).await?;
     while numbers(&run.place.database().await?, TRUSTED).await?.is_empty() {
         run.round(500).await?;
         run.verdict()?;

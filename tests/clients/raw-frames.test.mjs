@@ -148,7 +148,7 @@ test("the server pings, and stays with who answers", async () => {
   await client.hears(pong({ still: "here" }));
   client.leave();
 });
-test("who answers no ping is told so with 4408, and dropped", async () => {
+test("a client that answers no ping gets 4408 and is closed", async () => {
   const client = await Frames.ready(hasty);
   assert.equal((await client.next()).opcode, PING);
   const { opcode, payload } = await client.next();

@@ -60,7 +60,7 @@ for (const [code, cause] of Object.entries(CAUSES)) {
   test(`${code} is told to whom it concerns`, async () => {
     const { userErrors } = await cause();
     assert.deepEqual(userErrors.map((error) => error.code), [code]);
-    assert.match(userErrors[0].message, /^\w.{9,}/);
+    assert.match(userErrors[0].message, /^[A-Z].{9,}\.$/);
   });
 }
 

@@ -79,7 +79,7 @@ export async function live(begin) {
   await unfollow(authors[3]);
   await isTrue("they are gone again, at any depth", read + 2 - ofFour);
   const ofThree = world.texts.slice(0, read).filter((_, index) => index % 4 === 1).length;
-  await mutate(server, "muteUser", "BoundaryInput", { userId: authors[2].id }, reader);
+  await mutate(server, "muteUser", "MuteUserInput", { userId: authors[2].id }, reader);
   await isTrue("an author who was muted elsewhere has gone", read + 2 - ofFour - ofThree);
 
   const connected = connection.connected();

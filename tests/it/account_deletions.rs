@@ -20,16 +20,17 @@ use tidefeed::store::{
 use crate::{
     conformance::{World, account, user},
     delivery::followed_author,
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::{connect_sql, numbers, on_each_backend},
 };
 
 /// More than one step clears away.
 const POSTS: usize = 130;
 
-/// Somebody with many contents, whom everybody follows: by an edge that is pushed, by one that is pulled through the outbox cache, and by one whose reader is off.
+/// Somebody with many contents, whom everybody follows: by an edge that is pushed, by one that is pulled through the
+/// outbox cache, and by one whose reader is off.
 struct Story {
-    house: std::sync::Arc<TestHouse>,
+    app: std::sync::Arc<TestApp>,
     /// Of the one who goes.
     last: ContentId,
     /// Of a reader, which the one who goes has answered, liked and kept.
@@ -41,46 +42,46 @@ const READERS: [i64; 3] = [2, 3, 4];
 
 impl Story {
     async fn on(backend: crate::servers::Backend) -> Result<Self> {
-        let house = TestHouse::start_with(backend, Around::Memory, crate::harness::settings()).await?;
-        followed_author(&house, 3).await?;
+        let app = TestApp::start_with(backend, Around::Memory, crate::harness::settings()).await?;
+        followed_author(&app, 3).await?;
         for number in 0..POSTS - 1 {
-            post(&house, user(GONE), &format!("words {number}"), Reference::Nothing).await?;
+            post(&app, user(GONE), &format!("words {number}"), Reference::Nothing).await?;
         }
         for reader in READERS {
-            house.waker.wake(user(reader)).await?;
+            app.reactivator.wake(user(reader)).await?;
         }
-        house.settle().await?;
-        house.demote(user(3), user(GONE)).await?;
-        house.turn_off(user(4)).await?;
-        let other = post(&house, user(2), "of a reader", Reference::Nothing).await?;
-        house.following.follow(user(GONE), user(2)).await?;
-        let last = post(&house, user(GONE), "an answer, and not delivered yet", Reference::ReplyTo(other)).await?;
-        post(&house, user(3), "", Reference::RepostOf(last)).await?;
-        let now = house.now_ms();
+        app.settle().await?;
+        app.demote(user(3), user(GONE)).await?;
+        app.turn_off(user(4)).await?;
+        let other = post(&app, user(2), "of a reader", Reference::Nothing).await?;
+        app.following.follow(user(GONE), user(2)).await?;
+        let last = post(&app, user(GONE), "an answer, and not delivered yet", Reference::ReplyTo(other)).await?;
+        post(&app, user(3), "", Reference::RepostOf(last)).await?;
+        let now = app.now_ms();
         for (who, content) in [(GONE, other), (2, last), (3, other)] {
             for reaction in [Reaction::Like, Reaction::Favourite] {
-                house.ports.reactions.react(user(who), content, reaction, now).await?;
+                app.ports.reactions.react(user(who), content, reaction, now).await?;
             }
         }
-        house.ports.exclusions.mute(user(GONE), user(4)).await?;
-        house.ports.exclusions.hide(user(3), user(GONE)).await?;
-        house.ports.exclusions.unhide(user(3), user(GONE)).await?;
-        Ok(Self { house, last, other })
+        app.ports.exclusions.mute(user(GONE), user(4)).await?;
+        app.ports.exclusions.hide(user(3), user(GONE)).await?;
+        app.ports.exclusions.unhide(user(3), user(GONE)).await?;
+        Ok(Self { app, last, other })
     }
 
     async fn delete(&self) -> Result<()> {
-        let deleted = self.house.ports.account_deletions.delete(user(GONE), None, self.house.now_ms()).await?;
+        let deleted = self.app.ports.account_deletions.delete(user(GONE), None, self.app.now_ms()).await?;
         ensure!(deleted == Deleted::Gone { sessions: Vec::new() }, "{deleted:?}");
         Ok(())
     }
 
     /// Every read by which something of theirs could be shown.
     async fn nothing_is_shown(&self) -> Result<()> {
-        let (ports, gone) = (&self.house.ports, user(GONE));
+        let (ports, gone) = (&self.app.ports, user(GONE));
         let request = PageRequest::newest(PageSize::try_new(100)?);
         let nothing = Run::from_limited_query(Direction::Older, Vec::new(), request.need());
         for reader in READERS.map(user) {
-            let page = self.house.reader.page(reader, &request).await?;
+            let page = self.app.reader.page(reader, &request).await?;
             ensure!(page.entries.iter().all(|it| it.author != gone), "{reader}'s page shows them: {page:?}");
             let oracle = ports.timelines.oracle(reader, &request).await?;
             ensure!(page.entries.iter().eq(oracle.iter().take(100)), "{reader}: {page:?}, not {oracle:?}");
@@ -109,19 +110,19 @@ impl Story {
     }
 
     async fn number(&self, sql: &str) -> Result<i64> {
-        let rows = connect_sql(self.house.database_url()).await?;
+        let rows = connect_sql(self.app.database_url()).await?;
         Ok(numbers(&rows, sql).await?.first().copied().unwrap_or(-1))
     }
 }
 
-async fn post(house: &TestHouse, author: UserId, text: &str, reference: Reference) -> Result<ContentId> {
-    house.clock.advance(1);
+async fn post(app: &TestApp, author: UserId, text: &str, reference: Reference) -> Result<ContentId> {
+    app.clock.advance(1);
     let draft = if reference.repost_of().is_some() {
         Draft { text: String::new(), media: Vec::new(), idempotency_key: None, reference }
     } else {
         Draft { reference, ..Draft::try_new(text, Vec::new(), None)? }
     };
-    match house.publisher.publish(author, draft).await? {
+    match app.publisher.publish(author, draft).await? {
         PublishOutcome::Published(content) => Ok(content.id),
         other => anyhow::bail!("not published: {other:?}"),
     }
@@ -132,39 +133,39 @@ on_each_backend! {
         let story = Story::on(backend).await?;
         let page = PageRequest::newest(PageSize::try_new(10)?);
         for reader in READERS.map(user) {
-            ensure!(story.house.reader.page(reader, &page).await?.entries.iter().any(|it| it.author == user(GONE)), "{reader} follows them");
+            ensure!(story.app.reader.page(reader, &page).await?.entries.iter().any(|it| it.author == user(GONE)), "{reader} follows them");
         }
         story.delete().await?;
         story.nothing_is_shown().await?;
         let mut steps = 0;
-        while story.house.remover.run_once().await? {
+        while story.app.remover.run_once().await? {
             story.nothing_is_shown().await?;
             steps += 1;
         }
         ensure!(steps >= 2, "{POSTS} contents in one step");
-        story.house.settle().await?;
-        story.house.clock.advance(60_000);
-        story.house.sweep().await?;
-        ensure!(!story.house.remover.run_once().await?);
+        story.app.settle().await?;
+        story.app.clock.advance(60_000);
+        story.app.sweep().await?;
+        ensure!(!story.app.remover.run_once().await?);
         story.nothing_is_shown().await
     }
 
     async fn a_deleted_account_is_cleared_away_whatever_crashes_in_between(backend: Backend) -> Result<()> {
         let story = Story::on(backend).await?;
         story.delete().await?;
-        let (house, ports) = (&story.house, &story.house.ports);
+        let (app, ports) = (&story.app, &story.app.ports);
         // A node takes the account, removes some contents, and dies before it has passed them.
-        let now = house.now_ms();
+        let now = app.now_ms();
         ensure!(ports.account_deletions.due(now, now + 30_000).await?.is_some_and(|it| it.user == user(GONE)));
         for content in ports.account_deletions.contents_left(user(GONE), 7).await? {
-            ports.contents.remove(user(GONE), content.entry.content, house.draw.stamp(), now).await?;
+            ports.contents.remove(user(GONE), content.entry.content, app.rng.stamp(), now).await?;
         }
-        ensure!(!house.remover.run_once().await?, "it is somebody else's for now");
-        house.clock.advance(30_001);
-        while house.remover.run_once().await? {}
+        ensure!(!app.remover.run_once().await?, "it is somebody else's for now");
+        app.clock.advance(30_001);
+        while app.remover.run_once().await? {}
         ensure!(story.number("SELECT COUNT(*) FROM account_deletions WHERE look_at IS NULL").await? == 0, "writes may be under way");
-        house.clock.advance(60_000);
-        ensure!(!house.remover.run_once().await?);
+        app.clock.advance(60_000);
+        ensure!(!app.remover.run_once().await?);
         for (left, sql) in [
             (0, "SELECT COUNT(*) FROM contents WHERE author_id = 1 AND (removed_at IS NULL OR text <> '' OR media <> '[]')"),
             (130, "SELECT COUNT(*) FROM contents WHERE author_id = 1"),
@@ -188,9 +189,9 @@ on_each_backend! {
     async fn whoever_has_no_account_any_more_changes_nothing(backend: Backend) -> Result<()> {
         let story = Story::on(backend).await?;
         story.delete().await?;
-        let (house, ports, gone, now) = (&story.house, &story.house.ports, user(GONE), story.house.now_ms());
+        let (app, ports, gone, now) = (&story.app, &story.app.ports, user(GONE), story.app.now_ms());
         let draft = Draft::try_new("late", Vec::new(), None)?;
-        ensure!(house.publisher.publish(gone, draft).await? == PublishOutcome::UnknownAuthor);
+        ensure!(app.publisher.publish(gone, draft).await? == PublishOutcome::UnknownAuthor);
         let mode = tidefeed::domain::EdgeMode::Fill;
         ensure!(ports.follows.follow(gone, user(3), mode, 5, now).await? == Followed::UnknownAuthor);
         ensure!(ports.follows.follow(user(5), gone, mode, 5, now).await? == Followed::UnknownAuthor);

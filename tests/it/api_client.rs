@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     binary::process::{LIMIT, http_client},
-    harness::TestHouse,
+    harness::TestApp,
 };
 
 /// Longer than any story takes.
@@ -23,7 +23,7 @@ const TOKEN_TTL: Duration = Duration::from_hours(365 * 24);
 
 /// A house with its API on a port.
 pub struct ApiServer {
-    pub house: Arc<TestHouse>,
+    pub app: Arc<TestApp>,
     pub address: std::net::SocketAddr,
     http: reqwest::Client,
     /// Clones of it are held by whatever watches the feed here.
@@ -32,18 +32,18 @@ pub struct ApiServer {
 }
 
 impl ApiServer {
-    pub async fn start(house: Arc<TestHouse>) -> Result<Self> {
-        Self::start_with(house, &settings()).await
+    pub async fn start(app: Arc<TestApp>) -> Result<Self> {
+        Self::start_with(app, &settings()).await
     }
 
-    pub async fn start_with(house: Arc<TestHouse>, settings: &ApiSettings) -> Result<Self> {
+    pub async fn start_with(app: Arc<TestApp>, settings: &ApiSettings) -> Result<Self> {
         let stop = CancellationToken::new();
-        let clock: SharedClock = house.clock.clone();
-        let runtime = ApiRuntime { clock, draw: house.draw.clone(), stop: stop.clone(), tasks: TaskTracker::new() };
-        let router = api_router(&house, &house.ports, settings, runtime)?;
+        let clock: SharedClock = app.clock.clone();
+        let runtime = ApiRuntime { clock, rng: app.rng.clone(), stop: stop.clone(), tasks: TaskTracker::new() };
+        let router = api_router(&app, &app.ports, settings, runtime)?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let (hub, announcements) = (house.hub.clone(), house.ports.announcements.listen());
+        let (hub, announcements) = (app.hub.clone(), app.ports.announcements.listen());
         let ended = stop.clone();
         tokio::spawn(async move {
             let router = router.into_make_service_with_connect_info::<std::net::SocketAddr>();
@@ -51,7 +51,7 @@ impl ApiServer {
             let listening = ended.run_until_cancelled(hub.run(announcements));
             let _ = tokio::join!(serving, listening);
         });
-        Ok(Self { house, address, http: http_client(LIMIT)?, watchers: Arc::default(), stop })
+        Ok(Self { app, address, http: http_client(LIMIT)?, watchers: Arc::default(), stop })
     }
 
     /// The answer's whole body, whatever it says.

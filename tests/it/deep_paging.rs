@@ -1,4 +1,5 @@
-//! Walks of many pages, past everything that an inbox keeps: exact throughout, and served from the inbox again once it has grown.
+//! Walks of many pages, past everything that an inbox keeps: exact throughout, and served from the inbox again once it
+//! has grown.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use tidefeed::{
 
 use crate::{
     delivery::user,
-    harness::{Around, BEGINNING, TestHouse, settings},
+    harness::{Around, BEGINNING, TestApp, settings},
     servers::{Backend, on_each_backend},
 };
 
@@ -54,35 +55,36 @@ fn seeded(id: i64) -> Result<SeedAuthor> {
     })
 }
 
-/// A reader of four authors who publish in turn, three contents to a millisecond; just back, so that the inbox holds one step.
-async fn house(backend: Backend) -> Result<Arc<TestHouse>> {
-    let house = TestHouse::start_with(backend, Around::Memory, Settings { tiers: TIERS, ..settings() }).await?;
+/// A reader of four authors who publish in turn, three contents to a millisecond; just back, so that the inbox holds
+/// one step.
+async fn app(backend: Backend) -> Result<Arc<TestApp>> {
+    let app = TestApp::start_with(backend, Around::Memory, Settings { tiers: TIERS, ..settings() }).await?;
     for id in (1..=AUTHORS).chain([READER]) {
-        house.store.add_authors(&[seeded(id)?]).await?;
+        app.store.add_authors(&[seeded(id)?]).await?;
     }
     let follows: Vec<SeedFollow> = (1..=AUTHORS)
         .map(|author| SeedFollow { follower: user(READER), author: user(author), inc: author, followed_at: BEGINNING })
         .collect();
-    house.store.add_follows(&follows).await?;
-    house.waker.wake(user(READER)).await?;
-    Ok(house)
+    app.store.add_follows(&follows).await?;
+    app.reactivator.wake(user(READER)).await?;
+    Ok(app)
 }
 
-/// Reads page after page to the first content ever, each as the oracle has it; `between` happens after each. Returns, for each page, whether
-/// the one statement that pulls nothing gave it.
-async fn walk(house: &TestHouse, mut between: impl AsyncFnMut(usize) -> Result<()>) -> Result<Vec<bool>> {
+/// Reads page after page to the first content ever, each as the oracle has it; `between` happens after each. Returns,
+/// for each page, whether the one statement that pulls nothing gave it.
+async fn walk(app: &TestApp, mut between: impl AsyncFnMut(usize) -> Result<()>) -> Result<Vec<bool>> {
     // The node remembers from here on which contents are reposts, and a page asks for nothing but itself.
     let all = (1..=CONTENTS).map(ContentId::try_new).collect::<Result<Vec<_>, _>>()?;
-    house.ports.contents.originals(&all).await?;
+    app.ports.contents.originals(&all).await?;
     let mut request = PageRequest::newest(PageSize::try_new(SIZE)?);
     let (mut seen, mut from_inbox) = (Vec::new(), Vec::new());
     loop {
-        let inbox = house.ports.timelines.read(user(READER), &request, Depth::Inbox).await?;
-        let before = house.store.statements();
-        let page = house.reader.page(user(READER), &request).await?;
+        let inbox = app.ports.timelines.read(user(READER), &request, Depth::Inbox).await?;
+        let before = app.store.statements();
+        let page = app.reader.page(user(READER), &request).await?;
         from_inbox
-            .push(house.store.statements() - before == 1 && matches!(decide(&request, &inbox, None), Next::Serve(_)));
-        let mut oracle = house.ports.timelines.oracle(user(READER), &request).await?;
+            .push(app.store.statements() - before == 1 && matches!(decide(&request, &inbox, None), Next::Serve(_)));
+        let mut oracle = app.ports.timelines.oracle(user(READER), &request).await?;
         oracle.truncate(request.size.get());
         ensure!(page.entries == oracle, "page {} is {:?} and not {oracle:?}", from_inbox.len(), page.entries);
         seen.extend(page.entries.iter().map(|it| it.content.get()));
@@ -96,66 +98,66 @@ async fn walk(house: &TestHouse, mut between: impl AsyncFnMut(usize) -> Result<(
     Ok(from_inbox)
 }
 
-async fn rows(house: &TestHouse) -> Result<u64> {
-    house.ports.inboxes.held(user(READER), 10_000).await.map_err(Into::into)
+async fn rows(app: &TestApp) -> Result<u64> {
+    app.ports.inboxes.held(user(READER), 10_000).await.map_err(Into::into)
 }
 
 /// Every inbox is looked at once.
-async fn trim(house: &TestHouse) -> Result<()> {
-    while !house.trimmer.run_once().await?.1 {}
+async fn trim(app: &TestApp) -> Result<()> {
+    while !app.trimmer.run_once().await?.1 {}
     Ok(())
 }
 
 on_each_backend! {
     async fn paging_past_the_floor_extends_the_inbox_and_the_deeper_the_shorter(backend: Backend) -> Result<()> {
-        let house = house(backend).await?;
-        ensure!(rows(&house).await? == 200);
-        let first = walk(&house, async |_| house.settle().await).await?;
+        let app = app(backend).await?;
+        ensure!(rows(&app).await? == 200);
+        let first = walk(&app, async |_| app.settle().await).await?;
         // One page of each step is pulled: the one that tells. Beyond the deepest all are.
         let pulled = first.iter().filter(|from_inbox| !**from_inbox).count();
         ensure!(first.len() == 40 && pulled <= 8 + 10, "{pulled} pages were pulled: {first:?}");
-        ensure!(rows(&house).await? == 1_500);
+        ensure!(rows(&app).await? == 1_500);
 
-        trim(&house).await?;
-        let again = walk(&house, async |_| Ok(())).await?;
+        trim(&app).await?;
+        let again = walk(&app, async |_| Ok(())).await?;
         ensure!(again[..29].iter().all(|from_inbox| *from_inbox), "a deep page was pulled: {again:?}");
         ensure!(!again[31], "what lies below the inbox came from it");
 
         // 60 minutes times 100 / 1500.
-        house.clock.advance(3 * MINUTE);
-        trim(&house).await?;
-        ensure!(rows(&house).await? == 1_500, "it is trimmed before its time");
-        house.clock.advance(2 * MINUTE);
-        trim(&house).await?;
-        ensure!(rows(&house).await? == 100, "it outlives its time");
-        walk(&house, async |_| Ok(())).await.map(drop)
+        app.clock.advance(3 * MINUTE);
+        trim(&app).await?;
+        ensure!(rows(&app).await? == 1_500, "it is trimmed before its time");
+        app.clock.advance(2 * MINUTE);
+        trim(&app).await?;
+        ensure!(rows(&app).await? == 100, "it outlives its time");
+        walk(&app, async |_| Ok(())).await.map(drop)
     }
 
     async fn a_deep_inbox_ends_with_a_clock_that_is_set_back(backend: Backend) -> Result<()> {
-        let house = house(backend).await?;
-        walk(&house, async |_| house.settle().await).await?;
-        house.clock.advance(-5 * 60 * MINUTE);
-        trim(&house).await?;
-        ensure!(rows(&house).await? == 100, "it lives on for hours");
+        let app = app(backend).await?;
+        walk(&app, async |_| app.settle().await).await?;
+        app.clock.advance(-5 * 60 * MINUTE);
+        trim(&app).await?;
+        ensure!(rows(&app).await? == 100, "it lives on for hours");
         Ok(())
     }
 
     async fn a_walk_is_exact_whatever_is_trimmed_and_extended_under_it(backend: Backend) -> Result<()> {
-        let house = house(backend).await?;
+        let app = app(backend).await?;
         let reader = user(READER);
-        let draw = house.draw.clone();
+        let rng = app.rng.clone();
         for _ in 0..2 {
-            walk(&house, async |_| {
-                match draw.u32() % 4 {
-                    0 => drop(house.ports.inboxes.trim(reader, 100).await?),
+            walk(&app, async |_| {
+                match rng.u32() % 4 {
+                    0 => drop(app.ports.inboxes.trim(reader, 100).await?),
                     1 => {
-                        house.clock.advance(MINUTE);
-                        trim(&house).await?;
+                        app.clock.advance(MINUTE);
+                        trim(&app).await?;
                     }
-                    2 => house.turn_off(reader).await?,
+                    2 => app.turn_off(reader).await?,
                     _ => {}
                 }
-                house.settle().await
+                app.settle().await
             })
             .await?;
         }
@@ -163,12 +165,12 @@ on_each_backend! {
     }
 
     async fn a_note_that_comes_twice_extends_once(backend: Backend) -> Result<()> {
-        let house = house(backend).await?;
+        let app = app(backend).await?;
         let newest = BEGINNING - 10 * CONTENTS + CONTENTS / 3;
         for _ in 0..3 {
-            house.waker.visit(user(READER), Some(newest - 100)).await?;
+            app.reactivator.visit(user(READER), Some(newest - 100)).await?;
         }
-        ensure!(rows(&house).await? == 400, "{} rows", rows(&house).await?);
+        ensure!(rows(&app).await? == 400, "{} rows", rows(&app).await?);
         Ok(())
     }
 }

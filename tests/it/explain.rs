@@ -1,5 +1,5 @@
-//! The hot statements are answered by an index, whatever the tables hold: EXPLAIN on every engine over tables with statistics, and on the servers the
-//! rows that the real calls touch.
+//! The hot statements are answered by an index, whatever the tables hold: EXPLAIN on every engine over tables with
+//! statistics, and on the servers the rows that the real calls touch.
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
@@ -27,7 +27,8 @@ const ROWS: i64 = 20_000;
 /// An author with very many followers.
 const STAR: i64 = 9_000;
 
-/// Reader 1, from whom 5000 strangers hide, follows 500 authors, is pushed to by all, and has 20 000 rows above the floor; 40 more readers follow the same authors; 5000 follow the star.
+/// Reader 1, from whom 5000 strangers hide, follows 500 authors, is pushed to by all, and has 20 000 rows above the
+/// floor; 40 more readers follow the same authors; 5000 follow the star.
 async fn fill(world: &World) -> Result<()> {
     world.hurry().await?;
     let contents: Vec<Entry> = (1..=ROWS).map(|id| entry(id, user(101 + id % AUTHORS), 1_000 + id / 2)).collect();
@@ -337,7 +338,8 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
         rows_read(&world).await? - before
     };
     for request in requests()? {
-        // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of below the floor.
+        // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of
+        // below the floor.
         for (depth, limit) in [(Depth::Inbox, 250), (Depth::Everything, 400)] {
             let before = rows_read(&world).await?;
             world.store.read(user(1), &request, depth).await?;
@@ -373,7 +375,8 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
     Ok(())
 }
 
-/// A page of names that all have two rows; and suggestions for somebody who follows 500, of whom nobody follows anybody.
+/// A page of names that all have two rows; and suggestions for somebody who follows 500, of whom nobody follows
+/// anybody.
 async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result<()> {
     let prefix = KeyPrefix::try_new("ada")?;
     let middle = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };

@@ -1,4 +1,5 @@
-//! A SQL server that fails over and loses commits it had acknowledged: what is lost is gone, and no cached outbox tells of it.
+//! A SQL server that fails over and loses commits it had acknowledged: what is lost is gone, and no cached outbox
+//! tells of it.
 
 use anyhow::{Result, ensure};
 use sea_orm::DatabaseConnection;
@@ -10,14 +11,14 @@ use tidefeed::{
 
 use crate::{
     delivery::{followed_author, user},
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::{self, Backend, on_each_backend},
 };
 
 const AUTHOR: i64 = 1;
 
 struct Story {
-    house: std::sync::Arc<TestHouse>,
+    app: std::sync::Arc<TestApp>,
     database: DatabaseConnection,
     reader: UserId,
 }
@@ -25,24 +26,24 @@ struct Story {
 impl Story {
     /// A reader who pulls an author; the outbox is cached.
     async fn begin(backend: Backend, around: Around) -> Result<Self> {
-        let house = TestHouse::start(backend, around).await?;
-        followed_author(&house, 1).await?;
+        let app = TestApp::start(backend, around).await?;
+        followed_author(&app, 1).await?;
         let reader = user(AUTHOR + 1);
-        house.waker.wake(reader).await?;
-        house.demote(reader, user(AUTHOR)).await?;
-        let database = servers::connect_sql(house.database_url()).await?;
-        Ok(Self { house, database, reader })
+        app.reactivator.wake(reader).await?;
+        app.demote(reader, user(AUTHOR)).await?;
+        let database = servers::connect_sql(app.database_url()).await?;
+        Ok(Self { app, database, reader })
     }
 
     async fn publish(&self) -> Result<Entry> {
-        self.house.clock.advance(1);
+        self.app.clock.advance(1);
         let draft = Draft::try_new("words", Vec::new(), None)?;
-        let PublishOutcome::Published(content) = self.house.publisher.publish(user(AUTHOR), draft).await? else {
+        let PublishOutcome::Published(content) = self.app.publisher.publish(user(AUTHOR), draft).await? else {
             anyhow::bail!("not published")
         };
-        self.house.settle().await?;
+        self.app.settle().await?;
         // A visit that was dealt with brought the edge back.
-        self.house.demote(self.reader, user(AUTHOR)).await?;
+        self.app.demote(self.reader, user(AUTHOR)).await?;
         Ok(content.entry())
     }
 
@@ -70,15 +71,15 @@ impl Story {
 
     async fn page_is(&self, expected: &[Entry]) -> Result<()> {
         let request = PageRequest::newest(PageSize::default());
-        let oracle = self.house.ports.timelines.oracle(self.reader, &request).await?;
-        let page = self.house.reader.page(self.reader, &request).await?;
+        let oracle = self.app.ports.timelines.oracle(self.reader, &request).await?;
+        let page = self.app.reader.page(self.reader, &request).await?;
         ensure!(page.entries == expected && oracle == expected, "{:?}, {oracle:?}, {expected:?}", page.entries);
         Ok(())
     }
 
     /// What the cache holds, if its stamp is the one that SQL names now.
     async fn believed(&self) -> Result<Option<Vec<Entry>>> {
-        let Some(cache) = &self.house.ports.outbox_cache else { anyhow::bail!("there is no cache") };
+        let Some(cache) = &self.app.ports.outbox_cache else { anyhow::bail!("there is no cache") };
         let cache: &dyn OutboxCache = &**cache;
         let stamp = self.stamp().await?;
         let cached = cache.fetch(&[user(AUTHOR)]).await?.remove(0);

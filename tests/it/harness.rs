@@ -11,15 +11,15 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use tidefeed::{
-    app::{House, Ports, Settings},
+    app::{Ports, Settings, UseCases},
     clock::{Clock, ManualClock, SharedClock},
     domain::{
         ContentId, ContentKind, UserId,
         delivery::{DeliveryPolicy, EdgeRule},
         timeline::tier::InboxTiers,
     },
-    draw::Draw,
     live::LiveSettings,
+    rng::SharedRng,
     store::{
         Announcements, OutboxCache, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
@@ -72,12 +72,12 @@ pub fn settings() -> Settings {
 }
 
 /// A house, its stores, and the means to step it.
-pub struct TestHouse {
-    house: House,
+pub struct TestApp {
+    app: UseCases,
     pub ports: Ports,
     pub store: SqlStore,
     pub clock: Arc<ManualClock>,
-    pub draw: Draw,
+    pub rng: SharedRng,
     stop: CancellationToken,
     database: Arc<servers::FreshDatabase>,
     place: Place,
@@ -91,7 +91,7 @@ struct Place {
     settings: Settings,
 }
 
-impl TestHouse {
+impl TestApp {
     pub async fn start(backend: Backend, around: Around) -> Result<Arc<Self>> {
         Self::start_with(backend, around, settings()).await
     }
@@ -99,18 +99,18 @@ impl TestHouse {
     pub async fn start_with(backend: Backend, around: Around, settings: Settings) -> Result<Arc<Self>> {
         let database = Arc::new(backend.fresh_database().await?);
         let place = Place { around, redis: redis(around).await?, settings };
-        let house = Self::open(database, place, 7).await?;
-        house.store.migrate().await?;
-        Ok(house)
+        let app = Self::open(database, place, 7).await?;
+        app.store.migrate().await?;
+        Ok(app)
     }
 
     /// On a Redis of the test's own, or a cluster.
     pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
         let around = if redis.cluster { Around::Cluster } else { Around::Redis };
         let place = Place { around, redis: Some(redis), settings: settings() };
-        let house = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
-        house.store.migrate().await?;
-        Ok(house)
+        let app = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
+        app.store.migrate().await?;
+        Ok(app)
     }
 
     /// Another node: the same database and Redis, everything else its own.
@@ -122,11 +122,11 @@ impl TestHouse {
         let store = open_store(&database.url).await?;
         let stop = CancellationToken::new();
         let (queue, outbox_cache, announcements) = surroundings(&place, &stop).await?;
-        let ports = Ports::with_truth(Arc::new(store.clone()), queue, outbox_cache, announcements);
-        let (clock, draw) = (Arc::new(ManualClock::at(BEGINNING)), Draw::from_seed(seed));
+        let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);
+        let (clock, rng) = (Arc::new(ManualClock::at(BEGINNING)), SharedRng::from_seed(seed));
         let shared: SharedClock = clock.clone();
-        let house = House::build(&ports, place.settings, &shared, &draw);
-        Ok(Arc::new(Self { house, ports, store, clock, draw, stop, database, place }))
+        let app = UseCases::build(&ports, place.settings, &shared, &rng);
+        Ok(Arc::new(Self { app, ports, store, clock, rng, stop, database, place }))
     }
 
     pub fn database_url(&self) -> &str {
@@ -146,10 +146,10 @@ impl TestHouse {
     pub async fn settle(&self) -> Result<()> {
         loop {
             let now = Duration::ZERO;
-            let dealt_with = self.house.dispatcher.run_once("test", now).await?
-                + self.house.executor.run_once("test", now).await?
-                + self.house.reconciler.run_once("test", now).await?
-                + self.house.waker.run_once("test", now).await?;
+            let dealt_with = self.app.dispatcher.run_once("test", now).await?
+                + self.app.executor.run_once("test", now).await?
+                + self.app.reconciler.run_once("test", now).await?
+                + self.app.reactivator.run_once("test", now).await?;
             if dealt_with == 0 {
                 return Ok(());
             }
@@ -159,7 +159,7 @@ impl TestHouse {
     /// Lets time pass, looks for what was forgotten, and deals with it.
     pub async fn sweep(&self) -> Result<()> {
         self.clock.advance(LONG_MS);
-        self.house.sweeper.run_once().await?;
+        self.app.sweeper.run_once().await?;
         self.settle().await
     }
 
@@ -202,15 +202,15 @@ impl TestHouse {
     }
 }
 
-impl Deref for TestHouse {
-    type Target = House;
+impl Deref for TestApp {
+    type Target = UseCases;
 
-    fn deref(&self) -> &House {
-        &self.house
+    fn deref(&self) -> &UseCases {
+        &self.app
     }
 }
 
-impl Drop for TestHouse {
+impl Drop for TestApp {
     fn drop(&mut self) {
         self.stop.cancel();
     }
@@ -241,7 +241,7 @@ async fn redis(around: Around) -> Result<Option<RedisOptions>> {
         }
         Around::Cluster => {
             let cluster = servers::redis_cluster().await?;
-            let prefix = format!("house{}:", NEXT.fetch_add(1, Ordering::Relaxed));
+            let prefix = format!("app{}:", NEXT.fetch_add(1, Ordering::Relaxed));
             RedisOptions { urls: cluster.urls(), cluster: true, prefix, ..RedisOptions::default() }
         }
     };
@@ -256,7 +256,8 @@ async fn surroundings(place: &Place, stop: &CancellationToken) -> Result<Surroun
         return Ok((queue, cache, Arc::new(MemoryAnnouncements::new(1_024))));
     };
     let redis = Redis::connect(options).await?;
-    let announcements = RedisAnnouncements::start(redis.clone(), &TaskTracker::new(), stop, Draw::from_seed(1)).await?;
+    let announcements =
+        RedisAnnouncements::start(redis.clone(), &TaskTracker::new(), stop, SharedRng::from_seed(1)).await?;
     let queue = Arc::new(RedisQueue::new(redis.clone()));
     Ok((queue, Some(Arc::new(RedisOutboxCache::new(redis))), Arc::new(announcements)))
 }

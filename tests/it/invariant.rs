@@ -1,5 +1,5 @@
-//! The invariant of docs/coverage.md, asked of a real store in one statement, over and over, while everything that may change it
-//! happens at once: authors, readers, workers, upkeep, a clock that goes forth and back.
+//! The invariant of docs/coverage.md, asked of a real store in one statement, over and over, while everything that may
+//! change it happens at once: authors, readers, workers, upkeep, a clock that goes forth and back.
 
 use std::sync::{
     Arc,
@@ -16,7 +16,7 @@ use tidefeed::{
         delivery::{DeliveryPolicy, EdgeRule},
         timeline::tier::InboxTiers,
     },
-    draw::Draw,
+    rng::SharedRng,
     upkeep::Auditor,
 };
 use tokio::task::JoinSet;
@@ -25,7 +25,7 @@ use crate::{
     audit,
     coverage::BROKEN,
     delivery::{followed_author, user},
-    harness::{self, Around, TestHouse, settings},
+    harness::{self, Around, TestApp, settings},
     servers::{self, Backend, on_each_backend},
 };
 
@@ -38,7 +38,7 @@ const ACTS: u32 = 60;
 enum Actor {
     Author,
     Follower,
-    Waker,
+    Reactivator,
     Trimmer,
     Lapser,
     Demoter,
@@ -52,7 +52,7 @@ const ACTORS: [Actor; 11] = [
     Actor::Author,
     Actor::Follower,
     Actor::Follower,
-    Actor::Waker,
+    Actor::Reactivator,
     Actor::Trimmer,
     Actor::Lapser,
     Actor::Demoter,
@@ -66,61 +66,61 @@ fn settings_of_a_small_house(rule: EdgeRule) -> Settings {
     Settings { policy, subtask_size: 2, batch_size: 1, tiers, ..settings() }
 }
 
-async fn act(house: &TestHouse, actor: Actor, draw: &Draw) -> Result<()> {
-    let anybody = || user(1 + i64::from(draw.u32()) % PEOPLE);
-    let (reader, author, now) = (anybody(), anybody(), house.now_ms());
+async fn act(app: &TestApp, actor: Actor, rng: &SharedRng) -> Result<()> {
+    let anybody = || user(1 + i64::from(rng.u32()) % PEOPLE);
+    let (reader, author, now) = (anybody(), anybody(), app.now_ms());
     match actor {
-        Actor::Author => drop(house.publisher.publish(author, Draft::try_new("words", Vec::new(), None)?).await?),
-        Actor::Follower if draw.u32().is_multiple_of(3) => drop(house.following.unfollow(reader, author).await?),
-        Actor::Follower => drop(house.following.follow(reader, author).await?),
-        Actor::Waker => {
-            let deep = draw.u32().is_multiple_of(2).then_some(0);
-            house.waker.visit(reader, deep).await?;
+        Actor::Author => drop(app.publisher.publish(author, Draft::try_new("words", Vec::new(), None)?).await?),
+        Actor::Follower if rng.u32().is_multiple_of(3) => drop(app.following.unfollow(reader, author).await?),
+        Actor::Follower => drop(app.following.follow(reader, author).await?),
+        Actor::Reactivator => {
+            let deep = rng.u32().is_multiple_of(2).then_some(0);
+            app.reactivator.visit(reader, deep).await?;
         }
-        Actor::Trimmer if draw.u32().is_multiple_of(2) => drop(house.trimmer.run_once().await?),
-        Actor::Trimmer => drop(house.ports.inboxes.trim(reader, 6).await?),
+        Actor::Trimmer if rng.u32().is_multiple_of(2) => drop(app.trimmer.run_once().await?),
+        Actor::Trimmer => drop(app.ports.inboxes.trim(reader, 6).await?),
         Actor::Lapser => {
-            house.ports.inboxes.turn_off_unseen(now + 1, u64::from(draw.u32() % 3)).await?;
-            house.ports.inboxes.mark_seen(reader, now).await?;
-            house.ports.inboxes.extend(reader, 4).await?;
+            app.ports.inboxes.turn_off_unseen(now + 1, u64::from(rng.u32() % 3)).await?;
+            app.ports.inboxes.mark_seen(reader, now).await?;
+            app.ports.inboxes.extend(reader, 4).await?;
         }
         Actor::Demoter => {
             let readers: Vec<_> = (1..=reader.get()).map(user).collect();
-            house.ports.follows.demote(author, &readers).await?;
+            app.ports.follows.demote(author, &readers).await?;
         }
         Actor::Remover => {
-            let page = house.reader.page(reader, &PageRequest::newest(PageSize::try_new(9)?)).await?;
-            if let Some(entry) = page.entries.last().filter(|_| draw.u32().is_multiple_of(4)) {
-                house.publisher.remove(entry.author, entry.content).await?;
+            let page = app.reader.page(reader, &PageRequest::newest(PageSize::try_new(9)?)).await?;
+            if let Some(entry) = page.entries.last().filter(|_| rng.u32().is_multiple_of(4)) {
+                app.publisher.remove(entry.author, entry.content).await?;
             }
         }
         Actor::Sweeper => {
-            house.clock.advance(i64::from(draw.u32() % 3_000) - 1_000);
-            house.sweeper.run_once().await?;
+            app.clock.advance(i64::from(rng.u32() % 3_000) - 1_000);
+            app.sweeper.run_once().await?;
         }
     }
     Ok(())
 }
 
 /// Workers until told to stop; each takes whatever waits.
-async fn work(house: &TestHouse, worker: usize, stop: &AtomicBool) -> Result<()> {
+async fn work(app: &TestApp, worker: usize, stop: &AtomicBool) -> Result<()> {
     let (me, wait) = (worker.to_string(), Duration::from_millis(10));
     while !stop.load(SeqCst) {
         match worker % 4 {
-            0 => house.dispatcher.run_once(&me, wait).await?,
-            1 => house.reconciler.run_once(&me, wait).await?,
-            2 => house.waker.run_once(&me, wait).await?,
-            _ => house.executor.run_once(&me, wait).await?,
+            0 => app.dispatcher.run_once(&me, wait).await?,
+            1 => app.reconciler.run_once(&me, wait).await?,
+            2 => app.reactivator.run_once(&me, wait).await?,
+            _ => app.executor.run_once(&me, wait).await?,
         };
-        house.executor.run_once(&me, wait).await?;
+        app.executor.run_once(&me, wait).await?;
     }
     Ok(())
 }
 
 /// Audits reader after reader; whatever goes on, nothing is wrong.
 async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
-    for draw in 0.. {
-        if let Some(audit) = auditor.sample(draw).await? {
+    for rng in 0.. {
+        if let Some(audit) = auditor.sample(rng).await? {
             ensure!(audit.finding.is_none(), "an audit finds {:?}", audit.finding);
         }
         if stop.load(SeqCst) {
@@ -131,25 +131,25 @@ async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
 }
 
 async fn holds_while_everything_happens_at_once(backend: Backend, rule: EdgeRule) -> Result<()> {
-    let house = TestHouse::start_with(backend, Around::Memory, settings_of_a_small_house(rule)).await?;
-    followed_author(&house, PEOPLE - 1).await?;
+    let app = TestApp::start_with(backend, Around::Memory, settings_of_a_small_house(rule)).await?;
+    followed_author(&app, PEOPLE - 1).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let (mut actors, mut workers) = (JoinSet::new(), JoinSet::new());
     for (number, actor) in ACTORS.into_iter().enumerate() {
-        let (house, draw) = (Arc::clone(&house), Draw::from_seed(number as u64));
+        let (app, rng) = (Arc::clone(&app), SharedRng::from_seed(number as u64));
         actors.spawn(async move {
             for _ in 0..ACTS {
-                act(&house, actor, &draw).await?;
+                act(&app, actor, &rng).await?;
             }
             anyhow::Ok(())
         });
     }
     for worker in 0..4 {
-        let (house, stop) = (Arc::clone(&house), Arc::clone(&stop));
-        workers.spawn(async move { work(&house, worker, &stop).await });
+        let (app, stop) = (Arc::clone(&app), Arc::clone(&stop));
+        workers.spawn(async move { work(&app, worker, &stop).await });
     }
-    let database = servers::connect_sql(house.database_url()).await?;
-    let (auditor, stopped) = (audit::over(&house, false)?, Arc::clone(&stop));
+    let database = servers::connect_sql(app.database_url()).await?;
+    let (auditor, stopped) = (audit::over(&app, false)?, Arc::clone(&stop));
     workers.spawn(async move { audit_until(&auditor, &stopped).await });
     let mut asked = 0;
     while !actors.is_empty() {
@@ -168,13 +168,13 @@ async fn holds_while_everything_happens_at_once(backend: Backend, rule: EdgeRule
     for reader in 1..=PEOPLE {
         for size in [1, 9, 100] {
             let request = PageRequest::newest(PageSize::try_new(size)?);
-            let mut oracle = house.ports.timelines.oracle(user(reader), &request).await?;
+            let mut oracle = app.ports.timelines.oracle(user(reader), &request).await?;
             oracle.truncate(request.size.get());
-            let page = house.reader.page(user(reader), &request).await?;
+            let page = app.reader.page(user(reader), &request).await?;
             ensure!(page.entries == oracle, "reader {reader} sees {:?} and not {oracle:?}", page.entries);
         }
     }
-    house.sweep().await?;
+    app.sweep().await?;
     ensure!(servers::numbers(&database, "SELECT COUNT(*) FROM deliveries").await? == [0], "deliveries are left");
     Ok(())
 }
@@ -185,6 +185,6 @@ on_each_backend! {
     }
 
     async fn the_invariant_holds_whatever_the_delivery_policy_says(backend: Backend) -> Result<()> {
-        holds_while_everything_happens_at_once(backend, EdgeRule::Whim { seed: harness::seed()? }).await
+        holds_while_everything_happens_at_once(backend, EdgeRule::Random { seed: harness::seed()? }).await
     }
 }

@@ -1,4 +1,5 @@
-//! `newFeed` over real sockets: what one node publishes arrives at the subscribers of every node, and equals the timeline.
+//! `newFeed` over real sockets: what one node publishes arrives at the subscribers of every node, and equals the
+//! timeline.
 
 mod outage;
 mod people;
@@ -12,14 +13,14 @@ use serde_json::json;
 use self::watcher::Watcher;
 use crate::{
     api_client::ApiServer,
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::{Backend, on_each_backend},
 };
 
 async fn events_arrive(backend: Backend, around: Around) -> Result<()> {
-    let here = ApiServer::start(TestHouse::start(backend, around).await?).await?;
+    let here = ApiServer::start(TestApp::start(backend, around).await?).await?;
     let there = match around {
-        Around::Redis | Around::Cluster => Some(ApiServer::start(here.house.beside().await?).await?),
+        Around::Redis | Around::Cluster => Some(ApiServer::start(here.app.beside().await?).await?),
         Around::NoCache | Around::Memory => None,
     };
     let publishing = there.as_ref().unwrap_or(&here);

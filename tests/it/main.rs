@@ -1,4 +1,5 @@
-//! The integration tests: one binary, so that every suite shares the servers that [`servers`] starts. Declares modules, holds nothing.
+//! The integration tests: one binary, so that every suite shares the servers that [`servers`] starts. Declares
+//! modules, holds nothing.
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]

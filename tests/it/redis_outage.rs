@@ -1,11 +1,12 @@
-//! Redis dies and comes back empty, or cuts its connections: the same clients go on, and listeners know what they missed.
+//! Redis dies and comes back empty, or cuts its connections: the same clients go on, and listeners know what they
+//! missed.
 
 use std::{future::Future, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     domain::{ContentId, Entry, Position, UserId},
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Announcements as _, OutboxCache as _, Queue as _, StoreError,
         announcements::Announcement,
@@ -48,7 +49,7 @@ impl Node {
         let options = RedisOptions { urls, cluster, command_timeout_ms, connect_timeout_ms, ..RedisOptions::default() };
         let redis = Redis::connect(options).await?;
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
-        let announcements = RedisAnnouncements::start(redis.clone(), &tracker, &stop, Draw::from_seed(7)).await?;
+        let announcements = RedisAnnouncements::start(redis.clone(), &tracker, &stop, SharedRng::from_seed(7)).await?;
         let (queue, cache) = (RedisQueue::new(redis.clone()), RedisOutboxCache::new(redis.clone()));
         Ok(Self { redis, queue, cache, announcements, stop, tracker })
     }

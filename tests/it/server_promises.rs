@@ -1,4 +1,5 @@
-//! The servers of the tests keep their promises: servers answer, stay apart, come back on their port, and leave nothing behind.
+//! The servers of the tests keep their promises: servers answer, stay apart, come back on their port, and leave
+//! nothing behind.
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
@@ -130,7 +131,8 @@ async fn a_server_is_gone_when_its_test_process_is_killed() -> Result<()> {
     Ok(())
 }
 
-/// Runs this very test in a process of its own, which starts a server, and kills that process. Answers with the server's id and folder.
+/// Runs this very test in a process of its own, which starts a server, and kills that process. Answers with the
+/// server's id and folder.
 fn killed_holder(kind: Kind) -> Result<(u32, PathBuf)> {
     let mut holder = Command::new(std::env::current_exe()?)
         .args(["--exact", "server_promises::a_server_is_gone_when_its_test_process_is_killed", "--nocapture"])

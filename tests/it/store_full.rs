@@ -1,4 +1,5 @@
-//! A server whose tablespace is full: changes are refused as such, nothing of them stays, and they go on when there is room again.
+//! A server whose tablespace is full: changes are refused as such, nothing of them stays, and they go on when there is
+//! room again.
 
 use std::time::Duration;
 
@@ -19,9 +20,11 @@ use crate::servers::{Backend, FreshDatabase, Kind, Recipe, Server, connect_sql, 
 
 /// One file for all tables, which may not grow for long.
 const ROOM: &str = " --innodb-file-per-table=0 --innodb-data-file-path=ibdata1:12M:autoextend:max:24M";
-/// MariaDB keeps its undo log in that file, too, unless it is told otherwise when it is made: full, it could not even be emptied.
+/// MariaDB keeps its undo log in that file, too, unless it is told otherwise when it is made: full, it could not even
+/// be emptied.
 const UNDO: &str = " --innodb-undo-tablespaces=3";
-/// Bytes of a content's text. A longer one has pages of its own, and MariaDB 10.11 aborts when it undoes a row that found no room for them.
+/// Bytes of a content's text. A longer one has pages of its own, and MariaDB 10.11 aborts when it undoes a row that
+/// found no room for them.
 const TEXT: usize = 3_000;
 
 async fn server(backend: Backend) -> Result<Server> {
@@ -47,7 +50,8 @@ async fn fill(rows: &DatabaseConnection) -> Result<()> {
     Ok(())
 }
 
-/// Publishes contents with these ids; those that were acknowledged are pushed to `kept`, and the rest are refused for want of room.
+/// Publishes contents with these ids; those that were acknowledged are pushed to `kept`, and the rest are refused for
+/// want of room.
 async fn publish(store: &SqlStore, ids: std::ops::Range<i64>, kept: &mut Vec<i64>) -> Result<usize> {
     let mut refused = 0;
     for id in ids {

@@ -1,5 +1,5 @@
-//! The book's worked example (chapter 11.6.7, table 11-6) and its two further pages: two authors are pulled, three are in the
-//! inbox; every backend answers it page for page.
+//! The book's worked example (chapter 11.6.7, table 11-6) and its two further pages: two authors are pulled, three are
+//! in the inbox; every backend answers it page for page.
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::{Backend, on_each_backend},
 };
 
@@ -44,62 +44,62 @@ fn example() -> Result<Example> {
     Ok(serde_json::from_str(include_str!("../fixtures/worked-example.json"))?)
 }
 
-async fn register(house: &TestHouse, id: i64) -> Result<()> {
+async fn register(app: &TestApp, id: i64) -> Result<()> {
     let account = NewAccount {
         id: UserId::try_new(id)?,
         registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
         password_hash: Some(PasswordHash("nobody signs in here".to_owned())),
         inc: id,
-        now_ms: house.now_ms(),
+        now_ms: app.now_ms(),
     };
-    ensure!(house.ports.accounts.register(account).await? == Registered::Created);
+    ensure!(app.ports.accounts.register(account).await? == Registered::Created);
     Ok(())
 }
 
-async fn publish(house: &TestHouse, author: i64, (id, publish_time): Pair) -> Result<()> {
+async fn publish(app: &TestApp, author: i64, (id, publish_time): Pair) -> Result<()> {
     let draft = Draft::try_new("words", Vec::new(), None)?;
     let new =
         NewContent { id: ContentId::try_new(id)?, author: UserId::try_new(author)?, draft, publish_time, stamp: id };
-    ensure!(matches!(house.ports.contents.publish(new).await?, Published::Created { .. }));
+    ensure!(matches!(app.ports.contents.publish(new).await?, Published::Created { .. }));
     Ok(())
 }
 
 /// The example's world: 200 and 211 are pulled, the others' contents are delivered.
-async fn build(house: &TestHouse, example: &Example) -> Result<UserId> {
+async fn build(app: &TestApp, example: &Example) -> Result<UserId> {
     let viewer = UserId::try_new(example.viewer)?;
     for user in [example.viewer].iter().chain(&example.follows) {
-        register(house, *user).await?;
+        register(app, *user).await?;
     }
     for author in &example.follows {
         let author = UserId::try_new(*author)?;
-        ensure!(house.following.follow(viewer, author).await? == FollowOutcome::Following);
+        ensure!(app.following.follow(viewer, author).await? == FollowOutcome::Following);
     }
-    house.settle().await?;
-    house.waker.wake(viewer).await?;
+    app.settle().await?;
+    app.reactivator.wake(viewer).await?;
     for author in example.outboxes.keys() {
-        house.demote(viewer, UserId::try_new(author.parse()?)?).await?;
+        app.demote(viewer, UserId::try_new(author.parse()?)?).await?;
     }
     for (author, outbox) in &example.outboxes {
         for entry in outbox {
-            publish(house, author.parse()?, *entry).await?;
+            publish(app, author.parse()?, *entry).await?;
         }
     }
     for (entry, author) in example.inbox.iter().zip(example.inbox_authors.iter().cycle()) {
-        publish(house, *author, *entry).await?;
+        publish(app, *author, *entry).await?;
     }
-    house.sweep().await?;
+    app.sweep().await?;
     Ok(viewer)
 }
 
 async fn holds(backend: Backend, around: Around) -> Result<()> {
     let example = example()?;
-    let house = TestHouse::start(backend, around).await?;
-    let viewer = build(&house, &example).await?;
+    let app = TestApp::start(backend, around).await?;
+    let viewer = build(&app, &example).await?;
     let size = PageSize::try_new(3)?;
-    let inbox = house.ports.timelines.read(viewer, &PageRequest::newest(size), Depth::Inbox).await?;
+    let inbox = app.ports.timelines.read(viewer, &PageRequest::newest(size), Depth::Inbox).await?;
     for author in ["200", "211"] {
         let author = UserId::try_new(author.parse()?)?;
-        let stamp = house.ports.contents.outbox_heads(&[author], 1).await?[0].stamp;
+        let stamp = app.ports.contents.outbox_heads(&[author], 1).await?[0].stamp;
         let uncovered = UncoveredAuthor { author, stamp };
         ensure!(stamp > 0 && inbox.uncovered.contains(&uncovered), "{author} is not pulled: {:?}", inbox.uncovered);
     }
@@ -107,7 +107,7 @@ async fn holds(backend: Backend, around: Around) -> Result<()> {
     for page in &example.pages {
         let bound = page.after.map(|(id, time)| Position::try_new(time, id)).transpose()?;
         let request = PageRequest { bound, ..PageRequest::newest(size) };
-        let read = house.reader.page(viewer, &request).await?;
+        let read = app.reader.page(viewer, &request).await?;
         let entries: Vec<Pair> = read.entries.iter().map(|it| (it.content.get(), it.publish_time)).collect();
         ensure!(entries == page.entries, "after {:?}: {entries:?} instead of {:?}", page.after, page.entries);
         let last = example.pages.last().is_some_and(|last| last.after == page.after);

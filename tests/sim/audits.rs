@@ -1,4 +1,5 @@
-//! Audits while everything else goes on: in a world that keeps the rules they find nothing, and what they do to mend is right at any time.
+//! Audits while everything else goes on: in a world that keeps the rules they find nothing, and what they do to mend
+//! is right at any time.
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use crate::world::{Counts, Shared};
 /// Of all people one, as the audit in the background does.
 pub async fn audit(shared: Arc<Shared>, auditor: Arc<Auditor>) {
     Counts::count(&shared.counts.audits, 1);
-    let drawn = shared.fate.next();
+    let drawn = shared.injector.next();
     match auditor.sample(drawn).await {
         Ok(Some(Audit { finding: Some(finding), .. })) => {
-            shared.truth.base().checks.fail("an audit finds something wrong", || format!("{finding:?}"));
+            shared.primary_store.base().checks.fail("an audit finds something wrong", || format!("{finding:?}"));
         }
         Ok(_) => {}
         Err(error) => shared.excuse("an audit failed", &error),
@@ -25,11 +26,11 @@ pub async fn audit(shared: Arc<Shared>, auditor: Arc<Auditor>) {
 
 /// As if an audit had found something: the inbox is given up, and filled anew.
 pub async fn mend(shared: Arc<Shared>, reader: UserId) {
-    shared.fate.note(|| format!("the inbox of {reader} is mended"));
+    shared.injector.note(|| format!("the inbox of {reader} is mended"));
     let step = shared.plan.settings.tiers.step;
     let mended: Result<(), StoreError> = async {
-        shared.truth.reset(reader).await?;
-        shared.truth.extend(reader, step).await.map(drop)
+        shared.primary_store.reset(reader).await?;
+        shared.primary_store.extend(reader, step).await.map(drop)
     }
     .await;
     if let Err(error) = mended {

@@ -1,5 +1,5 @@
-//! What is looked at with every commit: the naive oracle follows, reads under way learn what their timeline becomes, and the invariant of
-//! docs/coverage.md is held against whatever the commit touched.
+//! What is looked at with every commit: the naive oracle follows, reads under way learn what their timeline becomes,
+//! and the invariant of docs/coverage.md is held against whatever the commit touched.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use tidefeed::domain::{EdgeMode, Entry, UserId};
 
 use crate::{
     oracle::{Fact, Oracle, Version},
-    truth::{
+    primary_store::{
         audits::is_hole,
         tables::{Change, Tables},
     },

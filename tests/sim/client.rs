@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tidefeed::{
-    app::House,
+    app::UseCases,
     domain::{
         ContentId, Direction, Entry, Kinds, PageRequest, UserId, content::Draft, reference::Reference,
         timeline::folding::Folded,
     },
-    follow::{BoundaryOutcome, FollowOutcome, UnfollowOutcome},
+    follow::{ExclusionOutcome, FollowOutcome, UnfollowOutcome},
     publish::{PublishError, PublishOutcome, RemoveOutcome},
 };
 
@@ -36,7 +36,7 @@ impl KeepOut {
 /// Somebody's device, talking to one node.
 pub struct Client {
     pub shared: Arc<Shared>,
-    pub house: Arc<House>,
+    pub app: Arc<UseCases>,
 }
 
 /// A reader's timeline, remembered while this lives.
@@ -47,38 +47,38 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub fn of(shared: &'a Shared, reader: UserId) -> Self {
-        Self { shared, number: shared.truth.base().checks.watch(reader) }
+        Self { shared, number: shared.primary_store.base().checks.watch(reader) }
     }
 
     /// Of all instants since it began, or since [`Self::versions`], this is true of one.
     pub fn ever(&self, is_so: impl FnMut(&Version) -> bool) -> bool {
-        self.shared.truth.base().checks.remembered(self.number).iter().any(is_so)
+        self.shared.primary_store.base().checks.remembered(self.number).iter().any(is_so)
     }
 
     fn versions(&self, anew: bool) -> Vec<Version> {
-        self.shared.truth.base().checks.versions(self.number, anew)
+        self.shared.primary_store.base().checks.versions(self.number, anew)
     }
 }
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        self.shared.truth.base().checks.unwatch(self.number);
+        self.shared.primary_store.base().checks.unwatch(self.number);
     }
 }
 
 impl Client {
     pub fn fail(&self, what: &'static str, detail: impl FnOnce() -> String) {
-        self.shared.truth.base().checks.fail(what, detail);
+        self.shared.primary_store.base().checks.fail(what, detail);
     }
 
     pub async fn publish(self, author: UserId, key: Option<String>, reference: Reference) {
         Counts::count(&self.shared.counts.publishes, 1);
-        self.shared.fate.note(|| format!("{author} publishes {reference:?}, key {key:?}"));
+        self.shared.injector.note(|| format!("{author} publishes {reference:?}, key {key:?}"));
         let draft = Draft { text: String::new(), media: Vec::new(), idempotency_key: key, reference };
-        match self.house.publisher.publish(author, draft).await {
+        match self.app.publisher.publish(author, draft).await {
             Ok(PublishOutcome::Published(content)) => {
-                self.shared.fate.note(|| format!("{author} has published {}", content.id));
-                if self.shared.truth.base().checks.oracle.content(content.entry()).is_none() {
+                self.shared.injector.note(|| format!("{author} has published {}", content.id));
+                if self.shared.primary_store.base().checks.oracle.content(content.entry()).is_none() {
                     self.fail("what was acknowledged is not there", || format!("{content:?}"));
                 }
             }
@@ -94,10 +94,10 @@ impl Client {
 
     pub async fn remove(self, entry: Entry) {
         Counts::count(&self.shared.counts.removals, 1);
-        self.shared.fate.note(|| format!("{} removes {}", entry.author, entry.content));
-        match self.house.publisher.remove(entry.author, entry.content).await {
+        self.shared.injector.note(|| format!("{} removes {}", entry.author, entry.content));
+        match self.app.publisher.remove(entry.author, entry.content).await {
             Ok(RemoveOutcome::Removed | RemoveOutcome::Unknown) => {
-                if self.shared.truth.base().checks.oracle.content(entry) == Some(true) {
+                if self.shared.primary_store.base().checks.oracle.content(entry) == Some(true) {
                     self.fail("what was removed is there", || format!("{entry:?}"));
                 }
             }
@@ -108,9 +108,9 @@ impl Client {
 
     pub async fn follow(&self, reader: UserId, author: UserId) {
         Counts::count(&self.shared.counts.follows, 1);
-        self.shared.fate.note(|| format!("{reader} follows {author}"));
-        let began = self.shared.truth.base().checks.oracle.instant();
-        match self.house.following.follow(reader, author).await {
+        self.shared.injector.note(|| format!("{reader} follows {author}"));
+        let began = self.shared.primary_store.base().checks.oracle.instant();
+        match self.app.following.follow(reader, author).await {
             Ok(FollowOutcome::Following) => self.expect(began, Fact::Follows(reader, author), true),
             Ok(FollowOutcome::Blocked) => {}
             Ok(outcome) => self.fail("a follow was refused", || format!("{outcome:?}")),
@@ -120,9 +120,9 @@ impl Client {
 
     pub async fn unfollow(&self, reader: UserId, author: UserId) {
         Counts::count(&self.shared.counts.unfollows, 1);
-        self.shared.fate.note(|| format!("{reader} unfollows {author}"));
-        let began = self.shared.truth.base().checks.oracle.instant();
-        match self.house.following.unfollow(reader, author).await {
+        self.shared.injector.note(|| format!("{reader} unfollows {author}"));
+        let began = self.shared.primary_store.base().checks.oracle.instant();
+        match self.app.following.unfollow(reader, author).await {
             Ok(UnfollowOutcome::NotFollowing) => self.expect(began, Fact::Follows(reader, author), false),
             Ok(UnfollowOutcome::Oneself) => {}
             Err(error) => self.shared.excuse("an unfollow failed", &error),
@@ -141,17 +141,17 @@ impl Client {
 
     /// Mutes, hides from or blocks, or lifts it.
     pub async fn keep_out(self, who: UserId, whom: UserId, how: KeepOut, there: bool) {
-        Counts::count(&self.shared.counts.boundaries, 1);
-        self.shared.fate.note(|| format!("{who} {how:?} {whom}: {there}"));
-        let began = self.shared.truth.base().checks.oracle.instant();
-        let boundaries = &self.house.boundaries;
+        Counts::count(&self.shared.counts.exclusions, 1);
+        self.shared.injector.note(|| format!("{who} {how:?} {whom}: {there}"));
+        let began = self.shared.primary_store.base().checks.oracle.instant();
+        let exclusions = &self.app.excluding;
         let outcome = match (how, there) {
-            (KeepOut::Mutes, true) => boundaries.mute(who, whom).await,
-            (KeepOut::Mutes, false) => boundaries.unmute(who, whom).await,
-            (KeepOut::HidesFrom, true) => boundaries.hide(who, whom).await,
-            (KeepOut::HidesFrom, false) => boundaries.unhide(who, whom).await,
-            (KeepOut::Blocks, true) => boundaries.block(who, whom).await,
-            (KeepOut::Blocks, false) => boundaries.unblock(who, whom).await,
+            (KeepOut::Mutes, true) => exclusions.mute(who, whom).await,
+            (KeepOut::Mutes, false) => exclusions.unmute(who, whom).await,
+            (KeepOut::HidesFrom, true) => exclusions.hide(who, whom).await,
+            (KeepOut::HidesFrom, false) => exclusions.unhide(who, whom).await,
+            (KeepOut::Blocks, true) => exclusions.block(who, whom).await,
+            (KeepOut::Blocks, false) => exclusions.unblock(who, whom).await,
         };
         let fact = match how {
             KeepOut::Mutes => Fact::Excluded(who, whom, 1),
@@ -159,15 +159,15 @@ impl Client {
             KeepOut::Blocks => Fact::Excluded(who, whom, 3),
         };
         match outcome {
-            Ok(BoundaryOutcome::Done) => self.expect(began, fact, there),
-            Ok(BoundaryOutcome::Oneself) => {}
+            Ok(ExclusionOutcome::Done) => self.expect(began, fact, there),
+            Ok(ExclusionOutcome::Oneself) => {}
             Ok(outcome) => self.fail("nobody could be kept out", || format!("{outcome:?}")),
             Err(error) => self.shared.excuse("nobody was kept out", &error),
         }
     }
 
     fn expect(&self, began: usize, fact: Fact, there: bool) {
-        if !self.shared.truth.base().checks.oracle.was_since(began, fact, there) {
+        if !self.shared.primary_store.base().checks.oracle.was_since(began, fact, there) {
             self.fail("what was acknowledged did not happen", || format!("{fact:?} should be {there}"));
         }
     }
@@ -180,8 +180,8 @@ impl Client {
 
     async fn judged(&self, watch: &Watch<'_>, reader: UserId, request: PageRequest) -> Option<Folded> {
         Counts::count(&self.shared.counts.pages, 1);
-        self.shared.fate.note(|| format!("{reader} reads {request:?}"));
-        let page = match self.house.reader.page(reader, &request).await {
+        self.shared.injector.note(|| format!("{reader} reads {request:?}"));
+        let page = match self.app.reader.page(reader, &request).await {
             Ok(page) => page,
             Err(error) => {
                 self.shared.excuse("a read failed", &error);
@@ -189,7 +189,7 @@ impl Client {
             }
         };
         let versions = watch.versions(true);
-        self.shared.fate.note(|| format!("{reader} is shown {}", words(&page)));
+        self.shared.injector.note(|| format!("{reader} is shown {}", words(&page)));
         Counts::count(&self.shared.counts.checked, 1);
         Counts::count(&self.shared.counts.entries, page.stretch.len() as u64);
         if let Some(what) = fault(&page, &versions, &request) {
@@ -200,7 +200,8 @@ impl Client {
         Some(page)
     }
 
-    /// Page after page, from one end of the timeline to the other. What was there all the while must have been shown, and nothing twice.
+    /// Page after page, from one end of the timeline to the other. What was there all the while must have been shown,
+    /// and nothing twice.
     pub async fn walk(self, reader: UserId, from: PageRequest) {
         let (whole, watch) = (Watch::of(&self.shared, reader), Watch::of(&self.shared, reader));
         let mut request = PageRequest { bound: None, ..from };
@@ -217,7 +218,7 @@ impl Client {
                 Some(last) if more => request.bound = Some(last.position()),
                 _ => return self.judge_walk(reader, &whole.versions(false), &shown, request.kinds),
             }
-            self.shared.fate.switch().await;
+            self.shared.injector.switch().await;
         }
     }
 

@@ -1,5 +1,6 @@
-//! Devices that watch live: each reads a page, subscribes with its token, keeps what it is told, and comes back with its last token when its
-//! connection breaks or its node dies. docs/live.md says what it is promised: that is asked here.
+//! Devices that watch live: each reads a page, subscribes with its token, keeps what it is told, and comes back with
+//! its last token when its connection breaks or its node dies. docs/live.md says what it is promised: that is asked
+//! here.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,7 +8,7 @@ use std::{
 };
 
 use tidefeed::{
-    app::House,
+    app::UseCases,
     domain::{
         ContentId, Entry, Page, PageRequest, PageSize, Position, ResumePoint, UserId,
         live::view::{Change, Reason},
@@ -53,16 +54,16 @@ struct Connection<'a> {
 
 impl Device {
     pub fn of(reader: UserId, shared: &Shared) -> Self {
-        Self { reader, life: shared.truth.base().checks.watch(reader), held: Mutex::default() }
+        Self { reader, life: shared.primary_store.base().checks.watch(reader), held: Mutex::default() }
     }
 
     /// Reads, watches, and does so again whenever that ends.
-    pub async fn live(self: Arc<Self>, shared: Arc<Shared>, house: Arc<House>) {
-        let client = Client { shared: Arc::clone(&shared), house };
+    pub async fn live(self: Arc<Self>, shared: Arc<Shared>, app: Arc<UseCases>) {
+        let client = Client { shared: Arc::clone(&shared), app };
         loop {
             self.connect(&client).await;
-            for _ in 0..=shared.fate.below(LONGEST_AWAY) {
-                shared.fate.pause().await;
+            for _ in 0..=shared.injector.below(LONGEST_AWAY) {
+                shared.injector.pause().await;
             }
         }
     }
@@ -82,11 +83,11 @@ impl Device {
 
     /// Until the connection breaks, or the device must read again.
     async fn connect(&self, client: &Client) {
-        let fate = &client.shared.fate;
+        let injector = &client.shared.injector;
         let Some(point) = self.point(client).await else { return };
         let since = Watch::of(&client.shared, self.reader);
-        fate.note(|| format!("{} watches, holding {point:?}", self.reader));
-        let mut subscription = match client.house.live.subscribe(self.reader, Some(point)).await {
+        injector.note(|| format!("{} watches, holding {point:?}", self.reader));
+        let mut subscription = match client.app.live.subscribe(self.reader, Some(point)).await {
             Ok(subscription) => subscription,
             Err(error) => return client.shared.excuse("a subscription failed", &error),
         };
@@ -98,15 +99,15 @@ impl Device {
                 Ok(None) => return client.fail("a subscription ends by itself", || self.reader.to_string()),
                 Err(error) => return client.shared.excuse("a subscription failed", &error),
             };
-            if fate.strikes(hang_up) {
-                return fate.note(|| format!("{} does not hear of {told:?}", self.reader));
+            if injector.strikes(hang_up) {
+                return injector.note(|| format!("{} does not hear of {told:?}", self.reader));
             }
-            fate.note(|| format!("{} is told {told:?}", self.reader));
+            injector.note(|| format!("{} is told {told:?}", self.reader));
             connection.told(told, subscription.point());
-            if fate.strikes(hang_up) || self.held().point.is_none() {
+            if injector.strikes(hang_up) || self.held().point.is_none() {
                 return;
             }
-            fate.switch().await;
+            injector.switch().await;
         }
     }
 
@@ -122,7 +123,7 @@ impl Device {
     }
 
     async fn read(&self, client: &Client) -> Option<ResumePoint> {
-        let size = client.shared.fate.within(1, client.shared.plan.watchers.page);
+        let size = client.shared.injector.within(1, client.shared.plan.watchers.page);
         let request = PageRequest::newest(PageSize::try_new(size).ok()?);
         let page = client.page(self.reader, request).await?;
         let point = match client.shared.broken {
@@ -171,7 +172,7 @@ impl Connection<'_> {
     /// What is wrong with an entry that was added, if it never was in the timeline.
     fn is_new(&self, entry: Entry) -> Option<&'static str> {
         let there = |version: &Version| version.iter().any(|it| it.entry == entry);
-        let ever = self.client.shared.truth.base().checks.remembered(self.device.life).iter().any(there);
+        let ever = self.client.shared.primary_store.base().checks.remembered(self.device.life).iter().any(there);
         (!ever).then_some("a device is told of what is not in its timeline")
     }
 
@@ -194,11 +195,11 @@ impl Connection<'_> {
             let it = version.iter().find(|it| it.entry.content == content);
             it.is_some_and(|it| newer.any(|newer| newer.subject == it.subject))
         };
-        self.client.shared.truth.base().checks.remembered(self.device.life).iter().any(folded)
+        self.client.shared.primary_store.base().checks.remembered(self.device.life).iter().any(folded)
     }
 
     fn is_above(&self, floor: Position, content: ContentId) -> bool {
-        let base = self.client.shared.truth.base();
+        let base = self.client.shared.primary_store.base();
         base.checks.oracle.contents().any(|(it, _)| it.content == content && it.position() > floor)
     }
 
@@ -228,10 +229,10 @@ impl World {
     pub fn connect(&mut self, devices: impl IntoIterator<Item = usize>) {
         for device in devices {
             let shared = Arc::clone(&self.shared);
-            let node = shared.fate.index(self.nodes.len());
-            let house = Arc::clone(&self.nodes[node].house);
+            let node = shared.injector.index(self.nodes.len());
+            let app = Arc::clone(&self.nodes[node].app);
             self.devices[device].node = node;
-            let life = Arc::clone(&self.devices[device].device).live(shared, house);
+            let life = Arc::clone(&self.devices[device].device).live(shared, app);
             self.scheduler.settle(Place::Node(node), life);
         }
     }
@@ -239,7 +240,7 @@ impl World {
     /// What every device holds above its floor is the folded timeline, once nothing happens any more.
     pub fn look_at_devices(&mut self) {
         for Connected { device, .. } in &self.devices {
-            let mut base = self.shared.truth.base();
+            let mut base = self.shared.primary_store.base();
             let timeline = base.checks.oracle.timeline(device.reader);
             let Some((floor, held)) = device.above_floor() else {
                 base.checks.fail("a device never knows what it holds", || device.reader.to_string());

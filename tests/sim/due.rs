@@ -6,7 +6,8 @@ use tidefeed::domain::{Direction, Entry, PageRequest, timeline::folding::Folded}
 
 use crate::oracle::{Item, Version};
 
-/// The page that is due of a timeline: the shortest stretch from the bound on with as many subjects as entries are wanted, and the newest entry of each.
+/// The page that is due of a timeline: the shortest stretch from the bound on with as many subjects as entries are
+/// wanted, and the newest entry of each.
 pub fn due(timeline: &[Item], request: &PageRequest) -> Folded {
     let asked = timeline.iter().filter(|it| request.kinds.contains(it.kind));
     let from = request.bound.unwrap_or(request.direction.start());

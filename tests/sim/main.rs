@@ -1,6 +1,6 @@
-//! The whole system in one process, by a manual clock, from a seed, each world on one thread: the real publisher, commands, workers and
-//! reader over models of what they stand on. At every await another task may go on, or none; whatever may fail fails. A naive oracle judges
-//! every page. docs/coverage.md says what is shown with it.
+//! The whole system in one process, by a manual clock, from a seed, each world on one thread: the real publisher,
+//! commands, workers and reader over models of what they stand on. At every await another task may go on, or none;
+//! whatever may fail fails. A naive oracle judges every page. docs/coverage.md says what is shown with it.
 
 #![recursion_limit = "256"] // futures within futures
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]
@@ -13,19 +13,19 @@ mod campaign;
 mod checks;
 mod client;
 mod device;
-mod dice;
+mod differential;
 mod due;
-mod fate;
+mod fault_injector;
 mod mutations;
-mod nudges;
+mod notifications;
 mod oracle;
 mod plan;
-mod rest;
+mod primary_store;
+mod quiescence;
+mod rng;
 mod rules;
 mod runner;
 mod scheduler;
 mod stories;
-mod truth;
-mod twins;
 mod workload;
 mod world;

@@ -1,5 +1,6 @@
-//! What every timeline is, by definition and as naively as it can be said: the contents that were not removed, of the authors whom the
-//! reader follows and whom nothing keeps out, but for reposts of whom something does. Fed by commits alone; it knows no inbox, no floor and no mode.
+//! What every timeline is, by definition and as naively as it can be said: the contents that were not removed, of the
+//! authors whom the reader follows and whom nothing keeps out, but for reposts of whom something does. Fed by commits
+//! alone; it knows no inbox, no floor and no mode.
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! What a seed's world is like: its size, its numbers, its weather. Worlds are tiny, so that whatever is rare in a large one is common.
+//! What a seed's world is like: its size, its numbers, its weather. Worlds are tiny, so that whatever is rare in a
+//! large one is common.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tidefeed::{
     live::LiveSettings,
 };
 
-use crate::{dice::Dice, fate::Rates};
+use crate::{fault_injector::Rates, rng::SimRng};
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -24,7 +25,8 @@ pub struct Plan {
     pub crowd: usize,
     /// Of the steps begun, how many in a million are workers'.
     pub work: u32,
-    /// Shares of publish, remove, follow, unfollow, page, walk, keeping somebody out, and many following or unfollowing at once.
+    /// Shares of publish, remove, follow, unfollow, page, walk, keeping somebody out, and many following or
+    /// unfollowing at once.
     pub shares: [u64; 8],
     /// Of the publishes, how many in a million are reposts, and how many replies.
     pub references: [u32; 2],
@@ -68,112 +70,113 @@ const DAY: i64 = 24 * 60 * MINUTE;
 
 impl Plan {
     /// Draws a plan; `operations` client operations long.
-    pub fn draw(dice: &mut Dice, operations: usize) -> Self {
-        let small = |dice: &mut Dice, from, to| u32::try_from(dice.within(from, to)).unwrap_or(1);
-        let size = |dice: &mut Dice, from, to| usize::try_from(dice.within(from, to)).unwrap_or(1);
-        let keep = small(dice, 1, 8);
-        let rule = match dice.below(4) {
-            0 => EdgeRule::Threshold { push_threshold: dice.below(5), active_days: small(dice, 0, 2) },
-            1 => EdgeRule::Rates { push_cost: 1, pull_cost: dice.pick(&[1, 10, 1_000]) },
-            _ => EdgeRule::Whim { seed: dice.next() },
+    pub fn draw(rng: &mut SimRng, operations: usize) -> Self {
+        let small = |rng: &mut SimRng, from, to| u32::try_from(rng.within(from, to)).unwrap_or(1);
+        let size = |rng: &mut SimRng, from, to| usize::try_from(rng.within(from, to)).unwrap_or(1);
+        let keep = small(rng, 1, 8);
+        let rule = match rng.below(4) {
+            0 => EdgeRule::Threshold { push_threshold: rng.below(5), active_days: small(rng, 0, 2) },
+            1 => EdgeRule::Rates { push_cost: 1, pull_cost: rng.pick(&[1, 10, 1_000]) },
+            _ => EdgeRule::Random { seed: rng.next() },
         };
-        let policy = DeliveryPolicy { rule, dormant_days: small(dice, 0, 3) };
+        let policy = DeliveryPolicy { rule, dormant_days: small(rng, 0, 3) };
         let tiers = InboxTiers {
             keep,
-            step: small(dice, 1, 6),
-            deep_keep: keep + small(dice, 0, 8),
-            longest_ms: dice.pick(&[1_000, 10 * MINUTE, DAY]),
+            step: small(rng, 1, 6),
+            deep_keep: keep + small(rng, 0, 8),
+            longest_ms: rng.pick(&[1_000, 10 * MINUTE, DAY]),
         };
         let any = Self {
-            users: dice.pick(&[2, 2, 3, 3, 4, 6]),
-            nodes: size(dice, 1, 3),
+            users: rng.pick(&[2, 2, 3, 3, 4, 6]),
+            nodes: size(rng, 1, 3),
             operations,
-            crowd: size(dice, 2, 14),
-            work: dice.pick(&[200_000, 400_000, 600_000, 700_000]),
+            crowd: size(rng, 2, 14),
+            work: rng.pick(&[200_000, 400_000, 600_000, 700_000]),
             shares: [
-                3 + dice.below(6),
-                dice.below(4),
-                2 + dice.below(5),
-                1 + dice.below(5),
-                2 + dice.below(6),
-                dice.below(2),
-                dice.below(3),
-                dice.below(3),
+                3 + rng.below(6),
+                rng.below(4),
+                2 + rng.below(5),
+                1 + rng.below(5),
+                2 + rng.below(6),
+                rng.below(2),
+                rng.below(3),
+                rng.below(3),
             ],
-            references: dice.pick(&[[0, 0], [100_000, 100_000], [600_000, 50_000]]),
-            star: (dice.index(6), dice.pick(&[0, 400_000, 800_000])),
-            page: dice.within(1, 4),
+            references: rng.pick(&[[0, 0], [100_000, 100_000], [600_000, 50_000]]),
+            star: (rng.index(6), rng.pick(&[0, 400_000, 800_000])),
+            page: rng.within(1, 4),
             settings: Settings {
                 policy,
-                subtask_size: small(dice, 1, 3),
-                batch_size: small(dice, 1, 3),
-                lease_ms: dice.pick(&[50, 1_000, 30_000]),
+                subtask_size: small(rng, 1, 3),
+                batch_size: small(rng, 1, 3),
+                lease_ms: rng.pick(&[50, 1_000, 30_000]),
                 failing_after: 3,
                 tiers,
                 live: LiveSettings::default(),
             },
-            cache: if dice.chance(200_000) { 0 } else { size(dice, 1, 6) },
-            one_writer: dice.chance(200_000),
-            ranges_at_once: size(dice, 1, 3),
-            skew: dice.pick(&[0, 50, 5 * SECOND, 10 * MINUTE, DAY]),
-            leap: dice.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
-            rates: weather(dice),
+            cache: if rng.chance(200_000) { 0 } else { size(rng, 1, 6) },
+            one_writer: rng.chance(200_000),
+            ranges_at_once: size(rng, 1, 3),
+            skew: rng.pick(&[0, 50, 5 * SECOND, 10 * MINUTE, DAY]),
+            leap: rng.pick(&[20 * SECOND, 20 * MINUTE, 40 * MINUTE, 2 * DAY]),
+            rates: fault_rates(rng),
             watchers: Watchers::default(),
             audits: [0, 0],
         };
-        any.of_some_kind(dice)
+        any.of_some_kind(rng)
     }
 
     /// Half of the worlds are of kinds in which rare interleavings are common.
-    fn of_some_kind(self, dice: &mut Dice) -> Self {
-        match dice.below(6) {
-            0 => self.of_many_ranges(dice),
-            1 => self.of_fickle_edges(dice),
-            2 => self.of_lapses(dice),
-            _ => self.with_onlookers(dice),
+    fn of_some_kind(self, rng: &mut SimRng) -> Self {
+        match rng.below(6) {
+            0 => self.of_many_ranges(rng),
+            1 => self.of_fickle_edges(rng),
+            2 => self.of_lapses(rng),
+            _ => self.with_onlookers(rng),
         }
     }
 
     /// In every other world somebody watches, in some there are audits.
-    fn with_onlookers(mut self, dice: &mut Dice) -> Self {
-        self.audits = dice.pick(&[[0, 0], [0, 0], [100_000, 20_000], [50_000, 100_000]]);
-        let devices = if dice.chance(500_000) { 1 + dice.index(4) } else { 0 };
-        if devices > 0 && dice.chance(500_000) {
+    fn with_onlookers(mut self, rng: &mut SimRng) -> Self {
+        self.audits = rng.pick(&[[0, 0], [0, 0], [100_000, 20_000], [50_000, 100_000]]);
+        let devices = if rng.chance(500_000) { 1 + rng.index(4) } else { 0 };
+        if devices > 0 && rng.chance(500_000) {
             // Who dies between a commit and its announcement takes that along: not here.
             (self.rates.crash, self.rates.cancel, self.rates.answer_lost) = (0, 0, 0);
             (self.shares[6], self.references) = (4, [400_000, 50_000]);
         }
         let check = self.rates.crash > 0 || self.rates.cancel > 0 || self.rates.answer_lost > 0;
-        let hang_up = dice.pick(&[0, 5_000, 100_000]);
-        self.watchers = Watchers { devices, page: dice.within(1, 12), hang_up, check };
+        let hang_up = rng.pick(&[0, 5_000, 100_000]);
+        self.watchers = Watchers { devices, page: rng.within(1, 12), hang_up, check };
         self.settings.live = LiveSettings {
-            buffer: dice.pick(&[1, 2, 4, 64]),
-            catch_up: dice.pick(&[1, 4, 20, 200]),
-            catch_ups: 1 + dice.index(3),
+            buffer: rng.pick(&[1, 2, 4, 64]),
+            catch_up: rng.pick(&[1, 4, 20, 200]),
+            catch_ups: 1 + rng.index(3),
             check_every: if check { CHECK_EVERY } else { Duration::ZERO },
         };
         self
     }
 
-    /// One author whose followers come and go in crowds while deliveries to them are cut into ranges by several dispatchers at once.
-    fn of_many_ranges(mut self, dice: &mut Dice) -> Self {
+    /// One author whose followers come and go in crowds while deliveries to them are cut into ranges by several
+    /// dispatchers at once.
+    fn of_many_ranges(mut self, rng: &mut SimRng) -> Self {
         self.users = 6;
-        self.star = (2 + dice.index(2), 900_000);
+        self.star = (2 + rng.index(2), 900_000);
         self.shares = [6, 0, 2, 1, 3, 0, 0, 4];
         self.work = 600_000;
         self.crowd = self.crowd.max(8);
         self.settings.policy.rule = EdgeRule::Threshold { push_threshold: 100, active_days: 0 };
         self.settings.subtask_size = 1;
         (self.ranges_at_once, self.one_writer) = (2, false);
-        self.rates.held = dice.pick(&[100_000, 300_000]);
+        self.rates.held = rng.pick(&[100_000, 300_000]);
         self.rates.message = [50_000, 500_000, 100_000];
         self.rates.answer_lost = 300_000;
         self
     }
 
     /// Readers who are off and back again all the time: nodes disagree about the day.
-    fn of_lapses(mut self, dice: &mut Dice) -> Self {
-        self.users = dice.pick(&[2, 3]);
+    fn of_lapses(mut self, rng: &mut SimRng) -> Self {
+        self.users = rng.pick(&[2, 3]);
         self.nodes = 3;
         self.shares = [6, 1, 2, 1, 6, 0, 0, 0];
         self.work = 600_000;
@@ -183,25 +186,26 @@ impl Plan {
         self.one_writer = false;
         self.skew = 2 * DAY;
         self.rates.clock_jumps = 3_000;
-        self.rates.held = dice.pick(&[100_000, 300_000]);
+        self.rates.held = rng.pick(&[100_000, 300_000]);
         self
     }
 
     /// One author who publishes while edges to them are filled, pushed along and pulled again.
-    fn of_fickle_edges(mut self, dice: &mut Dice) -> Self {
-        self.users = dice.pick(&[2, 3, 4]);
-        self.star = (dice.index(4), 900_000);
+    fn of_fickle_edges(mut self, rng: &mut SimRng) -> Self {
+        self.users = rng.pick(&[2, 3, 4]);
+        self.star = (rng.index(4), 900_000);
         self.shares = [8, 1, 3, 3, 4, 0, 0, 1];
         self.work = 600_000;
         self.crowd = self.crowd.max(6);
-        self.settings.policy.rule = EdgeRule::Whim { seed: dice.next() };
+        self.settings.policy.rule = EdgeRule::Random { seed: rng.next() };
         self.one_writer = false;
-        self.rates.held = dice.pick(&[100_000, 300_000]);
+        self.rates.held = rng.pick(&[100_000, 300_000]);
         self
     }
 }
 
-/// How often the store undoes a transaction by itself, in a million statements: of three seeds in sixteen, so that the other worlds stay what they were.
+/// How often the store undoes a transaction by itself, in a million statements: of three seeds in sixteen, so that the
+/// other worlds stay what they were.
 pub const fn rolled_back(seed: u64) -> u32 {
     match seed % 16 {
         4 => 500,
@@ -212,16 +216,16 @@ pub const fn rolled_back(seed: u64) -> u32 {
 }
 
 /// Each kind of fault is absent, rare or common.
-fn weather(dice: &mut Dice) -> Rates {
-    let switch = dice.pick(&[100_000, 400_000, 700_000, 950_000]);
-    let by_rank = dice.pick(&[0, 500_000, 900_000, 970_000]);
-    let new_rank = dice.pick(&[0, 20_000, 100_000]);
-    let stall = dice.pick(&[0, 5_000, 50_000, 200_000]);
-    let held = dice.pick(&[0, 10_000, 50_000, 100_000]);
-    let leap = dice.pick(&[1_000, 4_000, 15_000]);
+fn fault_rates(rng: &mut SimRng) -> Rates {
+    let switch = rng.pick(&[100_000, 400_000, 700_000, 950_000]);
+    let by_rank = rng.pick(&[0, 500_000, 900_000, 970_000]);
+    let new_rank = rng.pick(&[0, 20_000, 100_000]);
+    let stall = rng.pick(&[0, 5_000, 50_000, 200_000]);
+    let held = rng.pick(&[0, 10_000, 50_000, 100_000]);
+    let leap = rng.pick(&[1_000, 4_000, 15_000]);
     let mut rate = |rare: u32, common: u32| {
-        let drawn = dice.pick(&[0, 0, rare, common]);
-        u32::try_from(dice.below(u64::from(drawn) + 1)).unwrap_or(0)
+        let drawn = rng.pick(&[0, 0, rare, common]);
+        u32::try_from(rng.below(u64::from(drawn) + 1)).unwrap_or(0)
     };
     Rates {
         stall,

@@ -1,5 +1,5 @@
-//! The rules of docs/coverage.md, each broken on purpose in one place of the models: what must then go wrong somewhere shows that the
-//! rule is needed, and that the simulation would notice.
+//! The rules of docs/coverage.md, each broken on purpose in one place of the models: what must then go wrong somewhere
+//! shows that the rule is needed, and that the simulation would notice.
 
 macro_rules! rules {
     ($($rule:ident $place:literal $words:literal;)+) => {

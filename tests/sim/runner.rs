@@ -29,7 +29,7 @@ pub struct Sums {
     pub removals: u64,
     pub follows: u64,
     pub unfollows: u64,
-    pub boundaries: u64,
+    pub exclusions: u64,
     pub pages: u64,
     pub checked: u64,
     pub entries: u64,
@@ -44,7 +44,7 @@ pub struct Sums {
 impl Sums {
     /// What clients did.
     pub const fn operations(&self) -> u64 {
-        self.publishes + self.removals + self.follows + self.unfollows + self.boundaries + self.pages
+        self.publishes + self.removals + self.follows + self.unfollows + self.exclusions + self.pages
     }
 
     pub fn add(&mut self, more: &Self) {
@@ -54,7 +54,7 @@ impl Sums {
             (&mut self.removals, more.removals),
             (&mut self.follows, more.follows),
             (&mut self.unfollows, more.unfollows),
-            (&mut self.boundaries, more.boundaries),
+            (&mut self.exclusions, more.exclusions),
             (&mut self.pages, more.pages),
             (&mut self.checked, more.checked),
             (&mut self.entries, more.entries),
@@ -79,12 +79,12 @@ impl Sums {
             removals: of(&counts.removals),
             follows: of(&counts.follows),
             unfollows: of(&counts.unfollows),
-            boundaries: of(&counts.boundaries),
+            exclusions: of(&counts.exclusions),
             pages: of(&counts.pages),
             checked: of(&counts.checked),
             entries: of(&counts.entries),
             steps: of(&counts.steps),
-            faults: world.shared.fate.faults(),
+            faults: world.shared.injector.faults(),
             unanswered: of(&counts.unanswered),
             audits: of(&counts.audits),
             events: of(&counts.events),
@@ -95,7 +95,7 @@ impl Sums {
 
 impl fmt::Display for Sums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, publishes, removals, follows, unfollows, boundaries, pages, .. } = self;
+        let Self { seeds, publishes, removals, follows, unfollows, exclusions, pages, .. } = self;
         let operations = self.operations();
         write!(
             f,
@@ -103,7 +103,7 @@ impl fmt::Display for Sums {
         )?;
         write!(
             f,
-            "{unfollows} unfollows, {boundaries} mutes, hides and blocks, {pages} pages), {} steps of workers, {} faults, ",
+            "{unfollows} unfollows, {exclusions} mutes, hides and blocks, {pages} pages), {} steps of workers, {} faults, ",
             self.steps, self.faults
         )?;
         write!(f, "{} operations without an answer, {} pages checked ", self.unanswered, self.checked)?;
@@ -123,9 +123,9 @@ pub fn run(seed: u64, operations: usize, way: Way) -> Outcome {
     if !world.has_failed() {
         world.come_to_rest(&time);
     }
-    let failure = world.shared.truth.base().checks.failure.clone();
+    let failure = world.shared.primary_store.base().checks.failure.clone();
     let sums = Sums { mismatches: u64::from(failure.is_some()), ..Sums::of(&world) };
-    Outcome { seed, sums, failure, trace: world.shared.fate.trace() }
+    Outcome { seed, sums, failure, trace: world.shared.injector.trace() }
 }
 
 /// The failure in words, with the way to see it again.

@@ -1,5 +1,6 @@
-//! Tasks on one thread: which one goes on is drawn. Each has a rank, drawn too, and now and then anew: where ranks count, some task may stand
-//! for long between two statements while others do all of their work. A task that is dropped is a caller that went away or a node that died.
+//! Tasks on one thread: which one goes on is drawn. Each has a rank, drawn too, and now and then anew: where ranks
+//! count, some task may stand for long between two statements while others do all of their work. A task that is
+//! dropped is a caller that went away or a node that died.
 
 use std::{
     future::Future,
@@ -11,11 +12,12 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use crate::fate::Fate;
+use crate::fault_injector::FaultInjector;
 
 /// Steps that a stalled task stands still at most.
 const LONGEST_STALL: u64 = 400;
-/// Steps that a transaction stands still before its commit at most: others can do all of a publish and its delivery meanwhile.
+/// Steps that a transaction stands still before its commit at most: others can do all of a publish and its delivery
+/// meanwhile.
 const LONGEST_HOLD: u64 = 3_000;
 /// Ranks that there are.
 const RANKS: u64 = 1_000;
@@ -58,15 +60,15 @@ struct Task {
 
 /// All tasks.
 pub struct Scheduler {
-    fate: Fate,
+    injector: FaultInjector,
     tasks: Vec<Task>,
     step: u64,
     next: u64,
 }
 
 impl Scheduler {
-    pub const fn new(fate: Fate) -> Self {
-        Self { fate, tasks: Vec::new(), step: 0, next: 1 }
+    pub const fn new(injector: FaultInjector) -> Self {
+        Self { injector, tasks: Vec::new(), step: 0, next: 1 }
     }
 
     /// Starts an operation.
@@ -83,7 +85,7 @@ impl Scheduler {
         let woken = Arc::new(Woken(AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&woken));
         let number = self.next;
-        let rank = self.fate.below(RANKS);
+        let rank = self.injector.below(RANKS);
         self.next += 1;
         self.tasks.push(Task { number, place, resident, work, woken, waker, still_until: 0, rank });
     }
@@ -110,11 +112,11 @@ impl Scheduler {
 
     fn choose(&self, ready: impl Fn(&Task) -> bool) -> Option<usize> {
         let able = || self.tasks.iter().enumerate().filter(|(_, task)| ready(task));
-        if self.fate.chance(self.fate.rates().by_rank) {
+        if self.injector.chance(self.injector.rates().by_rank) {
             return able().max_by_key(|(_, task)| (task.rank, task.number)).map(|(index, _)| index);
         }
         let count = able().count();
-        if count == 0 { None } else { able().nth(self.fate.index(count)).map(|(index, _)| index) }
+        if count == 0 { None } else { able().nth(self.injector.index(count)).map(|(index, _)| index) }
     }
 
     /// Nobody can go on but those who stand still: time jumps to the first of them.
@@ -127,25 +129,29 @@ impl Scheduler {
     fn poll(&mut self, index: usize) {
         let task = &mut self.tasks[index];
         task.woken.0.store(false, Relaxed);
-        self.fate.set_task(task.number);
+        self.injector.set_task(task.number);
         match task.work.as_mut().poll(&mut Context::from_waker(&task.waker)) {
             Poll::Ready(()) => drop(self.tasks.swap_remove(index)),
-            Poll::Pending if self.fate.take_held() => task.still_until = self.step + self.fate.below(LONGEST_HOLD),
-            Poll::Pending if self.fate.strikes(self.fate.rates().stall) => {
-                task.still_until = self.step + self.fate.below(LONGEST_STALL);
+            Poll::Pending if self.injector.take_held() => {
+                task.still_until = self.step + self.injector.below(LONGEST_HOLD);
             }
-            Poll::Pending if self.fate.chance(self.fate.rates().new_rank) => task.rank = self.fate.below(RANKS),
+            Poll::Pending if self.injector.strikes(self.injector.rates().stall) => {
+                task.still_until = self.step + self.injector.below(LONGEST_STALL);
+            }
+            Poll::Pending if self.injector.chance(self.injector.rates().new_rank) => {
+                task.rank = self.injector.below(RANKS);
+            }
             Poll::Pending => {}
         }
-        self.fate.set_task(0);
+        self.injector.set_task(0);
     }
 
     /// Drops one operation at random: its caller went away.
     pub fn cancel_one(&mut self) {
-        let drawn = self.fate.index(self.active());
+        let drawn = self.injector.index(self.active());
         let mut operations = (0..self.tasks.len()).filter(|index| !self.tasks[*index].resident);
         if let Some(index) = operations.nth(drawn) {
-            self.fate.note(|| format!("the caller of #{} goes away", self.tasks[index].number));
+            self.injector.note(|| format!("the caller of #{} goes away", self.tasks[index].number));
             drop(self.tasks.swap_remove(index));
         }
     }

@@ -3,7 +3,7 @@
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use tidefeed::{
-    app::House,
+    app::UseCases,
     domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSize, Position, Reference, UserId},
     store::StoreError,
 };
@@ -11,7 +11,7 @@ use tidefeed::{
 use crate::{
     audits,
     client::{Client, KeepOut},
-    dice::Dice,
+    rng::SimRng,
     scheduler::Place,
     world::{Counts, Node, Shared, World},
 };
@@ -30,7 +30,7 @@ pub enum Worker {
     Dispatcher,
     Executor,
     Reconciler,
-    Waker,
+    Reactivator,
     Sweeper,
     Trimmer,
     /// Dispatcher, executor and reconciler, until none of them has anything to do.
@@ -43,8 +43,8 @@ impl Worker {
         Self::Dispatcher,
         Self::Executor,
         Self::Reconciler,
-        Self::Waker,
-        Self::Waker,
+        Self::Reactivator,
+        Self::Reactivator,
         Self::Sweeper,
         Self::Trimmer,
         Self::Shift,
@@ -52,32 +52,32 @@ impl Worker {
     ];
 
     /// One step of the worker; whether there was anything to do.
-    pub async fn step(self, house: &House) -> Result<bool, StoreError> {
+    pub async fn step(self, app: &UseCases) -> Result<bool, StoreError> {
         let now = Duration::ZERO;
         Ok(match self {
-            Self::Dispatcher => house.dispatcher.run_once("dispatcher", now).await? > 0,
-            Self::Executor => house.executor.run_once("executor", now).await? > 0,
-            Self::Reconciler => house.reconciler.run_once("reconciler", now).await? > 0,
-            Self::Waker => house.waker.run_once("waker", now).await? > 0,
-            Self::Sweeper => !house.sweeper.run_once().await?.is_nothing(),
-            Self::Trimmer => house.trimmer.run_once().await?.0 > 0,
+            Self::Dispatcher => app.dispatcher.run_once("dispatcher", now).await? > 0,
+            Self::Executor => app.executor.run_once("executor", now).await? > 0,
+            Self::Reconciler => app.reconciler.run_once("reconciler", now).await? > 0,
+            Self::Reactivator => app.reactivator.run_once("reactivator", now).await? > 0,
+            Self::Sweeper => !app.sweeper.run_once().await?.is_nothing(),
+            Self::Trimmer => app.trimmer.run_once().await?.0 > 0,
             Self::Shift => {
-                let delivered = house.dispatcher.run_once("dispatcher", now).await?;
+                let delivered = app.dispatcher.run_once("dispatcher", now).await?;
                 let mut pushed = 0;
-                while pushed < SHIFT && house.executor.run_once("executor", now).await? > 0 {
+                while pushed < SHIFT && app.executor.run_once("executor", now).await? > 0 {
                     pushed += 1;
                 }
-                delivered + pushed + house.reconciler.run_once("reconciler", now).await? > 0
+                delivered + pushed + app.reconciler.run_once("reconciler", now).await? > 0
             }
         })
     }
 }
 
-async fn work(shared: Arc<Shared>, house: Arc<House>, worker: Worker) {
+async fn work(shared: Arc<Shared>, app: Arc<UseCases>, worker: Worker) {
     Counts::count(&shared.counts.steps, 1);
-    shared.fate.note(|| format!("{worker:?} begins"));
-    match worker.step(&house).await {
-        Ok(_) => shared.fate.note(|| format!("{worker:?} ends")),
+    shared.injector.note(|| format!("{worker:?} begins"));
+    match worker.step(&app).await {
+        Ok(_) => shared.injector.note(|| format!("{worker:?} ends")),
         Err(error) => shared.excuse("a worker failed", &error),
     }
 }
@@ -90,55 +90,57 @@ impl World {
         let mut patience = PATIENCE * shared.plan.operations;
         while begun < shared.plan.operations && patience > 0 && !self.has_failed() {
             patience -= 1;
-            if self.scheduler.active() < shared.plan.crowd && shared.fate.chance(150_000) {
+            if self.scheduler.active() < shared.plan.crowd && shared.injector.chance(150_000) {
                 begun += usize::from(self.begin());
             } else {
                 self.scheduler.step();
             }
-            self.trouble();
+            self.inject_fault();
         }
         if patience == 0 {
-            shared.truth.base().checks.fail("a story stands still", String::new);
+            shared.primary_store.base().checks.fail("a story stands still", String::new);
         }
     }
 
     /// Begins an operation or a worker's step; whether it was an operation.
     fn begin(&mut self) -> bool {
-        let node = self.shared.fate.index(self.nodes.len());
-        let house = Arc::clone(&self.nodes[node].house);
+        let node = self.shared.injector.index(self.nodes.len());
+        let app = Arc::clone(&self.nodes[node].app);
         let shared = Arc::clone(&self.shared);
-        if self.shared.fate.chance(shared.plan.work) {
+        if self.shared.injector.chance(shared.plan.work) {
             self.begin_work(node);
             return false;
         }
-        let Some(operation) = operation(Client { shared, house }) else { return false };
+        let Some(operation) = operation(Client { shared, app }) else { return false };
         self.scheduler.start(Place::Node(node), operation);
         true
     }
 
-    /// One operation, in peace; mostly one that somebody who watches must hear of: an exclusion, a repost of what they are shown, or the end of either.
+    /// One operation, in peace; mostly one that somebody who watches must hear of: an exclusion, a repost of what they
+    /// are shown, or the end of either.
     pub fn change_something(&mut self) {
-        let client = Client { house: Arc::clone(&self.nodes[0].house), shared: Arc::clone(&self.shared) };
-        let fate = &self.shared.fate;
-        let reader = self.devices[fate.index(self.devices.len())].device.reader;
-        let (other, how) = (fate.pick(&self.shared.people), fate.pick(&KeepOut::ALL));
-        let is_about_reader = fate.chance(500_000);
-        if fate.chance(500_000) {
+        let client = Client { app: Arc::clone(&self.nodes[0].app), shared: Arc::clone(&self.shared) };
+        let injector = &self.shared.injector;
+        let reader = self.devices[injector.index(self.devices.len())].device.reader;
+        let (other, how) = (injector.pick(&self.shared.people), injector.pick(&KeepOut::ALL));
+        let is_about_reader = injector.chance(500_000);
+        if injector.chance(500_000) {
             if let Some(work) = self.repost_or_remove(client, reader) {
                 self.in_peace(work);
             }
-        } else if fate.chance(600_000) {
+        } else if injector.chance(600_000) {
             let (who, whom) = if is_about_reader { (other, reader) } else { (reader, other) };
-            let there = fate.chance(500_000);
+            let there = injector.chance(500_000);
             self.in_peace(client.keep_out(who, whom, how, there));
         } else if let Some(operation) = operation(client) {
             self.in_peace(operation);
         }
     }
 
-    /// Somebody whom the reader follows reposts what the reader is shown; or an entry goes, be it a repost or an original that one stands for.
+    /// Somebody whom the reader follows reposts what the reader is shown; or an entry goes, be it a repost or an
+    /// original that one stands for.
     fn repost_or_remove(&self, client: Client, reader: UserId) -> Option<Work> {
-        let (fate, base) = (&self.shared.fate, self.shared.truth.base());
+        let (injector, base) = (&self.shared.injector, self.shared.primary_store.base());
         let oracle = &base.checks.oracle;
         let timeline = oracle.timeline(reader);
         let followed: Vec<UserId> =
@@ -146,61 +148,61 @@ impl World {
         if timeline.is_empty() || followed.is_empty() {
             return None;
         }
-        let item = fate.pick(&timeline);
-        Some(match fate.chance(500_000) {
-            true => Box::pin(client.publish(fate.pick(&followed), None, Reference::RepostOf(item.subject))),
+        let item = injector.pick(&timeline);
+        Some(match injector.chance(500_000) {
+            true => Box::pin(client.publish(injector.pick(&followed), None, Reference::RepostOf(item.subject))),
             false => Box::pin(client.remove(item.entry)),
         })
     }
 
     fn begin_work(&mut self, node: usize) {
-        let (shared, Node { house, auditor, .. }) = (Arc::clone(&self.shared), &self.nodes[node]);
+        let (shared, Node { app, auditor, .. }) = (Arc::clone(&self.shared), &self.nodes[node]);
         let [audits, repairs] = shared.plan.audits;
-        let work: Work = if shared.fate.chance(audits) {
+        let work: Work = if shared.injector.chance(audits) {
             Box::pin(audits::audit(shared, Arc::clone(auditor)))
-        } else if shared.fate.chance(repairs) {
-            let reader = shared.fate.pick(&shared.people);
+        } else if shared.injector.chance(repairs) {
+            let reader = shared.injector.pick(&shared.people);
             Box::pin(audits::mend(shared, reader))
         } else {
-            let worker = shared.fate.pick(&Worker::DRAWN);
-            Box::pin(work(shared, Arc::clone(house), worker))
+            let worker = shared.injector.pick(&Worker::DRAWN);
+            Box::pin(work(shared, Arc::clone(app), worker))
         };
         self.scheduler.start(Place::Node(node), work);
     }
 
     /// Time passes, and something may go wrong.
-    fn trouble(&mut self) {
+    fn inject_fault(&mut self) {
         let shared = Arc::clone(&self.shared);
-        let (fate, rates) = (&shared.fate, shared.fate.rates());
-        if fate.chance(300_000) {
-            let passed = fate.within(1, 20);
-            fate.pass(passed);
+        let (injector, rates) = (&shared.injector, shared.injector.rates());
+        if injector.chance(300_000) {
+            let passed = injector.within(1, 20);
+            injector.pass(passed);
         }
         shared.announcements.come();
-        if fate.strikes(rates.leap) {
-            let leap = fate.within(1, shared.plan.leap);
-            fate.note(|| format!("{leap} ms pass"));
-            fate.pass(leap);
+        if injector.strikes(rates.leap) {
+            let leap = injector.within(1, shared.plan.leap);
+            injector.note(|| format!("{leap} ms pass"));
+            injector.pass(leap);
         }
-        if fate.strikes(rates.crash) {
-            let node = fate.index(self.nodes.len());
+        if injector.strikes(rates.crash) {
+            let node = injector.index(self.nodes.len());
             self.crash(node);
         }
-        if fate.strikes(rates.cancel) {
+        if injector.strikes(rates.cancel) {
             self.scheduler.cancel_one();
         }
-        if fate.strikes(rates.clock_jumps) {
-            let node = fate.index(self.nodes.len());
+        if injector.strikes(rates.clock_jumps) {
+            let node = injector.index(self.nodes.len());
             self.set_clock(node);
         }
-        if fate.strikes(rates.queue_wiped) {
-            let (dump, empty) = (fate.chance(400_000), fate.chance(500_000));
+        if injector.strikes(rates.queue_wiped) {
+            let (dump, empty) = (injector.chance(400_000), injector.chance(500_000));
             if dump { shared.queue.dump() } else { shared.queue.restart(empty) }
         }
         if let Some(cache) = &shared.cache
-            && fate.strikes(rates.cache_wiped)
+            && injector.strikes(rates.cache_wiped)
         {
-            let (dump, empty) = (fate.chance(400_000), fate.chance(500_000));
+            let (dump, empty) = (injector.chance(400_000), injector.chance(500_000));
             if dump { cache.dump() } else { cache.restart(empty) }
         }
     }
@@ -209,15 +211,15 @@ impl World {
 /// Draws what somebody does; `None` if there is nothing to do it with.
 fn operation(client: Client) -> Option<Work> {
     let shared = Arc::clone(&client.shared);
-    let mut dice = shared.fate.dice();
-    let (somebody, other) = (dice.pick(&shared.people), dice.pick(&shared.people));
-    let author = author(&shared, &mut dice);
-    let size = PageSize::try_new(dice.within(1, shared.plan.page)).ok()?;
-    let kinds = if dice.chance(800_000) { Kinds::ALL } else { Kinds::try_new([dice.pick(&ContentKind::ALL)]).ok()? };
+    let mut rng = shared.injector.rng();
+    let (somebody, other) = (rng.pick(&shared.people), rng.pick(&shared.people));
+    let author = author(&shared, &mut rng);
+    let size = PageSize::try_new(rng.within(1, shared.plan.page)).ok()?;
+    let kinds = if rng.chance(800_000) { Kinds::ALL } else { Kinds::try_new([rng.pick(&ContentKind::ALL)]).ok()? };
     let newest = PageRequest::newest(size).of(kinds);
-    let direction = if dice.chance(750_000) { Direction::Older } else { Direction::Newer };
+    let direction = if rng.chance(750_000) { Direction::Older } else { Direction::Newer };
     let all: u64 = shared.plan.shares.iter().sum();
-    let mut drawn = dice.below(all);
+    let mut drawn = rng.below(all);
     let kind = shared.plan.shares.iter().position(|share| {
         let here = drawn < *share;
         drawn = drawn.saturating_sub(*share);
@@ -225,63 +227,63 @@ fn operation(client: Client) -> Option<Work> {
     })?;
     Some(match kind {
         0 => {
-            let key = dice.chance(200_000).then(|| format!("key{}", dice.below(4)));
-            let reference = reference(&shared, &mut dice);
+            let key = rng.chance(200_000).then(|| format!("key{}", rng.below(4)));
+            let reference = reference(&shared, &mut rng);
             Box::pin(client.publish(author, key, reference))
         }
         1 => {
-            let entry = any_content(&shared, &mut dice)?;
+            let entry = any_content(&shared, &mut rng)?;
             Box::pin(client.remove(entry))
         }
         2 => Box::pin(async move { client.follow(somebody, author).await }),
         3 => Box::pin(async move { client.unfollow(somebody, author).await }),
         4 => {
-            let request = PageRequest { direction, bound: bound(&shared, &mut dice), ..newest };
+            let request = PageRequest { direction, bound: bound(&shared, &mut rng), ..newest };
             Box::pin(async move { drop(client.page(somebody, request).await) })
         }
         5 => Box::pin(client.walk(somebody, PageRequest { direction, ..newest })),
         6 => {
-            let how = dice.pick(&KeepOut::ALL);
-            Box::pin(client.keep_out(somebody, other, how, dice.chance(500_000)))
+            let how = rng.pick(&KeepOut::ALL);
+            Box::pin(client.keep_out(somebody, other, how, rng.chance(500_000)))
         }
         _ => {
-            let crowd = shared.people.iter().copied().filter(|_| dice.chance(600_000)).collect();
-            Box::pin(client.crowd(crowd, author, dice.chance(500_000)))
+            let crowd = shared.people.iter().copied().filter(|_| rng.chance(600_000)).collect();
+            Box::pin(client.crowd(crowd, author, rng.chance(500_000)))
         }
     })
 }
 
 /// Whom the others read: some worlds have a star.
-fn author(shared: &Shared, dice: &mut Dice) -> UserId {
+fn author(shared: &Shared, rng: &mut SimRng) -> UserId {
     let (star, share) = shared.plan.star;
-    let anybody = dice.pick(&shared.people);
-    if dice.chance(share) { shared.people[star % shared.people.len()] } else { anybody }
+    let anybody = rng.pick(&shared.people);
+    if rng.chance(share) { shared.people[star % shared.people.len()] } else { anybody }
 }
 
 /// Some answer or repeat others.
-fn reference(shared: &Shared, dice: &mut Dice) -> Reference {
+fn reference(shared: &Shared, rng: &mut SimRng) -> Reference {
     let [reposts, replies] = shared.plan.references;
-    let (reposts, replies) = (dice.chance(reposts), dice.chance(replies));
-    match any_content(shared, dice) {
+    let (reposts, replies) = (rng.chance(reposts), rng.chance(replies));
+    match any_content(shared, rng) {
         Some(other) if reposts => Reference::RepostOf(other.content),
         Some(other) if replies => Reference::ReplyTo(other.content),
         _ => Reference::Nothing,
     }
 }
 
-fn any_content(shared: &Shared, dice: &mut Dice) -> Option<Entry> {
-    let base = shared.truth.base();
+fn any_content(shared: &Shared, rng: &mut SimRng) -> Option<Entry> {
+    let base = shared.primary_store.base();
     let mut contents = base.checks.oracle.contents();
-    let nth = dice.index(contents.len());
+    let nth = rng.index(contents.len());
     contents.nth(nth).map(|(entry, _)| entry)
 }
 
 /// Where a page begins: at either end, at a content, or beside one.
-fn bound(shared: &Shared, dice: &mut Dice) -> Option<Position> {
-    if dice.chance(400_000) {
+fn bound(shared: &Shared, rng: &mut SimRng) -> Option<Position> {
+    if rng.chance(400_000) {
         return None;
     }
-    let at = any_content(shared, dice)?.position();
+    let at = any_content(shared, rng)?.position();
     let beside = Position::bound(at.publish_time(), at.content_number() + 1);
-    Some(if dice.chance(850_000) { at } else { beside })
+    Some(if rng.chance(850_000) { at } else { beside })
 }

@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use tidefeed::{
-    app::{House, Ports, auditor},
+    app::{Ports, UseCases, auditor},
     clock::SharedClock,
     domain::{UserId, account::profile::Registration},
-    draw::Draw,
+    rng::SharedRng,
     store::{Accounts, Announcements as _, OutboxCache, Queue, StoreError, accounts::NewAccount},
     upkeep::Auditor,
 };
@@ -18,13 +18,13 @@ use crate::{
     audits,
     checks::Checks,
     device::Device,
-    dice::Dice,
-    fate::{Fate, SkewedClock},
-    nudges::{SimAnnouncements, SimCache, SimQueue},
+    fault_injector::{FaultInjector, SkewedClock},
+    notifications::{SimAnnouncements, SimCache, SimQueue},
     plan::{self, Plan},
+    primary_store::{Engine, PrimaryStore},
+    rng::SimRng,
     rules::Rule,
     scheduler::{Place, Scheduler},
-    truth::{Engine, Truth},
 };
 
 /// Steps of what is done in peace at most.
@@ -49,7 +49,7 @@ pub struct Counts {
     pub follows: AtomicU64,
     pub unfollows: AtomicU64,
     /// Mutes, hides and blocks, and what lifts them.
-    pub boundaries: AtomicU64,
+    pub exclusions: AtomicU64,
     pub pages: AtomicU64,
     /// Pages that were judged.
     pub checked: AtomicU64,
@@ -73,8 +73,8 @@ impl Counts {
 /// What all of a world shares.
 pub struct Shared {
     pub plan: Plan,
-    pub fate: Fate,
-    pub truth: Truth,
+    pub injector: FaultInjector,
+    pub primary_store: PrimaryStore,
     pub queue: Arc<SimQueue>,
     pub cache: Option<Arc<SimCache>>,
     pub announcements: Arc<SimAnnouncements>,
@@ -85,21 +85,21 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// A failure of the store is what faults are for; any other is one of the house.
+    /// A failure of the store is what faults are for; any other is a defect.
     pub fn excuse(&self, what: &'static str, error: &StoreError) {
         Counts::count(&self.counts.unanswered, 1);
         if !error.is_transient() {
-            self.truth.base().checks.fail(what, || error.with_causes());
+            self.primary_store.base().checks.fail(what, || error.with_causes());
         }
     }
 }
 
-/// A node: the house, and its clock.
+/// A node: its use cases, and its clock.
 pub struct Node {
-    pub house: Arc<House>,
+    pub app: Arc<UseCases>,
     pub auditor: Arc<Auditor>,
     clock: Arc<SkewedClock>,
-    truth: Arc<Truth>,
+    primary_store: Arc<PrimaryStore>,
 }
 
 pub struct World {
@@ -117,27 +117,27 @@ pub struct Connected {
 
 impl World {
     pub fn found(seed: u64, operations: usize, way: Way) -> Self {
-        let mut dice = Dice::of(seed);
-        let mut plan = Plan::draw(&mut dice, operations);
+        let mut rng = SimRng::of(seed);
+        let mut plan = Plan::draw(&mut rng, operations);
         plan.rates.rolled_back = plan::rolled_back(seed);
-        let fate = Fate::new(dice.next(), plan.rates.clone(), way.traced);
+        let injector = FaultInjector::new(rng.next(), plan.rates.clone(), way.traced);
         let Plan { one_writer, ranges_at_once, .. } = plan;
         let engine = Engine { one_writer, ranges_at_once, broken: way.broken };
-        let truth = Truth::new(fate.clone(), engine, Checks::new(!way.as_clients_see));
+        let primary_store = PrimaryStore::new(injector.clone(), engine, Checks::new(!way.as_clients_see));
         let shared = Arc::new(Shared {
             people: (1..=plan.users).filter_map(|id| UserId::try_new(id * 10).ok()).collect(),
-            queue: Arc::new(SimQueue::new(fate.clone())),
-            cache: (plan.cache > 0).then(|| Arc::new(SimCache::new(truth.clone(), plan.cache))),
-            announcements: Arc::new(SimAnnouncements::new(fate.clone(), way.broken)),
+            queue: Arc::new(SimQueue::new(injector.clone())),
+            cache: (plan.cache > 0).then(|| Arc::new(SimCache::new(primary_store.clone(), plan.cache))),
+            announcements: Arc::new(SimAnnouncements::new(injector.clone(), way.broken)),
             broken: way.broken,
             counts: Counts::default(),
             plan,
-            fate: fate.clone(),
-            truth,
+            injector: injector.clone(),
+            primary_store,
         });
         let nodes = (0..shared.plan.nodes).map(|_| Node::start(&shared)).collect();
         let devices = Vec::new();
-        let mut world = Self { shared, scheduler: Scheduler::new(fate), nodes, devices };
+        let mut world = Self { shared, scheduler: Scheduler::new(injector), nodes, devices };
         world.settle_people();
         world.settle_devices();
         world
@@ -154,9 +154,9 @@ impl World {
                     registration,
                     password_hash: None,
                     inc: i64::MAX,
-                    now_ms: shared.fate.now(),
+                    now_ms: shared.injector.now(),
                 };
-                shared.truth.register(account).await.expect("nothing goes wrong yet");
+                shared.primary_store.register(account).await.expect("nothing goes wrong yet");
             }
         });
     }
@@ -164,7 +164,7 @@ impl World {
     fn settle_devices(&mut self) {
         let shared = Arc::clone(&self.shared);
         for _ in 0..shared.plan.watchers.devices {
-            let reader = shared.fate.pick(&shared.people);
+            let reader = shared.injector.pick(&shared.people);
             self.devices.push(Connected { device: Arc::new(Device::of(reader, &shared)), node: 0 });
         }
         for node in 0..self.nodes.len() {
@@ -176,14 +176,14 @@ impl World {
     /// If anybody watches, the node passes on what it hears.
     fn listen(&mut self, node: usize) {
         if !self.devices.is_empty() {
-            let (hub, heard) = (Arc::clone(&self.nodes[node].house.hub), self.shared.announcements.listen());
+            let (hub, heard) = (Arc::clone(&self.nodes[node].app.hub), self.shared.announcements.listen());
             self.scheduler.settle(Place::Node(node), async move { hub.run(heard).await });
         }
     }
 
     /// Runs this to its end with everything that is under way, while nothing goes wrong.
     pub fn in_peace(&mut self, work: impl Future<Output = ()> + Send + 'static) {
-        self.shared.fate.calm(true);
+        self.shared.injector.calm(true);
         self.scheduler.resume_all();
         self.scheduler.start(Place::Outside, work);
         for _ in 0..PATIENCE {
@@ -193,19 +193,19 @@ impl World {
             self.shared.announcements.come();
         }
         let endless = !self.scheduler.is_quiet();
-        self.shared.truth.base().checks.fail_if(endless, "some work never ends", String::new);
-        self.shared.fate.calm(false);
+        self.shared.primary_store.base().checks.fail_if(endless, "some work never ends", String::new);
+        self.shared.injector.calm(false);
     }
 
     pub fn has_failed(&self) -> bool {
-        self.shared.truth.base().checks.failure.is_some()
+        self.shared.primary_store.base().checks.failure.is_some()
     }
 
     /// The node dies with all that runs on it, and another takes its place.
     pub fn crash(&mut self, node: usize) {
-        self.shared.fate.note(|| format!("node {node} dies"));
+        self.shared.injector.note(|| format!("node {node} dies"));
         self.scheduler.crash(node);
-        self.nodes[node].truth.close();
+        self.nodes[node].primary_store.close();
         self.nodes[node] = Node::start(&self.shared);
         self.listen(node);
         let cut_off: Vec<usize> = (0..self.devices.len()).filter(|it| self.devices[*it].node == node).collect();
@@ -219,21 +219,21 @@ impl World {
 }
 
 fn skew(shared: &Shared) -> i64 {
-    shared.fate.within(-shared.plan.skew, shared.plan.skew)
+    shared.injector.within(-shared.plan.skew, shared.plan.skew)
 }
 
 impl Node {
     fn start(shared: &Arc<Shared>) -> Self {
-        let clock = Arc::new(SkewedClock::new(&shared.fate, skew(shared)));
+        let clock = Arc::new(SkewedClock::new(&shared.injector, skew(shared)));
         let cache = shared.cache.clone().map(|cache| cache as Arc<dyn OutboxCache>);
         let queue: Arc<dyn Queue> = shared.queue.clone();
-        let truth = Arc::new(shared.truth.of_a_node());
-        let ports = Ports::with_truth(truth.clone(), queue, cache, shared.announcements.clone());
-        let draw = Draw::from_seed(shared.fate.next());
+        let primary_store = Arc::new(shared.primary_store.of_a_node());
+        let ports = Ports::with_primary_store(primary_store.clone(), queue, cache, shared.announcements.clone());
+        let rng = SharedRng::from_seed(shared.injector.next());
         let shared_clock: SharedClock = clock.clone();
-        let house = House::build(&ports, shared.plan.settings, &shared_clock, &draw);
-        let audits = Arc::new(shared.truth.clone());
-        let auditor = auditor(&ports, audits, house.reader.clone(), audits::options(shared));
-        Self { house: Arc::new(house), auditor: Arc::new(auditor), clock, truth }
+        let app = UseCases::build(&ports, shared.plan.settings, &shared_clock, &rng);
+        let audits = Arc::new(shared.primary_store.clone());
+        let auditor = auditor(&ports, audits, app.reader.clone(), audits::options(shared));
+        Self { app: Arc::new(app), auditor: Arc::new(auditor), clock, primary_store }
     }
 }

@@ -143,7 +143,7 @@ export async function favourite(person: Person, contentId: string) {
 
 async function keepOut(person: Person, mutation: "muteUser" | "hideFromFollower" | "blockUser", other: Person) {
   await send(
-    `mutation($input: BoundaryInput!) { ${mutation}(input: $input) { user { id } userErrors { message } } }`,
+    `mutation($input: ${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Input!) { ${mutation}(input: $input) { user { id } userErrors { message } } }`,
     { input: { userId: other.id } },
     person.token,
   );

@@ -197,7 +197,7 @@ test("an account is deleted with its password, and whoever reads it loses sight 
   await expect(password).toBeFocused();
   await password.fill("not this one");
   await page.getByTestId("delete-confirm").click();
-  await expect(page.getByTestId("error-password")).toContainText("not the viewer's password");
+  await expect(page.getByTestId("error-password")).toContainText("not your password");
   await password.fill(vera.password);
   await page.getByTestId("delete-confirm").click();
   await expect(page.getByTestId("notice-deleted")).toBeVisible();

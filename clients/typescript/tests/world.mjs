@@ -36,7 +36,7 @@ export function watch(timeline, listener = () => {}) {
 }
 
 const INPUTS = {
-  followUser: "FollowUserInput", unfollowUser: "UnfollowUserInput", muteUser: "BoundaryInput", unmuteUser: "BoundaryInput", deleteContent: "DeleteContentInput",
+  followUser: "FollowUserInput", unfollowUser: "UnfollowUserInput", muteUser: "MuteUserInput", unmuteUser: "UnmuteUserInput", deleteContent: "DeleteContentInput",
   repostContent: "RepostContentInput", unrepostContent: "UnrepostContentInput",
 };
 

@@ -80,7 +80,7 @@ fn range(text: &str) -> Range {
     Range { precision, names, quality: quality.map_or(1000, |(_, value)| thousandths(value.trim())) }
 }
 
-/// `0.75` as 750; what is no quality is 0.
+/// `0.75` as 750; anything else is 0.
 fn thousandths(text: &str) -> u16 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{fraction:0<3}");

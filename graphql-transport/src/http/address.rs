@@ -11,8 +11,8 @@ use ipnet::IpNet;
 /// The header in which each proxy adds from whom it has the request.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The address of the client: the peer's, or, where that is a trusted proxy, the rightmost one in `X-Forwarded-For` that is
-/// none. `None` if the server was not told who connected.
+/// The address of the client: the peer's, or, where that is a trusted proxy, the rightmost one in `X-Forwarded-For`
+/// that is none. `None` if the server was not told who connected.
 pub(super) fn of_request(extensions: &Extensions, headers: &HeaderMap, proxies: &[IpNet]) -> Option<IpAddr> {
     let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
     let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|it| it.to_str().unwrap_or_default()).collect();

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::gate::SafeDocument;
+use crate::guard::SafeDocument;
 
 /// The SHA-256 of a document's text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

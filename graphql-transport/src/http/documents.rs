@@ -1,6 +1,6 @@
 //! Finds documents by text, by hash, or by an id of the operator's manifest.
 //!
-//! Documents that passed the gate and ran without request errors stay parsed: parsing is a quarter of a request's
+//! Documents that passed the guard and ran without request errors stay parsed: parsing is a quarter of a request's
 //! time.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{
     params::Source,
     trusted::Trusted,
 };
-use crate::gate::{Gate, Refusal};
+use crate::guard::{Guard, Refusal};
 
 /// Why there is no document.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,10 +55,10 @@ pub(super) struct Naming {
     pub(super) only_trusted: bool,
 }
 
-/// The gate with a memory. Bounded by the number of documents and by the bytes of their text.
+/// The guard with a memory. Bounded by the number of documents and by the bytes of their text.
 #[derive(Debug)]
 pub(super) struct Documents {
-    pub(super) gate: Gate,
+    pub(super) guard: Guard,
     trusted: Trusted,
     naming: Naming,
     known: Cache<DocumentHash, Known, TextBytes>,
@@ -78,13 +78,14 @@ impl Opened {
 }
 
 impl Documents {
-    pub(super) fn new(gate: Gate, trusted: Trusted, naming: Naming, limits: &RequestLimits) -> Self {
+    pub(super) fn new(guard: Guard, trusted: Trusted, naming: Naming, limits: &RequestLimits) -> Self {
         let bytes = limits.cached_document_bytes as u64;
         let weighter = TextBytes { at_least: bytes.div_ceil(limits.cached_documents.max(1) as u64) };
-        Self { gate, trusted, naming, known: Cache::with_weighter(limits.cached_documents, bytes, weighter) }
+        Self { guard, trusted, naming, known: Cache::with_weighter(limits.cached_documents, bytes, weighter) }
     }
 
-    /// The document that `source` names, parsed now or earlier. Before one is parsed, `pay` is told what that costs in points.
+    /// The document that `source` names, parsed now or earlier. Before one is parsed, `pay` is told what that costs in
+    /// points.
     pub(super) fn open<E: From<NoDocument>>(
         &self,
         source: &Source,
@@ -98,8 +99,8 @@ impl Documents {
         if let Some(known) = self.known_text(&hash)? {
             return Ok(known);
         }
-        pay(self.gate.reading(text))?;
-        let document = self.gate.open(text).map_err(NoDocument::from)?;
+        pay(self.guard.reading(text))?;
+        let document = self.guard.open(text).map_err(NoDocument::from)?;
         let known = Known { document: Arc::new(document), text: text.as_str().into() };
         Ok(Opened { known, unkept: Some(hash) })
     }
@@ -168,7 +169,7 @@ mod tests {
     fn documents(count: usize, bytes: usize) -> Documents {
         let limits =
             RequestLimits { cached_documents: count, cached_document_bytes: bytes, ..RequestLimits::default() };
-        Documents::new(Gate::default(), Trusted::default(), OPEN, &limits)
+        Documents::new(Guard::default(), Trusted::default(), OPEN, &limits)
     }
 
     fn open(documents: &Documents, source: &Source) -> Result<Opened, NoDocument> {

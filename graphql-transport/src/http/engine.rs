@@ -1,4 +1,4 @@
-//! From a request's parameters to its outcome: gate, price, attach, execute, mask. The same for HTTP, WebSocket and
+//! From a request's parameters to its outcome: guard, price, attach, execute, mask. The same for HTTP, WebSocket and
 //! streams.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::memory::{AnswerBudget, Hold, Ledger, Stop};
 
-/// The executor behind its gate.
+/// The executor behind its guard.
 pub(super) struct Engine<E, V: Viewer> {
     pub(super) schema: E,
     pub(super) documents: Documents,
@@ -33,7 +33,7 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) suggests: bool,
 }
 
-/// An operation that has passed the gate and was paid for.
+/// An operation that has passed the guard and was paid for.
 pub(super) struct Ready {
     pub(super) operation_type: OperationType,
     request: Request,
@@ -53,8 +53,8 @@ pub(super) enum Ran {
 }
 
 impl<E: Executor, V: Viewer> Engine<E, V> {
-    /// Passes `params` through the gate, takes the price, and attaches what belongs to `scope`. `permits`: whether this way of
-    /// asking may run such an operation; asked before anything is paid.
+    /// Passes `params` through the guard, takes the price, and attaches what belongs to `scope`. `permits`: whether
+    /// this way of asking may run such an operation; asked before anything is paid.
     pub(super) fn prepare(
         &self,
         mut params: Params,
@@ -62,8 +62,8 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         permits: impl FnOnce(OperationType) -> Result<(), Refused>,
     ) -> Result<Ready, Refused> {
         let opened = self.documents.open(&params.source, |points| self.pay_reading(scope, points))?;
-        let gate = &self.documents.gate;
-        let admitted = gate.admit(&opened.known.document, params.operation_name.as_deref(), &mut params.variables);
+        let guard = &self.documents.guard;
+        let admitted = guard.admit(&opened.known.document, params.operation_name.as_deref(), &mut params.variables);
         let admitted = admitted.map_err(NoDocument::from)?;
         let span = tracing::Span::current();
         span.record("operation", tracing::field::display(admitted.operation_type));
@@ -131,8 +131,9 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         Ran::Executed(response, budget)
     }
 
-    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price, which each further one costs again
-    /// before it is made: who cannot pay is told later, and what has gathered too long meanwhile is treated as for all who read slowly.
+    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price, which
+    /// each further one costs again before it is made: who cannot pay is told later, and what has gathered too long
+    /// meanwhile is treated as for all who read slowly.
     pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
         let Ready { request, opened, charge, budget, hold, .. } = ready;
         let (price, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
@@ -190,7 +191,7 @@ impl From<NoDocument> for Refused {
     }
 }
 
-/// What the executor's own validation says names what it likes; the gate has validated before, so that this is rare.
+/// What the executor's own validation says names what it likes; the guard has validated before, so that this is rare.
 fn without_names(error: &mut ServerError) {
     let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
     if code == Some(&async_graphql::Value::from("GRAPHQL_VALIDATION_FAILED")) {

@@ -2,7 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
-/// Random bits out of the caller's generator. Who guesses them opens another client's stream: it has to be one for secrets.
+/// Random bits out of the caller's generator. Who guesses them opens another client's stream: it has to be one for
+/// secrets.
 #[derive(Clone)]
 pub struct Entropy(Arc<dyn Fn() -> u64 + Send + Sync>);
 

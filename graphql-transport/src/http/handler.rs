@@ -19,15 +19,15 @@ use tracing::Instrument as _;
 use super::{
     accept::Media,
     codes::{BAD_USER_INPUT, INTERNAL, UNAUTHENTICATED},
-    drive::malformed,
     engine::Ran,
     mask,
     outcome::{Outcome, Reason, Refused, no_room_for_body, respond},
     params::{Params, UrlParams},
+    public_operations::needs_no_token,
     request_id::RequestId,
+    runner::malformed,
     sse,
     state::Core,
-    tokenless::needs_no_token,
     viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
 use crate::memory::Hold;
@@ -38,8 +38,8 @@ const METHODS: &str = "GET, POST, PUT, DELETE, OPTIONS";
 /// A body that comes in parts grows by at least so many bytes.
 const BODY_PIECE_BYTES: usize = 8 * 1024;
 
-/// A body that is too long, but by no more than this factor, is received to its end and thrown away before the refusal:
-/// otherwise the connection would be reset under the answer, or under the client's next request.
+/// A body that is too long, but by no more than this factor, is received to its end and thrown away before the
+/// refusal: otherwise the connection would be reset under the answer, or under the client's next request.
 const DISCARDED_FACTOR: usize = 4;
 
 /// What a request led to.
@@ -123,7 +123,11 @@ async fn run<E: Executor, V: Viewer>(
         }
     };
     let viewer = match viewer(core, credentials).await {
-        Err(refused) if refused.reason == Reason::Unauthenticated && is_tokenless(core, &params, (id, &client)) => None,
+        Err(refused)
+            if refused.reason == Reason::Unauthenticated && is_public_operation(core, &params, (id, &client)) =>
+        {
+            None
+        }
         known => known?,
     };
     let scope = Scope { viewer, request_id: id.clone(), client };
@@ -144,14 +148,16 @@ async fn run<E: Executor, V: Viewer>(
 }
 
 /// Whether who asks may be nobody, although they have sent a token.
-fn is_tokenless<E: Executor, V: Viewer>(
+fn is_public_operation<E: Executor, V: Viewer>(
     core: &Core<E, V>,
     params: &Params,
     (id, client): (&RequestId, &Client),
 ) -> bool {
     let nobody = Scope { viewer: None, request_id: id.clone(), client: client.clone() };
     let opened = core.engine.documents.open(&params.source, |points| core.engine.pay_reading(&nobody, points));
-    opened.is_ok_and(|it| needs_no_token(it.known.document.parsed(), params.operation_name.as_deref(), core.tokenless))
+    opened.is_ok_and(|it| {
+        needs_no_token(it.known.document.parsed(), params.operation_name.as_deref(), core.public_operations)
+    })
 }
 
 /// GET changes nothing, whoever made the link; and what goes on needs a way to go on.

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::{manifest::Manifest, origin::Origins, rate::RateLimits};
 use crate::{
-    gate::GateLimits,
+    guard::GuardLimits,
     measurements::MetricNames,
     memory::{DEFAULT_ANSWER_BYTES, LedgerLimits},
 };
@@ -19,7 +19,7 @@ pub(super) const INCOMING: LedgerLimits = LedgerLimits { node: 64 * MIB, client:
 #[derive(Debug, Clone, Default)]
 pub struct HttpSettings {
     /// What a document may be at most.
-    pub gate: GateLimits,
+    pub guard: GuardLimits,
     /// What a request over plain HTTP may be at most.
     pub request: RequestLimits,
     /// What a WebSocket may be at most.
@@ -90,7 +90,8 @@ impl Default for StreamLimits {
 pub struct RequestLimits {
     /// Length of a request's body in bytes. 256 KiB.
     pub body_bytes: usize,
-    /// Bytes of bodies and messages, from their arrival until their operations have ended: 64 MiB; of one address 16 MiB.
+    /// Bytes of bodies and messages, from their arrival until their operations have ended: 64 MiB; of one address 16
+    /// MiB.
     pub bodies: LedgerLimits,
     /// Bytes of answers that are made or being made, and unsent: 128 MiB; for one address, and for one viewer, 32 MiB.
     pub unsent: LedgerLimits,

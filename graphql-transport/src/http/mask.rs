@@ -14,8 +14,8 @@ const NEUTRAL: &str = "Something went wrong on our side. If it stays, report the
 /// Of one response, this many hidden errors are logged in full; of the others, how many.
 const LOGGED_ERRORS: usize = 5;
 
-/// Hides every error that carries no code of its own, logs what was hidden in one line, and puts `request_id` into all.
-/// An argument that its type refuses is the client's own, and is shown.
+/// Hides every error that carries no code of its own, logs what was hidden in one line, and puts `request_id` into
+/// all. An argument that its type refuses is the client's own, and is shown.
 pub(super) fn mask(errors: &mut [ServerError], request_id: &RequestId) {
     for error in errors.iter_mut().filter(|error| !has_code(error) && is_refused_argument(error)) {
         error.extensions.get_or_insert_default().set("code", BAD_USER_INPUT);

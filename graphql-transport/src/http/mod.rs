@@ -5,40 +5,40 @@
 
 mod accept;
 mod address;
-mod around;
 mod codes;
 mod connections;
 mod document;
 mod documents;
-mod drive;
 mod engine;
 mod entropy;
 mod handler;
 mod limits;
 mod manifest;
 mod mask;
+mod middleware;
 mod origin;
 mod outcome;
 mod params;
-mod places;
+mod public_operations;
 mod rate;
 mod request_id;
 mod router;
+mod runner;
+mod slots;
 mod sse;
 mod state;
 #[cfg(test)]
 mod tests;
-mod tokenless;
 mod trusted;
 mod viewer;
 mod ws;
 
 pub use self::{
-    around::surrounded,
     connections::{ConnectionLimits, Routes, serve},
     entropy::Entropy,
     limits::{HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits},
     manifest::{Manifest, ManifestError},
+    middleware::surrounded,
     origin::Origins,
     rate::{Bucket, RateLimits},
     request_id::RequestId,

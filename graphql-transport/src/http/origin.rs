@@ -35,7 +35,8 @@ impl Origins {
             || self.local && is_local(origin)
     }
 
-    /// Whether the page that asks is of this host or of an allowed origin. Without an `Origin` it is no browser, and may.
+    /// Whether the page that asks is of this host or of an allowed origin. Without an `Origin` it is no browser, and
+    /// may.
     pub(super) fn allow_page_of(&self, headers: &HeaderMap) -> bool {
         let Some(origin) = headers.get(ORIGIN) else { return true };
         let Ok(origin) = origin.to_str() else { return false };
@@ -44,7 +45,8 @@ impl Origins {
     }
 }
 
-/// Answers preflights of pages that may not with 403 and what to do about it: a browser would be told nothing otherwise.
+/// Answers preflights of pages that may not with 403 and what to do about it: a browser would be told nothing
+/// otherwise.
 pub(super) async fn refuse_preflights(State(origins): State<Origins>, request: Request, next: Next) -> Response<Body> {
     let headers = request.headers();
     let is_preflight = *request.method() == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);

@@ -49,8 +49,8 @@ impl RequestId {
     }
 }
 
-/// Gives every request its id, and its answer and its log lines too; a request that has one keeps it. The span is of the highest level, as all that
-/// carry an id: a filter that lets a line through must not take its id away.
+/// Gives every request its id, and its answer and its log lines too; a request that has one keeps it. The span is of
+/// the highest level, as all that carry an id: a filter that lets a line through must not take its id away.
 pub(super) async fn stamp(State(entropy): State<Entropy>, mut request: Request, next: Next) -> Response {
     let known = request.extensions().get::<RequestId>().is_some();
     let id = RequestId::of_request(&request, &entropy);

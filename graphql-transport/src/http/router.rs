@@ -12,16 +12,16 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    around::{self, surrounded},
     documents::{Documents, Naming},
     engine::Engine,
     entropy::Entropy,
     handler,
     limits::HttpSettings,
     manifest::ManifestError,
+    middleware::{self, surrounded},
     origin,
-    places::Places,
     rate::Budget,
+    slots::Slots,
     sse::streams::Streams,
     state::Core,
     trusted::Trusted,
@@ -29,14 +29,15 @@ use super::{
     ws,
 };
 use crate::{
-    gate::{Gate, Shape},
+    guard::{Guard, Shape},
     memory::Ledger,
 };
 
 /// What the transport is made of. `E`: the schema. `V`: the caller's type for an authenticated viewer.
 pub struct Transport<E, V: Viewer> {
-    /// Executes; built with `ValidationMode::Fast`: the gate validates each document, once for all requests that send it. The
-    /// strict mode would validate again, at each request, and refuse fragments that no longer stand in what is executed.
+    /// Executes; built with `ValidationMode::Fast`: the guard validates each document, once for all requests that send
+    /// it. The strict mode would validate again, at each request, and refuse fragments that no longer stand in what is
+    /// executed.
     pub schema: E,
     /// What that schema looks like.
     pub shape: Shape,
@@ -44,61 +45,66 @@ pub struct Transport<E, V: Viewer> {
     pub authenticate: Arc<dyn Authenticate<V>>,
     /// Attaches to a request what its resolvers need.
     pub attach: Arc<dyn Attach<V>>,
-    /// Mutations that ask for something else than a token: one that is not good (any more) does not keep anybody from them.
-    pub tokenless: &'static [&'static str],
+    /// Mutations that ask for something else than a token: one that is not good (any more) does not keep anybody from
+    /// them.
+    pub public_operations: &'static [&'static str],
     /// Bounds and choices.
     pub settings: HttpSettings,
     /// Where request ids and the tokens of streams are drawn from.
     pub entropy: Entropy,
-    /// Cancelled when the process stops: every WebSocket completes its operations and closes with 1001, every stream ends.
+    /// Cancelled when the process stops: every WebSocket completes its operations and closes with 1001, every stream
+    /// ends.
     pub stop: CancellationToken,
     /// Counts the open sockets and streams: after cancelling `stop`, close it and wait for it.
     pub sockets: TaskTracker,
 }
 
-/// The routes of the API: `/graphql` and `/graphql/ws`. Of unknown paths it knows nothing, so that others can be merged. Fails if the manifest of trusted documents does not fit the schema.
+/// The routes of the API: `/graphql` and `/graphql/ws`. Of unknown paths it knows nothing, so that others can be
+/// merged. Fails if the manifest of trusted documents does not fit the schema.
 ///
-/// Serve it with [`super::serve`], or else with `into_make_service_with_connect_info`: addresses are how anonymous clients are told apart.
+/// Serve it with [`super::serve`], or else with `into_make_service_with_connect_info`: addresses are how anonymous
+/// clients are told apart.
 pub fn router<E, V>(transport: Transport<E, V>) -> Result<Router, ManifestError>
 where
     E: Executor,
     V: Viewer,
 {
-    let Transport { schema, shape, authenticate, attach, tokenless, settings, entropy, stop, sockets } = transport;
-    let gate = Gate::new(settings.gate, shape);
+    let Transport { schema, shape, authenticate, attach, public_operations, settings, entropy, stop, sockets } =
+        transport;
+    let guard = Guard::new(settings.guard, shape);
     let trusted = match &settings.persisted.manifest {
-        Some(manifest) => Trusted::load(manifest, &gate)?,
+        Some(manifest) => Trusted::load(manifest, &guard)?,
         None => Trusted::default(),
     };
     let naming = Naming { automatic: settings.persisted.automatic, only_trusted: settings.persisted.required };
-    let documents = Documents::new(gate, trusted, naming, &settings.request);
-    let (budget, suggests) = (settings.rate.map(Budget::new), settings.gate.introspection);
+    let documents = Documents::new(guard, trusted, naming, &settings.request);
+    let (budget, suggests) = (settings.rate.map(Budget::new), settings.guard.introspection);
     let answer_bytes = settings.request.answer_bytes;
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
     let bodies = Ledger::new("bodies", settings.request.bodies, settings.metrics);
     let engine = Engine { schema, documents, attach, budget, answer_bytes, answers, suggests };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
-    let readers = around::cors(settings.allowed_origins.clone());
+    let readers = middleware::cors(settings.allowed_origins.clone());
     let strangers = from_fn_with_state(settings.allowed_origins.clone(), origin::refuse_preflights);
     let drawn = entropy.clone();
-    let socket_places = Places::new(settings.socket.per_client);
-    let stream_places = Places::new(settings.stream.per_client);
+    let socket_slots = Slots::new(settings.socket.per_client);
+    let stream_slots = Slots::new(settings.stream.per_client);
     let streams = Streams::default();
     let core = Arc::new(Core {
         engine,
         authenticate,
-        tokenless,
+        public_operations,
         settings,
         entropy,
         stop,
         sockets,
         bodies,
         free_sockets,
-        socket_places,
+        socket_slots,
         streams,
         free_streams,
-        stream_places,
+        stream_slots,
     });
     let router = Router::new()
         .route("/graphql", any(handler::serve::<E, V>))

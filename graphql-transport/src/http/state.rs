@@ -9,7 +9,7 @@ use super::{
     engine::Engine,
     entropy::Entropy,
     limits::HttpSettings,
-    places::Places,
+    slots::Slots,
     sse::streams::Streams,
     viewer::{Authenticate, Viewer},
 };
@@ -19,15 +19,15 @@ use crate::{memory::Ledger, payer::Payer};
 pub(super) struct Core<E, V: Viewer> {
     pub(super) engine: Engine<E, V>,
     pub(super) authenticate: Arc<dyn Authenticate<V>>,
-    pub(super) tokenless: &'static [&'static str],
+    pub(super) public_operations: &'static [&'static str],
     pub(super) settings: HttpSettings,
     pub(super) entropy: Entropy,
     pub(super) stop: CancellationToken,
     pub(super) sockets: TaskTracker,
     pub(super) bodies: Ledger,
     pub(super) free_sockets: Arc<Semaphore>,
-    pub(super) socket_places: Places<Payer>,
+    pub(super) socket_slots: Slots<Payer>,
     pub(super) streams: Streams,
     pub(super) free_streams: Arc<Semaphore>,
-    pub(super) stream_places: Places<Payer>,
+    pub(super) stream_slots: Slots<Payer>,
 }

@@ -7,9 +7,9 @@ use super::{
     document::{DocumentHash, Known},
     manifest::{Manifest, ManifestError},
 };
-use crate::gate::Gate;
+use crate::guard::Guard;
 
-/// A manifest whose documents have passed the gate.
+/// A manifest whose documents have passed the guard.
 #[derive(Debug, Default)]
 pub(super) struct Trusted {
     by_id: HashMap<String, Known>,
@@ -18,10 +18,10 @@ pub(super) struct Trusted {
 
 impl Trusted {
     /// Opens every document of `manifest`, which validates it.
-    pub(super) fn load(manifest: &Manifest, gate: &Gate) -> Result<Self, ManifestError> {
+    pub(super) fn load(manifest: &Manifest, guard: &Guard) -> Result<Self, ManifestError> {
         let (mut trusted, mut problems) = (Self::default(), Vec::new());
         for (id, text) in &manifest.0 {
-            match gate.open(text) {
+            match guard.open(text) {
                 Ok(document) => {
                     let known = Known { document: Arc::new(document), text: text.as_str().into() };
                     trusted.by_hash.insert(DocumentHash::of(text), known.clone());
@@ -48,13 +48,13 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
     use super::*;
     use crate::{
-        gate::{GateLimits, Shape},
+        guard::{GuardLimits, Shape},
         http::tests::schema::schema,
     };
 
     fn loaded(json: &str) -> Result<Trusted, ManifestError> {
-        let gate = Gate::new(GateLimits::default(), Shape::of_sdl(&schema().sdl()).unwrap());
-        Trusted::load(&Manifest::parse(json)?, &gate)
+        let guard = Guard::new(GuardLimits::default(), Shape::of_sdl(&schema().sdl()).unwrap());
+        Trusted::load(&Manifest::parse(json)?, &guard)
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub trait Authenticate<V: Viewer>: Send + Sync + 'static {
         None
     }
 
-    /// Completes when `viewer`'s sign-in was ended by somebody: a socket that they opened is closed then. Never, where nobody can.
+    /// Completes when `viewer`'s sign-in was ended by somebody: a socket that they opened is closed then. Never, where
+    /// nobody can.
     async fn until_revoked(&self, viewer: &V) {
         let _ = viewer;
         std::future::pending::<()>().await;
@@ -54,7 +55,7 @@ pub enum AuthenticateError {
 
 /// Attaches what resolvers look for in a request's data: loaders, the viewer, the request id.
 ///
-/// Called once for every operation, after it has passed the gate.
+/// Called once for every operation, after it has passed the guard.
 pub trait Attach<V: Viewer>: Send + Sync + 'static {
     /// `request` with its data.
     fn attach(&self, request: Request, scope: &Scope<V>) -> Request;

@@ -9,7 +9,8 @@ use super::ledger::{Hold, NoRoom};
 /// The code of an answer that would be larger than the bound.
 pub const ANSWER_TOO_LARGE: &str = "ANSWER_TOO_LARGE";
 
-/// Bytes of an answer, if nothing else is configured: four times a page of 100 of the longest texts in four-byte characters.
+/// Bytes of an answer, if nothing else is configured: four times a page of 100 of the longest texts in four-byte
+/// characters.
 pub const DEFAULT_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 
 /// Bytes that a field takes in memory beside its value: its place in a map, its name, its value's own head.
@@ -18,8 +19,8 @@ const FIELD_BYTES: usize = 128;
 /// Room is taken in pieces of so many bytes.
 const PIECE_BYTES: usize = 4 * 1024;
 
-/// How much the answer of one operation, or one event of a subscription, may show and read, and what is held for it. Clones
-/// count together.
+/// How much the answer of one operation, or one event of a subscription, may show and read, and what is held for it.
+/// Clones count together.
 #[derive(Debug, Clone)]
 pub struct AnswerBudget(Arc<Inner>);
 
@@ -49,15 +50,15 @@ pub enum Stop {
 }
 
 impl AnswerBudget {
-    /// `most`: bytes of JSON that the answer may have, and bytes of contents and profiles that may be read for it. `hold`: where
-    /// its memory is counted with that of others.
+    /// `most`: bytes of JSON that the answer may have, and bytes of contents and profiles that may be read for it.
+    /// `hold`: where its memory is counted with that of others.
     pub fn new(most: usize, hold: Hold) -> Self {
         let counts = Mutex::new(Counts { shown: 0, read: 0, memory: 0, hold });
         Self(Arc::new(Inner { most, counts, stopped: OnceLock::new() }))
     }
 
-    /// Counts a field that has `bytes` of JSON for sure. False if that is too much: the operation has to stop. `place` adds
-    /// to the error at which field that is.
+    /// Counts a field that has `bytes` of JSON for sure. False if that is too much: the operation has to stop. `place`
+    /// adds to the error at which field that is.
     #[must_use]
     pub fn show(&self, bytes: usize, place: impl FnOnce(ServerError) -> ServerError) -> bool {
         let mut counts = self.counts();

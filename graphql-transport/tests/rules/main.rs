@@ -20,7 +20,7 @@ use axum::{
     http::{HeaderMap, Request as HttpRequest, StatusCode},
 };
 use graphql_transport::{
-    gate::{Shape, Weights},
+    guard::{CostHints, Shape},
     http::{Authenticate, AuthenticateError, Entropy, HttpSettings, Scope, Transport, Viewer, router},
     metered::Bounded,
 };
@@ -79,7 +79,7 @@ impl Answer {
 impl Service {
     fn with(settings: HttpSettings) -> Self {
         let (schema, shelf) = library();
-        let shape = Shape::of_sdl(&schema.sdl()).unwrap().weighed(&Weights::default());
+        let shape = Shape::of_sdl(&schema.sdl()).unwrap().with_cost_hints(&CostHints::default());
         Self { router: router(transport(Bounded(schema), shape, settings)).unwrap(), shelf }
     }
 
@@ -107,7 +107,7 @@ fn transport(schema: Bounded<Library>, shape: Shape, settings: HttpSettings) -> 
         shape,
         authenticate: Arc::new(Cards),
         attach: Arc::new(|request: Request, scope: &Scope<Reader>| request.data(scope.viewer.clone())),
-        tokenless: &[],
+        public_operations: &[],
         settings,
         entropy: Entropy::new(move || drawn.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)),
         stop: CancellationToken::new(),

@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, sync::atomic::Ordering};
 
 use axum::http::StatusCode;
 use graphql_transport::{
-    gate::GateLimits,
+    guard::GuardLimits,
     http::{Bucket, HttpSettings, RateLimits, RequestLimits},
 };
 use serde_json::json;
@@ -58,8 +58,8 @@ async fn an_error_without_a_code_of_its_own_is_hidden() {
 
 #[tokio::test]
 async fn an_operation_above_its_price_is_refused_before_a_resolver_runs() {
-    let gate = GateLimits { cost: 70, ..GateLimits::default() };
-    let service = Service::with(HttpSettings { gate, ..HttpSettings::default() });
+    let guard = GuardLimits { cost: 70, ..GuardLimits::default() };
+    let service = Service::with(HttpSettings { guard, ..HttpSettings::default() });
     // Twenty for the operation and for reading, one for each book, and a tenth for each text.
     let refused = service.ask("{ books(first: 30) { text } }").await;
     assert_eq!((refused.status, refused.code().as_str()), (StatusCode::BAD_REQUEST, "QUERY_TOO_COMPLEX"));

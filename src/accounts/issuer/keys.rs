@@ -1,7 +1,7 @@
-//! An outside issuer's public keys (JWK set, RFC 7517): kept, and asked for again when they are old or a token names one that is not among them.
+//! Caches an outside issuer's public keys (JWK set, RFC 7517).
 //!
-//! Apart, because anybody can send a token that names a key: how often that makes this node ask is decided here, and nowhere else.
-//! It refuses to know tokens, and how the set is fetched.
+//! Fetches them again when they are old or a token names an unknown key. Anybody can send such a token, so this module
+//! also limits how often it asks.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -87,8 +87,8 @@ impl Keys {
         Self { source, settings, known: RwLock::default(), asked: Mutex::default(), clock, tasks }
     }
 
-    /// The key for tokens that name `kid` and are signed by `algorithm`; `None` if the issuer has none. Known keys are given at once
-    /// as long as they are young.
+    /// The key for tokens that name `kid` and are signed by `algorithm`; `None` if the issuer has none. Known keys are
+    /// given at once as long as they are young.
     pub async fn find(
         self: &Arc<Self>,
         kid: Option<&str>,
@@ -113,7 +113,8 @@ impl Keys {
         }
     }
 
-    /// Asks, unless somebody has done so since `seen`, or too short a while ago. `patient`: waits for another who asks just now.
+    /// Asks, unless somebody has done so since `seen`, or too short a while ago. `patient`: waits for another who asks
+    /// just now.
     async fn ask_again(&self, seen: Option<i64>, patient: bool) {
         let mut asked = if patient {
             self.asked.lock().await

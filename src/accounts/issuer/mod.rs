@@ -1,7 +1,7 @@
-//! Tokens of an outside issuer: JWT (RFC 7519) signed with keys that the issuer publishes. Who is seen for the first time becomes a user.
+//! Verifies tokens of an outside issuer: JWT (RFC 7519), signed with keys that the issuer publishes.
 //!
-//! Apart from the tokens of this service, which are signed with a secret of its own. An algorithm is taken only if the operator has
-//! named it and it is asymmetric: no public key is ever used as a secret. It refuses to know how keys are fetched.
+//! The operator names the accepted algorithms, and only asymmetric ones work: a public key never serves as a secret. A
+//! user who is seen for the first time gets an account.
 
 mod keys;
 mod users;

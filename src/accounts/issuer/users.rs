@@ -1,6 +1,7 @@
-//! Who at the issuer is who here. Whoever is not known yet becomes a user with the handle that the issuer suggests, if nobody has it.
+//! Maps a user of the issuer to an account, and creates one for a new user.
 //!
-//! Apart, because a name that an issuer gives proves nothing: it never leads to an account that exists already. It refuses to know tokens.
+//! The new account gets the handle that the issuer suggests if it is free. A suggested name proves nothing: it never
+//! leads to an existing account.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::{
         account::profile::Registration,
         limits::{MAX_HANDLE_CHARS, MAX_NAME_CHARS},
     },
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Identities, StoreError,
         accounts::{NewAccount, Registered},
@@ -51,12 +52,12 @@ pub struct Users {
     identities: Arc<dyn Identities>,
     provisions: bool,
     known: Cache<String, UserId>,
-    ambient: (SharedClock, Draw),
+    ambient: (SharedClock, SharedRng),
 }
 
 impl Users {
     /// `provisions`: whether those who are not known yet become users.
-    pub fn new(identities: Arc<dyn Identities>, provisions: bool, ambient: (SharedClock, Draw)) -> Self {
+    pub fn new(identities: Arc<dyn Identities>, provisions: bool, ambient: (SharedClock, SharedRng)) -> Self {
         Self { identities, provisions, known: Cache::new(REMEMBERED), ambient }
     }
 
@@ -80,13 +81,13 @@ impl Users {
     }
 
     async fn adopt(&self, identity: &Identity, profiled: &Profiled) -> Result<UserId, NoUser> {
-        let (now_ms, draw) = (self.ambient.0.now_ms(), &self.ambient.1);
+        let (now_ms, rng) = (self.ambient.0.now_ms(), &self.ambient.1);
         let mut registrations = registrations(identity, profiled).into_iter();
         let mut registration = registrations.next().ok_or(NoUser::NothingFree)?;
         for _ in 0..MAX_DRAWS {
-            let id = UserId::draw(now_ms, draw.u32());
+            let id = UserId::draw(now_ms, rng.u32());
             let account =
-                NewAccount { id, registration: registration.clone(), password_hash: None, inc: draw.inc(), now_ms };
+                NewAccount { id, registration: registration.clone(), password_hash: None, inc: rng.inc(), now_ms };
             match self.identities.adopt(&account, identity).await? {
                 Adopted::Created => return Ok(id),
                 Adopted::Known(user) => return Ok(user),
@@ -100,7 +101,8 @@ impl Users {
     }
 }
 
-/// What they may be registered as, the best first: under the suggested handle, under it with digits of their own, under digits alone.
+/// What they may be registered as, the best first: under the suggested handle, under it with digits of their own,
+/// under digits alone.
 fn registrations(identity: &Identity, profiled: &Profiled) -> Vec<Registration> {
     let digits: String = identity.digest.chars().take(DISTINCT_DIGITS).collect();
     let suggested = profiled.handle.as_deref().unwrap_or_default().to_lowercase();

@@ -1,7 +1,6 @@
-//! The one mapping from failures to what clients read: a code, and words that give away nothing of the inside.
+//! Maps every failure to an error code and a message that reveals nothing internal.
 //!
-//! Apart, because every resolver fails through it and none may write an error of its own. Expected outcomes of mutations
-//! are no failures: they are `userErrors`.
+//! Resolvers build errors only here. Expected outcomes of mutations are `userErrors` instead.
 
 use async_graphql::{Error, ErrorExtensionValues};
 
@@ -150,7 +149,8 @@ impl Failure {
         }
     }
 
-    /// What the client reads. Logs what it does not: the failure with its causes; the span that it is in has the request's id.
+    /// What the client reads. Logs what it does not: the failure with its causes; the span that it is in has the
+    /// request's id.
     pub fn told(self) -> ApiError {
         if self.code() == ErrorCode::InternalServerError && !matches!(self, Self::Logged(_)) {
             tracing::error!(error = &self as &dyn std::error::Error, "a request failed");
@@ -180,7 +180,8 @@ impl Failure {
     }
 }
 
-fn sentence(words: &str) -> String {
+/// `words` with a capital and a full stop.
+pub(super) fn sentence(words: &str) -> String {
     let mut chars = words.chars();
     chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }

@@ -1,8 +1,8 @@
-//! What subscribers of one new entry share: what is loaded of it, once a kind; and how its edge looks, once for all who ask
-//! the same and whose answer does not depend on who asks.
+//! What subscribers of one new entry share: what is loaded of it, once a kind; and how its edge looks, once for all
+//! who ask the same and whose answer does not depend on who asks.
 //!
-//! Apart from hydration, which is one viewer's. Whether an answer depends on the viewer is not guessed from field names:
-//! it does if making it looked at the viewer ([`super::eyes`]), or if it failed in part.
+//! Apart from hydration, which is one viewer's. Whether an answer depends on the viewer is not guessed from field
+//! names: it does if making it looked at the viewer ([`super::viewer_dependence`]), or if it failed in part.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use std::{
 use async_graphql::{Context, Value};
 use tokio::sync::OnceCell;
 
-use super::{errors::Failure, services::Services, wants::ContentWants};
+use super::{errors::Failure, selection::ContentSelection, services::Services};
 use crate::{
     domain::{Content, ContentId, Counters, Entry, Profile, UserId, account::profile::ProfileCounts},
     store::StoreError,
@@ -87,8 +87,8 @@ impl FeedShare {
         }
     }
 
-    /// What `wants` says of `entry`: one statement a kind for all entries and all subscribers.
-    pub async fn parts(&self, entry: &Entry, wants: ContentWants) -> Parts {
+    /// What `selection` says of `entry`: one statement a kind for all entries and all subscribers.
+    pub async fn parts(&self, entry: &Entry, selection: ContentSelection) -> Parts {
         let services = &self.services;
         let found = async {
             // As nobody in particular: whoever is shown the entry was found to see it.
@@ -104,9 +104,9 @@ impl FeedShare {
         let counts = async { told(services.accounts.counts(&self.authors).await).map(|all| all.into_iter().collect()) };
         Parts {
             content: one(&self.found, found, true, entry.content).await,
-            counters: one(&self.counters, counters, wants.counters, entry.content).await,
-            profile: one(&self.profiles, profiles, wants.author.is_some(), entry.author).await,
-            counts: one(&self.counts, counts, wants.author.is_some_and(|it| it.counts), entry.author).await,
+            counters: one(&self.counters, counters, selection.counters, entry.content).await,
+            profile: one(&self.profiles, profiles, selection.author.is_some(), entry.author).await,
+            counts: one(&self.counts, counts, selection.author.is_some_and(|it| it.counts), entry.author).await,
         }
     }
 
@@ -136,8 +136,9 @@ fn told<T>(read: Result<T, StoreError>) -> Option<T> {
     read.map_err(|error| Failure::Store(error).told()).ok()
 }
 
-/// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's whole text: nothing less tells two
-/// documents apart. The variable of `after` does not count unless it is used elsewhere: it says where a client resumes, not what it is shown.
+/// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's whole
+/// text: nothing less tells two documents apart. The variable of `after` does not count unless it is used elsewhere:
+/// it says where a client resumes, not what it is shown.
 pub fn shape(ctx: &Context<'_>, query: &str) -> Arc<str> {
     // As it stands in the document, a variable begins with $ and a text with a quotation mark.
     let after = ctx.item.node.get_argument("after").map(|after| after.node.to_string());

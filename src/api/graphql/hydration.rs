@@ -1,7 +1,7 @@
 //! Hydration: from ids to what is shown of them, in one batch for each kind of thing.
 //!
-//! One lasts as long as what it has loaded may be shown: a query, one mutation, one event of a subscription. Objects carry
-//! theirs with them.
+//! One lasts as long as what it has loaded may be shown: a query, one mutation, one event of a subscription. Objects
+//! carry theirs with them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,15 +10,15 @@ use graphql_transport::memory::AnswerBudget;
 
 use super::{
     errors::Failure,
-    eyes::Eyes,
     feed_share::{Part, Parts},
     loaders::{
         AttributesOf, ContentCardOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source,
         StandingOf, Tracked, UserCardOf,
     },
     pages::{PageOf, Paged},
+    selection::{ContentSelection, UserSelection},
     services::Services,
-    wants::{ContentWants, UserWants},
+    viewer_dependence::ViewerDependence,
 };
 use crate::{
     accounts::Viewer,
@@ -37,17 +37,17 @@ pub struct Hydration {
 
 impl Hydration {
     /// Has loaded nothing yet.
-    pub fn new(services: Arc<Services>, eyes: Eyes, budget: Option<AnswerBudget>) -> Self {
+    pub fn new(services: Arc<Services>, viewer_dependence: ViewerDependence, budget: Option<AnswerBudget>) -> Self {
         let tasks = Tracked(services.tasks.clone());
-        let source = Source { services, eyes, budget };
+        let source = Source { services, viewer_dependence, budget };
         let loader = DataLoader::with_cache(source, tasks, NextTurn, HashMapCache::default());
         Self { loader: loader.delay(Duration::ZERO) }
     }
 
     /// A new one for the same eyes.
     pub fn renewed(&self) -> Arc<Self> {
-        let Source { services, eyes, budget } = self.loader.loader();
-        Arc::new(Self::new(Arc::clone(services), eyes.clone(), budget.clone()))
+        let Source { services, viewer_dependence, budget } = self.loader.loader();
+        Arc::new(Self::new(Arc::clone(services), viewer_dependence.clone(), budget.clone()))
     }
 
     /// Use cases and ports.
@@ -61,8 +61,8 @@ impl Hydration {
     }
 
     /// Whose eyes it is for, and whether they were asked for.
-    pub fn eyes(&self) -> &Eyes {
-        &self.loader.loader().eyes
+    pub fn viewer_dependence(&self) -> &ViewerDependence {
+        &self.loader.loader().viewer_dependence
     }
 
     /// Who looks at the answer, for the fields that depend on it.
@@ -72,35 +72,35 @@ impl Hydration {
 
     /// Who asks, where nobody else may. A token is good at this moment, or it is none.
     pub fn viewer(&self) -> Result<Viewer, Failure> {
-        let viewer = self.loader.loader().eyes.viewer().ok_or(Failure::Anonymous)?;
+        let viewer = self.loader.loader().viewer_dependence.viewer().ok_or(Failure::Anonymous)?;
         if self.services().clock.now_ms() >= viewer.good_until_ms {
             return Err(Failure::SignInEnded);
         }
         Ok(viewer)
     }
 
-    /// Loads what `wants` says of contents and their authors in one statement, then of what they refer to. What cannot be loaded is left to the field
-    /// that shows it: it tries again, and fails alone.
-    pub async fn prime_contents(&self, contents: &[ContentId], wants: ContentWants) {
-        self.prime_each(contents, wants).await;
+    /// Loads what `selection` says of contents and their authors in one statement, then of what they refer to. What
+    /// cannot be loaded is left to the field that shows it: it tries again, and fails alone.
+    pub async fn prime_contents(&self, contents: &[ContentId], selection: ContentSelection) {
+        self.prime_each(contents, selection).await;
         let (mut subjects, mut linked) = (Vec::new(), Vec::new());
-        if wants.reposted || wants.linked {
-            for content in self.contents(contents, ContentWants::default()).await.into_iter().flatten().flatten() {
+        if selection.reposted || selection.linked {
+            for content in self.contents(contents, ContentSelection::default()).await.into_iter().flatten().flatten() {
                 subjects.push(content.subject());
                 linked.extend(content.reference.content());
             }
         }
-        if wants.linked && !linked.is_empty() {
-            self.prime_each(&linked, wants).await;
+        if selection.linked && !linked.is_empty() {
+            self.prime_each(&linked, selection).await;
             subjects.extend_from_slice(&linked);
         }
-        if wants.reposted && self.viewer_id().is_some() {
+        if selection.reposted && self.viewer_id().is_some() {
             let _unread = self.loader.load_many(subjects.into_iter().map(RepostedOf)).await;
         }
     }
 
-    async fn prime_each(&self, contents: &[ContentId], wants: ContentWants) {
-        let parts = wants.parts();
+    async fn prime_each(&self, contents: &[ContentId], selection: ContentSelection) {
+        let parts = selection.parts();
         if parts == ContentParts::default() {
             let _unread = self.loader.load_many(contents.iter().copied()).await;
             return;
@@ -126,8 +126,8 @@ impl Hydration {
     }
 
     /// As [`Hydration::prime_contents`], for users.
-    pub async fn prime_users(&self, users: &[UserId], wants: UserWants) {
-        let parts = wants.parts();
+    pub async fn prime_users(&self, users: &[UserId], selection: UserSelection) {
+        let parts = selection.parts();
         if parts == UserParts::default() {
             let _unread = self.loader.load_many(users.iter().copied()).await;
             return;
@@ -160,10 +160,15 @@ impl Hydration {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
     }
 
-    /// The contents in this order, in one batch, with what `wants` says of them; null in the place of what does not exist or was removed.
-    pub async fn contents(&self, ids: &[ContentId], wants: ContentWants) -> Result<Vec<Option<Arc<Content>>>, Failure> {
-        if wants != ContentWants::default() {
-            Box::pin(self.prime_contents(ids, wants)).await;
+    /// The contents in this order, in one batch, with what `selection` says of them; null in the place of what does
+    /// not exist or was removed.
+    pub async fn contents(
+        &self,
+        ids: &[ContentId],
+        selection: ContentSelection,
+    ) -> Result<Vec<Option<Arc<Content>>>, Failure> {
+        if selection != ContentSelection::default() {
+            Box::pin(self.prime_contents(ids, selection)).await;
         }
         let found = self.loader.load_many(ids.iter().copied()).await.map_err(Failure::Logged)?;
         Ok(ids.iter().map(|id| found.get(id).cloned().flatten()).collect())
@@ -195,7 +200,8 @@ impl Hydration {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
     }
 
-    /// The page, one statement for all that are asked for at once and in the same way. Whose eyes it is for counts, be it loaded already or not.
+    /// The page, one statement for all that are asked for at once and in the same way. Whose eyes it is for counts, be
+    /// it loaded already or not.
     pub async fn page(&self, page: PageOf) -> Result<Option<Paged>, Failure> {
         let _looked = self.viewer_id();
         let loaded = self.loader.load_one(page).await.map_err(Failure::Logged)?;
@@ -207,7 +213,8 @@ impl Hydration {
         self.loader.feed_one(profile.id, Some(Arc::clone(profile))).await;
     }
 
-    /// Remembers a content that a use case has read for the same viewer. It counts as read; what is read beyond the budget is refused after it.
+    /// Remembers a content that a use case has read for the same viewer. It counts as read; what is read beyond the
+    /// budget is refused after it.
     pub async fn remember_content(&self, content: &Arc<Content>) {
         let _refused_later = self.loader.loader().count_content(content);
         self.loader.feed_one(content.id, Some(Arc::clone(content))).await;

@@ -1,6 +1,6 @@
-//! Ids as clients see them: a type prefix and the number as base64url of its 8 bytes, big endian, without padding.
+//! Global ids: a type prefix and the number as base64url of its 8 bytes, big endian, without padding.
 //!
-//! Apart, because every way in checks them alike. Exactly one text stands for an id.
+//! Each id has exactly one text.
 
 use async_graphql::ID;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

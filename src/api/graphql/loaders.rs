@@ -15,9 +15,9 @@ use tracing::Instrument as _;
 
 use super::{
     errors::{ApiError, Failure},
-    eyes::Eyes,
     services::Services,
     turns,
+    viewer_dependence::ViewerDependence,
 };
 use crate::{
     domain::{
@@ -34,7 +34,7 @@ use crate::{
 /// Where loaders read.
 pub struct Source {
     pub services: Arc<Services>,
-    pub eyes: Eyes,
+    pub viewer_dependence: ViewerDependence,
     /// Of the operation that asks.
     pub budget: Option<AnswerBudget>,
 }
@@ -115,7 +115,7 @@ impl Loader<ContentId> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ContentId]) -> Result<HashMap<ContentId, Self::Value>, ApiError> {
-        let viewer = self.eyes.viewer().map(|viewer| viewer.id);
+        let viewer = self.viewer_dependence.viewer().map(|viewer| viewer.id);
         let mut found = Vec::with_capacity(keys.len());
         for some in keys.chunks(CONTENTS_AT_ONCE) {
             let contents = logged(self.services.contents.by_ids(viewer, some).await)?;
@@ -131,7 +131,7 @@ impl Loader<ContentCardOf> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ContentCardOf]) -> Result<HashMap<ContentCardOf, Self::Value>, ApiError> {
-        let viewer = self.eyes.viewer().map(|viewer| viewer.id);
+        let viewer = self.viewer_dependence.viewer().map(|viewer| viewer.id);
         let mut found = Vec::with_capacity(keys.len());
         for (parts, ids) in alike(keys.iter().map(|key| (key.1, key.0))) {
             for some in ids.chunks(CONTENTS_AT_ONCE) {
@@ -149,7 +149,7 @@ impl Loader<UserCardOf> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[UserCardOf]) -> Result<HashMap<UserCardOf, Self::Value>, ApiError> {
-        let viewer = self.eyes.viewer().map(|viewer| viewer.id);
+        let viewer = self.viewer_dependence.viewer().map(|viewer| viewer.id);
         let mut found = Vec::with_capacity(keys.len());
         for (parts, ids) in alike(keys.iter().map(|key| (key.1, key.0))) {
             let cards = logged(self.services.cards.user_cards(viewer, &ids, parts).await)?;
@@ -185,7 +185,7 @@ impl Loader<RepostedOf> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[RepostedOf]) -> Result<HashMap<RepostedOf, bool>, ApiError> {
-        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
+        let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
         let found = logged(self.services.contents.reposted_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(original, _)| (RepostedOf(original), true))))
@@ -231,7 +231,7 @@ impl Loader<FollowOf> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[FollowOf]) -> Result<HashMap<FollowOf, bool>, ApiError> {
-        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
+        let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = logged(self.services.follows.followed_among(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|id| (FollowOf(id), true))))
@@ -243,7 +243,7 @@ impl Loader<ReactionsTo> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[ReactionsTo]) -> Result<HashMap<ReactionsTo, ViewerReactions>, ApiError> {
-        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
+        let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<ContentId> = keys.iter().map(|key| key.0).collect();
         let found = logged(self.services.reactions.of_user(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, reactions)| (ReactionsTo(id), reactions))))
@@ -255,7 +255,7 @@ impl Loader<StandingOf> for Source {
     type Error = ApiError;
 
     async fn load(&self, keys: &[StandingOf]) -> Result<HashMap<StandingOf, Standing>, ApiError> {
-        let Some(viewer) = self.eyes.viewer() else { return Ok(complete(keys, std::iter::empty())) };
+        let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
         let found = logged(self.services.exclusions.standings(viewer.id, &ids).await)?;
         Ok(complete(keys, found.into_iter().map(|(id, standing)| (StandingOf(id), standing))))
@@ -266,7 +266,8 @@ fn complete<K: Copy + Eq + Hash, V: Default>(keys: &[K], found: impl Iterator<It
     keys.iter().map(|key| (*key, V::default())).chain(found).collect()
 }
 
-/// Runs a loader's batches beside the operation that asks, or else as tracked tasks; logged as of the request that came first.
+/// Runs a loader's batches beside the operation that asks, or else as tracked tasks; logged as of the request that
+/// came first.
 pub struct Tracked(pub TaskTracker);
 
 impl Spawn for Tracked {

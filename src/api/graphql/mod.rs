@@ -1,25 +1,25 @@
-//! The schema and its resolvers. A resolver authorises, parses, calls one use case and maps what it answers.
+//! The schema and its resolvers. A resolver authorises, parses, calls one use case and maps the result.
 //!
-//! Apart, because this is the only place that knows the GraphQL library. It refuses to know HTTP, WebSocket and adapters;
-//! documents reach it only through the gate.
+//! Only this module names the GraphQL library. Documents reach it through the guard.
 
+mod cost_hints;
 mod errors;
-mod eyes;
 mod feed_share;
 mod hydration;
 mod ids;
 mod loaders;
 mod mutation;
 mod objects;
+mod paged;
 mod pages;
 mod query;
 mod scalars;
 mod scope;
+mod selection;
 mod services;
 mod subscription;
 mod turns;
-mod wants;
-mod weights;
+mod viewer_dependence;
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use graphql_transport::metered::Bounded;
 
 use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 
-pub use self::{mutation::WITHOUT_TOKEN, scope::attach, services::Services, weights::WEIGHTS};
+pub use self::{cost_hints::COST_HINTS, mutation::WITHOUT_TOKEN, scope::attach, services::Services};
 
 /// The schema with what is behind it; cheap to clone. Requests must have passed [`attach`].
 #[derive(Clone)]
@@ -59,7 +59,7 @@ pub fn schema_sdl() -> String {
 }
 
 fn builder() -> SchemaBuilder<Query, Mutation, SubscriptionRoot> {
-    // The gate has validated a document once for all requests that send it.
+    // The guard has validated a document once for all requests that send it.
     Schema::build(Query, Mutation::default(), SubscriptionRoot).validation_mode(ValidationMode::Fast)
 }
 

@@ -1,6 +1,8 @@
-//! Pages of lists that hang on a user or a content, by loader: all that are asked for at once and in the same way make one statement.
+//! Pages of lists that hang on a user or a content, by loader: all that are asked for at once and in the same way make
+//! one statement.
 //!
-//! One kind of key for all lists, so that whatever hangs on the entries of a page is answered together, and what is shown of it is loaded together.
+//! One kind of key for all lists, so that whatever hangs on the entries of a page is answered together, and what is
+//! shown of it is loaded together.
 
 use std::{
     collections::HashMap,
@@ -13,7 +15,6 @@ use futures_util::future::join_all;
 
 use super::{
     errors::{ApiError, Failure},
-    hydration::Hydration,
     loaders::Source,
 };
 use crate::{
@@ -59,7 +60,8 @@ pub enum Paged {
 }
 
 impl PageOf {
-    /// The page of the replies to `content` that follows `request`'s bound, oldest first as replies are read; its entries are newest first as in any page.
+    /// The page of the replies to `content` that follows `request`'s bound, oldest first as replies are read; its
+    /// entries are newest first as in any page.
     pub const fn replies(content: ContentId, request: PageRequest) -> Self {
         Self::Replies(content, PageRequest { direction: Direction::Newer, ..request })
     }
@@ -124,7 +126,7 @@ impl Source {
     /// The pages of `keys`, which are all of one way.
     async fn read_pages(&self, keys: &[PageOf]) -> Result<Vec<Paged>, Failure> {
         let Some(first) = keys.first() else { return Ok(Vec::new()) };
-        let viewer = self.eyes.viewer().map(|viewer| viewer.id);
+        let viewer = self.viewer_dependence.viewer().map(|viewer| viewer.id);
         let users: Vec<UserId> = keys.iter().filter_map(PageOf::user).collect();
         let contents: Vec<ContentId> = keys.iter().filter_map(PageOf::content).collect();
         let services = &self.services;
@@ -167,35 +169,4 @@ fn page_of(outbox: OutboxPage, request: &PageRequest) -> Result<Page, Failure> {
         Next::Serve(page) => Ok(page),
         next => Err(StoreError::Unreadable(format!("a list that does not suffice ({next:?})")).into()),
     }
-}
-
-impl Hydration {
-    /// A page of a list of people.
-    pub async fn people_in(&self, page: PageOf) -> Result<Arc<Listing<UserId>>, Failure> {
-        match self.page(page).await? {
-            Some(Paged::Users(people)) => Ok(people),
-            other => Err(no_such_page(page, other.as_ref())),
-        }
-    }
-
-    /// A page of a list of contents.
-    pub async fn entries_in(&self, page: PageOf) -> Result<Arc<Folded>, Failure> {
-        match self.page(page).await? {
-            Some(Paged::Entries(entries)) => Ok(entries),
-            other => Err(no_such_page(page, other.as_ref())),
-        }
-    }
-
-    /// What the content answers, what that answers, and so on: the farthest first.
-    pub async fn above(&self, content: ContentId) -> Result<Arc<[ContentId]>, Failure> {
-        let page = PageOf::Ancestors(content);
-        match self.page(page).await? {
-            Some(Paged::Upward(contents)) => Ok(contents),
-            other => Err(no_such_page(page, other.as_ref())),
-        }
-    }
-}
-
-fn no_such_page(asked: PageOf, read: Option<&Paged>) -> Failure {
-    StoreError::Unreadable(format!("{read:?} in answer to {asked:?}")).into()
 }

@@ -14,7 +14,7 @@ use super::{
     },
     scalars::{AnyInt, Timestamp},
     scope::{Answer, answer, hydration},
-    wants::{ContentWants, UserWants},
+    selection::{ContentSelection, UserSelection},
 };
 use crate::domain::{
     ContentId, Handle, PageRequest, PageSize, ResumePoint, UserId,
@@ -34,17 +34,19 @@ pub struct Query;
 #[Object]
 impl Query {
     /// The "following" page of the viewer: exactly the merge of what the followed authors have published, newest first
-    /// (publish time descending, then content id descending). Use `first` with `after` to read on into the past, `last` with
-    /// `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for anonymous viewers,
-    /// with an UNAUTHENTICATED error.
+    /// (publish time descending, then content id descending). Use `first` with `after` to read on into the past,
+    /// `last` with `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for
+    /// anonymous viewers, with an UNAUTHENTICATED error.
     ///
-    /// Left out, as if it had not been published: what those have published whom the viewer has muted or blocked, who hide from the viewer or
-    /// have blocked them, reposts of that by others, and the kinds that `filter` does not name.
+    /// Left out, as if it had not been published: what those have published whom the viewer has muted or blocked, who
+    /// hide from the viewer or have blocked them, reposts of that by others, and the kinds that `filter` does not
+    /// name.
     ///
-    /// Reposts are folded within a page. A page is made of the shortest stretch of the timeline, from its cursor on, that has as many different
-    /// subjects as entries are asked for, a repost's subject being its original and anything else's itself. The newest entry of each subject stands;
-    /// older ones of the stretch are left out. The next page begins where the stretch ends: an older entry of the same subject may come up there. A page
-    /// has fewer entries only if the timeline ends, or if 400 entries have fewer subjects; `pageInfo` tells which.
+    /// Reposts are folded within a page. A page is made of the shortest stretch of the timeline, from its cursor on,
+    /// that has as many different subjects as entries are asked for, a repost's subject being its original and
+    /// anything else's itself. The newest entry of each subject stands; older ones of the stretch are left out. The
+    /// next page begins where the stretch ends: an older entry of the same subject may come up there. A page has fewer
+    /// entries only if the timeline ends, or if 400 entries have fewer subjects; `pageInfo` tells which.
     async fn timeline(
         &self,
         ctx: &Context<'_>,
@@ -62,8 +64,8 @@ impl Query {
             let viewer = hydration.viewer()?;
             let request = Window { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
             let selected = ctx.look_ahead();
-            let wants = ContentWants::of_connection(&selected);
-            let (page, shown) = timeline(&hydration, viewer.id, &request, wants).await?;
+            let selection = ContentSelection::of_connection(&selected);
+            let (page, shown) = timeline(&hydration, viewer.id, &request, selection).await?;
             let can_resume = selected.field("resumeToken").exists() && request.kinds.is_all();
             let token = can_resume.then(|| ResumePoint::of_page(&request, &page).encode());
             Ok(Some(TimelineConnection::from(shown).with_token(token)))
@@ -71,8 +73,9 @@ impl Query {
         .await
     }
 
-    /// How many entries a page would show of what is newer than a cursor in the viewer's timeline: entries of the same subject, such as
-    /// reposts of one content, count once. Exact, up to `max`. Null for anonymous viewers, with an UNAUTHENTICATED error.
+    /// How many entries a page would show of what is newer than a cursor in the viewer's timeline: entries of the same
+    /// subject, such as reposts of one content, count once. Exact, up to `max`. Null for anonymous viewers, with an
+    /// UNAUTHENTICATED error.
     async fn new_content_count(
         &self,
         ctx: &Context<'_>,
@@ -90,16 +93,21 @@ impl Query {
         .await
     }
 
-    /// Contents by text, author and time, newest first. All that is given must hold; `text`, `author` or both must be given.
+    /// Contents by text, author and time, newest first. All that is given must hold; `text`, `author` or both must be
+    /// given.
     ///
-    /// A content is found if it has every word of `text` as a word of its own (letters, digits or a pictograph; case, width and skin tones do not matter), and every
-    /// run of Chinese, Japanese, Korean or Thai as it stands, of one character or more. Words are not found by their beginnings. The whole text of every
-    /// content is searched, however long; reposts have none and are never found. With an author and no text: what the author has published, without reposts.
+    /// A content is found if it has every word of `text` as a word of its own (letters, digits or a pictograph; case,
+    /// width and skin tones do not matter), and every run of Chinese, Japanese, Korean or Thai as it stands, of one
+    /// character or more. Words are not found by their beginnings. The whole text of every content is searched,
+    /// however long; reposts have none and are never found. With an author and no text: what the author has published,
+    /// without reposts.
     ///
-    /// A content is found from the moment it is published until it is deleted. Left out is what stands in a block with the viewer; without `author` also
-    /// what the viewer's timeline leaves out: whom they have muted, who hide from them. Who asks for an author sees what the author's page shows.
+    /// A content is found from the moment it is published until it is deleted. Left out is what stands in a block with
+    /// the viewer; without `author` also what the viewer's timeline leaves out: whom they have muted, who hide from
+    /// them. Who asks for an author sees what the author's page shows.
     ///
-    /// Each page does a bounded amount of work. It may have fewer entries than asked for, even none, and go on: read on with `endCursor` while `hasNextPage`.
+    /// Each page does a bounded amount of work. It may have fewer entries than asked for, even none, and go on: read
+    /// on with `endCursor` while `hasNextPage`.
     async fn search(
         &self,
         ctx: &Context<'_>,
@@ -117,17 +125,18 @@ impl Query {
             let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
             let searcher = &hydration.services().searcher;
             let found = searcher.page(hydration.viewer_id(), &search, request.bound, request.size).await?;
-            let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(ContentConnection::from(Shown::found(&hydration, &found, wants).await?)))
+            let selection = ContentSelection::of_connection(&ctx.look_ahead());
+            Ok(Some(ContentConnection::from(Shown::found(&hydration, &found, selection).await?)))
         })
         .await
     }
 
-    /// People whose handle begins with `text`, or whose name does from one of its first eight words on: `lo` and `ada lo` find Ada Lovelace. With a leading @, handles
-    /// alone. Case and width do not matter, accents do. In Chinese, Japanese, Korean and Thai a name is found from each of its first eight characters on.
+    /// People whose handle begins with `text`, or whose name does from one of its first eight words on: `lo` and
+    /// `ada lo` find Ada Lovelace. With a leading @, handles alone. Case and width do not matter, accents do. In
+    /// Chinese, Japanese, Korean and Thai a name is found from each of its first eight characters on.
     ///
-    /// In alphabetical order of the handle or the part of the name that was found, then of ids; each user once. A user is found by a name from the moment they have it.
-    /// Left out are those between whom and the viewer a block stands.
+    /// In alphabetical order of the handle or the part of the name that was found, then of ids; each user once. A user
+    /// is found by a name from the moment they have it. Left out are those between whom and the viewer a block stands.
     async fn search_users(
         &self,
         ctx: &Context<'_>,
@@ -136,25 +145,27 @@ impl Query {
         #[graphql(desc = "Only who comes after the user with this cursor.")] after: Option<String>,
     ) -> Answer<FoundUserConnection> {
         answer(ctx, async {
-            let (hydration, wants) = (hydration(ctx)?, UserWants::of_connection(&ctx.look_ahead()));
+            let (hydration, selection) = (hydration(ctx)?, UserSelection::of_connection(&ctx.look_ahead()));
             let window = (first.map(|it| it.0), after.as_deref());
-            FoundUserConnection::load(&hydration, &text, window, wants).await.map(Some)
+            FoundUserConnection::load(&hydration, &text, window, selection).await.map(Some)
         })
         .await
     }
 
-    /// Whom the viewer could follow: first those whom the newest follows of the viewer follow, by how many of them do, then the most followed. For anonymous viewers, the
-    /// most followed. At most 50, without paging: ask again when the viewer has followed some.
+    /// Whom the viewer could follow: first those whom the newest follows of the viewer follow, by how many of them do,
+    /// then the most followed. For anonymous viewers, the most followed. At most 50, without paging: ask again when
+    /// the viewer has followed some.
     ///
-    /// Left out are whom the viewer follows, has muted or blocked or hides from, and who hides from the viewer or has blocked them.
+    /// Left out are whom the viewer follows, has muted or blocked or hides from, and who hides from the viewer or has
+    /// blocked them.
     async fn suggested_users(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "So many at most, 1 to 50; 20 if it is not given.")] first: Option<AnyInt>,
     ) -> Answer<Vec<User>> {
         answer(ctx, async {
-            let (hydration, wants) = (hydration(ctx)?, UserWants::of(&ctx.look_ahead()));
-            suggested(&hydration, first.map(|it| it.0), wants).await.map(Some)
+            let (hydration, selection) = (hydration(ctx)?, UserSelection::of(&ctx.look_ahead()));
+            suggested(&hydration, first.map(|it| it.0), selection).await.map(Some)
         })
         .await
     }
@@ -164,7 +175,7 @@ impl Query {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
             let Some(id) = hydration.viewer_id() else { return Ok(None) };
-            hydration.prime_users(&[id], UserWants::of(&ctx.look_ahead())).await;
+            hydration.prime_users(&[id], UserSelection::of(&ctx.look_ahead())).await;
             user(&hydration, id).await
         })
         .await
@@ -183,13 +194,14 @@ impl Query {
                 return Ok(None);
             };
             hydration.remember(&profile).await;
-            hydration.prime_users(&[profile.id], UserWants::of(&ctx.look_ahead())).await;
+            hydration.prime_users(&[profile.id], UserSelection::of(&ctx.look_ahead())).await;
             Ok(Some(User::new(profile, hydration)))
         })
         .await
     }
 
-    /// A content. Null if there is none with this id, if it was deleted, or if a block stands between its author and the viewer.
+    /// A content. Null if there is none with this id, if it was deleted, or if a block stands between its author and
+    /// the viewer.
     async fn content(
         &self,
         ctx: &Context<'_>,
@@ -223,17 +235,18 @@ impl Query {
     }
 }
 
-/// A page and what is shown of it. The page is read again if a content of it goes before it is loaded, so that it is as full as it should be.
+/// A page and what is shown of it. The page is read again if a content of it goes before it is loaded, so that it is
+/// as full as it should be.
 async fn timeline(
     hydration: &Arc<Hydration>,
     viewer: UserId,
     request: &PageRequest,
-    wants: Option<ContentWants>,
+    selection: Option<ContentSelection>,
 ) -> Result<(Folded, Shown), Failure> {
     let mut reads = 1;
     loop {
         let page = hydration.services().timelines.page(viewer, request).await?;
-        let shown = Shown::load(hydration, &page, wants).await?;
+        let shown = Shown::load(hydration, &page, selection).await?;
         if shown.is_whole() || reads == MAX_PAGE_READS {
             return Ok((page, shown));
         }
@@ -282,8 +295,8 @@ async fn prime(ctx: &Context<'_>, hydration: &Hydration, ids: &[Result<NodeId, I
         }
     }
     let selected = ctx.look_ahead();
-    let (of_users, of_contents) = (UserWants::of(&selected), ContentWants::of(&selected));
-    hydration.prime_contents(&contents, ContentWants { author: None, ..of_contents }).await;
+    let (of_users, of_contents) = (UserSelection::of(&selected), ContentSelection::of(&selected));
+    hydration.prime_contents(&contents, ContentSelection { author: None, ..of_contents }).await;
     if of_contents.author.is_some() {
         for id in contents {
             users.extend(hydration.content(id).await.ok().flatten().map(|content| content.author));

@@ -1,6 +1,6 @@
-//! Numbers and times in the forms that GraphQL has for them.
+//! Numbers and times as GraphQL values.
 //!
-//! Apart, because GraphQL's `Int` has 32 bits and Tidefeed's numbers have 64.
+//! GraphQL's `Int` has 32 bits and Tidefeed's numbers have 64.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ pub fn count(number: i64) -> i32 {
     i32::try_from(number.max(0)).unwrap_or(i32::MAX)
 }
 
-/// Of whatever kind the value is: what is no string is as much the client's own fault as one that says no time.
+/// The message for values that are not RFC 3339 strings (`BAD_USER_INPUT`).
 const NO_MOMENT: &str = "a moment is a string such as \"2026-11-21T09:30:00.000Z\", with a time and its offset";
 
 /// Milliseconds since 1970, UTC.
@@ -34,7 +34,8 @@ impl ScalarType for Timestamp {
     }
 }
 
-/// An argument of type `Int` of which our own code says whether it is in range, so that the client is told in our words. Beyond 32 bits the gate refuses it.
+/// An argument of type `Int` of which our own code says whether it is in range, so that the client is told in our
+/// words. Beyond 32 bits the guard refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnyInt(pub i64);
 

@@ -1,6 +1,4 @@
-//! What belongs to one operation: who asks, and what has been loaded for it.
-//!
-//! Apart, because the transport attaches it and every resolver begins with it. It refuses to know how a request came.
+//! The scope of one operation: its viewer and its loaders. The transport attaches it; every resolver starts from it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,19 +7,19 @@ use graphql_transport::{memory::AnswerBudget, metered::named};
 
 use super::{
     errors::{ApiError, Failure},
-    eyes::Eyes,
     hydration::Hydration,
     services::Services,
+    viewer_dependence::ViewerDependence,
 };
 use crate::accounts::{Caller, Viewer};
 
-/// How a resolver of a nullable field ends: so that a failure nulls that field and no more (a `Result<Option<T>>` would null
-/// its parent).
+/// How a resolver of a nullable field ends: so that a failure nulls that field and no more (a `Result<Option<T>>`
+/// would null its parent).
 pub type Answer<T> = Option<Result<T, ApiError>>;
 
 /// Attached by the transport to every request, see [`attach`].
 struct Scope {
-    eyes: Eyes,
+    viewer_dependence: ViewerDependence,
     /// The text of a document that may hold a subscription.
     document: Option<Arc<str>>,
     hydration: OnceLock<Arc<Hydration>>,
@@ -31,8 +29,8 @@ struct Scope {
 #[must_use]
 pub fn attach(request: Request, viewer: Option<Viewer>) -> Request {
     let document = request.query.contains("subscription").then(|| request.query.as_str().into());
-    let (eyes, hydration) = (Eyes::of(viewer), OnceLock::new());
-    request.data(Scope { eyes, document, hydration })
+    let (viewer_dependence, hydration) = (ViewerDependence::of(viewer), OnceLock::new());
+    request.data(Scope { viewer_dependence, document, hydration })
 }
 
 /// What is loaded for this operation, shared by all of its query fields.
@@ -47,21 +45,22 @@ pub fn hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
 
 /// A hydration that has loaded nothing yet: what a mutation has changed is read anew.
 pub fn fresh_hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
-    hydration_with(ctx, scope(ctx)?.eyes.clone())
+    hydration_with(ctx, scope(ctx)?.viewer_dependence.clone())
 }
 
 /// As [`fresh_hydration`], seen by `viewer`: whoever has signed in just now.
 pub fn hydration_for(ctx: &Context<'_>, viewer: Option<Viewer>) -> Result<Arc<Hydration>, Failure> {
-    hydration_with(ctx, scope(ctx)?.eyes.other(viewer))
+    hydration_with(ctx, scope(ctx)?.viewer_dependence.other(viewer))
 }
 
-fn hydration_with(ctx: &Context<'_>, eyes: Eyes) -> Result<Arc<Hydration>, Failure> {
+fn hydration_with(ctx: &Context<'_>, viewer_dependence: ViewerDependence) -> Result<Arc<Hydration>, Failure> {
     let services = ctx.data::<Arc<Services>>().map_err(|_| Failure::NoScope)?;
     let budget = ctx.data_opt::<AnswerBudget>().cloned();
-    Ok(Arc::new(Hydration::new(Arc::clone(services), eyes, budget)))
+    Ok(Arc::new(Hydration::new(Arc::clone(services), viewer_dependence, budget)))
 }
 
-/// Of the failures of one operation so many are logged: a document with thousands of fields must not write thousands of lines.
+/// Of the failures of one operation so many are logged: a document with thousands of fields must not write thousands
+/// of lines.
 const LOGGED: usize = 10;
 
 /// Ends a resolver through the one error mapping.

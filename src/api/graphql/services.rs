@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     accounts::{AccountsService, ProfilesService, SessionsService},
     clock::SharedClock,
-    follow::{Boundaries, Following},
+    follow::{Excluding, Following},
     live::LiveFeed,
     publish::{Publisher, Reacting},
     read::{ReadMarker, Searcher, TimelineReader},
@@ -37,7 +37,7 @@ pub struct Services {
     /// Follows and unfollows.
     pub following: Arc<Following>,
     /// Mutes, hides and blocks.
-    pub boundaries: Arc<Boundaries>,
+    pub excluding: Arc<Excluding>,
     /// Opens live feeds.
     pub live: Arc<LiveFeed>,
     /// Profiles and their counts.

@@ -12,7 +12,7 @@ use super::{
     hydration::Hydration,
     objects::{Content, FeedEdge, NewFeedPayload, TimelineEdge, User},
     scope::{document, hydration},
-    wants::ContentWants,
+    selection::ContentSelection,
 };
 use crate::{
     domain::{Entry, ResumePoint, UserId, live::view::Change},
@@ -27,11 +27,12 @@ pub struct SubscriptionRoot;
 /// A request's entry points for watching.
 #[Subscription(name = "Subscription")]
 impl SubscriptionRoot {
-    /// What changes in the viewer's timeline as it is shown. With `after`: first what has changed since then (what is gone, then what has come, oldest first,
-    /// then what that has folded away), then what happens, nothing twice; or `refetch`, if that is too much. All of it is folded, as far as `after` speaks of:
-    /// when a newer entry of a subject comes, the older one is removed; when it goes, the older one comes back. Without `after`: what happens from the moment on
-    /// at which the subscription has begun, nothing folded.
-    /// Ends with its token: by an UNAUTHENTICATED error, a WebSocket by closing with 4403.
+    /// What changes in the viewer's timeline as it is shown. With `after`: first what has changed since then (what is
+    /// gone, then what has come, oldest first, then what that has folded away), then what happens, nothing twice; or
+    /// `refetch`, if that is too much. All of it is folded, as far as `after` speaks of: when a newer entry of a
+    /// subject comes, the older one is removed; when it goes, the older one comes back. Without `after`: what happens
+    /// from the moment on at which the subscription has begun, nothing folded. Ends with its token: by an
+    /// UNAUTHENTICATED error, a WebSocket by closing with 4403.
     async fn new_feed(
         &self,
         ctx: &Context<'_>,
@@ -63,18 +64,18 @@ async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result
     let edge = selected.field("timelineEdge").field("node");
     let left = viewer.good_until_ms - hydration.services().clock.now_ms();
     let ends_at = Instant::now() + Duration::from_millis(u64::try_from(left).unwrap_or(0));
-    let wants = edge.exists().then(|| ContentWants::of(&edge));
-    let wants_token = selected.field("resumeToken").exists();
+    let selection = edge.exists().then(|| ContentSelection::of(&edge));
+    let selects_token = selected.field("resumeToken").exists();
     let shape = document(ctx).map(|query| shape(ctx, query));
-    Ok(Watch { feed, hydration, wants, wants_token, shape, ends_at })
+    Ok(Watch { feed, hydration, selection, selects_token, shape, ends_at })
 }
 
 /// A running subscription.
 struct Watch {
     feed: live::Subscription,
     hydration: Arc<Hydration>,
-    wants: Option<ContentWants>,
-    wants_token: bool,
+    selection: Option<ContentSelection>,
+    selects_token: bool,
     shape: Option<Arc<str>>,
     ends_at: Instant,
 }
@@ -110,13 +111,13 @@ impl Watch {
                 Told::MayDiffer => NewFeedPayload::compare(),
                 Told::Relation { author, following } => self.relation(author, following).await,
             };
-            let token = if self.wants_token { self.feed.point().map(|point| point.encode()) } else { None };
+            let token = if self.selects_token { self.feed.point().map(|point| point.encode()) } else { None };
             return Ok(payload.with_token(token));
         }
     }
 
-    /// The new entry with its content as it is now; `None` if there is nothing to show: it was removed meanwhile, or cannot be
-    /// read, in which case the client is asked to read later.
+    /// The new entry with its content as it is now; `None` if there is nothing to show: it was removed meanwhile, or
+    /// cannot be read, in which case the client is asked to read later.
     async fn added(&mut self, entry: &Entry, batch: Option<Arc<Batch>>) -> Option<NewFeedPayload> {
         let hydration = self.hydration.renewed();
         let batch = batch.unwrap_or_else(|| Batch::of(vec![*entry]));
@@ -125,10 +126,10 @@ impl Watch {
             self.feed.failed_to_show();
             return None;
         };
-        let node = match self.wants {
+        let node = match self.selection {
             None => None,
-            Some(wants) => {
-                let parts = share.parts(entry, wants).await;
+            Some(selection) => {
+                let parts = share.parts(entry, selection).await;
                 let Part::Known(content) = parts.content.clone() else {
                     self.feed.failed_to_show();
                     return None;
@@ -137,9 +138,9 @@ impl Watch {
                 Some(Content::new(content?, Arc::clone(&hydration)))
             }
         };
-        let (edge, eyes) = (TimelineEdge::new(entry, node), hydration.eyes().clone());
+        let (edge, viewer_dependence) = (TimelineEdge::new(entry, node), hydration.viewer_dependence().clone());
         let content = entry.content;
-        Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape: self.shape.clone(), eyes }))
+        Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape: self.shape.clone(), viewer_dependence }))
     }
 
     async fn relation(&self, author: UserId, following: bool) -> NewFeedPayload {

@@ -1,8 +1,9 @@
 //! Turns: what the fields of an operation ask for at once is fetched at once.
 //!
-//! An operation is one task, and a loader's batch a task of its own would race with it: it would leave with the keys that the first of twenty siblings asks for.
-//! So the batches of an operation run beside it in its task. It goes on until all of its fields wait; then the batches do. Whatever a batch brings, it brings to
-//! all who wait for it before one of them goes on: siblings stay together, level by level. Refuses to know loaders and the schema.
+//! An operation is one task, and a loader's batch a task of its own would race with it: it would leave with the keys
+//! that the first of twenty siblings asks for. So the batches of an operation run beside it in its task. It goes on
+//! until all of its fields wait; then the batches do. Whatever a batch brings, it brings to all who wait for it before
+//! one of them goes on: siblings stay together, level by level.
 
 use std::{cell::RefCell, pin::pin, task::Poll};
 

@@ -13,8 +13,8 @@ use crate::{
     store::seeding::SeedReaction,
 };
 
-/// Likes of a content, on average. Whoever has more followers than others of the neighbourhood has more of them; a large world has no more than a small
-/// one, for they are all written with the neighbourhood.
+/// Likes of a content, on average. Whoever has more followers than others of the neighbourhood has more of them; a
+/// large world has no more than a small one, for they are all written with the neighbourhood.
 const LIKES: f64 = 1.2;
 /// How many favourites there are for each like, on average.
 const FAVOURITES: f64 = 0.25;

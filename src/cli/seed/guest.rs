@@ -1,4 +1,5 @@
-//! The account that is there to be tried: follows popular authors, is followed by a few, has said hello and been answered, has favourites.
+//! The account that is there to be tried: follows popular authors, is followed by a few, has said hello and been
+//! answered, has favourites.
 
 use std::collections::HashSet;
 
@@ -70,7 +71,8 @@ impl Guest {
         Ok(Self { author, follows })
     }
 
-    /// Joins the world's first neighbourhood, where those whom it follows, and who write English, greet it and show it to others, and looks around.
+    /// Joins the world's first neighbourhood, where those whom it follows, and who write English, greet it and show it
+    /// to others, and looks around.
     pub fn move_in(&self, world: &World, people: &mut Vec<SeedAuthor>) -> anyhow::Result<()> {
         let mut rng = StdRng::seed_from_u64(scramble(world.seed(), u64::MAX, 4));
         let mut author = self.author.clone();

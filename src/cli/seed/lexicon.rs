@@ -1,5 +1,5 @@
-//! Words in several languages, and sentences made of them: a small grammar in which `{slot}` stands for any line of `[slot]`, and
-//! `{Slot}` for the same with a capital letter.
+//! Words in several languages, and sentences made of them: a small grammar in which `{slot}` stands for any line of
+//! `[slot]`, and `{Slot}` for the same with a capital letter.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! `tidefeed seed`: a believable world of any size. What the world is, is decided by [`world`], purely; here it is written,
-//! and told how far it has come.
+//! `tidefeed seed`: a believable world of any size. What the world is, is decided by [`world`], purely; here it is
+//! written, and told how far it has come.
 
 mod applause;
 mod calendar;
@@ -24,15 +24,15 @@ use self::{
     stages::{Stages, Written},
     world::{Plan, World},
 };
-use super::{Outcome, print};
+use super::{outcome::Outcome, print};
 use crate::{
     accounts::{PasswordSettings, Passwords},
     app::open_store,
     clock::{Clock, SystemClock},
     config::{AuthSettings, Config},
     domain::Handle,
-    draw::Draw,
     lifecycle::Lifecycle,
+    rng::SharedRng,
     store::{Accounts, Schema, accounts::PasswordHash},
 };
 
@@ -53,8 +53,9 @@ pub struct SeedArguments {
     /// Another seed, another world; the same one makes the same.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where pictures of some contents are; an `n` in braces stands for a number. Without it they are those that the server
-    /// draws by itself, at the address of `server.listen`: a page asks no third party. An empty one makes a world without.
+    /// Where pictures of some contents are; an `n` in braces stands for a number. Without it they are those that the
+    /// server draws by itself, at the address of `server.listen`: a page asks no third party. An empty one makes a
+    /// world without.
     #[arg(long, value_name = "URL")]
     pictures: Option<String>,
     /// Do nothing if the database has users already.
@@ -125,7 +126,7 @@ async fn hash(auth: &AuthSettings) -> anyhow::Result<PasswordHash> {
         parallelism: auth.argon2_parallelism,
         ..PasswordSettings::default()
     };
-    Ok(Passwords::try_new(settings, Draw::from_system())?.hash(PASSWORD.to_owned()).await?)
+    Ok(Passwords::try_new(settings, SharedRng::from_system())?.hash(PASSWORD.to_owned()).await?)
 }
 
 fn tell(written: &Written, seconds: f64) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@ pub const fn fraction(whole: u64) -> f64 {
     whole as f64
 }
 
-/// Rounded down; 0 for negatives and for what is no number.
+/// Rounded down; 0 for negatives and NaN.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, which is what is wanted")]
 pub const fn whole(fraction: f64) -> u64 {
     fraction as u64
@@ -17,7 +17,8 @@ pub fn signed(whole: u64) -> i64 {
     i64::try_from(whole).unwrap_or(i64::MAX)
 }
 
-/// A number that looks random and depends on nothing but its arguments (the finaliser of the `SplitMix64` generator, twice).
+/// A number that looks random and depends on nothing but its arguments (the finaliser of the `SplitMix64` generator,
+/// twice).
 pub const fn scramble(seed: u64, index: u64, purpose: u64) -> u64 {
     finalise(finalise(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(index))
 }

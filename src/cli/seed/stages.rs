@@ -1,5 +1,5 @@
-//! The stages in which a world is written: people with their contents, then who follows whom, then their accounts. Each batch is
-//! one transaction after which everything is consistent; the order is the one that [`Seeding`] asks for.
+//! The stages in which a world is written: people with their contents, then who follows whom, then their accounts.
+//! Each batch is one transaction after which everything is consistent; the order is the one that [`Seeding`] asks for.
 
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +13,8 @@ use crate::{
     },
 };
 
-/// Edges of one transaction, about; as many as rows of a neighbourhood, because each also raises two counts, and those come together.
+/// Edges of one transaction, about; as many as rows of a neighbourhood, because each also raises two counts, and those
+/// come together.
 const EDGE_ROWS: usize = 20_000;
 /// Accounts of one transaction.
 const ACCOUNTS: usize = 2_000;

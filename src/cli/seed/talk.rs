@@ -1,5 +1,6 @@
-//! Who answers whom in a neighbourhood: some of what people have published becomes, where something fitting was said shortly before, a reply or a
-//! repost of that. Purely, and in the order of time, so that threads grow as they do among people.
+//! Who answers whom in a neighbourhood: some of what people have published becomes, where something fitting was said
+//! shortly before, a reply or a repost of that. Purely, and in the order of time, so that threads grow as they do
+//! among people.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! The made-up world: a pure function from a plan to people, contents and follows, one neighbourhood at a time, so that a world of any size
-//! needs little memory. The same plan gives the same world.
+//! The made-up world: a pure function from a plan to people, contents and follows, one neighbourhood at a time, so
+//! that a world of any size needs little memory. The same plan gives the same world.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -32,8 +32,9 @@ const OLDEST_MEMBER_DAYS: u64 = 400;
 /// Whom somebody follows speaks the same language more often than chance has it: so many draws are made over.
 const REDRAWS: usize = 2;
 const PICTURES_IN_A_HUNDRED: u32 = 8;
-/// People, their contents and the reactions to them, in a neighbourhood, about. They are one transaction, and ids of contents lie all over the past weeks, so
-/// that a row touches pages of its own; the more rows share a commit, the more share its pages. Still well below a second, for a service beside it to write as well.
+/// People, their contents and the reactions to them, in a neighbourhood, about. They are one transaction, and ids of
+/// contents lie all over the past weeks, so that a row touches pages of its own; the more rows share a commit, the
+/// more share its pages. Still well below a second, for a service beside it to write as well.
 const NEIGHBOURHOOD_ROWS: u64 = 20_000;
 /// What a content brings with it: itself, and reactions to it.
 const ROWS_A_CONTENT: u64 = 2;

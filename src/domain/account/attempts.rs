@@ -1,7 +1,7 @@
 //! Failed sign-ins and the waits they cause: growing, capped, and never the same for everybody.
 //!
-//! Three counts decide: an account from one network, an account from everywhere, a network on all accounts. Strangers can
-//! fill the second one; who has signed in to the account from their network before is not held by it.
+//! Three counts decide: an account from one network, an account from everywhere, a network on all accounts. Strangers
+//! can fill the second one; who has signed in to the account from their network before is not held by it.
 
 use crate::domain::limits::{FREE_ATTEMPTS, FREE_ATTEMPTS_OF_ACCOUNT, FREE_ATTEMPTS_OF_NETWORK};
 
@@ -42,7 +42,8 @@ impl Attempts {
         if now_ms - self.last_at >= FORGET_MS { 0 } else { self.failures }
     }
 
-    /// When the next attempt may be: at once for the first `free` failures, then 1 s after the last one, doubled each time up to `cap_ms`.
+    /// When the next attempt may be: at once for the first `free` failures, then 1 s after the last one, doubled each
+    /// time up to `cap_ms`.
     fn next_at(&self, now_ms: i64, free: u32, cap_ms: i64) -> i64 {
         let Some(beyond) = self.counted(now_ms).checked_sub(free) else { return 0 };
         let wait = BASE_MS.saturating_mul(1_i64 << beyond.min(30)).min(cap_ms);

@@ -1,8 +1,8 @@
 //! Sessions: what a refresh token of one is good for.
 //!
-//! Each use of a refresh token gives the next one. The token before is good for a moment longer and gives the same next one
-//! again: a client whose answer was lost asks once more and is not taken for a thief. Any other token of the family has been
-//! used before: two parties hold the family, and the session ends.
+//! Each use of a refresh token gives the next one. The token before is good for a moment longer and gives the same
+//! next one again: a client whose answer was lost asks once more and is not taken for a thief. Any other token of the
+//! family has been used before: two parties hold the family, and the session ends.
 
 use crate::domain::ids::{SessionId, UserId};
 
@@ -34,7 +34,8 @@ pub struct Session {
 pub enum Presented {
     /// It is the present one: give the next.
     Current,
-    /// It is the one before, and its answer may have been lost: give the present one again, which this number makes of it.
+    /// It is the one before, and its answer may have been lost: give the present one again, which this number makes of
+    /// it.
     Again(String),
     /// It was used before: end the session.
     Reused,

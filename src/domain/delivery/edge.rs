@@ -25,7 +25,8 @@ impl EdgeMode {
         }
     }
 
-    /// The mode of a stored number. Any other (there is none: only this type writes them) reads as `Pull`, which claims nothing.
+    /// The mode of a stored number. Any other (there is none: only this type writes them) reads as `Pull`, which
+    /// claims nothing.
     pub const fn from_code(code: i32) -> Self {
         match code {
             2 => Self::Push,

@@ -1,5 +1,5 @@
-//! The delivery policy: which edges are pushed along. Any answer is exact (docs/coverage.md); this one decides what reads cost. Facts in, mode
-//! out: who fetches the facts and who changes the edges is elsewhere.
+//! The delivery policy: which edges are pushed along. Any answer is exact (docs/coverage.md); this one decides what
+//! reads cost. Facts in, mode out: who fetches the facts and who changes the edges is elsewhere.
 
 use super::edge::EdgeMode;
 use crate::domain::ids::UserId;
@@ -29,7 +29,8 @@ pub struct ReaderFacts {
 }
 
 impl ReaderFacts {
-    /// Ms between two visits as things stand: whoever stays away longer than usual reads less often than that. `None` if never seen.
+    /// Ms between two visits as things stand: whoever stays away longer than usual reads less often than that. `None`
+    /// if never seen.
     pub fn read_interval(&self, now_ms: i64) -> Option<i64> {
         let away = now_ms.saturating_sub(self.last_seen?).max(0);
         Some(self.read_every_ms.map_or(away, |usual| usual.max(away)))
@@ -39,7 +40,8 @@ impl ReaderFacts {
 /// By which rule an edge is pushed along or pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeRule {
-    /// The book's (chapter 11): up to a threshold of followers an author is pushed to all; above it, to those seen within the last M days.
+    /// The book's (chapter 11): up to a threshold of followers an author is pushed to all; above it, to those seen
+    /// within the last M days.
     Threshold {
         /// Followers up to which an author is pushed to everybody.
         push_threshold: u64,
@@ -54,8 +56,9 @@ pub enum EdgeRule {
         /// Of one author's outbox in one visit, in the same unit.
         pull_cost: u32,
     },
-    /// Any answer, different at any time: tests show with it that no page depends on the rule. No configuration names it.
-    Whim {
+    /// Any answer, different at any time: tests show with it that no page depends on the rule. No configuration names
+    /// it.
+    Random {
         /// Tells one run from another.
         seed: u64,
     },
@@ -88,7 +91,7 @@ impl DeliveryPolicy {
                     }
                 }
             }
-            EdgeRule::Whim { seed } => whim(seed, author.author, reader.reader, now_ms),
+            EdgeRule::Random { seed } => random_mode(seed, author.author, reader.reader, now_ms),
         };
         if push { EdgeMode::Push } else { EdgeMode::Pull }
     }
@@ -98,7 +101,7 @@ impl DeliveryPolicy {
         match self.rule {
             EdgeRule::Threshold { push_threshold, .. } => author.followers > push_threshold,
             EdgeRule::Rates { .. } => author.publish_every_ms.is_some(),
-            EdgeRule::Whim { .. } => true,
+            EdgeRule::Random { .. } => true,
         }
     }
 
@@ -121,7 +124,7 @@ impl DeliveryPolicy {
 }
 
 /// One bit of a hash (splitmix64) of everything that it may depend on.
-fn whim(seed: u64, author: UserId, reader: UserId, now_ms: i64) -> bool {
+fn random_mode(seed: u64, author: UserId, reader: UserId, now_ms: i64) -> bool {
     let mixed = [author.get(), reader.get(), now_ms].into_iter().fold(seed, |mixed, part| {
         let mixed = (mixed ^ part.cast_unsigned()).wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -205,10 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn a_whim_gives_both_answers_and_changes_its_mind() {
-        let whim = DeliveryPolicy { rule: EdgeRule::Whim { seed: 7 }, dormant_days: 30 };
+    fn a_random_rule_gives_both_answers_and_changes_its_mind() {
+        let random = DeliveryPolicy { rule: EdgeRule::Random { seed: 7 }, dormant_days: 30 };
         let pushed =
-            (0..1_000).filter(|ms| whim.edge_mode(&author(5, None), &reader(None, None), NOW + ms) == EdgeMode::Push);
+            (0..1_000).filter(|ms| random.edge_mode(&author(5, None), &reader(None, None), NOW + ms) == EdgeMode::Push);
         assert!((400..600).contains(&pushed.count()));
     }
 
@@ -217,7 +220,7 @@ mod tests {
             (0..300_u64, 0..60_u32)
                 .prop_map(|(push_threshold, active_days)| EdgeRule::Threshold { push_threshold, active_days }),
             (1..1_000_u32, 1..1_000_u32).prop_map(|(push_cost, pull_cost)| EdgeRule::Rates { push_cost, pull_cost }),
-            any::<u64>().prop_map(|seed| EdgeRule::Whim { seed }),
+            any::<u64>().prop_map(|seed| EdgeRule::Random { seed }),
         ]
     }
 
@@ -233,9 +236,9 @@ mod tests {
             prop_assert_eq!(mode == EdgeMode::Push, push < pull);
         }
 
-        /// What the waker promotes the executor does not demote at once, and the other way round.
+        /// What the reactivator promotes the executor does not demote at once, and the other way round.
         #[test]
-        fn waker_and_executor_agree_on_the_same_facts(
+        fn reactivator_and_executor_agree_on_the_same_facts(
             rule in rules(),
             followers in 0..400_u64,
             publish in proptest::option::of(1_000..100_000_000_i64),

@@ -1,12 +1,13 @@
-//! How often something happens, from the times at which it was seen: one smoothed interval in whole milliseconds, which a row can keep.
+//! How often something happens, from the times at which it was seen: one smoothed interval in whole milliseconds,
+//! which a row can keep.
 
 use crate::domain::limits::{MAX_INTERVAL_MS, MIN_INTERVAL_MS};
 
 /// One part in so many of an interval is the newest gap (an exponentially weighted moving average, weight 1/4).
 const WEIGHT: i64 = 4;
 
-/// The interval after something was seen at `now`, having been seen at `last_at` and smoothed to `before`, all in ms; `None` while it was seen
-/// less than twice. From [`MIN_INTERVAL_MS`] to [`MAX_INTERVAL_MS`].
+/// The interval after something was seen at `now`, having been seen at `last_at` and smoothed to `before`, all in ms;
+/// `None` while it was seen less than twice. From [`MIN_INTERVAL_MS`] to [`MAX_INTERVAL_MS`].
 ///
 /// What is seen again within `one_event_ms` is the same event. A clock that has gone back says nothing.
 pub fn smoothed(before: Option<i64>, last_at: Option<i64>, now: i64, one_event_ms: i64) -> Option<i64> {

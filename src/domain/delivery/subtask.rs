@@ -1,7 +1,7 @@
 //! How a delivery is cut into subtasks and resumed: a chain of ranges over follower ids, and progress within each.
 //!
-//! Ranges are half open, `(after, through]`, and the chain starts at 0 and ends at [`END`], so that every follower there
-//! will ever be lies in exactly one range; a follower who comes while the delivery runs cannot fall between two.
+//! Ranges are half open, `(after, through]`, and the chain starts at 0 and ends at [`END`], so that every follower
+//! there will ever be lies in exactly one range; a follower who comes while the delivery runs cannot fall between two.
 
 use crate::domain::ids::UserId;
 
@@ -19,8 +19,8 @@ pub struct Range {
 
 /// The next range of a chain that ends at `after`, or `None` if the chain is complete.
 ///
-/// `probe` are the two followers (ascending ids above `after`) at places `size` and `size + 1`: without the second, the
-/// range is the last one and stays open-ended.
+/// `probe` are the two followers (ascending ids above `after`) at places `size` and `size + 1`: without the second,
+/// the range is the last one and stays open-ended.
 pub fn next_range(after: i64, probe: [Option<UserId>; 2]) -> Option<Range> {
     if after == END {
         return None;

@@ -1,8 +1,9 @@
-//! What a client says it shows of its timeline when it resumes: everything above a floor that was not folded away, by content id. Opaque to
-//! clients, good on every node and for ever, for no server keeps anything of it.
+//! What a client says it shows of its timeline when it resumes: everything above a floor that was not folded away, by
+//! content id. Opaque to clients, good on every node and for ever, for no server keeps anything of it.
 //!
-//! Bytes: 64 (no list of cursors begins with it), the floor's publish time and content id (i64, big endian), then the ids held (i64, big endian,
-//! ascending); base64url without padding. A cursor will do as well: it says "nothing above this".
+//! Bytes: 64 (no list of cursors begins with it), the floor's publish time and content id (i64, big endian), then the
+//! ids held (i64, big endian, ascending); base64url without padding. A cursor will do as well: it says "nothing above
+//! this".
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
@@ -28,8 +29,8 @@ const MOST: usize = VIEW_WINDOW + MAX_CATCH_UP as usize;
 #[error("neither a resume token nor a cursor of this service: pass a `resumeToken` or a `cursor` as it was given")]
 pub struct InvalidResumePoint;
 
-/// Which entries above a floor a client holds. At most [`MOST`] of them: a window, and in the middle of a catch-up what has
-/// come with it.
+/// Which entries above a floor a client holds. At most [`MOST`] of them: a window, and in the middle of a catch-up
+/// what has come with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumePoint {
     floor: Position,
@@ -50,7 +51,8 @@ impl ResumePoint {
         Self { floor, held }
     }
 
-    /// What somebody shows who was answered `page`. Of a stretch of more than [`VIEW_WINDOW`] entries, folded ones among them, the floor is raised to the newest.
+    /// What somebody shows who was answered `page`. Of a stretch of more than [`VIEW_WINDOW`] entries, folded ones
+    /// among them, the floor is raised to the newest.
     pub fn of_page(request: &PageRequest, page: &Folded) -> Self {
         let floor = match page.stretch.last() {
             _ if !page.has_older => Position::OLDEST,

@@ -1,8 +1,10 @@
-//! What a subscriber shows of its timeline, and what it must be told so that this stays true. docs/live.md has the proof.
+//! What a subscriber shows of its timeline, and what it must be told so that this stays true. docs/live.md has the
+//! proof.
 //!
-//! Pure: `live` listens and reads, this module decides. One law: **the client holds above the floor exactly what the window
-//! says, after every single change that it was told.** The window knows the raw timeline above the floor; what stands of it, folded, is what the client
-//! is to hold. Whatever changes the one, the difference between the two is told, so nothing needs to be known about why they differ.
+//! Pure: `live` listens and reads, this module decides. One law: **the client holds above the floor exactly what the
+//! window says, after every single change that it was told.** The window knows the raw timeline above the floor; what
+//! stands of it, folded, is what the client is to hold. Whatever changes the one, the difference between the two is
+//! told, so nothing needs to be known about why they differ.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -62,15 +64,16 @@ pub struct View {
 #[derive(Debug, Clone)]
 struct Window {
     floor: Position,
-    /// What the timeline held when it was last looked at or heard of, folded or not; oldest first. At most [`VIEW_WINDOW`] when nothing waits.
+    /// What the timeline held when it was last looked at or heard of, folded or not; oldest first. At most
+    /// [`VIEW_WINDOW`] when nothing waits.
     entries: Vec<Showing>,
     /// What the client holds until it is told otherwise; what stands of the entries when nothing waits.
     held: HashSet<ContentId>,
 }
 
 impl View {
-    /// Of a client that holds what `point` says while the timeline above its floor is `now`; what waits to be told is what is
-    /// gone, then what has come, oldest first, then what has been folded away by it.
+    /// Of a client that holds what `point` says while the timeline above its floor is `now`; what waits to be told is
+    /// what is gone, then what has come, oldest first, then what has been folded away by it.
     pub fn resume(point: &ResumePoint, now: &Above) -> Self {
         let mut view = Self::default();
         view.become_true(point.floor(), point.held().iter().copied().collect(), now);
@@ -99,7 +102,8 @@ impl View {
         Some(change)
     }
 
-    /// The timeline above [`View::floor`] is `now`, whatever has been heard or missed before. Nothing must wait to be told.
+    /// The timeline above [`View::floor`] is `now`, whatever has been heard or missed before. Nothing must wait to be
+    /// told.
     pub fn catch_up(&mut self, now: &Above) {
         match self.window.take() {
             Some(window) => self.become_true(window.floor, window.held, now),
@@ -169,7 +173,8 @@ impl View {
         self.settle();
     }
 
-    /// What the client does not hold as it should is to be told; if it holds everything so, the window is cut to its size. Nothing waits to be told.
+    /// What the client does not hold as it should is to be told; if it holds everything so, the window is cut to its
+    /// size. Nothing waits to be told.
     fn settle(&mut self) {
         let Some(window) = &mut self.window else { return };
         self.waiting.extend(window.differences());
@@ -182,7 +187,8 @@ impl View {
 }
 
 impl Window {
-    /// From what the client holds to what stands: what is gone, what has come, oldest first, and what that has folded away.
+    /// From what the client holds to what stands: what is gone, what has come, oldest first, and what that has folded
+    /// away.
     fn differences(&self) -> impl Iterator<Item = Change> + use<> {
         let stands = standing(&self.entries);
         let come = stands.iter().filter(|it| !self.held.contains(&it.entry.content));
@@ -231,7 +237,8 @@ impl Window {
         }
     }
 
-    /// Gives up the oldest entries above what a window holds: the floor rises above them, the client keeps what it holds of them, which is given.
+    /// Gives up the oldest entries above what a window holds: the floor rises above them, the client keeps what it
+    /// holds of them, which is given.
     fn trim(&mut self) -> Vec<ContentId> {
         let surplus = self.entries.len().saturating_sub(VIEW_WINDOW);
         let trimmed: Vec<Showing> = self.entries.drain(..surplus).collect();

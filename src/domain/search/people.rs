@@ -1,7 +1,8 @@
-//! By what people are found: their handle, and their name from each of its words on, folded as the words of contents are.
+//! By what people are found: their handle, and their name from each of its words on, folded as the words of contents
+//! are.
 //!
-//! What is kept begins with what is looked for, byte by byte, so that a search is one range of an index. A form of folding that changes needs every row
-//! written anew.
+//! What is kept begins with what is looked for, byte by byte, so that a search is one range of an index. A form of
+//! folding that changes needs every row written anew.
 
 use std::collections::BTreeSet;
 
@@ -22,9 +23,9 @@ const HANDLE_MARK: char = '@';
 const CURSOR: u8 = 6;
 const LAST_CHAR: char = char::MAX;
 
-/// Everything by whose beginning a user is found: the handle, with a leading `@` and without, and the name from each of its first [`MAX_NAME_WORDS`]
-/// words on. Each has at most [`MAX_NAME_PREFIX_CHARS`] characters. In scripts that put no spaces between words each
-/// character begins one.
+/// Everything by whose beginning a user is found: the handle, with a leading `@` and without, and the name from each
+/// of its first [`MAX_NAME_WORDS`] words on. Each has at most [`MAX_NAME_PREFIX_CHARS`] characters. In scripts that
+/// put no spaces between words each character begins one.
 pub fn keys_of(handle: &Handle, name: &str) -> BTreeSet<String> {
     let name = folded(name);
     let words = word_starts(&name).take(MAX_NAME_WORDS).map(|rest| cut(rest).to_owned());

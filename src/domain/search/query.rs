@@ -1,6 +1,7 @@
 //! Searching the store by text, sender and time: what is wanted, what is looked at first, and which pages come of it.
 //!
-//! Terms lead to candidates, newest first; what a candidate really says decides. A page is filled in rounds of bounded work, so that it may be short and still go on.
+//! Terms lead to candidates, newest first; what a candidate really says decides. A page is filled in rounds of bounded
+//! work, so that it may be short and still go on.
 
 use std::cmp::Reverse;
 
@@ -65,7 +66,8 @@ pub struct Look {
     pub along: Source,
     /// Terms that candidates also have, at most [`MAX_PROBES`].
     pub having: Vec<Term>,
-    /// Whose they are. Whoever asks for an author sees them as on the author's page; whoever does not, as in timelines.
+    /// Whose they are. Whoever asks for an author sees them as on the author's page; whoever does not, as in
+    /// timelines.
     pub author: Option<UserId>,
 }
 
@@ -132,7 +134,8 @@ impl Search {
         self.author.map(Source::Author).into_iter().chain(terms).collect()
     }
 
-    /// Along the source with the fewest contents, the next rarest being looked up for each. `None` if a source has none at all.
+    /// Along the source with the fewest contents, the next rarest being looked up for each. `None` if a source has
+    /// none at all.
     pub fn look(&self, mut counted: Vec<(Source, usize)>) -> Option<Look> {
         counted.sort_by_key(|(_, count)| *count);
         let (along, fewest) = *counted.first()?;

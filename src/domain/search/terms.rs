@@ -1,7 +1,8 @@
 //! Terms: what a text can be found by. Pure, and part of what is stored: another form of terms is another [`FORM`].
 //!
-//! A text is normalised (NFKC, case folded, joiners of no meaning dropped) and cut into words by UAX #29; a pictograph is a word. Scripts that put no spaces
-//! between words (Chinese, Japanese, Korean, Thai and their neighbours) form *runs*, of which every character and every pair of neighbours is a term.
+//! A text is normalised (NFKC, case folded, joiners of no meaning dropped) and cut into words by UAX #29; a pictograph
+//! is a word. Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and their neighbours) form
+//! *runs*, of which every character and every pair of neighbours is a term.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,7 +12,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::domain::limits::{MAX_QUERY_TERMS, MAX_TERMS};
 
-/// The number of this form of terms. Whoever changes what terms a text has takes the next one: everything is indexed anew then.
+/// The number of this form of terms. Whoever changes what terms a text has takes the next one: everything is indexed
+/// anew then.
 pub const FORM: i64 = 1;
 const SEED: u64 = 0x7469_6465_6665_6564;
 
@@ -52,7 +54,8 @@ impl Phrase {
         (!pieces.words.is_empty() || !pieces.runs.is_empty()).then_some(Self(pieces))
     }
 
-    /// Terms that every text has in which the phrase is, at most [`MAX_QUERY_TERMS`]; others may have them, too. Never none.
+    /// Terms that every text has in which the phrase is, at most [`MAX_QUERY_TERMS`]; others may have them, too. Never
+    /// none.
     pub fn terms(&self) -> Vec<Term> {
         let runs = self.0.runs.iter().flat_map(|run| {
             let length = if run.chars().nth(1).is_some() { 2 } else { 1 };
@@ -262,7 +265,8 @@ mod tests {
         assert!(is_found("tide", "The tide.") && !is_found("tide", "tidefeed"));
     }
 
-    /// A character starts one term, and with its neighbour another; beyond that there is only what single characters expand to.
+    /// A character starts one term, and with its neighbour another; beyond that there is only what single characters
+    /// expand to.
     #[test]
     fn no_text_has_more_terms_than_the_limit() {
         let expanded: BTreeSet<Term> = (0..=u32::from(char::MAX))

@@ -1,4 +1,5 @@
-//! The audit of a served page: how it differs from the oracle's, and what is to blame. Pure; `upkeep::Auditor` fetches what is compared.
+//! The audit of a served page: how it differs from the oracle's, and what is to blame. Pure; `upkeep::Auditor` fetches
+//! what is compared.
 
 use super::{
     page::{Page, PageRequest},
@@ -19,8 +20,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Between a served page towards older entries and the oracle's answer to the same request, which holds one entry more than the
-    /// page if the timeline goes on. `None` if the page is right.
+    /// Between a served page towards older entries and the oracle's answer to the same request, which holds one entry
+    /// more than the page if the timeline goes on. `None` if the page is right.
     pub fn between(served: &Page, oracle: &[Entry], request: &PageRequest) -> Option<Self> {
         let size = request.size.get();
         let due = &oracle[..oracle.len().min(size)];
@@ -38,7 +39,8 @@ impl Difference {
 /// What makes a page wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// The invariant of docs/coverage.md is broken: a content that the inbox should hold is neither there nor in flight.
+    /// The invariant of docs/coverage.md is broken: a content that the inbox should hold is neither there nor in
+    /// flight.
     Hole,
     /// An inbox row stands elsewhere than its content, or names another author.
     Misplaced,
@@ -59,8 +61,8 @@ impl Cause {
         }
     }
 
-    /// Of a difference that stays although nothing changes. `flawed`: the cause of a flaw among the reader's rows, if there is one.
-    /// `right_without_cache`: whether the page is right when everything is read from SQL.
+    /// Of a difference that stays although nothing changes. `flawed`: the cause of a flaw among the reader's rows, if
+    /// there is one. `right_without_cache`: whether the page is right when everything is read from SQL.
     pub const fn of(flawed: Option<Self>, right_without_cache: bool) -> Self {
         match flawed {
             Some(cause) => cause,
@@ -70,7 +72,8 @@ impl Cause {
     }
 }
 
-/// Where the audit of a walk goes on after an oracle's answer: the last entry of the page that it stands for; `None` at the end.
+/// Where the audit of a walk goes on after an oracle's answer: the last entry of the page that it stands for; `None`
+/// at the end.
 pub fn next_bound(oracle: &[Entry], request: &PageRequest) -> Option<Position> {
     let size = request.size.get();
     if oracle.len() <= size {

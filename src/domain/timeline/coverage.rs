@@ -10,8 +10,8 @@ use super::{
 
 /// Entries of one source in a window, and the position up to which none is missing.
 ///
-/// Invariants: entries lie strictly beyond the bound and are ordered as the window meets them, no position twice; every
-/// entry of the source from the bound to `reaches` (inclusive) is among them; none lies beyond `reaches`.
+/// Invariants: entries lie strictly beyond the bound and are ordered as the window meets them, no position twice;
+/// every entry of the source from the bound to `reaches` (inclusive) is among them; none lies beyond `reaches`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     direction: Direction,

@@ -1,8 +1,9 @@
 //! Folding: of the entries of a page that show the same content, the newest alone.
 //!
-//! An entry's *subject* is what it shows: of a repost the original, of anything else the content itself. A page is made of the shortest stretch of the
-//! timeline that begins at the bound and has as many subjects as entries are wanted, or of all there is. In it the newest entry of each subject stands.
-//! This depends on nothing but the timeline and the request.
+//! An entry's *subject* is what it shows: of a repost the original, of anything else the content itself. A page is
+//! made of the shortest stretch of the timeline that begins at the bound and has as many subjects as entries are
+//! wanted, or of all there is. In it the newest entry of each subject stands. This depends on nothing but the timeline
+//! and the request.
 
 use std::collections::{HashMap, HashSet};
 
@@ -74,8 +75,8 @@ pub struct Folded {
 }
 
 impl Folded {
-    /// The stretch's oldest position, shown or left out: read on from here, nothing is skipped, and nothing of the stretch comes up again. `None` on an
-    /// empty page.
+    /// The stretch's oldest position, shown or left out: read on from here, nothing is skipped, and nothing of the
+    /// stretch comes up again. `None` on an empty page.
     pub fn end(&self) -> Option<Position> {
         self.stretch.last().map(Entry::position)
     }
@@ -98,7 +99,8 @@ impl From<Page> for Folded {
     }
 }
 
-/// The page that `request` asks for, as far as `raw` reaches: an exact page from the same bound in the same direction, of any size.
+/// The page that `request` asks for, as far as `raw` reaches: an exact page from the same bound in the same direction,
+/// of any size.
 pub fn fold(request: &PageRequest, raw: Page, subjects: &Subjects) -> Folded {
     let Page { mut entries, mut has_older, mut has_newer } = raw;
     let mut met = HashSet::new();

@@ -1,4 +1,5 @@
-//! Lists that are ordered by when something came into them: followers, favourites and the like. Not timelines: one source is the whole answer.
+//! Lists that are ordered by when something came into them: followers, favourites and the like. Not timelines: one
+//! source is the whole answer.
 
 use super::{
     page::{Direction, PageRequest},
@@ -33,8 +34,8 @@ pub struct Listing<T> {
 }
 
 impl<T> Listing<T> {
-    /// `ahead`: the rows beyond the request's bound as its direction meets them, up to its need. `behind`: whether there is a row at the bound or on
-    /// its near side.
+    /// `ahead`: the rows beyond the request's bound as its direction meets them, up to its need. `behind`: whether
+    /// there is a row at the bound or on its near side.
     pub fn of(request: &PageRequest, mut ahead: Vec<Listed<T>>, behind: bool) -> Self {
         let more = ahead.len() > request.size.get();
         ahead.truncate(request.size.get());

@@ -1,5 +1,5 @@
-//! What a timeline is: positions and cursors, sources and what they cover, how sources merge into a page, how a page is folded, and how
-//! a served page is audited.
+//! What a timeline is: positions and cursors, sources and what they cover, how sources merge into a page, how a page
+//! is folded, and how a served page is audited.
 
 pub mod audit;
 pub mod coverage;

@@ -50,7 +50,8 @@ impl Direction {
     }
 }
 
-/// A number of entries: 1 to [`MAX_PAGE`] for clients, to [`MAX_RAW_PAGE`] for a page that is folded, to [`MAX_COUNT`] where they are counted and not shown.
+/// A number of entries: 1 to [`MAX_PAGE`] for clients, to [`MAX_RAW_PAGE`] for a page that is folded, to [`MAX_COUNT`]
+/// where they are counted and not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageSize(u16);
 
@@ -178,7 +179,8 @@ impl PageRequest {
         Self { direction: Direction::Older, bound: None, size, kinds: Kinds::ALL }
     }
 
-    /// From the arguments of a Relay connection of contents; edges are newest first, so `after` leads to older entries.
+    /// From the arguments of a Relay connection of contents; edges are newest first, so `after` leads to older
+    /// entries.
     pub fn from_connection(
         first: Option<i64>,
         after: Option<&str>,

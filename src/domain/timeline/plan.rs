@@ -17,7 +17,8 @@ use crate::domain::ids::UserId;
 pub struct UncoveredAuthor {
     /// Who must be pulled.
     pub author: UserId,
-    /// Changed by every publish and removal to what it never was before; a cached outbox is believed only at exactly this stamp.
+    /// Changed by every publish and removal to what it never was before; a cached outbox is believed only at exactly
+    /// this stamp.
     pub stamp: i64,
 }
 
@@ -157,7 +158,8 @@ mod tests {
         Position::bound(time, id)
     }
 
-    /// One side of the bound as stores give it: a limited query, an inbox that is trusted from the floor on, an outbox that is complete from somewhere.
+    /// One side of the bound as stores give it: a limited query, an inbox that is trusted from the floor on, an outbox
+    /// that is complete from somewhere.
     fn sources(
         world: &BTreeMap<Place, Kept>,
         side: (Direction, Option<Position>, bool),
@@ -222,7 +224,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the sources cover, a page that is served is the naive one, flags and all; if they cover everything, one is served.
+        /// Whatever the sources cover, a page that is served is the naive one, flags and all; if they cover
+        /// everything, one is served.
         #[test]
         fn a_served_page_is_the_naive_one(
             world in btree_map((1_i64..9, 1_i64..4), prop_oneof![Just(Kept::InFlight), Just(Kept::Covered), Just(Kept::Uncovered)], 0..24),

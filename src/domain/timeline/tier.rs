@@ -1,5 +1,5 @@
-//! How deep an inbox may reach, and for how long: whoever pages past what is kept has older windows built, and the deeper they reach the
-//! shorter they live. What it says costs or saves; any answer is exact.
+//! How deep an inbox may reach, and for how long: whoever pages past what is kept has older windows built, and the
+//! deeper they reach the shorter they live. What it says costs or saves; any answer is exact.
 
 /// How much inboxes hold, by how much they grow, and how long one may hold more than is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,8 @@ pub struct InboxTiers {
     pub longest_ms: i64,
 }
 
-/// When the life of a deep inbox may end, in ms. A time beyond `through` is of a clock that was wrong, and counts as over.
+/// When the life of a deep inbox may end, in ms. A time beyond `through` is of a clock that was wrong, and counts as
+/// over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LifeEnds {
     /// Now: what ends at or before it has ended.
@@ -24,14 +25,16 @@ pub struct LifeEnds {
 }
 
 impl InboxTiers {
-    /// Rows by which an inbox with `held` trusted rows should grow, `deep` telling whether its reader was below its floor; 0 if it is full.
+    /// Rows by which an inbox with `held` trusted rows should grow, `deep` telling whether its reader was below its
+    /// floor; 0 if it is full.
     pub fn growth(&self, held: u64, deep: bool) -> u32 {
         let most = if deep { self.deep_keep.max(self.keep) } else { self.keep };
         let room = u64::from(most).saturating_sub(held);
         u32::try_from(room).unwrap_or(u32::MAX).min(self.step)
     }
 
-    /// Ms that an inbox with `held` rows is left alone: the longest life times keep / held. `None` if it holds no more than is kept.
+    /// Ms that an inbox with `held` rows is left alone: the longest life times keep / held. `None` if it holds no more
+    /// than is kept.
     pub fn life_ms(&self, held: u64) -> Option<i64> {
         if held <= u64::from(self.keep) {
             return None;

@@ -1,6 +1,7 @@
-//! Sessions against a world in which announcements are late, lost, repeated and out of order, contents are committed under
-//! old positions, follows come and go, reposts stand for their originals and leave, and clients lose their connection at any moment. The model: a client
-//! that has been told everything holds exactly the folded timeline above the floor, or was told to read again.
+//! Sessions against a world in which announcements are late, lost, repeated and out of order, contents are committed
+//! under old positions, follows come and go, reposts stand for their originals and leave, and clients lose their
+//! connection at any moment. The model: a client that has been told everything holds exactly the folded timeline above
+//! the floor, or was told to read again.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::collections::BTreeMap;

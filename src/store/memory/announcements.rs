@@ -6,7 +6,7 @@ use tokio::sync::broadcast;
 use crate::store::{Announcements, StoreError, announcements::Announcement};
 
 /// Announcements to the listeners of this process. There is no connection to lose, so that nothing here tells a gap; a
-/// listener that falls behind by more than the buffer is told so by its channel.
+/// listener that falls behind by more than the buffer learns it from its channel.
 #[derive(Debug)]
 pub struct MemoryAnnouncements {
     listeners: broadcast::Sender<Announcement>,

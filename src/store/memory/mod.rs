@@ -1,5 +1,6 @@
-//! Adapters that live in this process: for a node that is alone, and for tests. They keep the ports' promises with bounded
-//! memory and forget everything when the process ends, which costs delay and never a content. They know no other adapter.
+//! Adapters that live in this process: for a node that is alone, and for tests. They keep the ports' promises with
+//! bounded memory and forget everything when the process ends, which costs delay and never a content. They know no
+//! other adapter.
 
 mod announcements;
 mod outbox_cache;

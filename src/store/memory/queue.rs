@@ -1,5 +1,5 @@
-//! The queue within one process. Messages that nobody acknowledges come again after the redelivery time, by the runtime's
-//! clock, so that a paused one works.
+//! The queue within one process. Messages that nobody acknowledges come again after the redelivery time, by the
+//! runtime's clock, so that a paused one works.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -21,8 +21,8 @@ use crate::{
     telemetry::metrics::QUEUE_DROPPED,
 };
 
-/// The queue of a node that is alone. Bounded: a message that finds its topic full is dropped and counted, which the port
-/// allows because a message is a nudge and sweepers nudge again.
+/// The queue of a node that is alone. Bounded: a message that finds its topic full is dropped and counted, which the
+/// port allows because a message is a notification and sweepers notify again.
 #[derive(Debug)]
 pub struct MemoryQueue {
     topics: [TopicQueue; Topic::ALL.len()],
@@ -51,7 +51,8 @@ struct Unacknowledged {
 }
 
 impl MemoryQueue {
-    /// `capacity`: messages of each topic, waiting and unacknowledged together. `redelivery`: how long a consumer may take.
+    /// `capacity`: messages of each topic, waiting and unacknowledged together. `redelivery`: how long a consumer may
+    /// take.
     pub fn new(capacity: usize, redelivery: Duration) -> Self {
         Self { topics: Default::default(), capacity, redelivery }
     }

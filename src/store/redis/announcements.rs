@@ -1,5 +1,5 @@
-//! Announcements as sharded publish/subscribe, which a single server and a cluster know alike: sixteen channels, chosen by
-//! whom an announcement is about, so that a cluster spreads them over its nodes.
+//! Announcements as sharded publish/subscribe, which a single server and a cluster know alike: sixteen channels,
+//! chosen by whom an announcement is about, so that a cluster spreads them over its nodes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{connect::Redis, listener::Listener, wire};
 use crate::{
     domain::{UserId, backoff::wait_ms},
-    draw::Draw,
+    rng::SharedRng,
     store::{Announcements, StoreError, announcements::Announcement},
 };
 
@@ -23,8 +23,9 @@ const CHANNELS: i64 = 16;
 /// Failures after which the wait between attempts to own up to a loss grows no longer: about four seconds.
 const MAX_BACKOFF_ATTEMPTS: u32 = 4;
 
-/// Announcements on Redis: channels `{prefix}announcements:0` to `15`, payloads as JSON with a version. Whoever listens is
-/// told [`Announcement::Gap`] each time the subscription had to be made anew, and each time a node could not send.
+/// Announcements on Redis: channels `{prefix}announcements:0` to `15`, payloads as JSON with a version. Whoever
+/// listens is told [`Announcement::Gap`] each time the subscription had to be made anew, and each time a node could
+/// not send.
 pub struct RedisAnnouncements {
     redis: Redis,
     listeners: broadcast::Sender<Announcement>,
@@ -39,15 +40,15 @@ impl RedisAnnouncements {
         redis: Redis,
         tracker: &TaskTracker,
         stop: &CancellationToken,
-        draw: Draw,
+        rng: SharedRng,
     ) -> Result<Self, StoreError> {
         let listeners = broadcast::Sender::new(redis.options().announcement_buffer);
         let channels = (0..CHANNELS).map(|number| channel(&redis, number)).collect();
-        let listener = Listener::new(redis.clone(), channels, listeners.clone(), draw.clone());
+        let listener = Listener::new(redis.clone(), channels, listeners.clone(), rng.clone());
         let subscription = listener.subscribe().await?;
         tracker.spawn(stop.clone().run_until_cancelled_owned(listener.run(subscription)));
         let lost = Arc::new(Notify::new());
-        let owning_up = own_up(redis.clone(), Arc::clone(&lost), draw);
+        let owning_up = own_up(redis.clone(), Arc::clone(&lost), rng);
         tracker.spawn(stop.clone().run_until_cancelled_owned(owning_up));
         Ok(Self { redis, listeners, lost })
     }
@@ -64,19 +65,21 @@ async fn send(redis: &Redis, number: i64, announcement: &Announcement) -> Result
     redis.within(publish.exec_async(&mut link)).await
 }
 
-/// Whatever could not be sent is made up for by a gap, as soon as that can be sent: every node listens to every channel.
-async fn own_up(redis: Redis, lost: Arc<Notify>, draw: Draw) {
+/// Whatever could not be sent is made up for by a gap, as soon as that can be sent: every node listens to every
+/// channel.
+async fn own_up(redis: Redis, lost: Arc<Notify>, rng: SharedRng) {
     loop {
         lost.notified().await;
         let mut attempts = 0;
         while send(&redis, 0, &Announcement::Gap).await.is_err() {
             attempts = MAX_BACKOFF_ATTEMPTS.min(attempts + 1);
-            sleep(Duration::from_millis(wait_ms(attempts, draw.u32()).unsigned_abs())).await;
+            sleep(Duration::from_millis(wait_ms(attempts, rng.u32()).unsigned_abs())).await;
         }
     }
 }
 
-/// Notifies when it is dropped without having been told that all is well: after a failure, and when a caller gave up waiting.
+/// Notifies when it is dropped without having been told that all is well: after a failure, and when a caller gave up
+/// waiting.
 struct NotifyUnlessSent<'a>(Option<&'a Notify>);
 
 impl NotifyUnlessSent<'_> {

@@ -1,5 +1,5 @@
-//! The way to Redis: one function that connects and says what is wrong, and the connections of each kind of work. A node
-//! has one connection for commands, one for each blocking read under way, and one that listens.
+//! The way to Redis: one function that connects and says what is wrong, and the connections of each kind of work. A
+//! node has one connection for commands, one for each blocking read under way, and one that listens.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -72,8 +72,8 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Connects, and checks that what answers is what the options say. Later outages need no new call: commands fail until
-    /// Redis is back, and then work again.
+    /// Connects, and checks that what answers is what the options say. Later outages need no new call: commands fail
+    /// until Redis is back, and then work again.
     pub async fn connect(options: RedisOptions) -> Result<Self, ConnectError> {
         let addresses = options.addresses()?.into_iter();
         let addresses: Vec<_> = addresses.map(as_we_speak).collect();

@@ -16,8 +16,8 @@ const NO_ROOM: [&str; 2] = ["OOM", "MISCONF"];
 #[error("no answer from Redis within {0} ms")]
 struct TimedOut(u128);
 
-/// Outages and fail-overs are [`StoreError::Unavailable`], full memory and a full disk [`StoreError::TakesNoWrites`]; what Redis will refuse again is
-/// [`StoreError::Refused`]; an answer of another shape is [`StoreError::Unreadable`].
+/// Outages and fail-overs are [`StoreError::Unavailable`], full memory and a full disk [`StoreError::TakesNoWrites`];
+/// what Redis will refuse again is [`StoreError::Refused`]; an answer of another shape is [`StoreError::Unreadable`].
 pub fn store_error(error: RedisError) -> StoreError {
     match error.kind() {
         ErrorKind::Parse | ErrorKind::UnexpectedReturnType => StoreError::Unreadable(error.to_string()),

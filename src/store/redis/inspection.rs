@@ -1,5 +1,5 @@
-//! What each Redis server says of itself, judged for `tidefeed doctor`. On connections of its own, so that one server that is
-//! away hides no other; sets one key, which goes by itself.
+//! What each Redis server says of itself, judged for `tidefeed doctor`. On connections of its own, so that one server
+//! that is away hides no other; sets one key, which goes by itself.
 
 use redis::{Client, ConnectionInfo, InfoDict, RedisResult, aio::MultiplexedConnection};
 

@@ -1,5 +1,5 @@
-//! The subscription behind announcements: held for ever, made anew whenever it breaks, and honest about what may have been
-//! lost in between.
+//! The subscription behind announcements: held for ever, made anew whenever it breaks, and honest about what may have
+//! been lost in between.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     domain::backoff::wait_ms,
-    draw::Draw,
+    rng::SharedRng,
     store::{StoreError, announcements::Announcement},
 };
 
@@ -32,7 +32,7 @@ pub struct Listener {
     redis: Redis,
     channels: Vec<String>,
     listeners: broadcast::Sender<Announcement>,
-    draw: Draw,
+    rng: SharedRng,
 }
 
 /// A subscription that stood when it was made.
@@ -47,9 +47,9 @@ impl Listener {
         redis: Redis,
         channels: Vec<String>,
         listeners: broadcast::Sender<Announcement>,
-        draw: Draw,
+        rng: SharedRng,
     ) -> Self {
-        Self { redis, channels, listeners, draw }
+        Self { redis, channels, listeners, rng }
     }
 
     /// Subscribes to all channels on a connection of its own.
@@ -97,7 +97,7 @@ impl Listener {
                 Err(error) => tracing::debug!(attempts, error = &error as &dyn std::error::Error, "not yet"),
             }
             attempts = MAX_BACKOFF_ATTEMPTS.min(attempts + 1);
-            sleep(Duration::from_millis(wait_ms(attempts, self.draw.u32()).unsigned_abs())).await;
+            sleep(Duration::from_millis(wait_ms(attempts, self.rng.u32()).unsigned_abs())).await;
         }
     }
 
@@ -113,8 +113,8 @@ impl Listener {
     }
 }
 
-/// Called by the connection itself, so it must not wait. What cannot be read is of a later version, which tells it in its
-/// own way: passed over.
+/// Called by the connection itself, so it must not wait. What cannot be read is of a later version, which tells it in
+/// its own way: passed over.
 fn hear(listeners: &broadcast::Sender<Announcement>, broken: &Notify, push: PushInfo) {
     match push.kind {
         // A node that gives a channel's slot away unsubscribes us; nobody here does.

@@ -16,8 +16,8 @@ pub struct RedisOptions {
     pub urls: Vec<String>,
     /// Whether the servers form a cluster.
     pub cluster: bool,
-    /// What every key and channel begins with. Changing it disowns all that is kept, which is called for after SQL has lost
-    /// commits in a fail-over: cached outboxes may then name numbers that come to mean something else.
+    /// What every key and channel begins with. Changing it disowns all that is kept, which is called for after SQL has
+    /// lost commits in a fail-over: cached outboxes may then name numbers that come to mean something else.
     pub prefix: String,
     /// Milliseconds that a connection attempt may take.
     pub connect_timeout_ms: u64,
@@ -25,10 +25,11 @@ pub struct RedisOptions {
     pub command_timeout_ms: u64,
     /// Milliseconds after which an unacknowledged message goes to another consumer.
     pub redelivery_ms: u64,
-    /// Messages of each topic, roughly: beyond it the oldest go, which delays what they were about until a sweeper comes.
+    /// Messages of each topic, roughly: beyond it the oldest go, which delays what they were about until a sweeper
+    /// comes.
     pub stream_max_len: usize,
-    /// Entries of each cached outbox, 1 to 2000. Up to 500, Redis stores them compactly if `zset-max-listpack-entries` is
-    /// 512 or more.
+    /// Entries of each cached outbox, 1 to 2000. Up to 500, Redis stores them compactly if `zset-max-listpack-entries`
+    /// is 512 or more.
     pub outbox_capacity: usize,
     /// Milliseconds for which an outbox stays cached after its last change.
     pub outbox_ttl_ms: u64,

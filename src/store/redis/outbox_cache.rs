@@ -1,5 +1,5 @@
-//! Cached outboxes as sorted sets `{prefix}outbox2:{author}`; [`super::outbox_member`] tells how one lies there. Changes are
-//! scripts on one key, hence atomic; an outbox is read by one command.
+//! Cached outboxes as sorted sets `{prefix}outbox2:{author}`; [`super::outbox_member`] tells how one lies there.
+//! Changes are scripts on one key, hence atomic; an outbox is read by one command.
 
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
@@ -15,7 +15,8 @@ use crate::{
     },
 };
 
-/// How keys begin; it names the form of what lies there, so that what an earlier version has left is never read. It goes with its time to live.
+/// How keys begin; it names the form of what lies there, so that what an earlier version has left is never read. It
+/// goes with its time to live.
 const FORM: &str = "outbox2";
 
 /// The outbox cache on Redis. An outbox that nobody changed for the time to live goes; so does one that holds anything
@@ -77,7 +78,7 @@ impl OutboxCache for RedisOutboxCache {
         self.redis.within(self.call(call)).await
     }
 
-    /// Outboxes on a node of a cluster that is away are misses, and so is what is no outbox.
+    /// Outboxes on a node of a cluster that is away are misses, and so are values that are not outboxes.
     async fn fetch(&self, authors: &[UserId]) -> Result<Vec<Option<CachedOutbox>>, StoreError> {
         let reads = authors.iter().map(|author| self.read(*author)).collect();
         let replies = self.redis.run_each(reads).await?;

@@ -19,9 +19,9 @@ use crate::store::{
 /// Ids in one call of a script: Lua's stack holds a few thousand.
 const MAX_IDS: usize = 1_000;
 
-/// The queue on Redis. Streams `{prefix}event_content_meta_change`, `{prefix}timeline_push`, `{prefix}timeline_relation`;
-/// the field `payload` of an entry holds a message as JSON with a version. The oldest messages of a stream that is too long
-/// go, acknowledged or not; sweepers nudge again.
+/// The queue on Redis. Streams `{prefix}event_content_meta_change`, `{prefix}timeline_push`,
+/// `{prefix}timeline_relation`; the field `payload` of an entry holds a message as JSON with a version. The oldest
+/// messages of a stream that is too long go, acknowledged or not; sweepers notify again.
 pub struct RedisQueue {
     redis: Redis,
     reader: Reader,
@@ -74,8 +74,8 @@ impl Queue for RedisQueue {
         Ok(())
     }
 
-    /// Cancelling the wait closes its connection, so that Redis hands nothing to it later; a message on its way right then
-    /// comes again after the redelivery time.
+    /// Cancelling the wait closes its connection, so that Redis hands nothing to it later; a message on its way right
+    /// then comes again after the redelivery time.
     async fn receive(
         &self,
         topic: Topic,

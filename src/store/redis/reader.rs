@@ -1,7 +1,7 @@
 //! Reading a stream for a consumer: overdue messages before new ones, on connections that may wait.
 //!
-//! A read that waits holds a connection of its own, because Redis answers a connection's commands in order. Idle ones are
-//! kept for the next wait.
+//! A read that waits holds a connection of its own, because Redis answers a connection's commands in order. Idle ones
+//! are kept for the next wait.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -51,8 +51,8 @@ impl Reader {
         Self { redis, idle: Mutex::default() }
     }
 
-    /// Overdue entries of the group; if there are none, new ones, waiting for them about as long as `patience` but never
-    /// much longer than half the redelivery time, so that the caller looks for overdue ones in between.
+    /// Overdue entries of the group; if there are none, new ones, waiting for them about as long as `patience` but
+    /// never much longer than half the redelivery time, so that the caller looks for overdue ones in between.
     ///
     /// The connection is kept only if all went well: a wait that was cancelled would otherwise go on there and take
     /// messages that nobody gets. A kept one may have died since; then this goes on with a new one.
@@ -128,7 +128,8 @@ impl Reader {
         Ok(reply.into_iter().flat_map(|reply| reply.keys).flat_map(|key| key.ids).collect())
     }
 
-    /// One claim looks at a part of what is unacknowledged only: goes on until it finds something or has seen everything.
+    /// One claim looks at a part of what is unacknowledged only: goes on until it finds something or has seen
+    /// everything.
     async fn claim_overdue(&self, link: &mut Link, read: &Read<'_>) -> RedisResult<Vec<StreamId>> {
         let idle_ms = self.redis.options().redelivery_ms;
         let mut from = stream::START.to_owned();

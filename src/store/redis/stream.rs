@@ -14,8 +14,8 @@ const FIELD: &str = "payload";
 /// Where a scan begins, and what it says at its end.
 pub const START: &str = "0-0";
 
-/// Acknowledges, and deletes what is acknowledged unless some other group may still want it: acknowledged entries would
-/// stay otherwise.
+/// Acknowledges, and deletes what is acknowledged unless some other group may still want it: acknowledged entries
+/// would stay otherwise.
 pub const ACKNOWLEDGE: &str = r"
 local acknowledged = redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 2))
 if acknowledged > 0 and #redis.call('XINFO', 'GROUPS', KEYS[1]) == 1 then
@@ -45,7 +45,8 @@ pub fn claim(key: &str, consumer: &str, idle_ms: u64, from: &str, max: usize) ->
     claim
 }
 
-/// Takes up to `max` entries that no consumer has had, waiting up to `wait`; not at all if it is less than a millisecond.
+/// Takes up to `max` entries that no consumer has had, waiting up to `wait`; not at all if it is less than a
+/// millisecond.
 pub fn read(key: &str, consumer: &str, max: usize, wait: Duration) -> Cmd {
     let mut read = cmd("XREADGROUP");
     read.arg("GROUP").arg(GROUP).arg(consumer).arg("COUNT").arg(max);

@@ -1,4 +1,5 @@
-//! Deleted accounts in SQL. The row of an account is what every read looks at, see [`account_exists`]; its columns say how far the clearing is.
+//! Deleted accounts in SQL. The row of an account is what every read looks at, see [`account_exists`]; its columns say
+//! how far the clearing is.
 
 use async_trait::async_trait;
 use sea_orm::Value;
@@ -18,13 +19,15 @@ use crate::{
     },
 };
 
-/// ` AND ..`: the account of the user whose id is in this column, or parameter, has not been deleted. A probe of the key for each row, as with exclusions.
+/// ` AND ..`: the account of the user whose id is in this column, or parameter, has not been deleted. A probe of the
+/// key for each row, as with exclusions.
 pub(super) fn account_exists(user: &str) -> String {
     format!(" AND (SELECT g.user_id FROM account_deletions g WHERE g.user_id = {user} LIMIT 1) IS NULL")
 }
 
-/// ` AND ..`: as [`account_exists`], for whoever publishes, follows or reacts in the rows that are read. Once an account is cleared away no such rows are left, so
-/// that one look says for the whole statement that there is nobody to look for, as nearly always.
+/// ` AND ..`: as [`account_exists`], for whoever publishes, follows or reacts in the rows that are read. Once an
+/// account is cleared away no such rows are left, so that one look says for the whole statement that there is nobody
+/// to look for, as nearly always.
 pub(super) fn author_remains(author: &str) -> String {
     let probe = account_exists(author);
     format!(
@@ -166,8 +169,8 @@ async fn password_is(tx: &Tx, user: UserId, password: Option<&PasswordHash>) -> 
     Ok(tx.execute(sql, [user.get().into(), hash.0.as_str().into()]).await? == 1)
 }
 
-/// The handle stays, though nobody is found by it, and so does the digest of an outside identity: its tokens name this account for as long as they are good.
-/// The user's row is locked before the names, as by every change of them.
+/// The handle stays, though nobody is found by it, and so does the digest of an outside identity: its tokens name this
+/// account for as long as they are good. The user's row is locked before the names, as by every change of them.
 async fn blank_user(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     for sql in [
         "UPDATE users SET name = '', bio = '', avatar_url = NULL, attributes = NULL WHERE id = ?",

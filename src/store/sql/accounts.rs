@@ -132,7 +132,8 @@ pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(
     .map(|_| ())
 }
 
-/// Which of the new user's unique values is there already. Rows of users are never deleted, not even with their accounts: if neither is found, the one in the way was itself undone.
+/// Which of the new user's unique values is there already. Rows of users are never deleted, not even with their
+/// accounts: if neither is found, the one in the way was itself undone.
 pub(super) async fn whose_is_it(tx: &Tx, account: &NewAccount) -> Result<Registered, StoreError> {
     let sql = "SELECT id FROM users WHERE id = ? OR handle = ?";
     let handle = account.registration.handle.as_str();

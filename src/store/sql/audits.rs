@@ -57,7 +57,8 @@ fn holes(reader: UserId, limit: i64) -> Part {
     Part::new(text, [reader.get(), limit])
 }
 
-/// Rows at the floor or above it that say something else of their content than the content itself. Rows without a content show nowhere.
+/// Rows at the floor or above it that say something else of their content than the content itself. Rows without a
+/// content show nowhere.
 fn misplaced(reader: UserId, limit: i64) -> Part {
     let text = "SELECT i.publish_time, i.content_id, i.author_id FROM inbox_states s \
                 JOIN inboxes i ON i.user_id = s.user_id AND i.publish_time >= s.floor_time \

@@ -8,11 +8,11 @@ use super::{
     SqlStore,
     account_deletions::account_exists,
     accounts::{self, profile_at},
-    contents::{self, content},
+    content_rows::{self, content},
     dialect::Dialect,
-    exclusions::not_blocked,
     part::Part,
     rows::{MAX_LIST, Row, id_list},
+    visibility::not_blocked,
 };
 use crate::{
     domain::{
@@ -115,7 +115,8 @@ fn columns_of(table: &str, columns: &str) -> String {
     names(columns).map(|name| format!("{table}.{name}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The engine that is asked, and who looks. Each method ending in `columns` writes the columns that its twin ending in `card` reads, in the same order.
+/// The engine that is asked, and who looks. Each method ending in `columns` writes the columns that its twin ending in
+/// `card` reads, in the same order.
 #[derive(Clone, Copy)]
 struct Asked {
     dialect: Dialect,
@@ -141,7 +142,7 @@ impl Asked {
             }
         }
         let (list, values) = id_list(ids);
-        Part::new(format!("SELECT {}", columns_of("c", contents::COLUMNS)), [])
+        Part::new(format!("SELECT {}", columns_of("c", content_rows::COLUMNS)), [])
             .then(self.content_columns(parts))
             .then(from)
             .then(Part { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values })
@@ -186,7 +187,7 @@ impl Asked {
     }
 
     fn content_card(self, row: &mut Cursor<'_>, parts: ContentParts) -> Result<ContentCard, StoreError> {
-        row.next(contents::COLUMNS);
+        row.next(content_rows::COLUMNS);
         Ok(ContentCard {
             content: Arc::new(content(row.row)?),
             counters: if parts.counters {

@@ -19,44 +19,25 @@ use sea_orm::{
 };
 
 use super::{
-    Readers, SqlStore, TimeLimits, dialect::Dialect, error::connect_error, finish::Finisher,
-    remembered::RememberedSubjects, sqlite_readers::SqliteReaders, turns::Turns, writability::Writability,
+    dialect::Dialect,
+    error::connect_error,
+    finish::Finisher,
+    options::SqlOptions,
+    remembered::RememberedSubjects,
+    sql_store::{Readers, SqlStore, TimeLimits},
+    sqlite_readers::SqliteReaders,
+    turns::Turns,
+    writability::Writability,
 };
 use crate::store::StoreError;
 
 /// A connection that has been idle for longer is asked whether it lives before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
-/// A connection that is older is replaced before it is used again: whatever lies between may have another server behind
-/// the name by now.
+/// A connection that is older is replaced before it is used again: whatever lies between may have another server
+/// behind the name by now.
 const LONGEST_LIFE: Duration = Duration::from_mins(30);
 /// A WAL that a burst has made longer is cut back to this.
 const WAL_BYTES: &str = "67108864";
-
-/// Where the store is and how long it may take.
-#[derive(Clone)]
-pub struct SqlOptions {
-    /// `sqlite://path/to/file` or `mysql://user:password@host:port/database`.
-    pub url: String,
-    /// Connections at most; for SQLite those that read, the one that writes comes on top.
-    pub max_connections: u32,
-    /// The wait for a free connection.
-    pub acquire_timeout: Duration,
-    /// A statement, or a whole transaction, may take this long; on SQLite a write with all its waits. Waits for locks
-    /// end after a third of it, so that they can be tried again.
-    pub statement_timeout: Duration,
-}
-
-impl std::fmt::Debug for SqlOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SqlOptions").field("max_connections", &self.max_connections).finish_non_exhaustive()
-    }
-}
-
-impl SqlOptions {
-    pub(super) fn lock_wait(&self) -> Duration {
-        (self.statement_timeout / 3).max(Duration::from_secs(1))
-    }
-}
 
 /// Why an address is of no use.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -75,8 +56,15 @@ impl From<Unusable> for StoreError {
     }
 }
 
-/// See [`SqlStore::connect`].
-pub(super) async fn connect(options: &SqlOptions) -> Result<SqlStore, StoreError> {
+impl SqlStore {
+    /// Connects. A SQLite file and its folder are made if they are missing; a server must answer within the acquire
+    /// time-out. Touches no table.
+    pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
+        open(options).await
+    }
+}
+
+async fn open(options: &SqlOptions) -> Result<SqlStore, StoreError> {
     let operation = options.acquire_timeout.saturating_add(options.statement_timeout);
     let limits = TimeLimits { operation, write: operation, lock_wait: options.lock_wait() };
     match options.url.split(':').next() {
@@ -127,10 +115,10 @@ fn unaging<DB: sqlx::Database>(pool: PoolOptions<DB>, options: &SqlOptions) -> P
     pool.acquire_timeout(options.acquire_timeout).idle_timeout(None).max_lifetime(None).test_before_acquire(false)
 }
 
-/// Whether no transaction is open, in sqlx's books and in SQLite; if in doubt, no: then the pool closes the connection,
-/// which undoes what is open, and makes another. SQLite ends a transaction by itself when a statement or a commit finds
-/// the disk full or fails to write; sqlx's `ROLLBACK` then fails and its depth stays above 0, so that the next
-/// transaction would be a savepoint, and what follows it part of a transaction that nobody commits.
+/// Whether no transaction is open, in sqlx's books and in SQLite; if in doubt, no: then the pool closes the
+/// connection, which undoes what is open, and makes another. SQLite ends a transaction by itself when a statement or a
+/// commit finds the disk full or fails to write; sqlx's `ROLLBACK` then fails and its depth stays above 0, so that the
+/// next transaction would be a savepoint, and what follows it part of a transaction that nobody commits.
 async fn is_at_rest(connection: &mut SqliteConnection) -> bool {
     !connection.is_in_transaction() && connection.execute("BEGIN; ROLLBACK").await.is_ok()
 }
@@ -169,7 +157,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     Ok(SqlStore {
         readers: Readers::Pool(pool.clone()),
         writer: pool,
-        turns: Turns::new(connections(options), options.acquire_timeout),
+        turns: Turns::new(options.connections(), options.acquire_timeout),
         finisher,
         dialect: Dialect::Mysql,
         limits,
@@ -179,15 +167,11 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
     })
 }
 
-pub(super) fn connections(options: &SqlOptions) -> u32 {
-    options.max_connections.max(1)
-}
-
 fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {
     let session = mysql_session(options);
     let finisher = finisher.clone();
     unaging(MySqlPoolOptions::new(), options)
-        .max_connections(connections(options))
+        .max_connections(options.connections())
         .before_acquire(|connection, seen| {
             Box::pin(async move {
                 if seen.age > LONGEST_LIFE {

@@ -1,33 +1,30 @@
-//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `contents_outbox`, replies and reposts in
-//! `contents_references`.
+//! Contents in SQL: publishing, removing, and reading them by id. Outboxes are read in `contents_outbox`, replies and
+//! reposts in `contents_references`.
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
 use super::{
     SqlStore,
+    content_rows::{COLUMNS, content, reference},
     contents_outbox::Listed,
     contents_references::{self as references, Referred},
-    exclusions::not_blocked,
-    rows::{MAX_LIST, Row, id_list},
+    rows::{MAX_LIST, id_list},
     search_terms,
     transaction::Tx,
+    visibility::not_blocked,
 };
 use crate::{
-    domain::{
-        Content, ContentId, ContentKind, Counters, PageRequest, Position, Reference, UserId, delivery::rate,
-        search::terms::terms_of,
-    },
+    domain::{Content, ContentId, Counters, PageRequest, Position, UserId, delivery::rate, search::terms::terms_of},
     store::{
         Contents, StoreError,
         contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
     },
 };
 
-/// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done by then.
+/// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done
+/// by then.
 const FIRST_LOOK_MS: i64 = 10_000;
-/// As [`content`] takes them.
-pub(super) const COLUMNS: &str = "id, author_id, kind, text, media, publish_time, reply_to, repost_of";
 
 #[async_trait]
 impl Contents for SqlStore {
@@ -164,9 +161,9 @@ impl Contents for SqlStore {
     }
 }
 
-/// Gives the author's outbox its new stamp and, at a publish, smooths how often there is one. Always the first lock: it holds off every other
-/// publish and removal of this author until the transaction ends, so that each stamp follows the one that it is told to follow, and
-/// idempotency keys are looked up one after the other.
+/// Gives the author's outbox its new stamp and, at a publish, smooths how often there is one. Always the first lock:
+/// it holds off every other publish and removal of this author until the transaction ends, so that each stamp follows
+/// the one that it is told to follow, and idempotency keys are looked up one after the other.
 async fn restamp(tx: &Tx, author: UserId, after: i64, published: Option<i64>) -> Result<Restamped, StoreError> {
     let sql = format!(
         "SELECT stamp, published_at, publish_every_ms FROM outbox_heads WHERE author_id = ? {}",
@@ -230,7 +227,8 @@ async fn insert_companions(tx: &Tx, new: &NewContent) -> Result<(), StoreError> 
         .map(|_| ())
 }
 
-/// Which of the new content's unique values is there already. A used key wins: the caller must not draw another id for it.
+/// Which of the new content's unique values is there already. A used key wins: the caller must not draw another id for
+/// it.
 async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreError> {
     if let Some(earlier) = with_key(tx, new).await? {
         return Ok(earlier);
@@ -248,26 +246,4 @@ async fn with_key(tx: &Tx, new: &NewContent) -> Result<Option<Published>, StoreE
     let Some(row) = tx.query_one(&sql, [new.author.get().into(), key.as_str().into()]).await? else { return Ok(None) };
     let removed = row.get::<Option<i64>>(8)?.is_some();
     Ok(Some(Published::Duplicate(if removed { None } else { Some(content(&row)?) })))
-}
-
-/// The columns `reply_to` and `repost_of`, from `place`.
-fn reference(row: &Row, place: usize) -> Result<Reference, StoreError> {
-    Ok(match (row.get::<Option<i64>>(place)?, row.get::<Option<i64>>(place + 1)?) {
-        (_, Some(_)) => Reference::RepostOf(row.content(place + 1)?),
-        (Some(_), None) => Reference::ReplyTo(row.content(place)?),
-        (None, None) => Reference::Nothing,
-    })
-}
-
-/// A row of [`COLUMNS`].
-pub(super) fn content(row: &Row) -> Result<Content, StoreError> {
-    let id = row.content(0)?;
-    let code: i32 = row.get(2)?;
-    let kind =
-        ContentKind::from_code(code).ok_or_else(|| StoreError::Unreadable(format!("kind {code} of content {id}")))?;
-    // The parser's own words would repeat the text.
-    let media = serde_json::from_str(&row.get::<String>(4)?)
-        .map_err(|_| StoreError::Unreadable(format!("media of content {id}")))?;
-    let (author, reference) = (row.user(1)?, reference(row, 6)?);
-    Ok(Content { id, author, kind, reference, text: row.get(3)?, media, publish_time: row.get(5)? })
 }

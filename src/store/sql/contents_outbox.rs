@@ -1,14 +1,15 @@
-//! Outboxes in SQL: pages of authors' entries, of those with media alone, or of the replies to contents, and the newest entries of many authors.
+//! Outboxes in SQL: pages of authors' entries, of those with media alone, or of the replies to contents, and the
+//! newest entries of many authors.
 
 use sea_orm::Value;
 
 use super::{
     SqlStore,
-    exclusions::not_blocked,
     keyset::Columns,
     listing::{List, MEMBERS_PER_STATEMENT},
     part::Part,
     rows::{Row, id_list, of_kinds},
+    visibility::not_blocked,
 };
 use crate::{
     domain::{ContentId, Entry, Kinds, PageRequest, Run, UserId},
@@ -92,7 +93,8 @@ impl SqlStore {
     }
 }
 
-/// `(stamp, publish_time, id, author_id)`: each author's stamp with neither time nor id, and one entry more than `limit` without a stamp.
+/// `(stamp, publish_time, id, author_id)`: each author's stamp with neither time nor id, and one entry more than
+/// `limit` without a stamp.
 fn heads_statement(authors: &[UserId], limit: usize) -> Part {
     let (list, mut values) = id_list(authors);
     let mut text = format!(

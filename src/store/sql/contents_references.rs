@@ -1,4 +1,5 @@
-//! What contents are to each other, in SQL: what a new reply or repost refers to, how it is counted, and who has answered or repeated what.
+//! What contents are to each other, in SQL: what a new reply or repost refers to, how it is counted, and who has
+//! answered or repeated what.
 
 use std::collections::HashMap;
 
@@ -6,11 +7,11 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
-    contents::{COLUMNS, content},
-    exclusions::not_blocked,
+    content_rows::{COLUMNS, content},
     part::Part,
     rows::{MAX_LIST, id_list},
     transaction::Tx,
+    visibility::not_blocked,
 };
 use crate::{
     domain::{Content, ContentId, Reference, UserId},
@@ -30,7 +31,8 @@ pub(super) enum Referred {
     Missing,
 }
 
-/// Looks the reference up. The author's outbox is locked: nobody else makes or takes back a repost of theirs meanwhile.
+/// Looks the reference up. The author's outbox is locked: nobody else makes or takes back a repost of theirs
+/// meanwhile.
 pub(super) async fn find(tx: &Tx, new: &NewContent) -> Result<Referred, StoreError> {
     let Some(other) = new.draft.reference.content() else { return Ok(Referred::Nothing) };
     let unblocked = not_blocked(Some(new.author), "c.author_id");

@@ -1,5 +1,5 @@
-//! The few words in which the engines differ. Chosen once, when the store connects; statements are one text with these words filled in.
-//! All engines take `?` as placeholder.
+//! The few words in which the engines differ. Chosen once, when the store connects; statements are one text with these
+//! words filled in. All engines take `?` as placeholder.
 
 use sea_orm::{DbBackend, Statement, Value};
 
@@ -22,8 +22,9 @@ impl Dialect {
         Statement::from_sql_and_values(backend, sql, values)
     }
 
-    /// Opens an insert that passes over rows whose key is there already; followed by the table's name. Affected rows count the new ones.
-    /// On MySQL it lets every other error of a row pass as well: only for rows that the database itself selects.
+    /// Opens an insert that passes over rows whose key is there already; followed by the table's name. Affected rows
+    /// count the new ones. On MySQL it lets every other error of a row pass as well: only for rows that the database
+    /// itself selects.
     pub(super) const fn insert_ignore(self) -> &'static str {
         match self {
             Self::Sqlite => "INSERT OR IGNORE INTO",
@@ -39,7 +40,8 @@ impl Dialect {
         }
     }
 
-    /// Follows a table of a join: it is read through this index (`PRIMARY` for its key) or not at all. SQLite finds it by itself.
+    /// Follows a table of a join: it is read through this index (`PRIMARY` for its key) or not at all. SQLite finds it
+    /// by itself.
     pub(super) fn force_index(self, name: &str) -> String {
         match self {
             Self::Sqlite => String::new(),
@@ -47,7 +49,8 @@ impl Dialect {
         }
     }
 
-    /// As [`Self::force_index`], on every engine; no `PRIMARY`. For lists whose order is the index's: SQLite may take a key and sort.
+    /// As [`Self::force_index`], on every engine; no `PRIMARY`. For lists whose order is the index's: SQLite may take
+    /// a key and sort.
     pub(super) fn in_order_of(self, name: &str) -> String {
         match self {
             Self::Sqlite => format!(" INDEXED BY {name}"),
@@ -55,7 +58,8 @@ impl Dialect {
         }
     }
 
-    /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the transaction began.
+    /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the
+    /// transaction began.
     pub(super) const fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -79,8 +83,9 @@ impl Dialect {
         }
     }
 
-    /// Follows the values of an insert, and is followed by assignments for the case that the row with this key (the columns of the primary key,
-    /// comma-separated) is there. In them a bare column is the row's old value, see [`Self::incoming`] for the new.
+    /// Follows the values of an insert, and is followed by assignments for the case that the row with this key (the
+    /// columns of the primary key, comma-separated) is there. In them a bare column is the row's old value, see
+    /// [`Self::incoming`] for the new.
     pub(super) fn on_conflict_update(self, key: &str) -> String {
         match self {
             Self::Sqlite => format!("ON CONFLICT ({key}) DO UPDATE SET"),
@@ -96,8 +101,9 @@ impl Dialect {
         }
     }
 
-    /// Takes the right to migrate this database, within a minute, and gives 1 if it was had. A word of the session's own, as tables commit at once here; on SQLite the
-    /// transaction is that right. May take longer than statements may otherwise.
+    /// Takes the right to migrate this database, within a minute, and gives 1 if it was had. A word of the session's
+    /// own, as tables commit at once here; on SQLite the transaction is that right. May take longer than statements
+    /// may otherwise.
     pub(super) const fn lock_migrations(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,
@@ -107,7 +113,8 @@ impl Dialect {
         }
     }
 
-    /// Run before [`Self::lock_migrations`]: building an index takes the time that it takes. MySQL limits reads only, MariaDB (`/*M!`) everything.
+    /// Run before [`Self::lock_migrations`]: building an index takes the time that it takes. MySQL limits reads only,
+    /// MariaDB (`/*M!`) everything.
     pub(super) const fn before_migrations(self) -> &'static [&'static str] {
         match self {
             Self::Sqlite => &[],

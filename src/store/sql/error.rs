@@ -6,13 +6,14 @@ use crate::store::StoreError;
 
 /// MySQL and MariaDB: 1205 a lock wait that took too long, 1213 a deadlock.
 const MYSQL_CONTENDED: [u16; 2] = [1205, 1213];
-/// The server is full (1040, 1203), stops (1053), lost the connection (1152 to 1161, 1184, 1927, 2006, 2013), or ended a statement that ran
-/// too long (1317, 1969, 3024).
+/// The server is full (1040, 1203), stops (1053), lost the connection (1152 to 1161, 1184, 1927, 2006, 2013), or ended
+/// a statement that ran too long (1317, 1969, 3024).
 const MYSQL_UNAVAILABLE: [u16; 20] = [
     1040, 1053, 1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1184, 1203, 1317, 1927, 1969, 2006, 2013,
     3024,
 ];
-/// The disk (1021, 3675) or the tablespace (1114) is full, a file cannot be written (3, 1026), the server is read-only (1290, 1836).
+/// The disk (1021, 3675) or the tablespace (1114) is full, a file cannot be written (3, 1026), the server is read-only
+/// (1290, 1836).
 const MYSQL_TAKES_NO_WRITES: [u16; 7] = [3, 1021, 1026, 1114, 1290, 1836, 3675];
 /// Busy, locked: another process writes.
 const SQLITE_CONTENDED: [i32; 2] = [5, 6];
@@ -20,7 +21,8 @@ const SQLITE_CONTENDED: [i32; 2] = [5, 6];
 const SQLITE_UNAVAILABLE: [i32; 3] = [9, 10, 14];
 /// Read-only, a full disk.
 const SQLITE_TAKES_NO_WRITES: [i32; 2] = [8, 13];
-/// I/O errors, extended codes: a write, the fsync of a file or a folder, a truncation, or making the shared memory has failed.
+/// I/O errors, extended codes: a write, the fsync of a file or a folder, a truncation, or making the shared memory has
+/// failed.
 const SQLITE_WRITE_FAILED: [i32; 6] = [778, 1034, 1290, 1546, 4618, 4874];
 
 /// The driver's error as the port's.
@@ -38,7 +40,8 @@ pub(super) fn store_error(error: DbErr) -> StoreError {
     }
 }
 
-/// As [`store_error`], of a statement that reads: one that finds no room for a temporary table says nothing about writing.
+/// As [`store_error`], of a statement that reads: one that finds no room for a temporary table says nothing about
+/// writing.
 pub(super) fn read_error(error: DbErr) -> StoreError {
     match store_error(error) {
         StoreError::TakesNoWrites(cause) => StoreError::Unavailable(cause),
@@ -46,7 +49,8 @@ pub(super) fn read_error(error: DbErr) -> StoreError {
     }
 }
 
-/// As [`store_error`], of a `COMMIT`: whatever it says, but for contention, whether the transaction was committed is unknown.
+/// As [`store_error`], of a `COMMIT`: whatever it says, but for contention, whether the transaction was committed is
+/// unknown.
 pub(super) fn commit_error(error: DbErr) -> StoreError {
     match store_error(error) {
         StoreError::Refused(cause) => StoreError::Unavailable(cause),

@@ -1,4 +1,5 @@
-//! Exclusions in SQL: rows of (reader, author, cause). A block writes one for each side, and locks as follows do, see the `follows` adapter.
+//! Exclusions in SQL: rows of (reader, author, cause). A block writes one for each side, and locks as follows do, see
+//! the `follows` adapter.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +8,9 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
-    account_deletions::{account_exists, author_remains},
+    account_deletions::account_exists,
     follows::{end_edge, lock_counts},
-    part::Part,
     rows::{MAX_LIST, id_list},
-    transaction::Tx,
 };
 use crate::{
     domain::{
@@ -153,36 +152,4 @@ impl SqlStore {
     async fn include(&self, reader: UserId, author: UserId, cause: Cause) -> Result<bool, StoreError> {
         Ok(self.write(DELETE, row(reader, author, cause)).await? > 0)
     }
-}
-
-/// Whether a block stands between the two. Both are locked, see [`lock_counts`], or it may change meanwhile.
-pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<bool, StoreError> {
-    let blocked = not_blocked(Some(pair.follower), "u.user_id");
-    let sql = format!("SELECT 1 FROM user_counts u WHERE u.user_id = ?{}", blocked.text);
-    let author = Value::from(pair.author.get());
-    Ok(tx.query_one(&sql, std::iter::once(author).chain(blocked.values)).await?.is_none())
-}
-
-/// ` AND ..`: for no cause does `viewer` not see, in timelines, what the user publishes whose id is in the column `author`. As [`not_blocked`].
-pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Part {
-    let exists = Part::new(author_remains(author), []);
-    let Some(viewer) = viewer else { return exists };
-    let text = format!(
-        " AND (SELECT x.cause FROM exclusions x WHERE x.reader_id = ? AND x.author_id = {author} LIMIT 1) IS NULL"
-    );
-    exists.add(&text, [viewer.get()])
-}
-
-/// ` AND ..`: the user whose id is in the column `author` has an account, and no block stands between `viewer` and them. For the anonymous
-/// there are no blocks. A probe of a key for each row, as in timelines.
-pub(super) fn not_blocked(viewer: Option<UserId>, author: &str) -> Part {
-    let exists = Part::new(author_remains(author), []);
-    let Some(viewer) = viewer else { return exists };
-    let text = format!(
-        " AND (SELECT b.cause FROM exclusions b WHERE b.reader_id = ? AND b.author_id = {author} \
-         AND b.cause IN ({by_reader}, {by_author}) LIMIT 1) IS NULL",
-        by_reader = Cause::BlockedByReader.code(),
-        by_author = Cause::BlockedByAuthor.code(),
-    );
-    exists.add(&text, [viewer.get()])
 }

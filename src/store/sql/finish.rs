@@ -1,8 +1,9 @@
 //! Work on a connection, which goes on to its end when nobody waits for it any more.
 //!
-//! What sqlx does on MySQL must not stop half way. It counts a transaction only when its `BEGIN` is answered, and does not know how much of an answer it
-//! has read. A connection that is left in between goes back to the pool inside a transaction, where the next write is acknowledged and not committed;
-//! or it waits for ever for answers that have come.
+//! What sqlx does on MySQL must not stop half way. It counts a transaction only when its `BEGIN` is answered, and does
+//! not know how much of an answer it has read. A connection that is left in between goes back to the pool inside a
+//! transaction, where the next write is acknowledged and not committed; or it waits for ever for answers that have
+//! come.
 
 use std::{
     future::Future,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{
-    SqlStore, dialect::Dialect, exclusions::not_blocked, keyset::Columns, listing::List, part::Part, rows::Row,
+    SqlStore, dialect::Dialect, keyset::Columns, listing::List, part::Part, rows::Row, visibility::not_blocked,
 };
 use crate::{
     domain::{Listing, PageRequest, UserId},

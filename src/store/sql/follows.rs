@@ -1,4 +1,5 @@
-//! Follow edges in SQL. Locks are taken in one order by all of them, and by blocks: counts by ascending user id, the edge, its pending relation.
+//! Follow edges in SQL. Locks are taken in one order by all of them, and by blocks: counts by ascending user id, the
+//! edge, its pending relation.
 
 use async_trait::async_trait;
 use sea_orm::Value;
@@ -7,10 +8,10 @@ use super::{
     SqlStore,
     account_deletions::author_remains,
     dialect::Dialect,
-    exclusions::is_blocked,
     part::Part,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
+    visibility::is_blocked,
 };
 use crate::{
     domain::{
@@ -21,7 +22,8 @@ use crate::{
     store::{Follows, StoreError, follows::Followed, relations::Pair},
 };
 
-/// The sweeper looks at a pending relation this long after the operation at first: a worker that was told of it is done by then.
+/// The sweeper looks at a pending relation this long after the operation at first: a worker that was told of it is
+/// done by then.
 const FIRST_LOOK_MS: i64 = 5_000;
 
 #[async_trait]
@@ -149,7 +151,8 @@ impl Follows for SqlStore {
     }
 }
 
-/// Selects what [`facts`] reads: of counts `c` and, joined by [`HEAD`], the outbox's head `o`. An author without counts has no followers.
+/// Selects what [`facts`] reads: of counts `c` and, joined by [`HEAD`], the outbox's head `o`. An author without
+/// counts has no followers.
 const FACTS: &str = "SELECT c.user_id, c.followers + 1, o.publish_every_ms";
 /// See [`FACTS`].
 const HEAD: &str = "LEFT JOIN outbox_heads o ON o.author_id = c.user_id";
@@ -183,7 +186,8 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
     Part::new(text, [follower.get()])
 }
 
-/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends; whose there are.
+/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends;
+/// whose there are.
 pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
     let mut users = vec![pair.follower, pair.author];
     users.sort_unstable();
@@ -217,8 +221,8 @@ async fn insert_edge(tx: &Tx, pair: Pair, mode: EdgeMode, inc: i64, now_ms: i64)
     tx.insert(sql, [follower, author, mode.code().into(), inc.into(), now_ms.into()]).await
 }
 
-/// The pair is to be looked at. `version` differs from that of every other operation on the pair, also of those whose record is gone: the
-/// edge's `inc` for its making, its negative for its end.
+/// The pair is to be looked at. `version` differs from that of every other operation on the pair, also of those whose
+/// record is gone: the edge's `inc` for its making, its negative for its end.
 async fn record_relation(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> Result<(), StoreError> {
     let [follower, author] = key(pair);
     let values = [follower, author, version.into(), look_at(now_ms)];
@@ -257,7 +261,8 @@ async fn follows_too_many(tx: &Tx, follower: UserId) -> Result<bool, StoreError>
     row.map_or(Ok(false), |row| Ok(row.count(0)? > MAX_FOLLOWS))
 }
 
-/// One number serves all these edges: an `inc` tells an edge from earlier ones of the same pair, never from those of other pairs.
+/// One number serves all these edges: an `inc` tells an edge from earlier ones of the same pair, never from those of
+/// other pairs.
 async fn fill(tx: &Tx, follower: UserId, authors: &[UserId], inc: i64, now_ms: i64) -> Result<(), StoreError> {
     let (list, ids) = id_list(authors);
     let of_these = format!("WHERE follower_id = ? AND author_id IN {list}");

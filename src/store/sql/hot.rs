@@ -1,4 +1,5 @@
-//! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a server that is slow.
+//! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a
+//! server that is slow.
 
 use super::{
     SqlStore, cards,

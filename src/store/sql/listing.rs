@@ -1,4 +1,5 @@
-//! Pages of lists in SQL: one statement reads the pages of many lists and whether anything lies behind each, every one of them a range of an index.
+//! Pages of lists in SQL: one statement reads the pages of many lists and whether anything lies behind each, every one
+//! of them a range of an index.
 
 use std::iter;
 
@@ -29,8 +30,8 @@ pub(super) struct Sides {
     pub(super) behind: Vec<Row>,
 }
 
-/// Rows of a side and what its list selects: side 2k is ahead, 2k+1 behind, for the list at place k. Filled up to a power of two with sides of no row: each
-/// distinct text is prepared once a connection.
+/// Rows of a side and what its list selects: side 2k is ahead, 2k+1 behind, for the list at place k. Filled up to a
+/// power of two with sides of no row: each distinct text is prepared once a connection.
 pub(super) fn pages(lists: &[List], request: &PageRequest) -> Part {
     let need = i64::try_from(request.need()).unwrap_or(i64::MAX);
     let idle = lists.len().next_power_of_two().saturating_sub(lists.len());

@@ -18,8 +18,8 @@ impl MigratorTrait for Migrations {
 }
 
 impl SqlStore {
-    /// Brings the tables up to this version; does nothing if they are. Several nodes may do so at once: one works, the others wait for it up to a minute and then
-    /// say that the store is contended. Takes as long as it takes.
+    /// Brings the tables up to this version; does nothing if they are. Several nodes may do so at once: one works, the
+    /// others wait for it up to a minute and then say that the store is contended. Takes as long as it takes.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         for statement in self.dialect.before_migrations() {

@@ -8,10 +8,10 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     dialect::Dialect,
-    exclusions::{not_blocked, not_excluded},
     follow_lists::following,
     part::Part,
     rows::Row,
+    visibility::{not_blocked, not_excluded},
 };
 use crate::{
     domain::{
@@ -67,7 +67,8 @@ impl SqlStore {
     }
 }
 
-/// What [`People::named`] reads: of each user the first row of the range. A user has ten at most, so a page passes over few.
+/// What [`People::named`] reads: of each user the first row of the range. A user has ten at most, so a page passes
+/// over few.
 pub(super) fn named(
     dialect: Dialect,
     viewer: Option<UserId>,
@@ -100,8 +101,8 @@ fn newest_follows(dialect: Dialect, user: UserId, limit: usize) -> Part {
     Part::new("SELECT x.author_id FROM ", []).then(rows.into_table("x"))
 }
 
-/// Whom `followed` follow, by how many of them do, then by followers. Filled up to a power of two with lists of no row: each distinct text is prepared
-/// once a connection.
+/// Whom `followed` follow, by how many of them do, then by followers. Filled up to a power of two with lists of no
+/// row: each distinct text is prepared once a connection.
 pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId], limit: usize) -> Part {
     let idle = followed.len().next_power_of_two() - followed.len();
     let each = followed.iter().map(|user| (*user, SUGGESTING_FOLLOWS)).chain(iter::repeat_n((viewer, 0), idle));
@@ -134,8 +135,8 @@ pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usi
     all.add(" ORDER BY u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
 }
 
-/// ` AND ..`: the viewer neither follows the user whose id is in this column, as everybody follows themselves, nor do the viewer's decisions, or theirs, stand
-/// between the two. That they have muted the viewer is theirs to know.
+/// ` AND ..`: the viewer neither follows the user whose id is in this column, as everybody follows themselves, nor do
+/// the viewer's decisions, or theirs, stand between the two. That they have muted the viewer is theirs to know.
 fn could_follow(viewer: UserId, user: &str) -> Part {
     let text =
         format!(" AND (SELECT f.mode FROM follows f WHERE f.follower_id = ? AND f.author_id = {user} LIMIT 1) IS NULL");

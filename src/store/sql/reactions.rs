@@ -1,4 +1,5 @@
-//! Reactions in SQL. The content's counters are always the first write: whoever reacts to one content waits there, and nobody can lock another out.
+//! Reactions in SQL. The content's counters are always the first write: whoever reacts to one content waits there, and
+//! nobody can lock another out.
 
 use std::collections::HashMap;
 
@@ -9,12 +10,12 @@ use super::{
     SqlStore,
     account_deletions::{account_exists, author_remains},
     dialect::Dialect,
-    exclusions::not_blocked,
     keyset::Columns,
     listing::List,
     part::Part,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
+    visibility::not_blocked,
 };
 use crate::{
     domain::{ContentId, Entry, Listing, PageRequest, Reaction, UserId, ViewerReactions},
@@ -138,7 +139,8 @@ pub(super) fn likers(dialect: Dialect, viewer: Option<UserId>, content: ContentI
     List { rows, columns: Columns { time: "created_at", id: "user_id" } }
 }
 
-/// What the user has reacted to so; a removed content is passed over, so that pages are full and it is back if it is ever restored.
+/// What the user has reacted to so; a removed content is passed over, so that pages are full and it is back if it is
+/// ever restored.
 pub(super) fn reacted_to(dialect: Dialect, user: UserId, reaction: Reaction) -> List {
     let (index, then) = (dialect.in_order_of("reactions_of_user"), dialect.join_in_order());
     let kind = reaction.code();

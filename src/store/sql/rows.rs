@@ -57,7 +57,8 @@ impl Row {
 
 /// What is read of a column.
 pub(super) trait Readable: TryGetable {
-    /// `None` if the cell has another type. A text is known to be one since its row was read: it is not validated again, as rusqlite's `FromSql` would.
+    /// `None` if the cell has another type. A text is known to be one since its row was read: it is not validated
+    /// again, as rusqlite's `FromSql` would.
     fn of_cell(cell: &Cell) -> Option<Self>;
 }
 
@@ -89,8 +90,9 @@ fn unreadable(invalid: InvalidId) -> StoreError {
     StoreError::Unreadable(invalid.to_string())
 }
 
-/// `(?, ?, ..)` for `IN` and its values. The list is filled up to a power of two with its last id, so that lists of all lengths make a few statements
-/// only: each distinct text is prepared once a connection. `ids` is neither empty nor longer than [`MAX_LIST`].
+/// `(?, ?, ..)` for `IN` and its values. The list is filled up to a power of two with its last id, so that lists of
+/// all lengths make a few statements only: each distinct text is prepared once a connection. `ids` is neither empty
+/// nor longer than [`MAX_LIST`].
 pub(super) fn id_list<I: Copy + Into<i64>>(ids: &[I]) -> (String, Vec<Value>) {
     let mut values: Vec<Value> = ids.iter().map(|id| Value::from((*id).into())).collect();
     if let Some(last) = values.last().cloned() {

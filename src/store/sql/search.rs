@@ -1,4 +1,5 @@
-//! Searching in SQL: a block of the rarest source is read as a range, newest first, and each of its contents is looked up by key in the other terms.
+//! Searching in SQL: a block of the rarest source is read as a range, newest first, and each of its contents is looked
+//! up by key in the other terms.
 //!
 //! The block is cut before anything is joined, so that a statement costs the same whatever the other terms hold.
 
@@ -7,9 +8,9 @@ use async_trait::async_trait;
 use super::{
     SqlStore,
     dialect::Dialect,
-    exclusions::{not_blocked, not_excluded},
     keyset::Columns,
     part::Part,
+    visibility::{not_blocked, not_excluded},
 };
 use crate::{
     domain::{
@@ -67,7 +68,8 @@ impl SearchTerms for SqlStore {
     }
 }
 
-/// `SELECT time, id FROM .. WHERE ..` of the source in the span, newest first: a range of the key or of the outbox's index.
+/// `SELECT time, id FROM .. WHERE ..` of the source in the span, newest first: a range of the key or of the outbox's
+/// index.
 fn newest(source: Source, span: Span) -> Part {
     let (columns, rows) = match source {
         Source::Term(term) => {

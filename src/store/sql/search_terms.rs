@@ -21,7 +21,8 @@ pub(super) const COLUMNS: &str = "search_terms (term, publish_time, content_id)"
 /// Rows of one statement; a power of two. A content of usual length is one statement.
 const ROWS: usize = 512;
 
-/// Adds the terms that are not there yet. Statements are filled up to powers of two with their last row: each distinct text is prepared once a connection.
+/// Adds the terms that are not there yet. Statements are filled up to powers of two with their last row: each distinct
+/// text is prepared once a connection.
 pub(super) async fn insert(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), StoreError> {
     let keep = format!(
         "{} content_id = search_terms.content_id",
@@ -73,7 +74,8 @@ impl SqlStore {
     }
 }
 
-/// The contents are locked: a removal waits, and deletes what was written here. The progress is locked, too: nobody else is at the same contents.
+/// The contents are locked: a removal waits, and deletes what was written here. The progress is locked, too: nobody
+/// else is at the same contents.
 async fn index_after(tx: Tx, after: i64) -> Result<Ended<Indexed>, StoreError> {
     let sql = format!(
         "SELECT publish_time, id, text, removed_at FROM contents WHERE id > ? ORDER BY id LIMIT {MAX_INDEXED_CONTENTS} {}",

@@ -165,7 +165,8 @@ async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError>
     insert(tx, "user_counts (user_id, followers, following)", &raise, rows.collect()).await
 }
 
-/// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two: each distinct text is prepared once a connection.
+/// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two: each distinct text is prepared once a
+/// connection.
 async fn insert<const COLUMNS: usize>(
     tx: &Tx,
     into: &str,
@@ -266,7 +267,8 @@ mod tests {
         let mut authors: Vec<SeedAuthor> = (1..=1024).map(author).collect();
         authors.iter_mut().flat_map(|author| &mut author.contents).for_each(|content| content.draft.text.clear());
         store.add_authors(&authors).await.unwrap();
-        // 1024 users in five tables and with three names each, 1024 contents without words in two, and 341 likes, which are 256 + 64 + 16 + 4 + 1.
+        // 1024 users in five tables and with three names each, 1024 contents without words in two, and 341 likes,
+        // which are 256 + 64 + 16 + 4 + 1.
         assert_eq!(store.statements() - before, 5 * 2 + 3 * 2 + 2 * 2 + 5);
     }
 

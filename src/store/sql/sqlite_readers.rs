@@ -19,16 +19,11 @@ use tokio::{
     time::Instant,
 };
 
-use super::{
-    connect::{SqlOptions, connections},
-    error::sqlite_error,
-    rows::Row,
-    turns::Turns,
-};
+use super::{error::sqlite_error, options::SqlOptions, rows::Row, turns::Turns};
 use crate::store::StoreError;
 
-/// Statements that a connection keeps prepared. Lists of ids come in powers of two, so that a few hundred texts are all
-/// there are.
+/// Statements that a connection keeps prepared. Lists of ids come in powers of two, so that a few hundred texts are
+/// all there are.
 const PREPARED: usize = 256;
 /// Steps of SQLite's machine between two looks at the clock: some milliseconds.
 const STEPS_PER_LOOK: i32 = 100_000;
@@ -57,7 +52,7 @@ impl SqliteReaders {
         let readers = Self {
             file,
             idle: Mutex::default(),
-            turns: Turns::new(connections(options), options.acquire_timeout),
+            turns: Turns::new(options.connections(), options.acquire_timeout),
             lock_wait: options.lock_wait(),
             statement_timeout: options.statement_timeout,
         };

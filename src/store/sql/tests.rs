@@ -10,7 +10,10 @@ use std::{
 };
 
 use super::{part::Part, *};
-use crate::{domain::ContentId, store::Contents};
+use crate::{
+    domain::ContentId,
+    store::{Contents, StoreError},
+};
 
 fn options(folder: &tempfile::TempDir) -> SqlOptions {
     SqlOptions {

@@ -1,5 +1,5 @@
-//! Transactions: begun right for the engine, ended in every case, and repeated as a whole while they are contended. One function that
-//! every port uses, so that none has its own idea of a retry.
+//! Transactions: begun right for the engine, ended in every case, and repeated as a whole while they are contended.
+//! One function that every port uses, so that none has its own idea of a retry.
 
 use std::{
     future::Future,
@@ -33,7 +33,8 @@ const ATTEMPTS: u32 = 6;
 /// The pause after the first attempt; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
-/// What a transaction gave that was ended; made by [`Tx::commit`] and [`Tx::roll_back`] alone, so that none can be left open.
+/// What a transaction gave that was ended; made by [`Tx::commit`] and [`Tx::roll_back`] alone, so that none can be
+/// left open.
 #[derive(Debug)]
 pub(super) struct Ended<T>(T);
 
@@ -47,8 +48,9 @@ pub(super) struct Tx {
 }
 
 impl SqlStore {
-    /// Runs `work` in one transaction, which `work` ends. While it is contended (a deadlock, a lock that was waited for in vain) it is undone, and after a
-    /// short pause run again from the start: `work` may be called several times, and keeps nothing from a call that failed.
+    /// Runs `work` in one transaction, which `work` ends. While it is contended (a deadlock, a lock that was waited
+    /// for in vain) it is undone, and after a short pause run again from the start: `work` may be called several
+    /// times, and keeps nothing from a call that failed.
     pub(super) async fn transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<Ended<T>, StoreError>>,
@@ -60,7 +62,8 @@ impl SqlStore {
         done
     }
 
-    /// One statement that writes, in a transaction of its own. Returns the rows affected: on MySQL an update counts those it found, changed or not.
+    /// One statement that writes, in a transaction of its own. Returns the rows affected: on MySQL an update counts
+    /// those it found, changed or not.
     pub(super) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
         let statement = &self.dialect.statement(sql, values);
         let attempt = move || async move {
@@ -106,7 +109,8 @@ impl SqlStore {
         }
     }
 
-    /// On SQLite the writer's lock is taken at once: a transaction that reads first and writes later would fail where another process wrote in between.
+    /// On SQLite the writer's lock is taken at once: a transaction that reads first and writes later would fail where
+    /// another process wrote in between.
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
         let immediate = Some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
@@ -117,8 +121,9 @@ impl SqlStore {
         Ok(Tx { dialect: self.dialect, inner, sent: Arc::clone(&self.sent), finisher, _turn: turn })
     }
 
-    /// Runs `work`, which takes a connection, once it has a turn; gives its result and the turn. If the caller gives up, work that has a turn goes on to
-    /// its end, and work that waits for one is dropped: so tasks that nobody waits for never queue for connections.
+    /// Runs `work`, which takes a connection, once it has a turn; gives its result and the turn. If the caller gives
+    /// up, work that has a turn goes on to its end, and work that waits for one is dropped: so tasks that nobody waits
+    /// for never queue for connections.
     pub(super) async fn finished<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -134,7 +139,8 @@ impl Tx {
         self.run(self.dialect.statement(sql, values)).await.map_err(store_error)
     }
 
-    /// Runs an insert; `false` if a unique value of the row is there already, in which case nothing was inserted and the transaction goes on.
+    /// Runs an insert; `false` if a unique value of the row is there already, in which case nothing was inserted and
+    /// the transaction goes on.
     pub(super) async fn insert(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<bool, StoreError> {
         match self.run(self.dialect.statement(sql, values)).await {
             Ok(_) => Ok(true),
@@ -175,7 +181,8 @@ impl Tx {
         &self.inner
     }
 
-    /// Makes all of it so, then gives `value`. Without the engine's word that it has committed, whether it has is unknown: [`StoreError::Unavailable`].
+    /// Makes all of it so, then gives `value`. Without the engine's word that it has committed, whether it has is
+    /// unknown: [`StoreError::Unavailable`].
     pub(super) async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
         let (inner, finisher) = self.into_inner()?;
         finisher.finish(inner.commit()).await.map_err(commit_error)?;

@@ -31,7 +31,8 @@ pub(super) async fn delete(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     tx.execute("DELETE FROM user_names WHERE user_id = ?", [user.get().into()]).await.map(|_| ())
 }
 
-/// Fills the table from the users that are there. Stands here because it needs the form of the keys, which no migration of tables knows. May be repeated.
+/// Fills the table from the users that are there. Stands here because it needs the form of the keys, which no
+/// migration of tables knows. May be repeated.
 #[derive(Debug)]
 pub(super) struct FillUserNames;
 

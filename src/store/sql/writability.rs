@@ -1,15 +1,10 @@
-//! Whether the store takes writes: what failed writes have told, and a small write that asks again.
+//! Whether the store takes writes: what failed writes and probes have told.
 
 use std::sync::Arc;
 
-use sea_orm::Value;
 use tokio::{sync::watch, time::error::Elapsed};
 
-use super::SqlStore;
 use crate::store::StoreError;
-
-/// Rows of a probe, each of some 100 bytes: as much room as a publish needs.
-const PROBE_ROWS: usize = 500;
 
 /// What is known of writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +29,8 @@ impl Default for Writability {
 }
 
 impl Writability {
-    /// Learns from how a write has ended. One that was done takes no refusal back: a smaller one may have found the last room. That is for a probe.
+    /// Learns from how a write has ended. One that was done takes no refusal back: a smaller one may have found the
+    /// last room. That is for a probe.
     pub(super) fn note<T>(&self, ended: &Result<T, StoreError>) {
         let Err(error) = ended else { return };
         match error {
@@ -53,7 +49,7 @@ impl Writability {
     }
 
     /// Sets what a probe has found; one that finds a lock, or nobody, leaves what is known.
-    fn note_probe(&self, ended: &Result<(), StoreError>) {
+    pub(super) fn note_probe(&self, ended: &Result<(), StoreError>) {
         match ended {
             Ok(()) => self.set(Writes::Taken),
             Err(error) if matches!(error, StoreError::TakesNoWrites(_)) || took_too_long(error) => {
@@ -61,6 +57,11 @@ impl Writability {
             }
             Err(_) => {}
         }
+    }
+
+    /// Word of every change.
+    pub(super) fn watch(&self) -> watch::Receiver<Writes> {
+        self.0.subscribe()
     }
 
     fn set(&self, found: Writes) {
@@ -74,32 +75,4 @@ impl Writability {
 
 fn took_too_long(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(cause) if cause.is::<Elapsed>())
-}
-
-impl SqlStore {
-    /// What is known of writing, and word of every change.
-    pub fn writes(&self) -> watch::Receiver<Writes> {
-        self.writability.0.subscribe()
-    }
-
-    /// Tries whether the store takes writes: adds some rows that mean nothing, in as much room as a publish needs, and deletes them. [`Self::writes`] knows
-    /// what was found.
-    pub async fn probe_writes(&self) -> Result<(), StoreError> {
-        let ended = self.write_and_delete().await;
-        self.writability.note_probe(&ended);
-        ended
-    }
-
-    /// The rows are sign-in attempts of nobody, without a failure; those that a crash leaves are forgotten with other old ones.
-    async fn write_and_delete(&self) -> Result<(), StoreError> {
-        let subjects = (0..PROBE_ROWS).map(|number| Value::from(format!("probe:{number:058}")));
-        let sql = format!(
-            "INSERT INTO sign_in_attempts (subject) VALUES {} {} failures = failures",
-            vec!["(?)"; PROBE_ROWS].join(", "),
-            self.dialect.on_conflict_update("subject")
-        );
-        self.write(&sql, subjects).await?;
-        let sql = "DELETE FROM sign_in_attempts WHERE subject >= 'probe:' AND subject < 'probe;'";
-        self.write(sql, []).await.map(|_| ())
-    }
 }

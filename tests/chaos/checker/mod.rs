@@ -1,7 +1,7 @@
 //! Judges what a client has read by what the clients know: the promise of docs/coverage.md, seen from outside. Pure.
 //!
-//! What changed while a page was read may be in it or not. Everything else is decided: what was there all through must be there, what was
-//! there at no instant must not.
+//! What changed while a page was read may be in it or not. Everything else is decided: what was there all through must
+//! be there, what was there at no instant must not.
 
 mod tests;
 

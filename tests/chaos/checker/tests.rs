@@ -1,4 +1,5 @@
-//! The checker lets right histories pass, and refuses every kind of wrong one: each test breaks one thing of a page that is right.
+//! The checker lets right histories pass, and refuses every kind of wrong one: each test breaks one thing of a page
+//! that is right.
 
 use tidefeed::domain::{Direction, Position};
 

@@ -74,7 +74,7 @@ struct World {
 impl World {
     /// Content and cursor of what is newer than everything before it.
     async fn publish(&self, by: &Tokens, input: Value) -> Result<(String, String)> {
-        self.server.house.clock.advance(1);
+        self.server.app.clock.advance(1);
         let query = "mutation($input: PublishContentInput!) { publishContent(input: $input) \
                      { timelineEdge { cursor node { id } } userErrors { code } } }";
         let mut published = self.server.data(&by.access, query, json!({ "input": input })).await?;
@@ -101,8 +101,8 @@ struct Person {
 }
 
 impl Person {
-    /// With a content that is answered and reposted, an answer to somebody, something liked and kept, a friend, somebody kept out, and two
-    /// sessions of which one has ended.
+    /// With a content that is answered and reposted, an answer to somebody, something liked and kept, a friend,
+    /// somebody kept out, and two sessions of which one has ended.
     async fn new(world: &World, handle: &str) -> Result<Self> {
         let World { server, fan, foe } = world;
         let tokens = register(server, handle).await?;
@@ -222,7 +222,7 @@ fn is_empty(it: &Value) -> bool {
 async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query: String) -> Result<Value> {
     let refused = |code: &str| json!({ "errors": [{ "extensions": { "code": code } }] });
     // The socket of the row before may be watching still.
-    until("nobody watches", async || Ok(server.house.hub.watching() == 0)).await?;
+    until("nobody watches", async || Ok(server.app.hub.watching() == 0)).await?;
     let mut socket = Socket::open(server, token).await?;
     match socket.hear().await? {
         Ok(message) => ensure!(message["type"] == "connection_ack", "{message}"),
@@ -234,7 +234,7 @@ async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query:
         let heard = socket.hear().await?.ok().context("closed")?;
         return Ok(json!({ "errors": heard["payload"] }));
     };
-    until("the subscription has begun", async || Ok(server.house.hub.watching() == 1)).await?;
+    until("the subscription has begun", async || Ok(server.app.hub.watching() == 1)).await?;
     for publisher in [owner.tokens.access.as_str(), token] {
         let publish = "mutation { publishContent(input: { text: \"new\" }) { userErrors { code } } }";
         server.data(publisher, publish, json!({})).await?;

@@ -14,7 +14,7 @@ use tokio_tungstenite::{
 
 use crate::{
     api_client::{ApiServer, settings},
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::Backend,
 };
 
@@ -26,7 +26,7 @@ const SELECTION: &str =
 
 /// A server over a database of its own; access tokens for 15 minutes.
 pub async fn server(backend: Backend, around: Around) -> Result<ApiServer> {
-    ApiServer::start_with(TestHouse::start(backend, around).await?, &short()).await
+    ApiServer::start_with(TestApp::start(backend, around).await?, &short()).await
 }
 
 pub fn short() -> ApiSettings {
@@ -35,9 +35,9 @@ pub fn short() -> ApiSettings {
 
 /// Another node beside it.
 pub async fn beside(server: &ApiServer, settings: &ApiSettings) -> Result<ApiServer> {
-    let house: Arc<TestHouse> = server.house.beside().await?;
-    house.clock.set(server.house.now_ms());
-    ApiServer::start_with(house, settings).await
+    let app: Arc<TestApp> = server.app.beside().await?;
+    app.clock.set(server.app.now_ms());
+    ApiServer::start_with(app, settings).await
 }
 
 /// What a sign-in gives.

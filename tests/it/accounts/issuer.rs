@@ -1,4 +1,5 @@
-//! Tokens of an outside issuer, whose keys are fetched from a real endpoint on this machine, rotate, and cannot be had for a while.
+//! Tokens of an outside issuer, whose keys are fetched from a real endpoint on this machine, rotate, and cannot be had
+//! for a while.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     api_client::ApiServer,
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::Backend,
 };
 
@@ -45,12 +46,12 @@ fn trusting(endpoint: &KeyEndpoint) -> Result<OutsideSettings> {
 
 async fn server(outside: OutsideSettings) -> Result<ApiServer> {
     let settings = ApiSettings { outside: Some(outside), ..short() };
-    ApiServer::start_with(TestHouse::start(Backend::Sqlite, Around::Memory).await?, &settings).await
+    ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &settings).await
 }
 
 /// What a good token of `subject` says, an hour long.
 fn claims(server: &ApiServer, subject: &str) -> Value {
-    let now = server.house.now_ms() / 1000;
+    let now = server.app.now_ms() / 1000;
     json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": subject, "exp": now + 3600, "preferred_username": subject })
 }
 
@@ -85,7 +86,7 @@ async fn what_is_wrong_with_a_token_is_refused_whatever_it_is() -> Result<()> {
     let (ec, ed, rsa) = (Signer::ec("ec", 1)?, Signer::ed("ed", 2), Signer::rsa("rsa")?);
     let endpoint = KeyEndpoint::publishing(&[ec.clone(), ed.clone(), rsa.clone()]).await?;
     let server = server(trusting(&endpoint)?).await?;
-    let (good, now) = (claims(&server, "ann"), server.house.now_ms() / 1000);
+    let (good, now) = (claims(&server, "ann"), server.app.now_ms() / 1000);
     ensure!(who(&server, &ec.sign(&good)?).await? == "ann");
     let signed = |header: Header, key: &EncodingKey| jsonwebtoken::encode(&header, &good, key);
     let named = |algorithm, kid: &str| Header { kid: Some(kid.to_owned()), ..Header::new(algorithm) };
@@ -138,7 +139,7 @@ async fn a_new_key_is_found_and_a_withdrawn_one_forgotten_and_strangers_cannot_m
     }
     ensure!(endpoint.asked() == 1, "asked {} times within the wait", endpoint.asked());
     ensure!(who(&server, &by_new).await? == "UNAUTHENTICATED" && who(&server, &by_old).await? == "ann");
-    server.house.clock.advance(ms(WAIT));
+    server.app.clock.advance(ms(WAIT));
     ensure!(who(&server, &by_new).await? == "ann", "the unknown name made us ask");
     ensure!(who(&server, &by_old).await? == "UNAUTHENTICATED", "the issuer has withdrawn it");
     ensure!(endpoint.asked() == 2);
@@ -153,18 +154,18 @@ async fn old_keys_are_asked_for_again_and_used_for_a_while_when_the_issuer_is_aw
     let lasting = |server: &ApiServer| signer.sign(&but(claims(server, "ann"), "exp", json!(9_999_999_999_i64)));
     let token = lasting(&server)?;
     ensure!(who(&server, &token).await? == "ann");
-    server.house.clock.advance(ms(KEYS_AGE));
+    server.app.clock.advance(ms(KEYS_AGE));
     ensure!(who(&server, &token).await? == "ann" && endpoint.asked() == 2);
     endpoint.answer(500, "away");
-    server.house.clock.advance(ms(KEYS_AGE));
+    server.app.clock.advance(ms(KEYS_AGE));
     for _ in 0..10 {
         ensure!(who(&server, &token).await? == "ann");
     }
     ensure!(endpoint.asked() == 3, "one try for each wait, not for each token");
-    server.house.clock.advance(24 * ms(KEYS_AGE));
+    server.app.clock.advance(24 * ms(KEYS_AGE));
     ensure!(who(&server, &token).await? == "INTERNAL_SERVER_ERROR", "too old to be believed");
     endpoint.publish(std::slice::from_ref(&signer))?;
-    server.house.clock.advance(ms(WAIT));
+    server.app.clock.advance(ms(WAIT));
     ensure!(who(&server, &token).await? == "ann");
     Ok(())
 }
@@ -179,17 +180,17 @@ async fn what_is_no_key_set_is_not_taken_and_does_not_replace_one() -> Result<()
     for (status, text) in [(200, "no json"), (200, "{}"), (200, huge.as_str()), (302, ""), (404, "")] {
         endpoint.answer(status, text);
         ensure!(who(&server, &token).await? == "INTERNAL_SERVER_ERROR", "{status}");
-        server.house.clock.advance(ms(WAIT));
+        server.app.clock.advance(ms(WAIT));
     }
     let encrypts = json!({ "keys": [but(signer.public()?, "use", json!("enc"))] });
     endpoint.answer(200, &encrypts.to_string());
     ensure!(who(&server, &token).await? == "UNAUTHENTICATED", "a key for something else checks no signature");
-    server.house.clock.advance(ms(WAIT));
+    server.app.clock.advance(ms(WAIT));
     let strange = json!({ "keys": [{ "kty": "strange", "kid": "odd" }, signer.public()?] });
     endpoint.answer(200, &strange.to_string());
     ensure!(who(&server, &token).await? == "ann", "keys of another kind are passed over");
     endpoint.answer(200, "no json");
-    server.house.clock.advance(ms(KEYS_AGE));
+    server.app.clock.advance(ms(KEYS_AGE));
     ensure!(who(&server, &token).await? == "ann", "what was known stays");
     Ok(())
 }

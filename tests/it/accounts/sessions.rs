@@ -9,7 +9,7 @@ use tidefeed::{accounts::SessionSettings, app::ApiSettings};
 use super::client::{PATIENCE, Socket, ask, beside, refresh, register, server, short, sign_in, who};
 use crate::{
     api_client::ApiServer,
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::{Backend, on_each_backend},
 };
 
@@ -29,14 +29,14 @@ on_each_backend! {
         let server = server(backend, Around::Memory).await?;
         let first = register(&server, "ann").await?;
         ensure!(who(&server, &first.access).await? == "ann");
-        server.house.clock.advance(16 * 60 * 1000);
+        server.app.clock.advance(16 * 60 * 1000);
         ensure!(who(&server, &first.access).await? == "UNAUTHENTICATED");
         let second = refresh(&server, &first.refresh).await?.context("refreshed")?;
         ensure!(second.id == first.id && second.refresh != first.refresh);
         ensure!(who(&server, &second.access).await? == "ann");
         let [only] = &sessions(&server, &second.access).await?[..] else { bail!("it is the same session") };
         ensure!(only["isCurrent"] == true && only["createdAt"] != only["lastUsedAt"], "{only:#}");
-        server.house.clock.advance(30 * 24 * 3_600_000);
+        server.app.clock.advance(30 * 24 * 3_600_000);
         ensure!(refresh(&server, &second.refresh).await?.is_none(), "thirty days unused end it");
         Ok(())
     }
@@ -45,7 +45,7 @@ on_each_backend! {
         let server = server(backend, Around::Memory).await?;
         let first = register(&server, "ann").await?;
         let lost = refresh(&server, &first.refresh).await?.context("refreshed")?;
-        server.house.clock.advance(GRACE_MS - 1);
+        server.app.clock.advance(GRACE_MS - 1);
         let again = refresh(&server, &first.refresh).await?.context("within the grace")?;
         ensure!(again.refresh == lost.refresh, "two tabs that refresh at once hold one token");
         ensure!(refresh(&server, &again.refresh).await?.is_some());
@@ -56,7 +56,7 @@ on_each_backend! {
         let server = server(backend, Around::Memory).await?;
         let (stolen, other) = (register(&server, "ann").await?, sign_in(&server, "ann").await?);
         let thief = refresh(&server, &stolen.refresh).await?.context("the thief was first")?;
-        server.house.clock.advance(GRACE_MS);
+        server.app.clock.advance(GRACE_MS);
         ensure!(refresh(&server, &stolen.refresh).await?.is_none(), "the owner finds out");
         ensure!(refresh(&server, &thief.refresh).await?.is_none(), "and so does the thief");
         ensure!(who(&server, &thief.access).await? == "UNAUTHENTICATED", "this node knows at once");
@@ -99,7 +99,7 @@ on_each_backend! {
                 left.push(tokens);
             }
         }
-        let everywhere = ask(&server, Some(&left[0].access), "signOutEverywhere", "SignOutInput", json!({}), ENDED).await?;
+        let everywhere = ask(&server, Some(&left[0].access), "signOutEverywhere", "SignOutEverywhereInput", json!({}), ENDED).await?;
         ensure!(left.len() == 2 && everywhere["endedSessions"] == 2, "{everywhere:#}");
         for tokens in &all {
             ensure!(who(&server, &tokens.access).await? == "UNAUTHENTICATED");
@@ -110,7 +110,7 @@ on_each_backend! {
 
 /// Two nodes that hear nothing of each other: what one knows of the other's deeds is in SQL alone.
 async fn strangers(settings: &ApiSettings) -> Result<[ApiServer; 2]> {
-    let here = ApiServer::start_with(TestHouse::start(Backend::Sqlite, Around::Memory).await?, settings).await?;
+    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, settings).await?;
     let there = beside(&here, settings).await?;
     Ok([here, there])
 }
@@ -122,9 +122,9 @@ async fn a_node_that_hears_nothing_refuses_an_ended_session_after_the_bound_at_t
     ensure!(who(&there, &ann.access).await? == "ann");
     ask(&here, Some(&ann.access), "signOut", "SignOutInput", json!({}), ENDED).await?;
     ensure!(who(&here, &ann.access).await? == "UNAUTHENTICATED", "where it ended, at once");
-    there.house.clock.advance(BOUND_MS - 1);
+    there.app.clock.advance(BOUND_MS - 1);
     ensure!(who(&there, &ann.access).await? == "ann", "elsewhere it may be believed for so long");
-    there.house.clock.advance(1);
+    there.app.clock.advance(1);
     ensure!(who(&there, &ann.access).await? == "UNAUTHENTICATED", "and no longer");
     Ok(())
 }
@@ -134,12 +134,12 @@ async fn a_session_costs_one_statement_for_each_bound_and_none_in_between() -> R
     let server = server(Backend::Sqlite, Around::Memory).await?;
     let ann = register(&server, "ann").await?;
     let cost = async || -> Result<u64> {
-        let before = server.house.store.statements();
+        let before = server.app.store.statements();
         who(&server, &ann.access).await?;
-        Ok(server.house.store.statements() - before)
+        Ok(server.app.store.statements() - before)
     };
     ensure!([cost().await?, cost().await?, cost().await?] == [2, 1, 1], "the profile, and once the session");
-    server.house.clock.advance(BOUND_MS);
+    server.app.clock.advance(BOUND_MS);
     ensure!([cost().await?, cost().await?] == [2, 1]);
     Ok(())
 }
@@ -185,7 +185,7 @@ async fn sockets_of_an_ended_session_are_closed_on_every_node_and_others_are_not
 #[tokio::test]
 async fn the_secret_is_changed_without_signing_anybody_out() -> Result<()> {
     let old = short();
-    let here = ApiServer::start_with(TestHouse::start(Backend::Sqlite, Around::Memory).await?, &old).await?;
+    let here = ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &old).await?;
     let ann = register(&here, "ann").await?;
     let secret = b"another secret of tests, as long as the first".to_vec();
     let changing = ApiSettings { secret: secret.clone(), former_secrets: vec![old.secret.clone()], ..short() };

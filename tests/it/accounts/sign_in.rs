@@ -20,7 +20,7 @@ use super::client::{PASSWORD, ask, beside, register, server, short, sign_in, try
 use crate::{
     api_client::ApiServer,
     binary::{CommandLine, process::Node},
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::Backend,
 };
 
@@ -46,7 +46,7 @@ async fn after_five_failures_even_the_right_password_waits_and_the_answer_says_u
     ensure!(waiting["userErrors"] == json!([{ "code": "TOO_MANY_ATTEMPTS", "field": null }]), "{waiting:#}");
     ensure!(waiting["retryAt"] == "2023-11-14T22:13:21.000Z", "{waiting:#}");
     sign_in(&server, "bob").await.context("others do not wait")?;
-    server.house.clock.advance(1_000);
+    server.app.clock.advance(1_000);
     sign_in(&server, "ann").await?;
     fail_until_waiting(&server, "ann").await.context("a success has forgotten the failures")
 }
@@ -59,9 +59,9 @@ async fn a_handle_that_nobody_has_fails_waits_and_costs_as_one_that_somebody_has
     for handle in ["ann", "nobody"] {
         let mut of_handle = Vec::new();
         for _ in 0..=FREE_ATTEMPTS {
-            let before = server.house.store.statements();
+            let before = server.app.store.statements();
             let answer = try_sign_in(&server, handle, "wrong").await?;
-            of_handle.push((answer, server.house.store.statements() - before));
+            of_handle.push((answer, server.app.store.statements() - before));
         }
         answers.push(of_handle);
     }
@@ -111,18 +111,18 @@ async fn waits_hold_on_every_node_and_after_a_restart() -> Result<()> {
 }
 
 /// The service itself, called from any address.
-fn service(house: &TestHouse, passwords: PasswordSettings) -> Result<AccountsService> {
-    let (clock, draw): (SharedClock, _) = (house.clock.clone(), house.draw.clone());
+fn service(app: &TestApp, passwords: PasswordSettings) -> Result<AccountsService> {
+    let (clock, rng): (SharedClock, _) = (app.clock.clone(), app.rng.clone());
     let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, std::time::Duration::from_mins(1), clock.clone());
-    let ambient = (clock, draw.clone());
-    let (kept, voice) = (house.ports.sessions.clone(), house.ports.announcements.clone());
+    let ambient = (clock, rng.clone());
+    let (kept, voice) = (app.ports.sessions.clone(), app.ports.announcements.clone());
     let sessions = SessionsService::new(kept, voice, Arc::new(tokens), SessionSettings::default(), ambient.clone());
     let stores = AccountStores {
-        accounts: house.ports.accounts.clone(),
-        attempts: house.ports.attempts.clone(),
-        deletions: house.ports.account_deletions.clone(),
+        accounts: app.ports.accounts.clone(),
+        attempts: app.ports.attempts.clone(),
+        deletions: app.ports.account_deletions.clone(),
     };
-    let passwords = Passwords::try_new(passwords, draw)?;
+    let passwords = Passwords::try_new(passwords, rng)?;
     Ok(AccountsService::new(stores, Arc::new(passwords), Arc::new(sessions), ambient))
 }
 
@@ -138,7 +138,7 @@ fn from(address: [u8; 4]) -> Caller {
 async fn strangers_cannot_lock_somebody_out_who_has_signed_in_from_their_network_before() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     register(&server, "ann").await?;
-    let service = service(&server.house, cheap())?;
+    let service = service(&server.app, cheap())?;
     let (home, abroad) = (from([192, 0, 2, 1]), from([192, 0, 2, 2]));
     let signs_in = async |caller: &Caller| service.sign_in("ann", PASSWORD.to_owned(), caller).await;
     ensure!(matches!(signs_in(&home).await?, SignInOutcome::SignedIn(_)));
@@ -149,7 +149,7 @@ async fn strangers_cannot_lock_somebody_out_who_has_signed_in_from_their_network
     }
     ensure!(matches!(signs_in(&home).await?, SignInOutcome::SignedIn(_)));
     let SignInOutcome::NotBefore(at) = signs_in(&abroad).await? else { anyhow::bail!("an unknown network waits") };
-    ensure!(at <= server.house.now_ms() + 60_000, "but never for longer than a minute");
+    ensure!(at <= server.app.now_ms() + 60_000, "but never for longer than a minute");
     Ok(())
 }
 
@@ -158,11 +158,11 @@ async fn a_password_is_hashed_anew_at_the_first_sign_in_after_the_cost_has_grown
     let server = server(Backend::Sqlite, Around::Memory).await?;
     register(&server, "ann").await?;
     let hash = async || -> Result<String> {
-        let stored = server.house.store.credential(&Handle::try_new("ann")?).await?;
+        let stored = server.app.store.credential(&Handle::try_new("ann")?).await?;
         Ok(stored.context("a credential")?.1.0)
     };
     ensure!(hash().await?.contains("m=64,t=1,p=1"));
-    let dearer = service(&server.house, PasswordSettings { memory_kib: 128, iterations: 2, ..cheap() })?;
+    let dearer = service(&server.app, PasswordSettings { memory_kib: 128, iterations: 2, ..cheap() })?;
     let refused = dearer.sign_in("ann", "wrong".to_owned(), &from([192, 0, 2, 1])).await?;
     ensure!(
         refused == SignInOutcome::WrongCredentials && hash().await?.contains("m=64,"),
@@ -185,7 +185,7 @@ async fn a_new_password_takes_the_old_one_and_ends_the_other_sessions() -> Resul
         ..short()
     };
     let server =
-        ApiServer::start_with(TestHouse::start(Backend::Sqlite, Around::Memory).await?, &everything_asked).await?;
+        ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &everything_asked).await?;
     let here = register(&server, "ann").await?;
     let there = sign_in(&server, "ann").await?;
     let change = async |old: &str, new: &str| {

@@ -42,7 +42,8 @@ impl CommandLine {
         self
     }
 
-    /// A file that grows past the process's limit fails to be written, as on a full disk, instead of ending the process.
+    /// A file that grows past the process's limit fails to be written, as on a full disk, instead of ending the
+    /// process.
     pub fn surviving_file_limits(mut self) -> Self {
         self.survives_file_limits = true;
         self

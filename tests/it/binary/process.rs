@@ -177,7 +177,8 @@ impl Peer {
         Ok((answer.status().as_u16(), answer.text().await?))
     }
 
-    /// The value of a measurement, named as `/metrics` shows it with its labels; `None` if `/metrics` does not show it.
+    /// The value of a measurement, named as `/metrics` shows it with its labels; `None` if `/metrics` does not show
+    /// it.
     pub async fn metric(&self, name: &str) -> Result<Option<f64>> {
         let (status, text) = self.get("metrics").await?;
         ensure!(status == 200, "/metrics: {status} {text}");

@@ -1,4 +1,5 @@
-//! What the servers' own errors leave of a transaction: nothing, whether the server undoes it whole or its last statement alone.
+//! What the servers' own errors leave of a transaction: nothing, whether the server undoes it whole or its last
+//! statement alone.
 
 use std::time::Duration;
 
@@ -43,7 +44,8 @@ impl World {
         Ok(store.statements() - before)
     }
 
-    /// Holds the row that the last statement of a reply writes, in a transaction that has written more than a reply does.
+    /// Holds the row that the last statement of a reply writes, in a transaction that has written more than a reply
+    /// does.
     async fn in_the_way(&self) -> Result<DatabaseTransaction> {
         execute(&self.rows, "CREATE TABLE weight (id INT PRIMARY KEY)").await?;
         let rows: Vec<_> = (0..500).map(|id| format!("({id})")).collect();

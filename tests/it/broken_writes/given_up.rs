@@ -20,7 +20,8 @@ enum End {
 }
 
 impl World {
-    /// Publishes, and ends that at the command after `commands` others. Whether the content is there then; `None` if there are not so many commands.
+    /// Publishes, and ends that at the command after `commands` others. Whether the content is there then; `None` if
+    /// there are not so many commands.
     async fn end(&self, commands: usize, stop: Stop, end: End) -> Result<Option<bool>> {
         let (store, id) = (self.store(PATIENCE).await?, self.next().await?);
         self.line.stop_after(commands, stop);

@@ -1,4 +1,5 @@
-//! Writes on MySQL and MariaDB that end before their time or fail on the server: all of one is there or nothing, and what is acknowledged after it is kept.
+//! Writes on MySQL and MariaDB that end before their time or fail on the server: all of one is there or nothing, and
+//! what is acknowledged after it is kept.
 
 mod errors;
 mod given_up;
@@ -67,7 +68,8 @@ impl World {
         Ok(found[0] == 1)
     }
 
-    /// What is written now, in a statement of its own and in a transaction, is committed when it is acknowledged, and nobody holds a lock.
+    /// What is written now, in a statement of its own and in a transaction, is committed when it is acknowledged, and
+    /// nobody holds a lock.
     async fn goes_on(&self, store: &SqlStore) -> Result<()> {
         let next = self.next().await? + 1;
         store.advance(user(1), Position::bound(NOW + next, next)).await.context("the next write")?;

@@ -18,7 +18,7 @@ use super::{
     seeding::{pages_equal_the_oracle, user},
 };
 use crate::{
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::{self, Backend, FreshDatabase, connect_sql, execute, numbers},
 };
 
@@ -150,7 +150,7 @@ async fn a_delivery_that_keeps_failing_is_shown_by_the_worker_until_it_is_over()
 }
 
 /// Readers 1 to [`FOLLOWERS`], and `bob`, follow `author`; deliveries include everybody, and no inbox is trusted yet.
-async fn add_followers(house: &TestHouse, author: UserId, bob: UserId) -> Result<()> {
+async fn add_followers(app: &TestApp, author: UserId, bob: UserId) -> Result<()> {
     let now = SystemClock.now_ms();
     let seeded = |id: i64| -> Result<SeedAuthor> {
         let registration = Registration::try_new(&format!("reader{id}"), "Reader", "", None)?;
@@ -168,18 +168,18 @@ async fn add_followers(house: &TestHouse, author: UserId, bob: UserId) -> Result
     let follow = |follower: UserId| SeedFollow { follower, author, inc: follower.get(), followed_at: now };
     let follows: Vec<_> = followers.map(follow).collect();
     for some in readers.chunks(500) {
-        house.store.add_authors(some).await?;
+        app.store.add_authors(some).await?;
     }
     for some in follows.chunks(500) {
-        house.store.add_follows(some).await?;
+        app.store.add_follows(some).await?;
     }
     let on = format!("UPDATE inbox_states SET floor_time = {0}, floor_content = {0}", i64::MAX);
-    execute(&connect_sql(house.database_url()).await?, &on).await
+    execute(&connect_sql(app.database_url()).await?, &on).await
 }
 
 /// A house over the same database, which reads past both processes; and what the tests ask them.
 struct Witness {
-    house: std::sync::Arc<TestHouse>,
+    app: std::sync::Arc<TestApp>,
     database: DatabaseConnection,
     api: Peer,
     bobs: String,
@@ -188,9 +188,9 @@ struct Witness {
 impl Witness {
     /// Pages of served readers, of readers not served yet, and of one over the API are what they have to be.
     async fn pages_are_right(&self) -> Result<()> {
-        let author = user(&self.house, "ann").await?;
+        let author = user(&self.app, "ann").await?;
         for id in [1, FOLLOWERS / 2, FOLLOWERS, author.get()] {
-            let entries = pages_equal_the_oracle(&self.house, UserId::try_new(id)?).await?;
+            let entries = pages_equal_the_oracle(&self.app, UserId::try_new(id)?).await?;
             ensure!(i64::try_from(entries)? == CONTENTS, "reader {id} has {entries} entries");
         }
         let (page, naive) = (timeline(&self.api, &self.bobs).await?, naive_timeline(&self.database, "bob").await?);
@@ -214,20 +214,20 @@ impl Witness {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_is_killed_amid_its_subtasks_is_replaced_and_nobody_notices() -> Result<()> {
-    let house = TestHouse::start(Backend::MariaDb, Around::NoCache).await?;
-    let it = place(house.database_url()).await?;
+    let app = TestApp::start(Backend::MariaDb, Around::NoCache).await?;
+    let it = place(app.database_url()).await?;
     let (_serving, api) = Node::listening(&it, SERVE, "serving").await?;
     // Many small transactions; a dead worker's messages and subtasks are free again soon.
     let it = it.with("TIDEFEED__DELIVERY__SUBTASK_SIZE", "250").with("TIDEFEED__DELIVERY__BATCH_SIZE", "10");
     let it = it.with("TIDEFEED__STORE__STATEMENT_TIMEOUT_MS", "5000").with("TIDEFEED__DELIVERY__LEASE_MS", "5000");
     let it = it.with("TIDEFEED__REDIS__REDELIVERY_MS", "6000");
     let ((_, anns), (_, bobs)) = (register(&api, "ann").await?, register(&api, "bob").await?);
-    add_followers(&house, user(&house, "ann").await?, user(&house, "bob").await?).await?;
+    add_followers(&app, user(&app, "ann").await?, user(&app, "bob").await?).await?;
     for number in 1..=CONTENTS {
         publish(&api, &anns, number).await?;
     }
-    let database = connect_sql(house.database_url()).await?;
-    let witness = Witness { house, database, api, bobs };
+    let database = connect_sql(app.database_url()).await?;
+    let witness = Witness { app, database, api, bobs };
     witness.pages_are_right().await?;
     ensure!(count(&witness.database, "inboxes").await? == 0, "nobody works yet");
 

@@ -17,7 +17,8 @@ use super::{
 };
 use crate::servers::{connect_sql, execute};
 
-/// Nothing below a warning but that the node listens: the spans that carry the ids are not let through for their own sake.
+/// Nothing below a warning but that the node listens: the spans that carry the ids are not let through for their own
+/// sake.
 const QUIET: &str = "warn,tidefeed::cli=info";
 const READ: &str = "{ user(handle: \"ann\") { contents(first: 1) { nodes { counters { likes } } } } }";
 

@@ -1,4 +1,4 @@
-//! `tidefeed seed`: what it writes is what the rest of the house would have written, as far as anybody can read.
+//! `tidefeed seed`: what it writes is what the services would have written, as far as anybody can read.
 
 use std::sync::Arc;
 
@@ -14,21 +14,22 @@ use super::{
     process::{LIMIT, send_signal, until},
 };
 use crate::{
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::{Backend, on_each_backend},
 };
 
-pub async fn user(house: &TestHouse, handle: &str) -> Result<UserId> {
-    let profile = house.ports.accounts.by_handle(&Handle::try_new(handle)?).await?;
+pub async fn user(app: &TestApp, handle: &str) -> Result<UserId> {
+    let profile = app.ports.accounts.by_handle(&Handle::try_new(handle)?).await?;
     Ok(profile.with_context(|| format!("{handle} is not there"))?.id)
 }
 
-/// Walks through the whole timeline of a reader; every page, before it is folded, is the oracle's. Returns how many entries there are.
-pub async fn pages_equal_the_oracle(house: &TestHouse, reader: UserId) -> Result<usize> {
+/// Walks through the whole timeline of a reader; every page, before it is folded, is the oracle's. Returns how many
+/// entries there are.
+pub async fn pages_equal_the_oracle(app: &TestApp, reader: UserId) -> Result<usize> {
     let (mut request, mut seen) = (PageRequest::newest(PageSize::try_new(50)?), 0);
     loop {
-        let page = house.reader.look(reader, &request).await?;
-        let mut expected = house.ports.timelines.oracle(reader, &request).await?;
+        let page = app.reader.look(reader, &request).await?;
+        let mut expected = app.ports.timelines.oracle(reader, &request).await?;
         expected.truncate(50);
         ensure!(page.entries == expected, "after {:?}: {:?}, not {expected:?}", request.bound, page.entries);
         seen += page.entries.len();
@@ -39,50 +40,50 @@ pub async fn pages_equal_the_oracle(house: &TestHouse, reader: UserId) -> Result
     }
 }
 
-async fn seeded(backend: Backend) -> Result<(Arc<TestHouse>, CommandLine, String)> {
-    let house = TestHouse::start(backend, Around::NoCache).await?;
-    let it = CommandLine::on(house.database_url())?;
+async fn seeded(backend: Backend) -> Result<(Arc<TestApp>, CommandLine, String)> {
+    let app = TestApp::start(backend, Around::NoCache).await?;
+    let it = CommandLine::on(app.database_url())?;
     let told = it.done(&["seed", "--users", "60", "--contents-per-user", "8"]).await?;
-    Ok((house, it, told))
+    Ok((app, it, told))
 }
 
 on_each_backend! {
     async fn timelines_of_seeded_readers_equal_the_oracle_before_and_after_they_come_back(backend: Backend) -> Result<()> {
-        let (house, _, told) = seeded(backend).await?;
+        let (app, _, told) = seeded(backend).await?;
         ensure!(told.contains("61 users") && told.contains("sign in as `demo` with `demo-tidefeed`"), "{told}");
-        let demo = user(&house, "demo").await?;
-        let before = pages_equal_the_oracle(&house, demo).await?;
+        let demo = user(&app, "demo").await?;
+        let before = pages_equal_the_oracle(&app, demo).await?;
         ensure!(before > 100, "the timeline of demo has {before} entries");
-        let author = house.ports.follows.followed_by(demo).await?.into_iter().find(|id| *id != demo).context("demo follows nobody")?;
-        house.waker.wake(demo).await?;
+        let author = app.ports.follows.followed_by(demo).await?.into_iter().find(|id| *id != demo).context("demo follows nobody")?;
+        app.reactivator.wake(demo).await?;
         let draft = tidefeed::domain::content::Draft::try_new("fresh", Vec::new(), None)?;
         let publish_time = 1_900_000_000_000;
         let id = tidefeed::domain::ContentId::try_new(42)?;
-        let published = house.ports.contents.publish(NewContent { id, author, draft, publish_time, stamp: 7 }).await?;
+        let published = app.ports.contents.publish(NewContent { id, author, draft, publish_time, stamp: 7 }).await?;
         ensure!(matches!(published, Published::Created { .. }));
-        ensure!(pages_equal_the_oracle(&house, demo).await? == before + 1);
-        house.sweep().await?;
-        ensure!(pages_equal_the_oracle(&house, demo).await? == before + 1);
-        for other in house.ports.follows.followed_by(demo).await?.into_iter().take(5) {
-            pages_equal_the_oracle(&house, other).await?;
+        ensure!(pages_equal_the_oracle(&app, demo).await? == before + 1);
+        app.sweep().await?;
+        ensure!(pages_equal_the_oracle(&app, demo).await? == before + 1);
+        for other in app.ports.follows.followed_by(demo).await?.into_iter().take(5) {
+            pages_equal_the_oracle(&app, other).await?;
         }
         Ok(())
     }
 
     async fn a_database_with_people_is_left_alone_unless_more_are_asked_for(backend: Backend) -> Result<()> {
-        let (house, it, _) = seeded(backend).await?;
+        let (app, it, _) = seeded(backend).await?;
         let refused = it.run(&["seed"]).await?;
         ensure!(refused.code == Some(1) && refused.err.contains("`--add`"), "{refused:?}");
         ensure!(it.done(&["seed", "--if-empty"]).await?.contains("nothing to do"));
-        ensure!(house.ports.accounts.count().await? == 61);
+        ensure!(app.ports.accounts.count().await? == 61);
         it.done(&["seed", "--add", "--users", "30"]).await?;
-        ensure!(house.ports.accounts.count().await? == 91);
+        ensure!(app.ports.accounts.count().await? == 91);
         Ok(())
     }
 
     async fn counts_are_those_of_the_rows(backend: Backend) -> Result<()> {
-        let (house, ..) = seeded(backend).await?;
-        let database = crate::servers::connect_sql(house.database_url()).await?;
+        let (app, ..) = seeded(backend).await?;
+        let database = crate::servers::connect_sql(app.database_url()).await?;
         for wrong in [
             "SELECT user_id FROM user_counts c WHERE followers <> (SELECT COUNT(*) FROM follows f WHERE f.author_id = c.user_id) - 1",
             "SELECT user_id FROM user_counts c WHERE following <> (SELECT COUNT(*) FROM follows f WHERE f.follower_id = c.user_id) - 1",
@@ -120,19 +121,19 @@ on_each_backend! {
 
 #[tokio::test]
 async fn a_seed_that_is_interrupted_leaves_people_who_can_sign_in() -> Result<()> {
-    let house = TestHouse::start(Backend::Sqlite, Around::NoCache).await?;
-    let it = CommandLine::on(house.database_url())?;
+    let app = TestApp::start(Backend::Sqlite, Around::NoCache).await?;
+    let it = CommandLine::on(app.database_url())?;
     let seed = it.command(&["seed", "--users", "1000000"]).stdout(std::process::Stdio::piped()).spawn()?;
-    until("people are there", async || Ok(house.ports.accounts.count().await? > 0)).await?;
+    until("people are there", async || Ok(app.ports.accounts.count().await? > 0)).await?;
     send_signal("INT", seed.id().context("the seed has ended by itself")?).await?;
     let ended = timeout(LIMIT, seed.wait_with_output()).await.context("the seed does not end")?;
     let ended = Ended::of(&ended?);
     ensure!(ended.code == Some(130) && ended.out.starts_with("Interrupted after"), "{ended:?}");
-    let count = house.ports.accounts.count().await?;
+    let count = app.ports.accounts.count().await?;
     ensure!((1..1_000_000).contains(&count), "{count}");
-    let stored: Option<(UserId, PasswordHash)> = house.ports.accounts.credential(&Handle::try_new("demo")?).await?;
+    let stored: Option<(UserId, PasswordHash)> = app.ports.accounts.credential(&Handle::try_new("demo")?).await?;
     ensure!(stored.is_some(), "demo cannot sign in");
-    let database = crate::servers::connect_sql(house.database_url()).await?;
+    let database = crate::servers::connect_sql(app.database_url()).await?;
     let without = "SELECT id FROM users WHERE id NOT IN (SELECT user_id FROM credentials)";
     ensure!(crate::servers::numbers(&database, without).await?.is_empty());
     Ok(())

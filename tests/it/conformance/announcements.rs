@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context as _, Result, bail};
 use tidefeed::{
     domain::{ContentId, Entry, Position, UserId},
-    draw::Draw,
+    rng::SharedRng,
     store::{
         Announcements,
         announcements::Announcement,
@@ -62,7 +62,7 @@ impl Nodes {
 
 async fn start(options: &RedisOptions, tracker: &TaskTracker, stop: &CancellationToken) -> Result<RedisAnnouncements> {
     let redis = Redis::connect(options.clone()).await?;
-    Ok(RedisAnnouncements::start(redis, tracker, stop, Draw::from_seed(1)).await?)
+    Ok(RedisAnnouncements::start(redis, tracker, stop, SharedRng::from_seed(1)).await?)
 }
 
 fn published(author: i64, content: i64) -> Announcement {

@@ -18,7 +18,8 @@ const USERS: i64 = 8;
 const EACH: [bool; 2] = [false, true];
 
 impl World {
-    /// Everybody has published; user 1 follows, likes, mutes and blocks, somebody blocks them, and one account is deleted.
+    /// Everybody has published; user 1 follows, likes, mutes and blocks, somebody blocks them, and one account is
+    /// deleted.
     async fn with_relations(self) -> Result<Self> {
         let world = self.with_users(USERS).await?;
         for author in 1..=USERS {

@@ -1,4 +1,5 @@
-//! What the deliveries port promises: a chain without gaps, batches that serve each follower once, and an end that comes when everybody is served.
+//! What the deliveries port promises: a chain without gaps, batches that serve each follower once, and an end that
+//! comes when everybody is served.
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{

@@ -1,4 +1,5 @@
-//! What the inboxes port promises: it claims what it holds, gives up what it drops, and every claim is told by floor, mode and revision.
+//! What the inboxes port promises: it claims what it holds, gives up what it drops, and every claim is told by floor,
+//! mode and revision.
 
 use anyhow::Result;
 use tidefeed::{

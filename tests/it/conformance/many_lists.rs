@@ -12,7 +12,8 @@ use super::{NOW, World, content, content_id, only, picture, user};
 use crate::servers::on_each_backend;
 
 impl World {
-    /// Eight people who follow each other, publish, answer and like, several at each moment; user 1 stands in two blocks.
+    /// Eight people who follow each other, publish, answer and like, several at each moment; user 1 stands in two
+    /// blocks.
     async fn with_lists(self) -> Result<Self> {
         let world = self.with_users(8).await?;
         let store = &world.store;

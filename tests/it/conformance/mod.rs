@@ -1,5 +1,5 @@
-//! What each port promises, checked on every engine. A suite speaks to the port; where a promise is about rows that only another port reads, it looks at
-//! the tables themselves.
+//! What each port promises, checked on every engine. A suite speaks to the port; where a promise is about rows that
+//! only another port reads, it looks at the tables themselves.
 
 #![expect(clippy::expect_used, reason = "a fixture that cannot be made fails its test")]
 

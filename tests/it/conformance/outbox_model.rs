@@ -25,7 +25,8 @@ use super::places::Backdoor;
 /// What may happen. Indices are taken modulo what there is.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A content is published at this time, which may be older than what is there; `told`: the cache hears of it at once.
+    /// A content is published at this time, which may be older than what is there; `told`: the cache hears of it at
+    /// once.
     Publish { time: i64, id: i64, told: bool },
     /// A content goes.
     Remove { index: usize, told: bool },
@@ -212,7 +213,8 @@ impl World {
 /// Histories that are the same in every run.
 const KNOWN: u32 = 24;
 
-/// Runs `cases` random histories of author 1 against `cache`, and some known ones; `backdoor` is the server and the key of that outbox.
+/// Runs `cases` random histories of author 1 against `cache`, and some known ones; `backdoor` is the server and the
+/// key of that outbox.
 pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, backdoor: Option<(Backdoor, String)>) -> Result<()> {
     let runtime = Handle::current();
     let config = |cases| Config { cases, failure_persistence: None, ..Config::default() };
@@ -223,7 +225,8 @@ pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, backdoor: Option<(Back
         run_cases(known, &cache, backdoor.as_ref(), &runtime)
     };
     let hits = tokio::task::spawn_blocking(run_both).await??;
-    // Otherwise nothing was tried: a cache that always misses is not wrong. How often it hits in random histories is a matter of chance.
+    // Otherwise nothing was tried: a cache that always misses is not wrong. How often it hits in random histories is a
+    // matter of chance.
     anyhow::ensure!(hits > 5 * KNOWN, "only {hits} hits");
     Ok(())
 }

@@ -9,7 +9,8 @@ use super::{NOW, World, at_once, content, content_id, only, stamp, user};
 use crate::servers::on_each_backend;
 
 impl World {
-    /// Author 1 with 24 contents, three of each millisecond; two are removed. Author 2 writes at the same times. Returns what author 1 has left, newest first.
+    /// Author 1 with 24 contents, three of each millisecond; two are removed. Author 2 writes at the same times.
+    /// Returns what author 1 has left, newest first.
     async fn with_outboxes(&self) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for n in 0..24 {

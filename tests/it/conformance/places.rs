@@ -1,4 +1,5 @@
-//! Where the adapters of queue, outbox cache and announcements keep what they keep, and a way to it behind their backs.
+//! Where the adapters of queue, outbox cache and announcements keep what they keep, and a way to it behind their
+//! backs.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},

@@ -1,4 +1,5 @@
-//! A search against the naive scan of the texts, in random worlds: texts of tokens of which it is known what they are, searches of such tokens.
+//! A search against the naive scan of the texts, in random worlds: texts of tokens of which it is known what they are,
+//! searches of such tokens.
 
 use std::collections::BTreeMap;
 

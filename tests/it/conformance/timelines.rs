@@ -1,4 +1,5 @@
-//! What the timelines port promises: in every state that the protocol allows, a page is what the definition says, neither more nor less.
+//! What the timelines port promises: in every state that the protocol allows, a page is what the definition says,
+//! neither more nor less.
 
 use anyhow::{Context as _, Result, ensure};
 use proptest::{
@@ -230,7 +231,8 @@ struct Seen {
     inbox_refused: usize,
 }
 
-/// A followed author's posts, all in an inbox that is trusted as `floor` says: what serves its pages is no matter of chance.
+/// A followed author's posts, all in an inbox that is trusted as `floor` says: what serves its pages is no matter of
+/// chance.
 fn of_one_author(floor: Floor) -> State {
     let placed = |id| Placed {
         entry: entry(id, user(11), id),

@@ -16,7 +16,7 @@ use tidefeed::{
 
 use super::world::{ensure_delivered, followed_author, publish, served};
 use crate::{
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::{Backend, on_each_backend},
 };
 
@@ -43,36 +43,36 @@ impl Queue for Away {
 }
 
 async fn comes_twice(backend: Backend, around: Around) -> Result<()> {
-    let house = TestHouse::start(backend, around).await?;
-    followed_author(&house, 50).await?;
-    let entry = publish(&house).await?;
+    let app = TestApp::start(backend, around).await?;
+    followed_author(&app, 50).await?;
+    let entry = publish(&app).await?;
     let again = [
         Message::ContentPublished { entry },
         Message::Subtask { content: entry.content, after: 0 },
         Message::Subtask { content: entry.content, after: 7 },
     ];
-    house.ports.queue.send(&again).await?;
-    house.settle().await?;
-    ensure_delivered(&house, entry.content, 50).await?;
-    let before = served(&house, entry.content).await?;
-    house.ports.queue.send(&again).await?;
-    house.settle().await?;
-    ensure!(served(&house, entry.content).await? == before);
+    app.ports.queue.send(&again).await?;
+    app.settle().await?;
+    ensure_delivered(&app, entry.content, 50).await?;
+    let before = served(&app, entry.content).await?;
+    app.ports.queue.send(&again).await?;
+    app.settle().await?;
+    ensure!(served(&app, entry.content).await? == before);
     for topic in Topic::ALL {
-        ensure!(house.ports.queue.depth(topic).await? == 0, "{topic:?} holds messages");
+        ensure!(app.ports.queue.depth(topic).await? == 0, "{topic:?} holds messages");
     }
     Ok(())
 }
 
 async fn never_comes(backend: Backend, around: Around) -> Result<()> {
-    let house = TestHouse::start(backend, around).await?;
-    followed_author(&house, 50).await?;
-    let entry = publish(&house).await?;
-    house.lose_messages().await?;
-    house.settle().await?;
-    ensure!(served(&house, entry.content).await?.is_empty(), "somebody delivered without being told");
-    house.sweep().await?;
-    ensure_delivered(&house, entry.content, 50).await
+    let app = TestApp::start(backend, around).await?;
+    followed_author(&app, 50).await?;
+    let entry = publish(&app).await?;
+    app.lose_messages().await?;
+    app.settle().await?;
+    ensure!(served(&app, entry.content).await?.is_empty(), "somebody delivered without being told");
+    app.sweep().await?;
+    ensure_delivered(&app, entry.content, 50).await
 }
 
 on_each_backend! {
@@ -93,32 +93,32 @@ on_each_backend! {
     }
 
     async fn a_sweep_does_its_work_in_sql_while_the_queue_is_away(backend: Backend) -> Result<()> {
-        let house = TestHouse::start(backend, Around::Memory).await?;
-        followed_author(&house, 3).await?;
-        publish(&house).await?;
+        let app = TestApp::start(backend, Around::Memory).await?;
+        followed_author(&app, 3).await?;
+        publish(&app).await?;
         let stores = SweptStores {
-            deliveries: house.ports.deliveries.clone(),
-            relations: house.ports.relations.clone(),
-            inboxes: house.ports.inboxes.clone(),
+            deliveries: app.ports.deliveries.clone(),
+            relations: app.ports.relations.clone(),
+            inboxes: app.ports.inboxes.clone(),
             queue: Arc::new(Away),
         };
-        let clock: SharedClock = house.clock.clone();
-        house.clock.advance(40 * 24 * 60 * 60 * 1000);
+        let clock: SharedClock = app.clock.clone();
+        app.clock.advance(40 * 24 * 60 * 60 * 1000);
         let settings = crate::harness::settings();
-        let sweeper = Sweeper::new(stores, settings.policy, settings.failing_after, clock, house.draw.clone());
+        let sweeper = Sweeper::new(stores, settings.policy, settings.failing_after, clock, app.rng.clone());
         ensure!(sweeper.run_once().await.is_err_and(|error| error.is_transient()));
-        ensure!(house.ports.inboxes.floor(super::world::user(2)).await? == Floor::Off, "nobody was turned off");
+        ensure!(app.ports.inboxes.floor(super::world::user(2)).await? == Floor::Off, "nobody was turned off");
         Ok(())
     }
 
     async fn a_content_removed_before_its_delivery_is_delivered_to_nobody(backend: Backend) -> Result<()> {
-        let house = TestHouse::start(backend, Around::Memory).await?;
-        followed_author(&house, 50).await?;
-        let entry = publish(&house).await?;
-        house.publisher.remove(entry.author, entry.content).await?;
-        house.settle().await?;
-        ensure!(house.ports.deliveries.find(entry.content).await?.is_none());
-        ensure!(served(&house, entry.content).await?.is_empty());
+        let app = TestApp::start(backend, Around::Memory).await?;
+        followed_author(&app, 50).await?;
+        let entry = publish(&app).await?;
+        app.publisher.remove(entry.author, entry.content).await?;
+        app.settle().await?;
+        ensure!(app.ports.deliveries.find(entry.content).await?.is_none());
+        ensure!(served(&app, entry.content).await?.is_empty());
         Ok(())
     }
 }

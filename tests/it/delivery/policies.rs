@@ -1,4 +1,5 @@
-//! What the delivery policies cost, counted: inbox rows written and outboxes pulled, for the same story under each rule.
+//! What the delivery policies cost, counted: inbox rows written and outboxes pulled, for the same story under each
+//! rule.
 
 use anyhow::{Result, ensure};
 use tidefeed::{
@@ -9,7 +10,7 @@ use tidefeed::{
 
 use super::world::{AUTHOR, followed_author, publish, user};
 use crate::{
-    harness::{Around, TestHouse, settings},
+    harness::{Around, TestApp, settings},
     servers::{self, Backend, on_each_backend},
 };
 
@@ -46,31 +47,31 @@ impl Cost {
 async fn cost(backend: Backend, rule: EdgeRule, load: &Load) -> Result<Cost> {
     let mut settings: Settings = settings();
     settings.policy.rule = rule;
-    let house = TestHouse::start_with(backend, Around::Memory, settings).await?;
-    followed_author(&house, FOLLOWERS).await?;
+    let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+    followed_author(&app, FOLLOWERS).await?;
     let request = PageRequest::newest(PageSize::default());
     let mut pulled = 0;
     for number in 1..=load.publishes {
-        house.clock.advance(load.publish_every);
-        publish(&house).await?;
-        house.settle().await?;
+        app.clock.advance(load.publish_every);
+        publish(&app).await?;
+        app.settle().await?;
         for follower in 1..=FOLLOWERS {
             let every = if follower <= 2 { load.eager_every } else { load.others_every };
             if number % every != 0 {
                 continue;
             }
             let reader = user(AUTHOR + follower);
-            let snapshot = house.ports.timelines.read(reader, &request, Depth::Inbox).await?;
+            let snapshot = app.ports.timelines.read(reader, &request, Depth::Inbox).await?;
             pulled += i64::try_from(snapshot.uncovered.len())?;
-            let page = house.reader.page(reader, &request).await?;
-            let mut oracle = house.ports.timelines.oracle(reader, &request).await?;
+            let page = app.reader.page(reader, &request).await?;
+            let mut oracle = app.ports.timelines.oracle(reader, &request).await?;
             oracle.truncate(request.size.get());
             ensure!(page.entries == oracle, "{rule:?} changed what reader {reader} sees");
-            house.waker.wake(reader).await?;
-            house.settle().await?;
+            app.reactivator.wake(reader).await?;
+            app.settle().await?;
         }
     }
-    let database = servers::connect_sql(house.database_url()).await?;
+    let database = servers::connect_sql(app.database_url()).await?;
     Ok(Cost { rows: servers::numbers(&database, "SELECT COUNT(*) FROM inboxes").await?[0], pulled })
 }
 

@@ -13,7 +13,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{BEGINNING, TestHouse},
+    harness::{BEGINNING, TestApp},
     servers,
 };
 
@@ -25,7 +25,7 @@ pub fn user(id: i64) -> UserId {
 }
 
 /// One author whom `followers` readers follow, all of whose inboxes deliveries include.
-pub async fn followed_author(house: &TestHouse, followers: i64) -> Result<()> {
+pub async fn followed_author(app: &TestApp, followers: i64) -> Result<()> {
     let seeded = |id: i64| -> Result<SeedAuthor> {
         Ok(SeedAuthor {
             id: UserId::try_new(id)?,
@@ -46,44 +46,44 @@ pub async fn followed_author(house: &TestHouse, followers: i64) -> Result<()> {
         })
         .collect();
     for some in users.chunks(500) {
-        house.store.add_authors(some).await?;
+        app.store.add_authors(some).await?;
     }
     for some in follows.chunks(500) {
-        house.store.add_follows(some).await?;
+        app.store.add_follows(some).await?;
     }
     // Every reader is on, with nothing trusted yet: deliveries include them.
-    let database = servers::connect_sql(house.database_url()).await?;
+    let database = servers::connect_sql(app.database_url()).await?;
     servers::execute(&database, &format!("UPDATE inbox_states SET floor_time = {0}, floor_content = {0}", i64::MAX))
         .await
 }
 
 /// Publishes one content of the author; nothing has been delivered yet.
-pub async fn publish(house: &TestHouse) -> Result<Entry> {
-    let outcome = house.publisher.publish(user(AUTHOR), Draft::try_new("words", Vec::new(), None)?).await?;
+pub async fn publish(app: &TestApp) -> Result<Entry> {
+    let outcome = app.publisher.publish(user(AUTHOR), Draft::try_new("words", Vec::new(), None)?).await?;
     let PublishOutcome::Published(content) = outcome else { anyhow::bail!("not published: {outcome:?}") };
     Ok(content.entry())
 }
 
 /// The readers in whose inboxes the content is, ascending.
-pub async fn served(house: &TestHouse, content: ContentId) -> Result<Vec<i64>> {
-    let database = servers::connect_sql(house.database_url()).await?;
+pub async fn served(app: &TestApp, content: ContentId) -> Result<Vec<i64>> {
+    let database = servers::connect_sql(app.database_url()).await?;
     let sql = format!("SELECT user_id FROM inboxes WHERE content_id = {content} ORDER BY user_id");
     servers::numbers(&database, &sql).await
 }
 
 /// Runs every open subtask of a content to its end, in order.
-pub async fn run_open_subtasks(house: &Arc<TestHouse>, content: ContentId) -> Result<()> {
-    for task in house.ports.deliveries.open_subtasks(content).await? {
-        house.executor.run(content, task.progress.range.after).await?;
+pub async fn run_open_subtasks(app: &Arc<TestApp>, content: ContentId) -> Result<()> {
+    for task in app.ports.deliveries.open_subtasks(content).await? {
+        app.executor.run(content, task.progress.range.after).await?;
     }
     Ok(())
 }
 
 /// The delivery is finished and everybody, the author included, has the content once.
-pub async fn ensure_delivered(house: &TestHouse, content: ContentId, followers: i64) -> Result<()> {
-    ensure!(house.ports.deliveries.find(content).await?.is_none(), "the delivery is not finished");
+pub async fn ensure_delivered(app: &TestApp, content: ContentId, followers: i64) -> Result<()> {
+    ensure!(app.ports.deliveries.find(content).await?.is_none(), "the delivery is not finished");
     let everybody: Vec<i64> = (AUTHOR..=AUTHOR + followers).collect();
-    let served = served(house, content).await?;
+    let served = served(app, content).await?;
     ensure!(served == everybody, "{} of {} readers have it", served.len(), everybody.len());
     Ok(())
 }

@@ -13,11 +13,11 @@ use tidefeed::{
     },
     api::graphql::{Services, TidefeedSchema, attach, build_schema},
     clock::{ManualClock, SharedClock},
-    draw::Draw,
-    follow::{Boundaries, Following},
+    follow::{Excluding, Following},
     live::{Hub, LiveFeed, LiveSettings},
     publish::{Publisher, Reacting},
     read::{ReadMarker, Searcher, TimelineReader},
+    rng::SharedRng,
     store::{
         Announcements as _,
         memory::{MemoryAnnouncements, MemoryQueue},
@@ -61,15 +61,15 @@ impl Api {
         let contents = Arc::new(Moody::over(store.clone()));
         let store = Arc::new(store);
         let manual = Arc::new(ManualClock::at(NOW));
-        let (clock, draw, tasks): (SharedClock, _, _) = (manual.clone(), Draw::from_seed(1), TaskTracker::new());
+        let (clock, rng, tasks): (SharedClock, _, _) = (manual.clone(), SharedRng::from_seed(1), TaskTracker::new());
         let key = TokenKey::try_new(&[7; 32]).unwrap();
         let tokens = Arc::new(Tokens::new(key, Duration::from_hours(1), clock.clone()));
         let cheap = PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() };
-        let passwords = Arc::new(Passwords::try_new(cheap, draw.clone()).unwrap());
+        let passwords = Arc::new(Passwords::try_new(cheap, rng.clone()).unwrap());
         let stores = AccountStores { accounts: store.clone(), attempts: store.clone(), deletions: store.clone() };
         let (voice, queue) =
             (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
-        let (settings, ambient) = (SessionSettings::default(), (clock.clone(), draw.clone()));
+        let (settings, ambient) = (SessionSettings::default(), (clock.clone(), rng.clone()));
         let sessions =
             Arc::new(SessionsService::new(store.clone(), voice.clone(), tokens.clone(), settings, ambient.clone()));
         let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient).open_to(open, true);
@@ -93,12 +93,12 @@ impl Api {
                 queue.clone(),
                 voice.clone(),
                 clock.clone(),
-                draw.clone(),
+                rng.clone(),
             )),
             searcher: Arc::new(Searcher::new(store.clone())),
             read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone(), timelines)),
-            boundaries: Arc::new(Boundaries::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
-            following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), draw)),
+            excluding: Arc::new(Excluding::new(store.clone(), queue.clone(), voice.clone(), clock.clone())),
+            following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), rng)),
             exclusions: store.clone(),
             live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), store.clone(), contents.clone(), live)),
             accounts: store.clone(),

@@ -81,7 +81,8 @@ async fn a_client_that_compares_is_told_when_what_it_holds_may_differ_without_a_
     assert_eq!(told().await, added(&missed));
     assert_eq!(told().await, may_differ, "what was missed has been told");
     let act = async |by: &Person, verb: &str, input: Value| {
-        let kind = if verb == "repostContent" { "RepostContentInput" } else { "BoundaryInput" };
+        let (first, others) = verb.split_at(1);
+        let kind = format!("{}{others}Input", first.to_uppercase());
         let document = format!("mutation($input: {kind}!) {{ {verb}(input: $input) {{ userErrors {{ code }} }} }}");
         api.data(Some(by), &document, json!({ "input": input })).await;
     };

@@ -4,8 +4,8 @@
 mod accounts;
 mod answers;
 mod api;
-mod boundaries;
 mod contents;
+mod exclusions;
 mod faults;
 mod filters;
 mod follows;

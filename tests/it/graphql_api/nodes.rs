@@ -50,7 +50,7 @@ async fn a_node_is_had_again_by_its_id() {
 #[tokio::test]
 async fn the_standard_introspection_query_is_answered_whole() {
     let api = Api::new().await;
-    let query = include_str!("../../../graphql-transport/src/gate/introspection.graphql");
+    let query = include_str!("../../../graphql-transport/src/guard/introspection.graphql");
     let schema = api.data(None, query, json!({})).await;
     let types = schema["__schema"]["types"].as_array().unwrap();
     let undescribed = types.iter().filter(|it| it["description"].as_str().is_none_or(str::is_empty));

@@ -142,7 +142,7 @@ async fn who_is_muted_on_another_device_leaves_the_feed_and_comes_back() {
 }
 
 #[tokio::test]
-async fn reposts_of_somebody_who_is_not_followed_leave_with_each_boundary_and_come_back_and_nobody_is_named() {
+async fn reposts_of_somebody_who_is_not_followed_leave_with_each_exclusion_and_come_back_and_nobody_is_named() {
     let api = Api::new().await;
     let (ann, bob, cid) = (api.person("ann").await, api.person("bob").await, api.person("cid").await);
     api.follow(&ann, &bob).await;

@@ -143,7 +143,8 @@ async fn a_list_of_muted_users_costs_the_same_however_long() {
     }
 }
 
-/// Lists that hang on the entries of a page. Each costs two statements beyond the page and its cards: the lists, and what they show.
+/// Lists that hang on the entries of a page. Each costs two statements beyond the page and its cards: the lists, and
+/// what they show.
 const LISTS: [&str; 6] = [
     "replies(first: 3) { nodes { text author { handle } counters { likes } } }",
     "likers(first: 3) { nodes { handle followerCount } }",
@@ -153,7 +154,8 @@ const LISTS: [&str; 6] = [
     "author { contents(first: 3) { nodes { text viewerHasLiked } } }",
 ];
 
-/// A reader whose newest twenty entries are replies to others, each by another author, answered and liked by bob, whom all authors follow.
+/// A reader whose newest twenty entries are replies to others, each by another author, answered and liked by bob, whom
+/// all authors follow.
 async fn read_with_lists() -> (Api, Person) {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);

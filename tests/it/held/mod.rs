@@ -24,7 +24,8 @@ use crate::binary::{
 const TEXT: &str = "😀";
 const TEXT_CHARS: usize = 5_000;
 const TEXTS: usize = 25;
-/// JSON of [`large`], at least: more than the machine itself takes of what nobody reads, and below the bound of an answer.
+/// JSON of [`large`], at least: more than the machine itself takes of what nobody reads, and below the bound of an
+/// answer.
 const LARGE_BYTES: usize = 12 * TEXTS * TEXT_CHARS * TEXT.len();
 
 /// Everybody may ask for it; the answer has [`LARGE_BYTES`].
@@ -119,8 +120,8 @@ impl Line {
         Ok(Self(socket.connect(served.peer.address().parse()?).await?))
     }
 
-    /// The head of a POST of `length` bytes by somebody at `address`, and the first bytes of its body. What has been answered
-    /// already need not be taken.
+    /// The head of a POST of `length` bytes by somebody at `address`, and the first bytes of its body. What has been
+    /// answered already need not be taken.
     async fn post(&mut self, (address, accept): (&str, &str), length: usize, begin: &[u8]) {
         let head = format!(
             "POST /graphql HTTP/1.1\r\nhost: a\r\nx-forwarded-for: {address}\r\naccept: {accept}\r\n\

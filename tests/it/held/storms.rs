@@ -4,8 +4,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::*;
 
-/// Bytes of memory that it may write to, stacks included. The address space would count the code, too, and what the allocator
-/// only reserves.
+/// Bytes of memory that it may write to, stacks included. The address space would count the code, too, and what the
+/// allocator only reserves.
 const LITTLE_MEMORY: &str = "--data=629145600";
 const JSON: &str = "application/json";
 /// Bodies of one address; as many connections as one may have, nearly.

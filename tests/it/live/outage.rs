@@ -1,4 +1,5 @@
-//! Redis is killed and comes back empty while subscribers of two nodes watch: each is caught up, or told to read again.
+//! Redis is killed and comes back empty while subscribers of two nodes watch: each is caught up, or told to read
+//! again.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use tidefeed::store::redis::RedisOptions;
 use super::{people::People, watcher::Watcher};
 use crate::{
     api_client::ApiServer,
-    harness::TestHouse,
+    harness::TestApp,
     servers::{Kind, Server, on_each_backend},
 };
 
@@ -30,8 +31,8 @@ on_each_backend! {
     async fn after_redis_was_away_every_subscriber_is_caught_up_or_told(backend: Backend) -> Result<()> {
         let redis = Server::start(Kind::Redis).await?;
         let options = patient(redis.url());
-        let near = ApiServer::start(TestHouse::start_on(backend, options).await?).await?;
-        let far = ApiServer::start(near.house.beside().await?).await?;
+        let near = ApiServer::start(TestApp::start_on(backend, options).await?).await?;
+        let far = ApiServer::start(near.app.beside().await?).await?;
         let people = People::meet(&near).await?;
         let before = people.publish(&near, "before").await?;
         let after = people.resume_token(&near).await?;

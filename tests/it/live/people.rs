@@ -39,7 +39,7 @@ impl People {
 
     /// Publishes as the author, a millisecond after what was published before; the content's id.
     pub async fn publish(&self, server: &ApiServer, text: &str) -> Result<Value> {
-        server.house.clock.advance(1);
+        server.app.clock.advance(1);
         let query = "mutation($text: String!) { publishContent(input: { text: $text }) {
             timelineEdge { node { id } } userErrors { message } } }";
         let mut published = server.data(&self.author, query, json!({ "text": text })).await?;

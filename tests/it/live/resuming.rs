@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api_client::ApiServer,
-    harness::{Around, TestHouse},
+    harness::{Around, TestApp},
     servers::on_each_backend,
 };
 
@@ -46,7 +46,7 @@ async fn a_client_comes_back(near: &ApiServer, far: &ApiServer) -> Result<()> {
     let mut watcher = Watcher::resume(far, &people.reader, &token).await?;
     watcher.hears_all(&[gone(&old), "+two".to_owned()]).await?;
     // Each node has a clock of its own; what comes now is newer by both.
-    near.house.clock.advance(1_000);
+    near.app.clock.advance(1_000);
     people.publish(near, "live").await?;
     let token = watcher.hears_all(&words(&["+three", "+live"])).await?;
     relations_change_on_another_device(&people, near, watcher).await?;
@@ -71,7 +71,7 @@ async fn one_publish_is_one_announcement(server: &ApiServer) -> Result<()> {
     for _ in 0..3 {
         watchers.push(Watcher::resume(server, &people.reader, &token).await?);
     }
-    let mut listener = server.house.ports.announcements.listen();
+    let mut listener = server.app.ports.announcements.listen();
     let content = people.publish(server, "once").await?;
     for watcher in &mut watchers {
         watcher.hears_all(&words(&["+once"])).await?;
@@ -91,12 +91,12 @@ async fn one_publish_is_one_announcement(server: &ApiServer) -> Result<()> {
 
 on_each_backend! {
     async fn a_client_that_comes_back_is_told_what_it_missed_in_order_and_once(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestHouse::start(backend, Around::Memory).await?).await?;
+        let server = ApiServer::start(TestApp::start(backend, Around::Memory).await?).await?;
         a_client_comes_back(&server, &server).await
     }
 
     async fn a_publish_is_announced_once_however_many_watch(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestHouse::start(backend, Around::Redis).await?).await?;
+        let server = ApiServer::start(TestApp::start(backend, Around::Redis).await?).await?;
         one_publish_is_one_announcement(&server).await
     }
 }
@@ -107,8 +107,8 @@ mod two_nodes {
     on_each_backend! {
         on mariadb, mysql;
         async fn a_client_resumes_on_another_node(backend: Backend) -> Result<()> {
-            let near = ApiServer::start(TestHouse::start(backend, Around::Redis).await?).await?;
-            let far = ApiServer::start(near.house.beside().await?).await?;
+            let near = ApiServer::start(TestApp::start(backend, Around::Redis).await?).await?;
+            let far = ApiServer::start(near.app.beside().await?).await?;
             a_client_comes_back(&near, &far).await
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{people::People, watcher::Watcher};
 use crate::{
     api_client::{self, ApiServer},
-    harness::{Around, TestHouse, settings},
+    harness::{Around, TestApp, settings},
     servers::on_each_backend,
 };
 
@@ -35,10 +35,11 @@ on_each_backend! {
         let mut settings = settings();
         settings.live.buffer = 4;
         let mut limits = api_client::settings();
-        // The two that do not read may let all wait: who lets more wait than one client may is refused, which is another story.
+        // The two that do not read may let all wait: who lets more wait than one client may is refused, which is
+        // another story.
         limits.http.request.unsent.client = limits.http.request.unsent.node;
-        let house = TestHouse::start_with(backend, Around::Memory, settings).await?;
-        let server = ApiServer::start_with(house, &limits).await?;
+        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        let server = ApiServer::start_with(app, &limits).await?;
         let people = People::meet(&server).await?;
         let after = people.resume_token(&server).await?;
         let mut told = Watcher::ask(&server, &people.reader, &heavy(), &Value::Null).await?;
@@ -67,7 +68,7 @@ on_each_backend! {
     }
 
     async fn a_gap_that_is_too_large_is_told_and_the_page_that_follows_resumes(backend: Backend) -> Result<()> {
-        let server = ApiServer::start(TestHouse::start(backend, Around::NoCache).await?).await?;
+        let server = ApiServer::start(TestApp::start(backend, Around::NoCache).await?).await?;
         let people = People::meet(&server).await?;
         let after = people.resume_token(&server).await?;
         for number in 0..=settings().live.catch_up {

@@ -105,11 +105,11 @@ impl Watcher {
 
 async fn until_watching(server: &ApiServer, many: usize) -> Result<()> {
     let so_many = async {
-        while server.house.hub.watching() != many {
+        while server.app.hub.watching() != many {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, so_many).await.with_context(|| format!("{} watch, not {many}", server.house.hub.watching()))
+    timeout(PATIENCE, so_many).await.with_context(|| format!("{} watch, not {many}", server.app.hub.watching()))
 }
 
 /// `+text`, `-id`, `following`, `not following`, `refetch REASON`.

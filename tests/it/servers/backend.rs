@@ -27,8 +27,9 @@ impl Backend {
     }
 }
 
-/// Makes each `async fn name(backend: Backend) -> anyhow::Result<()>` in it one test per engine: `sqlite::name`, `mariadb::name` and
-/// `mysql::name` within the module that it stands in. `on mariadb, mysql;` as first line restricts the engines. Once per module.
+/// Makes each `async fn name(backend: Backend) -> anyhow::Result<()>` in it one test per engine: `sqlite::name`,
+/// `mariadb::name` and `mysql::name` within the module that it stands in. `on mariadb, mysql;` as first line restricts
+/// the engines. Once per module.
 ///
 /// ```ignore
 /// on_each_backend! {

@@ -1,4 +1,5 @@
-//! A line to a SQL server that stops at one chosen command: before the server has it, or when the server has answered it.
+//! A line to a SQL server that stops at one chosen command: before the server has it, or when the server has answered
+//! it.
 
 use std::sync::Arc;
 
@@ -110,7 +111,8 @@ async fn connect(client: TcpStream, server: u16, state: &watch::Sender<State>) -
     }
 }
 
-/// A packet is its length in three bytes, a number that is 0 for a command, and a text that begins with the command's code.
+/// A packet is its length in three bytes, a number that is 0 for a command, and a text that begins with the command's
+/// code.
 async fn carry_commands(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: &watch::Sender<State>) -> Result<()> {
     const QUERY: u8 = 3;
     const PREPARE: u8 = 22;

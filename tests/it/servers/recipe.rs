@@ -1,5 +1,5 @@
-//! How each kind of server is made: its program, the shell text that prepares and runs it, and what to do when it is missing.
-//! The texts see `$folder`, `$port` and `$program`, and listen on 127.0.0.1 alone.
+//! How each kind of server is made: its program, the shell text that prepares and runs it, and what to do when it is
+//! missing. The texts see `$folder`, `$port` and `$program`, and listen on 127.0.0.1 alone.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,8 @@ pub enum Kind {
     Mysql,
     /// A Redis on its own.
     Redis,
-    /// A Redis that waits to be made part of a cluster. If its folder holds a file `announced-port`, clients are told to reach it there.
+    /// A Redis that waits to be made part of a cluster. If its folder holds a file `announced-port`, clients are told
+    /// to reach it there.
     RedisNode,
 }
 
@@ -69,7 +70,8 @@ impl Kind {
                 remedy: INSTALL,
                 ready_within: Duration::from_mins(1),
             },
-            // A master that a busy machine keeps from answering must not count as dead: the others would refuse every command.
+            // A master that a busy machine keeps from answering must not count as dead: the others would refuse every
+            // command.
             Self::RedisNode => Recipe {
                 serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no \
                     --cluster-enabled yes --cluster-node-timeout 15000 \

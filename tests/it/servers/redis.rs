@@ -34,7 +34,8 @@ pub struct RedisCluster {
 }
 
 impl RedisCluster {
-    /// Starts the three and waits until each of them calls the cluster whole. Masters that do not find each other are replaced by others.
+    /// Starts the three and waits until each of them calls the cluster whole. Masters that do not find each other are
+    /// replaced by others.
     pub async fn start() -> Result<Self> {
         match Self::start_once().await {
             Err(_) => Self::start_once().await,

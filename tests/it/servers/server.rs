@@ -1,4 +1,5 @@
-//! One private server: started, killed, started again on the same port. It counts as ready when it answers and says that it is ours.
+//! One private server: started, killed, started again on the same port. It counts as ready when it answers and says
+//! that it is ours.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
@@ -82,7 +83,8 @@ impl Server {
         self.watchdog.order("kill").await.map(drop)
     }
 
-    /// Starts the server on its port, with what its folder holds, and waits until it answers. What runs is killed first.
+    /// Starts the server on its port, with what its folder holds, and waits until it answers. What runs is killed
+    /// first.
     pub async fn restart(&self) -> Result<()> {
         self.kill().await?;
         let pid = self.watchdog.order("start").await?;
@@ -105,7 +107,8 @@ impl Server {
         }
     }
 
-    /// Fails unless the server that answers on the port is the one that we started: somebody else's may have won a race for it.
+    /// Fails unless the server that answers on the port is the one that we started: somebody else's may have won a
+    /// race for it.
     async fn identify(&self) -> Result<()> {
         match self.kind {
             Kind::MariaDb | Kind::Mysql => {
@@ -121,8 +124,8 @@ impl Server {
     }
 }
 
-/// A port that nobody listens on, nor on the one 10000 above it, which Redis Cluster uses. Both lie below those that the system hands to
-/// outgoing connections, so that a killed server finds its port free when it comes back.
+/// A port that nobody listens on, nor on the one 10000 above it, which Redis Cluster uses. Both lie below those that
+/// the system hands to outgoing connections, so that a killed server finds its port free when it comes back.
 fn free_port() -> Result<u16> {
     const FIRST: u16 = 10_000;
     const COUNT: u16 = 12_000;

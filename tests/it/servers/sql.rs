@@ -46,7 +46,8 @@ pub async fn connect(url: &str) -> Result<DatabaseConnection> {
     connect_within(url, Duration::from_mins(1)).await
 }
 
-/// As [`connect`], with another patience: a server that refuses is asked again until it is over, at the beginning and whenever the connection has broken.
+/// As [`connect`], with another patience: a server that refuses is asked again until it is over, at the beginning and
+/// whenever the connection has broken.
 pub async fn connect_within(url: &str, patience: Duration) -> Result<DatabaseConnection> {
     let mut options = ConnectOptions::new(url);
     options.max_connections(1).acquire_timeout(patience).sqlx_logging(false);

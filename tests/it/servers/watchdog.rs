@@ -1,4 +1,5 @@
-//! The process between us and a server, which ends the server when we end. Knows shell and pipes, nothing of what the server speaks.
+//! The process between us and a server, which ends the server when we end. Knows shell and pipes, nothing of what the
+//! server speaks.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;

@@ -8,9 +8,9 @@ use crate::tidy::tree::{Finding, SourceFile, Tree};
 const LAYERS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("clock", &["domain"]),
-    ("draw", &["domain"]),
+    ("rng", &["domain"]),
     ("config", &["domain"]),
-    ("lifecycle", &["domain", "clock", "draw"]),
+    ("lifecycle", &["domain", "clock", "rng"]),
     ("telemetry", &["domain", "clock", "config"]),
     ("store", BELOW_STORE),
     ("read", BELOW_USE_CASES),
@@ -25,20 +25,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("testing", BELOW_CLI),
     ("main", BELOW_CLI),
 ];
-const BELOW_STORE: &[&str] = &["domain", "clock", "draw", "lifecycle", "telemetry"];
-const BELOW_USE_CASES: &[&str] = &["domain", "clock", "draw", "lifecycle", "telemetry", "store"];
+const BELOW_STORE: &[&str] = &["domain", "clock", "rng", "lifecycle", "telemetry"];
+const BELOW_USE_CASES: &[&str] = &["domain", "clock", "rng", "lifecycle", "telemetry", "store"];
 #[rustfmt::skip]
 const BELOW_API: &[&str] = &[
-    "domain", "clock", "draw", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live",
+    "domain", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live",
 ];
 #[rustfmt::skip]
 const BELOW_APP: &[&str] = &[
-    "domain", "clock", "draw", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live", "api",
+    "domain", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live", "api",
     "config",
 ];
 #[rustfmt::skip]
 const BELOW_CLI: &[&str] = &[
-    "domain", "clock", "draw", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live", "api",
+    "domain", "clock", "rng", "lifecycle", "telemetry", "store", "read", "publish", "follow", "accounts", "upkeep", "live", "api",
     "config", "app", "cli", "testing",
 ];
 
@@ -56,7 +56,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("graphql_transport", &["src/api", "src/app"]),
     ("async_graphql", &["src/api", "graphql-transport/src"]),
     ("async_graphql_axum", &["graphql-transport/tests"]),
-    ("apollo_compiler", &["graphql-transport/src/gate"]),
+    ("apollo_compiler", &["graphql-transport/src/guard"]),
     ("axum", &["src/api", "src/app", "graphql-transport/src"]),
     ("axum_extra", &["graphql-transport/src/http"]),
     ("hyper", &["graphql-transport/src/http/connections"]),
@@ -119,7 +119,7 @@ pub const LIBRARIES: Rule = Rule {
         &[("src/cli/mod.rs", "fn f() { let _ = std::env::var(\"HOME\"); }")],
         &[("src/api/mod.rs", "use std::env; fn f() { env::var(\"HOME\").ok(); }")],
         &[("src/read/mod.rs", "fn f() -> anyhow::Result<()> { Ok(()) }")],
-        &[("src/config/mod.rs", "use graphql_transport::gate::GateLimits;")],
+        &[("src/config/mod.rs", "use graphql_transport::guard::GuardLimits;")],
         &[("graphql-transport/src/http/mod.rs", "use apollo_compiler::Schema;")],
     ],
     kept_by: &[
@@ -155,7 +155,7 @@ const IMPURE: &[&str] = &[
     "tokio_util",
     "futures_util",
     "crate::clock",
-    "crate::draw",
+    "crate::rng",
     "std::time::SystemTime",
     "std::time::Instant",
     "std::fs",

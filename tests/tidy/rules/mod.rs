@@ -1,6 +1,7 @@
 //! The rules, by what they are about.
 
 pub mod docs;
+pub mod imports;
 pub mod layers;
 pub mod references;
 pub mod resolvers;
@@ -13,7 +14,7 @@ use super::tree::{Finding, Tree};
 /// Files in memory: (path, text).
 pub type Files = &'static [(&'static str, &'static str)];
 
-/// One rule of the house.
+/// One rule of the repository.
 pub struct Rule {
     /// What to do about a finding.
     pub remedy: &'static str,

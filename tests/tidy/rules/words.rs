@@ -4,7 +4,7 @@ use super::Rule;
 use crate::tidy::tree::{Finding, SourceFile, extension};
 
 pub const OPENING: Rule = Rule {
-    remedy: "open the file with `//!`: what lives here, why apart, what it refuses to know",
+    remedy: "open the file with `//!`: what it does",
     check: |tree| tree.rust().filter_map(|(file, _)| without_opening(file)).collect(),
     broken_by: &[
         &[("src/read/mod.rs", "use std::fmt;")],
@@ -40,6 +40,45 @@ pub const NAMES: Rule = Rule {
         &[("src/api/page.rs", "struct PageInfo;")],
         &[("src/a.rs", "struct Database; mod metadata {} fn data_folder() {}")],
     ],
+};
+
+pub const TERMS: Rule = Rule {
+    remedy: "use the field's term (docs/glossary.md): each word that is refused names the one that replaced it",
+    check: |tree| tree.rust().flat_map(|(file, _)| private_names(file)).collect(),
+    broken_by: &[
+        &[("src/house.rs", "//! Anything.")],
+        &[("src/a.rs", "struct TestHouse;")],
+        &[("src/a.rs", "enum NudgeKind {}")],
+        &[("src/twins/mod.rs", "//! Anything.")],
+    ],
+    kept_by: &[&[("src/services.rs", "struct Warehouse; trait Truthful {}")]],
+};
+
+pub const WIDTH: Rule = Rule {
+    remedy: "break the comment before column 120",
+    check: |tree| tree.rust().flat_map(|(file, _)| file.lines_where(wide_comment)).collect(),
+    broken_by: &[&[(
+        "src/a.rs",
+        "//! A.\n// aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa",
+    )]],
+    kept_by: &[&[
+        (
+            "src/a.rs",
+            "//! | aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaaaa aaaaaaa |",
+        ),
+        ("src/b.rs", "//! Short."),
+    ]],
+};
+
+pub const FORMULAS: Rule = Rule {
+    remedy: "say what the thing does, in the active voice and the present tense, as to a colleague",
+    check: |tree| tree.rust().flat_map(|(file, _)| file.lines_where(formula)).collect(),
+    broken_by: &[
+        &[("src/a.rs", concat!("//! Keys. Ap", "art, because anybody asks."))],
+        &[("src/a.rs", concat!("//! Keys. It refu", "ses to know tokens."))],
+        &[("src/a.rs", concat!("/// Zero for what is ", "no number."))],
+    ],
+    kept_by: &[&[("src/a.rs", "//! Keys, kept apart from tokens.\nfn f() { expect(\"refuses to know\") }")]],
 };
 
 pub const ALLOWS: Rule = Rule {
@@ -82,6 +121,38 @@ const VAGUE: &[&str] = &["manager", "helper", "helpers", "util", "utils", "commo
 /// Names that others have chosen for us.
 const GIVEN: &[(&str, &str)] = &[("PageInfo", "Relay's connection specification")];
 
+/// Words that the first release had for itself, and the field's terms.
+const PRIVATE: &[(&str, &str)] = &[
+    ("house", "use cases, app"),
+    ("nudge", "notification"),
+    ("nudges", "notification"),
+    ("truth", "primary store"),
+    ("waker", "reactivator"),
+    ("gate", "guard"),
+    ("whim", "random policy"),
+    ("fate", "fault injector"),
+    ("dice", "rng"),
+    ("twins", "differential test"),
+    ("crew", "clients"),
+    ("soups", "fuzz"),
+    ("eyes", "viewer dependence"),
+    ("wants", "selection"),
+    ("weights", "cost hints"),
+    ("outlet", "sink"),
+    ("tokenless", "public operation"),
+    ("doors", "connection limits"),
+];
+/// What no comment says.
+const FORMULAS_REFUSED: [&str; 5] = [
+    concat!("Ap", "art, because"),
+    concat!("efu", "ses to know"),
+    concat!("is tol", "d so"),
+    concat!("what is n", "o "),
+    concat!("shared with the rest of the ho", "use"),
+];
+/// Columns of a comment.
+const WIDEST: usize = 120;
+
 fn is_code(file: &SourceFile) -> bool {
     ["rs", "sh", "ts", "tsx", "css", "Makefile", "run"].contains(&extension(&file.path))
 }
@@ -111,6 +182,29 @@ fn vague_names(file: &SourceFile) -> Vec<Finding> {
     let vague =
         of_file.chain(defined).filter(|(name, _)| !given(name) && words_of(name).any(|word| VAGUE.contains(&&*word)));
     vague.map(|(name, line)| file.finding(line, format!("`{name}`"))).collect()
+}
+
+fn private_names(file: &SourceFile) -> Vec<Finding> {
+    let of_file = file.path.trim_end_matches(".rs").split('/').map(|step| (step, 1));
+    let defined = file.rust.iter().flat_map(|rust| rust.names.iter().map(|name| (name.name.as_str(), name.line)));
+    let replaced = |name: &str| PRIVATE.iter().find(|(ours, _)| words_of(name).any(|word| word == *ours));
+    let found = of_file.chain(defined).filter_map(|(name, line)| Some((name, line, replaced(name)?)));
+    found.map(|(name, line, (_, term))| file.finding(line, format!("`{name}`: say {term}"))).collect()
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with("//")
+}
+
+fn wide_comment(line: &str) -> Option<String> {
+    let is_table = line.trim_start().trim_start_matches(['/', '!']).trim_start().starts_with('|');
+    let columns = line.chars().count();
+    (is_comment(line) && !is_table && columns > WIDEST).then(|| format!("{columns} columns"))
+}
+
+fn formula(line: &str) -> Option<String> {
+    let found = FORMULAS_REFUSED.iter().find(|formula| is_comment(line) && line.contains(**formula))?;
+    Some(format!("`{found}`"))
 }
 
 /// The words of `snake_case`, `kebab-case` and `CamelCase` names, in lower case.

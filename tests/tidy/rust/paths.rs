@@ -10,6 +10,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 pub struct NamedPath {
     pub line: usize,
     pub segments: Vec<String>,
+    /// Of a `pub use`: the name under which others find it here.
+    pub exported_as: Option<String>,
 }
 
 impl NamedPath {
@@ -32,8 +34,8 @@ pub fn read(path: &str, tokens: TokenStream) -> Vec<NamedPath> {
     found.into_iter().map(follow).collect()
 }
 
-/// `src/store/sql/mod.rs` is `crate::store::sql`; `src/app.rs` is `crate::app`; `src/lib.rs` is `crate`. The same for the
-/// sources of `graphql-transport`, whose crate is another one.
+/// `src/store/sql/mod.rs` is `crate::store::sql`; `src/app.rs` is `crate::app`; `src/lib.rs` is `crate`. The same for
+/// the sources of `graphql-transport`, whose crate is another one.
 pub fn module_of(path: &str) -> Vec<String> {
     let inside = path.strip_prefix("graphql-transport/").unwrap_or(path);
     let inside = inside.strip_prefix("src/").unwrap_or(inside).trim_end_matches(".rs");
@@ -45,6 +47,8 @@ pub fn module_of(path: &str) -> Vec<String> {
 struct Reader {
     module: Vec<String>,
     imports: HashMap<String, Vec<String>>,
+    /// Whether a `use` that follows is a `pub use`.
+    is_public: bool,
     found: Vec<NamedPath>,
 }
 
@@ -55,12 +59,18 @@ impl Reader {
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
             match token {
+                TokenTree::Ident(ident) if ident == "pub" => {
+                    tokens.next_if(|token| matches!(token, TokenTree::Group(_)));
+                    self.is_public = true;
+                    continue;
+                }
                 TokenTree::Ident(ident) if ident == "use" => self.import(Vec::new(), &mut tokens),
                 TokenTree::Ident(ident) if ident == "mod" => self.inline_module(&mut tokens),
                 TokenTree::Ident(ident) => self.path(&ident, &mut tokens),
                 TokenTree::Group(group) => self.read(group.stream()),
                 _ => {}
             }
+            self.is_public = false;
         }
     }
 
@@ -114,6 +124,9 @@ impl Reader {
         }
         let name = renamed.or_else(|| segments.last().cloned());
         if let (Some(name), Some(target)) = (name, self.keep(line, segments)) {
+            if let Some(found) = self.found.last_mut().filter(|_| self.is_public) {
+                found.exported_as = Some(name.clone());
+            }
             self.imports.insert(name, target);
         }
     }
@@ -121,7 +134,7 @@ impl Reader {
     fn keep(&mut self, line: usize, segments: Vec<String>) -> Option<Vec<String>> {
         let segments = self.resolve(segments);
         if segments.len() > 1 {
-            self.found.push(NamedPath { line, segments: segments.clone() });
+            self.found.push(NamedPath { line, segments: segments.clone(), exported_as: None });
             return Some(segments);
         }
         None

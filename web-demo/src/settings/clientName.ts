@@ -10,7 +10,7 @@ function firstIn(table: typeof BROWSERS, userAgent: string): string | undefined 
   return table.find(([mark]) => mark.test(userAgent))?.[1];
 }
 
-/** "Firefox on Linux"; of what is no browser its own first word. */
+/** "Firefox on Linux"; for other clients the first word of their name. */
 export function clientName(userAgent: string): string {
   const browser = firstIn(BROWSERS, userAgent);
   const system = firstIn(SYSTEMS, userAgent);

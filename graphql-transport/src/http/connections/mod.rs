@@ -39,7 +39,7 @@ pub(super) use self::received::Received;
 use self::wire::Wire;
 use super::{
     limits::INCOMING,
-    places::{Gauged, Place, Places},
+    slots::{Gauged, Slot, Slots},
 };
 use crate::{
     measurements::MetricNames,
@@ -47,7 +47,8 @@ use crate::{
     payer::Payer,
 };
 
-/// Bytes that are read of a connection before somebody takes them; a request's head has to fit. The longest URL takes 64 KiB.
+/// Bytes that are read of a connection before somebody takes them; a request's head has to fit. The longest URL takes
+/// 64 KiB.
 pub(super) const BUFFER_BYTES: usize = 72 * 1024;
 
 /// Bounds of the connections of one node.
@@ -67,7 +68,8 @@ pub struct ConnectionLimits {
     pub idle_time: Duration,
     /// A client that takes no byte of what is sent to it for so long has left. 60 s.
     pub stall_time: Duration,
-    /// Bytes of heads that are on their way, beyond 8 KiB each: 64 MiB; of one address 16 MiB. Who sends more is cut off.
+    /// Bytes of heads that are on their way, beyond 8 KiB each: 64 MiB; of one address 16 MiB. Who sends more is cut
+    /// off.
     pub heads: LedgerLimits,
     /// Networks whose machines are proxies: one of them speaks for many.
     pub trusted_proxies: Vec<IpNet>,
@@ -111,16 +113,16 @@ fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     })
 }
 
-/// Serves until `stop`, and until the requests that are open then have ended. A connection is HTTP/1.1; a handler finds the
-/// peer's address as `ConnectInfo<SocketAddr>`.
+/// Serves until `stop`, and until the requests that are open then have ended. A connection is HTTP/1.1; a handler
+/// finds the peer's address as `ConnectInfo<SocketAddr>`.
 pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimits, stop: CancellationToken) {
     let mut listener = prompt(listener);
-    let doors = Doors::new(&limits);
+    let slots = ConnectionSlots::new(&limits);
     let open = TaskTracker::new();
     let limits = Arc::new(limits);
     // After an error of `accept`, such as too many open files, axum's listener waits for a second.
     while let Some((stream, peer)) = stop.run_until_cancelled(listener.accept()).await {
-        match doors.enter(peer) {
+        match slots.enter(peer) {
             Some(room) => {
                 let served = if room.is_spare { &routes.full } else { &routes.all };
                 open.spawn(talk((stream, peer), room, served.clone(), Arc::clone(&limits), stop.clone()));
@@ -134,10 +136,10 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
 }
 
 /// Who may come in.
-struct Doors {
+struct ConnectionSlots {
     all: Arc<Semaphore>,
     spare: Arc<Semaphore>,
-    each: Places<Payer>,
+    each: Slots<Payer>,
     heads: Ledger,
     trusted_proxies: Vec<IpNet>,
     metrics: MetricNames,
@@ -150,16 +152,16 @@ struct Room {
     /// For whom heads are held; a proxy speaks for many.
     client: Option<Payer>,
     _permit: OwnedSemaphorePermit,
-    _place: Option<Place<Payer>>,
+    _place: Option<Slot<Payer>>,
     _gauged: Gauged,
 }
 
-impl Doors {
+impl ConnectionSlots {
     fn new(limits: &ConnectionLimits) -> Self {
         Self {
             all: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
             spare: Arc::new(Semaphore::new(limits.spare)),
-            each: Places::new(limits.per_address),
+            each: Slots::new(limits.per_address),
             heads: Ledger::new("heads", limits.heads, limits.metrics),
             trusted_proxies: limits.trusted_proxies.clone(),
             metrics: limits.metrics,
@@ -187,7 +189,7 @@ impl Doors {
         &self,
         is_spare: bool,
         client: Option<Payer>,
-        (permit, place): (OwnedSemaphorePermit, Option<Place<Payer>>),
+        (permit, place): (OwnedSemaphorePermit, Option<Slot<Payer>>),
     ) -> Room {
         let gauged = Gauged::new(self.metrics.connections);
         Room { is_spare, heads: self.heads.clone(), client, _permit: permit, _place: place, _gauged: gauged }

@@ -26,10 +26,10 @@ use super::{
 use crate::{
     http::{
         codes::{BAD_USER_INPUT, RATE_LIMITED},
-        drive::{self, Outlet, TooLarge, extensions_of, over, signed_out},
         engine::Ready,
         outcome::{Payload, Reason, Refused, json_within},
         request_id::RequestId,
+        runner::{self, OperationSink, TooLarge, extensions_of, over, signed_out},
         state::Core,
         viewer::{Scope, Viewer},
     },
@@ -137,7 +137,7 @@ impl Part {
     }
 }
 
-impl Outlet for Part {
+impl OperationSink for Part {
     type Event = Bytes;
 
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
@@ -193,7 +193,7 @@ async fn part<E: Executor, V: Viewer>(
     let (over, request_id) = (over(core, scope.viewer.clone()), scope.request_id.clone());
     let whole = async {
         let ended = tokio::select! {
-            ended = drive::run(core, ready, scope, &part) => ended,
+            ended = runner::run(core, ready, scope, &part) => ended,
             () = over => Err(signed_out(&request_id)),
         };
         if let Err(refused) = ended {

@@ -19,9 +19,9 @@ use super::{
 };
 use crate::{
     http::{
-        drive::{self, Outlet, TooLarge, extensions_of, over, signed_out},
         engine::Ready,
         outcome::{Payload, json_within},
+        runner::{self, OperationSink, TooLarge, extensions_of, over, signed_out},
         state::Core,
         viewer::{Scope, Viewer},
     },
@@ -35,7 +35,7 @@ struct Whole {
     answer_bytes: usize,
 }
 
-impl Outlet for Whole {
+impl OperationSink for Whole {
     type Event = Bytes;
 
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
@@ -71,9 +71,9 @@ pub fn open<E: Executor, V: Viewer>(
 async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: Scope<V>, events: Sender<Bytes>) {
     let over = over(core, scope.viewer.clone());
     let request_id = scope.request_id.clone();
-    let outlet = Whole { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
+    let sink = Whole { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
     let ended = tokio::select! {
-        ended = drive::run(core, ready, scope, &outlet) => ended,
+        ended = runner::run(core, ready, scope, &sink) => ended,
         () = events.closed() => return,
         // Without `complete` the client knows that it has to come again.
         () = core.stop.cancelled() => return,

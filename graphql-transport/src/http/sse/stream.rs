@@ -21,8 +21,8 @@ use crate::{
         accept::Media,
         codes::{INTERNAL, RATE_LIMITED},
         outcome::{Reason, Refused},
-        places::{Gauged, Place},
         request_id::{self, RequestId},
+        slots::{Gauged, Slot},
         state::Core,
         viewer::{Scope, Viewer},
     },
@@ -35,13 +35,13 @@ pub(super) const UNREAD: Duration = Duration::from_secs(30);
 /// A place among the streams of this node, held until it is dropped.
 pub struct Room {
     _permit: OwnedSemaphorePermit,
-    _place: Place<Payer>,
+    _place: Slot<Payer>,
     _gauged: Gauged,
 }
 
 /// Takes a place among the streams of this node, and among those of who asks.
 pub fn take_room<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<Room, Refused> {
-    let place = core.stream_places.take(scope.payer()).ok_or_else(|| {
+    let place = core.stream_slots.take(scope.payer()).ok_or_else(|| {
         let message = "Too many streams are open or reserved already. Close one, or use one for several operations.";
         Refused::new(Reason::TooManyPoints, RATE_LIMITED, message)
     })?;
@@ -60,8 +60,8 @@ pub(super) async fn send(events: &Sender<Bytes>, event: Bytes) {
     }
 }
 
-/// What comes out of `events`, with comments where nothing comes for `keep_alive`. Begins with one: then the client knows
-/// that it is heard.
+/// What comes out of `events`, with comments where nothing comes for `keep_alive`. Begins with one: then the client
+/// knows that it is heard.
 pub(super) fn body(
     events: Receiver<Bytes>,
     keep_alive: Duration,

@@ -33,7 +33,8 @@ impl Server {
         Self::among(settings, ConnectionLimits::default()).await
     }
 
-    /// Times for an init and for a close that the test has not chosen are no matter of it: what ends, ends by something else.
+    /// Times for an init and for a close that the test has not chosen are no matter of it: what ends, ends by
+    /// something else.
     pub(super) async fn among(mut settings: HttpSettings, limits: ConnectionLimits) -> Self {
         let (socket, usual) = (&mut settings.socket, SocketLimits::default());
         for (time, usual) in [(&mut socket.init_time, usual.init_time), (&mut socket.close_time, usual.close_time)] {

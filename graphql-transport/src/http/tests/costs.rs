@@ -46,8 +46,8 @@ async fn the_price_is_told_and_who_has_spent_all_waits() {
 
 #[tokio::test]
 async fn an_operation_that_costs_too_much_is_refused_before_it_runs() {
-    let gate = crate::gate::GateLimits { cost: 42, ..Default::default() };
-    let settings = HttpSettings { gate, ..HttpSettings::default() };
+    let guard = crate::guard::GuardLimits { cost: 42, ..Default::default() };
+    let settings = HttpSettings { guard, ..HttpSettings::default() };
     for (query, is_refused) in [("{ nested { hello } }", false), ("{ nested { nested { hello } } }", true)] {
         let answer = send(settings.clone(), post(json!({ "query": query }).to_string(), &[])).await;
         assert_eq!(answer.extension("code") == "QUERY_TOO_COMPLEX", is_refused, "{}", answer.body);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    gate::Gate,
+    guard::Guard,
     http::{
         documents::{Documents, Naming},
         engine::Engine,
@@ -86,8 +86,8 @@ async fn both_bombs_are_refused_at_once() {
 async fn remembered(queries: &[&str]) -> usize {
     let Transport { schema, shape, attach, settings, .. } = transport(HttpSettings::default());
     let naming = Naming { automatic: true, only_trusted: false };
-    let gate = Gate::new(settings.gate, shape);
-    let documents = Documents::new(gate, Trusted::default(), naming, &settings.request);
+    let guard = Guard::new(settings.guard, shape);
+    let documents = Documents::new(guard, Trusted::default(), naming, &settings.request);
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
     let engine = Engine { schema, documents, attach, budget: None, answer_bytes: 1 << 20, answers, suggests: true };
     for query in queries {

@@ -4,15 +4,15 @@
 mod client;
 mod connections;
 mod costs;
+mod fuzz;
 mod limits;
 mod named;
 mod plain;
+mod public_operations;
 pub mod schema;
 mod socket;
 mod socket_ends;
-mod soups;
 mod stream;
-mod tokenless;
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ use tower::ServiceExt as _;
 
 use self::schema::{Person, TestSchema, schema};
 use super::{entropy::counted, *};
-use crate::gate::Shape;
+use crate::guard::Shape;
 
 /// `good` is Ann's token, `brief` one that ends after three seconds, `nobody` is nobody's, `down` cannot be checked.
 struct Tokens;
@@ -60,7 +60,7 @@ fn transport(settings: HttpSettings) -> Transport<TestSchema, Person> {
         shape: Shape::of_sdl(&schema().sdl()).unwrap(),
         authenticate: Arc::new(Tokens),
         attach: Arc::new(attach),
-        tokenless: &["bump"],
+        public_operations: &["bump"],
         settings,
         entropy: counted(),
         stop: CancellationToken::new(),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-const INTROSPECTION: &str = include_str!("../../gate/introspection.graphql");
+const INTROSPECTION: &str = include_str!("../../guard/introspection.graphql");
 
 #[tokio::test]
 async fn a_query_is_answered_in_the_media_type_that_was_asked_for() {
@@ -183,7 +183,8 @@ async fn what_is_hidden_from_the_client_is_logged_once_with_the_request_id() {
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
     let guard = tracing::subscriber::set_default(subscriber);
-    // Whether anybody wants a span is decided where it is met first: perhaps in the thread of another test, where nobody does. So all are met, and asked again.
+    // Whether anybody wants a span is decided where it is met first: perhaps in the thread of another test, where
+    // nobody does. So all are met, and asked again.
     send(HttpSettings::default(), post(body, &[])).await;
     tracing::callsite::rebuild_interest_cache();
     log.0.lock().unwrap().clear();
@@ -326,8 +327,8 @@ async fn a_variable_that_does_not_fit_its_place_is_refused_whatever_it_is() {
 
 #[tokio::test]
 async fn a_schema_that_is_not_described_is_not_given_away_either() {
-    let gate = crate::gate::GateLimits { introspection: false, ..Default::default() };
-    let settings = HttpSettings { gate, ..HttpSettings::default() };
+    let guard = crate::guard::GuardLimits { introspection: false, ..Default::default() };
+    let settings = HttpSettings { guard, ..HttpSettings::default() };
     let ask = async |query: &str| {
         let body = json!({ "query": query }).to_string();
         send(settings.clone(), post(body, &[("accept", "application/graphql-response+json")])).await

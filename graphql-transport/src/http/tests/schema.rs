@@ -21,7 +21,7 @@ impl crate::http::Viewer for Person {
     }
 }
 
-/// Takes no value whatever, in the executor's own words; no document can be told so beforehand.
+/// Takes no value whatever, in the executor's own words; validation cannot see it.
 struct Picky;
 
 #[Scalar]
@@ -38,7 +38,7 @@ impl ScalarType for Picky {
 /// The schema as tests build it.
 pub type TestSchema = Schema<Query, Mutation, Subscriptions>;
 
-/// Validated by the gate alone and without extensions, as the service's own.
+/// Validated by the guard alone and without extensions, as the service's own.
 pub fn schema() -> TestSchema {
     Schema::build(Query, Mutation::default(), Subscriptions).validation_mode(ValidationMode::Fast).finish()
 }

@@ -1,11 +1,11 @@
 //! GraphQL over WebSocket: the subprotocol graphql-transport-ws.
 
+#[cfg(test)]
+mod fuzz;
 mod liveness;
 mod message;
 mod operation;
 mod socket;
-#[cfg(test)]
-mod soups;
 mod unfinished;
 mod writer;
 
@@ -31,8 +31,8 @@ use self::{
 };
 use super::{
     origin::Origins,
-    places::Gauged,
     request_id::{self, RequestId},
+    slots::Gauged,
     state::Core,
     viewer::{Client, Credentials, Viewer},
 };
@@ -61,7 +61,7 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
             .into_response();
     };
     let client = Client::of(&headers, &extensions, &core.settings.trusted_proxies);
-    let Some(place) = core.socket_places.take(Payer::of_address(client.address)) else {
+    let Some(place) = core.socket_slots.take(Payer::of_address(client.address)) else {
         let message = "Too many WebSockets of this address have no viewer.";
         return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], message).into_response();
     };
@@ -83,7 +83,8 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
         }
         .instrument(span)
     });
-    // With them the letters in which the client writes headers: Python's gql finds `Sec-WebSocket-Protocol` in no others.
+    // With them the letters in which the client writes headers: Python's gql finds `Sec-WebSocket-Protocol` in no
+    // others.
     response.extensions_mut().extend(extensions);
     ([told], response).into_response()
 }

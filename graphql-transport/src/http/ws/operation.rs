@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::{message::ServerMessage, writer::Event};
 use crate::{
     http::{
-        drive::{self, TooLarge},
         outcome::{Payload, Refused},
         params::Params,
+        runner::{self, TooLarge},
         state::Core,
         viewer::{Scope, Viewer},
     },
@@ -57,7 +57,7 @@ impl Register {
 }
 
 /// Where an operation's results go.
-pub(super) struct Outlet {
+pub(super) struct OperationSink {
     pub(super) id: String,
     pub(super) stop: CancellationToken,
     pub(super) register: Register,
@@ -66,7 +66,7 @@ pub(super) struct Outlet {
     pub(super) answer_bytes: usize,
 }
 
-impl Outlet {
+impl OperationSink {
     async fn send(&self, message: ServerMessage<'_>) {
         self.put((message.to_frame(), None)).await;
     }
@@ -89,7 +89,7 @@ impl Outlet {
     }
 }
 
-impl drive::Outlet for Outlet {
+impl runner::OperationSink for OperationSink {
     type Event = (Message, Hold);
 
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<(Message, Hold), TooLarge> {
@@ -107,11 +107,11 @@ pub(super) async fn run<E: Executor, V: Viewer>(
     core: Arc<Core<E, V>>,
     params: Result<Params, Refused>,
     scope: Scope<V>,
-    outlet: Outlet,
+    sink: OperationSink,
 ) {
-    let stop = outlet.stop.clone();
-    let work = drive::run_params(&core, params, scope, &outlet);
+    let stop = sink.stop.clone();
+    let work = runner::run_params(&core, params, scope, &sink);
     if let Some(ended) = stop.run_until_cancelled(work).await {
-        outlet.end(ended.err().map(|refused| refused.errors)).await;
+        sink.end(ended.err().map(|refused| refused.errors)).await;
     }
 }

@@ -19,18 +19,18 @@ use tracing::Instrument as _;
 use super::{
     liveness::{Liveness, Step},
     message::{ClientMessage, Closing, ServerMessage},
-    operation::{self, Outlet, Register},
+    operation::{self, OperationSink, Register},
     unfinished::Unfinished,
     writer::{ControlQueue, Event, NotDraining},
 };
 use crate::{
     http::{
         connections::Received,
-        drive::{malformed, over},
         mask,
         params::Params,
-        places::Place,
         request_id::RequestId,
+        runner::{malformed, over},
+        slots::Slot,
         state::Core,
         viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
     },
@@ -81,7 +81,7 @@ pub(super) struct Caller {
     /// What has come on its connection; `None` if nobody counts.
     pub(super) received: Option<Received>,
     /// Its address's place among the sockets; once a viewer is known, the viewer's.
-    pub(super) place: Place<Payer>,
+    pub(super) place: Slot<Payer>,
 }
 
 impl<E: Executor, V: Viewer> Conversation<E, V> {
@@ -213,7 +213,7 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
     fn count(&mut self, viewer: Option<&V>) -> Result<(), Ending> {
         let Some(viewer) = viewer else { return Ok(()) };
         let limit = self.core.settings.socket.per_client;
-        let place = self.core.socket_places.take(Payer::Viewer(viewer.number()));
+        let place = self.core.socket_slots.take(Payer::Viewer(viewer.number()));
         self.caller.place = place.ok_or(Ending::Close(Closing::TooManySockets { limit }))?;
         Ok(())
     }
@@ -246,8 +246,8 @@ impl<E: Executor, V: Viewer> Conversation<E, V> {
         );
         let stop = self.register.add(&id);
         let (register, events) = (self.register.clone(), self.events.clone());
-        let outlet = Outlet { id, stop, register, events, answer_bytes: self.core.settings.request.answer_bytes };
-        self.tasks.spawn(operation::run(Arc::clone(&self.core), params, scope, outlet).instrument(span));
+        let sink = OperationSink { id, stop, register, events, answer_bytes: self.core.settings.request.answer_bytes };
+        self.tasks.spawn(operation::run(Arc::clone(&self.core), params, scope, sink).instrument(span));
         Ok(())
     }
 }

@@ -93,8 +93,8 @@ pub(super) fn queues(room: usize) -> (ControlQueue, Sender<Event>, Queues) {
 
 /// Sends until the last frames have gone, or a frame takes longer than `send_time`, or the socket fails.
 ///
-/// What waits together goes together: a result and its `complete` are one write. `pinged` is notified of each ping that has
-/// been sent.
+/// What waits together goes together: a result and its `complete` are one write. `pinged` is notified of each ping
+/// that has been sent.
 pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_time: Duration, pinged: &Notify) {
     let mut sink = pin!(sink);
     // The library keeps the memory of the longest frame that it has sent.

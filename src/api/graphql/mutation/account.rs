@@ -19,7 +19,8 @@ use crate::{
 struct RegisterUserInput {
     /// The unique name: 2 to 30 of the characters a to z, 0 to 9 and _. Upper case is lowered.
     handle: String,
-    /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing direction or is invisible.
+    /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing
+    /// direction or is invisible.
     name: String,
     /// At least 8 characters, at most 1024 bytes.
     password: String,
@@ -182,7 +183,7 @@ fn signed_in(outcome: SignInOutcome) -> Result<SignedIn, UserError> {
 }
 
 fn wrong_old_password() -> UserError {
-    UserError::about(&["oldPassword"], UserErrorCode::WrongCredentials, "this is not the password until now")
+    UserError::about(&["oldPassword"], UserErrorCode::WrongCredentials, "this is not the current password")
 }
 
 pub fn too_many_attempts() -> UserError {

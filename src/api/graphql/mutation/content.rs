@@ -42,8 +42,8 @@ struct PublishContentInput {
     media: Option<Vec<MediaInput>>,
     /// What it answers: it becomes a reply to that or, if that is a repost, to its original.
     reply_to: Option<ID>,
-    /// 1 to 64 characters of your choice, another for each content. Sent again with the same key, a request publishes nothing
-    /// new and answers with what was published then: so a request that was cut off can be repeated.
+    /// 1 to 64 characters of your choice, another for each content. Sent again with the same key, a request publishes
+    /// nothing new and answers with what was published then: so a request that was cut off can be repeated.
     idempotency_key: Option<String>,
     /// Comes back in the payload.
     client_mutation_id: Option<String>,
@@ -167,7 +167,7 @@ fn removed(outcome: RemoveOutcome) -> Result<(), UserError> {
 
 /// Neither does it tell whether there is one behind a block.
 fn no_such_content(field: &str) -> UserError {
-    UserError::about(&[field], UserErrorCode::NotFound, "there is no such content, or none any more")
+    UserError::about(&[field], UserErrorCode::NotFound, "there is no such content, or it was deleted")
 }
 
 pub(super) fn split<T>(result: Result<T, UserError>) -> (Option<T>, Vec<UserError>) {

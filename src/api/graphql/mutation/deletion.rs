@@ -46,8 +46,9 @@ pub struct DeletionMutation;
 
 #[Object]
 impl DeletionMutation {
-    /// Deletes the viewer's account, for good: nobody's next read shows the viewer or anything that they have published, all their sessions end, and those who watch
-    /// live are told. The handle is never given to anybody else. Counts that the viewer was part of follow within minutes.
+    /// Deletes the viewer's account, for good: nobody's next read shows the viewer or anything that they have
+    /// published, all their sessions end, and those who watch live are told. The handle is never given to anybody
+    /// else. Counts that the viewer was part of follow within minutes.
     async fn delete_viewer(
         &self,
         ctx: &Context<'_>,
@@ -84,5 +85,5 @@ impl DeletionMutation {
 }
 
 fn wrong_password() -> UserError {
-    UserError::about(&["password"], UserErrorCode::WrongCredentials, "this is not the viewer's password")
+    UserError::about(&["password"], UserErrorCode::WrongCredentials, "this is not your password")
 }

@@ -12,7 +12,7 @@ use crate::{
         ids,
         objects::User,
         scope::{Answer, answer, fresh_hydration},
-        wants::UserWants,
+        selection::UserSelection,
     },
     domain::{UserId, limits::MAX_FOLLOWS},
     follow::{FollowOutcome, UnfollowOutcome},
@@ -68,8 +68,8 @@ pub struct FollowMutation;
 
 #[Object]
 impl FollowMutation {
-    /// Follows a user: their contents, old ones too, are in the viewer's timeline from the next read on. Nothing changes if the
-    /// viewer follows them already, or is them.
+    /// Follows a user: their contents, old ones too, are in the viewer's timeline from the next read on. Nothing
+    /// changes if the viewer follows them already, or is them.
     async fn follow_user(
         &self,
         ctx: &Context<'_>,
@@ -87,8 +87,8 @@ impl FollowMutation {
         .await
     }
 
-    /// Follows a user no more: none of their contents are in the viewer's timeline from the next read on. Nothing changes if
-    /// the viewer does not follow them.
+    /// Follows a user no more: none of their contents are in the viewer's timeline from the next read on. Nothing
+    /// changes if the viewer does not follow them.
     async fn unfollow_user(
         &self,
         ctx: &Context<'_>,
@@ -113,12 +113,12 @@ fn followed(outcome: FollowOutcome) -> Result<(), UserError> {
         FollowOutcome::UnknownAuthor => Err(no_such_user()),
         FollowOutcome::TooMany => Err(UserError::general(
             UserErrorCode::NotAllowed,
-            &format!("one can follow {MAX_FOLLOWS} users at most: unfollow some first"),
+            &format!("you can follow at most {MAX_FOLLOWS} users: unfollow some first"),
         )),
         FollowOutcome::Blocked => Err(UserError::about(
             &["userId"],
             UserErrorCode::NotAllowed,
-            "a block stands between the two: neither can follow the other",
+            "one of you has blocked the other: neither can follow the other",
         )),
     }
 }
@@ -129,7 +129,7 @@ fn unfollowed(outcome: UnfollowOutcome) -> Result<(), UserError> {
         UnfollowOutcome::Oneself => Err(UserError::about(
             &["userId"],
             UserErrorCode::NotAllowed,
-            "one's own contents stay in one's own timeline: nobody can unfollow themselves",
+            "you cannot unfollow yourself: your own contents stay in your timeline",
         )),
     }
 }
@@ -148,9 +148,9 @@ async fn ended(
     result: Result<UserId, UserError>,
 ) -> Result<Ended, Failure> {
     let selected = ctx.look_ahead();
-    let wants = UserWants::of(&selected.field("user")).and(UserWants::of(&selected.field("viewer")));
+    let selection = UserSelection::of(&selected.field("user")).and(UserSelection::of(&selected.field("viewer")));
     let ids: Vec<UserId> = result.iter().copied().chain([reader]).collect();
-    hydration.prime_users(&ids, wants).await;
+    hydration.prime_users(&ids, selection).await;
     let viewer = shown(hydration, reader).await?;
     match result {
         Ok(author) => match shown(hydration, author).await? {

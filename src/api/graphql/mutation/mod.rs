@@ -3,9 +3,9 @@
 //! Expected refusals are `userErrors` of the payload; faults of the client and of this server are top-level errors.
 
 mod account;
-mod boundary;
 mod content;
 mod deletion;
+mod exclusion;
 mod follow;
 mod profile;
 mod reaction;
@@ -17,7 +17,8 @@ mod user_error;
 
 use async_graphql::MergedObject;
 
-/// What asks for a password, or for a refresh token: whoever calls it may have an access token that has ended, and send it.
+/// What asks for a password, or for a refresh token: whoever calls it may have an access token that has ended, and
+/// send it.
 pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
 
 /// A request's entry points for changing things. Several in one request run one after the other, in their order.
@@ -30,7 +31,7 @@ pub struct Mutation(
     content::ContentMutation,
     repost::RepostMutation,
     follow::FollowMutation,
-    boundary::BoundaryMutation,
+    exclusion::ExclusionMutation,
     reaction::ReactionMutation,
     timeline::TimelineMutation,
 );

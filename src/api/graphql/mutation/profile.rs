@@ -12,7 +12,7 @@ use crate::{
         hydration::Hydration,
         objects::User,
         scope::{Answer, answer, fresh_hydration},
-        wants::UserWants,
+        selection::UserSelection,
     },
     domain::account::attributes::InvalidAttributes,
 };
@@ -29,7 +29,8 @@ struct AttributeInput {
 /// What of the viewer's profile changes. What is left out stays as it is.
 #[derive(InputObject)]
 struct UpdateProfileInput {
-    /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing direction or is invisible. Cannot be null.
+    /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing
+    /// direction or is invisible. Cannot be null.
     name: MaybeUndefined<String>,
     /// A few words, at most 500 characters; null for none.
     bio: MaybeUndefined<String>,
@@ -50,15 +51,25 @@ struct ChangeHandleInput {
     client_mutation_id: Option<String>,
 }
 
-/// The viewer as they are now; or why they have not changed.
-#[derive(SimpleObject)]
-struct ProfilePayload {
-    /// The viewer. Null if refused.
-    user: Option<User>,
-    /// Why it was refused; empty if it was not.
-    user_errors: Vec<UserError>,
-    /// As in the input.
-    client_mutation_id: Option<String>,
+/// Payloads of the form that both have.
+macro_rules! changed {
+    ($($payload:ident, $about:literal;)+) => {$(
+        #[doc = $about]
+        #[derive(SimpleObject)]
+        struct $payload {
+            /// The viewer. Null if refused.
+            user: Option<User>,
+            /// Why it was refused; empty if it was not.
+            user_errors: Vec<UserError>,
+            /// As in the input.
+            client_mutation_id: Option<String>,
+        }
+    )+};
+}
+
+changed! {
+    UpdateProfilePayload, "The viewer with the new profile; or why it has not changed.";
+    ChangeHandlePayload, "The viewer with the new handle; or why it has not changed.";
 }
 
 /// The part of the root about profiles.
@@ -72,7 +83,7 @@ impl ProfileMutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "What changes.")] input: UpdateProfileInput,
-    ) -> Answer<ProfilePayload> {
+    ) -> Answer<UpdateProfilePayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?.id;
@@ -83,7 +94,8 @@ impl ProfileMutation {
                 EditOutcome::Invalid(InvalidChange::Attributes(fault)) => Some(fault.into()),
                 EditOutcome::UnknownUser => return Err(Failure::SignInEnded),
             };
-            payload(ctx, &hydration, refusal, client_mutation_id).await
+            let (user, user_errors) = viewer_after(ctx, &hydration, refusal).await?;
+            Ok(Some(UpdateProfilePayload { user, user_errors, client_mutation_id }))
         })
         .await
     }
@@ -93,7 +105,7 @@ impl ProfileMutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The new handle.")] input: ChangeHandleInput,
-    ) -> Answer<ProfilePayload> {
+    ) -> Answer<ChangeHandlePayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?.id;
@@ -106,25 +118,26 @@ impl ProfileMutation {
                 }
                 RenameOutcome::UnknownUser => return Err(Failure::SignInEnded),
             };
-            payload(ctx, &hydration, refusal, input.client_mutation_id).await
+            let (user, user_errors) = viewer_after(ctx, &hydration, refusal).await?;
+            Ok(Some(ChangeHandlePayload { user, user_errors, client_mutation_id: input.client_mutation_id }))
         })
         .await
     }
 }
 
-async fn payload(
+/// The viewer after the change, unless it was refused.
+async fn viewer_after(
     ctx: &Context<'_>,
     hydration: &Arc<Hydration>,
     refusal: Option<UserError>,
-    client_mutation_id: Option<String>,
-) -> Result<Option<ProfilePayload>, Failure> {
+) -> Result<(Option<User>, Vec<UserError>), Failure> {
     let viewer = hydration.viewer()?.id;
     let mut user = None;
     if refusal.is_none() {
-        hydration.prime_users(&[viewer], UserWants::of(&ctx.look_ahead().field("user"))).await;
+        hydration.prime_users(&[viewer], UserSelection::of(&ctx.look_ahead().field("user"))).await;
         user = hydration.profile(viewer).await?.map(|profile| User::new(profile, Arc::clone(hydration)));
     }
-    Ok(Some(ProfilePayload { user, user_errors: refusal.into_iter().collect(), client_mutation_id }))
+    Ok((user, refusal.into_iter().collect()))
 }
 
 /// Null is an empty text, no picture or no attributes; what is left out stays as it is.

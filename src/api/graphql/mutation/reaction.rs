@@ -11,7 +11,7 @@ use crate::{
         ids,
         objects::Content,
         scope::{Answer, answer, fresh_hydration},
-        wants::ContentWants,
+        selection::ContentSelection,
     },
     domain::Reaction,
     publish::ReactionOutcome,
@@ -32,7 +32,8 @@ macro_rules! forms {
         #[doc = $about_payload]
         #[derive(SimpleObject)]
         struct $payload {
-            /// The content, with counters as they are now. Null if refused, and if a block stands before what is taken back.
+            /// The content, with counters as they are now. Null if refused, and if a block stands before what is taken
+            /// back.
             content: Option<Content>,
             /// Why it was refused; empty if it was not.
             user_errors: Vec<UserError>,
@@ -115,8 +116,8 @@ impl ReactionMutation {
     }
 }
 
-/// Reacts, or takes the reaction back; the content as it is after that. One's own reaction is taken back behind a block, too, without the content
-/// being shown.
+/// Reacts, or takes the reaction back; the content as it is after that. One's own reaction is taken back behind a
+/// block, too, without the content being shown.
 async fn change(
     ctx: &Context<'_>,
     content_id: &ID,
@@ -137,11 +138,11 @@ async fn change(
         ReactionOutcome::UnknownContent => return Ok((None, vec![no_such_content()])),
     };
     hydration.remember_content(&content).await;
-    let wants = ContentWants { author: None, ..ContentWants::of(&ctx.look_ahead().field("content")) };
-    hydration.prime_contents(&[id], wants).await;
+    let selection = ContentSelection { author: None, ..ContentSelection::of(&ctx.look_ahead().field("content")) };
+    hydration.prime_contents(&[id], selection).await;
     Ok((Some(Content::new(content, hydration)), Vec::new()))
 }
 
 fn no_such_content() -> UserError {
-    UserError::about(&["contentId"], UserErrorCode::NotFound, "there is no such content, or none any more")
+    UserError::about(&["contentId"], UserErrorCode::NotFound, "there is no such content, or it was deleted")
 }

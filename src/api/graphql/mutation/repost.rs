@@ -31,7 +31,8 @@ struct RepostContentInput {
 /// What has been reposted; or why nothing was.
 #[derive(SimpleObject)]
 struct RepostContentPayload {
-    /// The repost, as it stands in the viewer's own timeline. Null if refused, and if the viewer keeps the original's author out of that timeline.
+    /// The repost, as it stands in the viewer's own timeline. Null if refused, and if the viewer keeps the original's
+    /// author out of that timeline.
     timeline_edge: Option<TimelineEdge>,
     /// The original, with counters as they are now. Null if refused.
     content: Option<Content>,
@@ -69,7 +70,8 @@ pub struct RepostMutation;
 
 #[Object]
 impl RepostMutation {
-    /// Reposts a content: the next read of every follower shows it. A viewer has one repost of a content: reposted again, that one is the answer.
+    /// Reposts a content: the next read of every follower shows it. A viewer has one repost of a content: reposted
+    /// again, that one is the answer.
     async fn repost_content(
         &self,
         ctx: &Context<'_>,

@@ -34,9 +34,16 @@ struct RefreshTokenPayload {
     client_mutation_id: Option<String>,
 }
 
-/// Nothing but a word to find the answer by.
+/// Only an id of the call.
 #[derive(InputObject, Default)]
 struct SignOutInput {
+    /// Comes back in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// Only an id of the call.
+#[derive(InputObject, Default)]
+struct SignOutEverywhereInput {
     /// Comes back in the payload.
     client_mutation_id: Option<String>,
 }
@@ -50,15 +57,33 @@ struct EndSessionInput {
     client_mutation_id: Option<String>,
 }
 
-/// What has ended.
-#[derive(SimpleObject)]
-struct EndedSessionsPayload {
-    /// How many sessions have ended.
-    ended_sessions: i32,
-    /// Why it was refused; empty if it was not.
-    user_errors: Vec<UserError>,
-    /// As in the input.
-    client_mutation_id: Option<String>,
+/// Payloads of the form that all three have.
+macro_rules! ended {
+    ($($payload:ident, $about:literal;)+) => {$(
+        #[doc = $about]
+        #[derive(SimpleObject)]
+        struct $payload {
+            /// How many sessions have ended.
+            ended_sessions: i32,
+            /// Why it was refused; empty if it was not.
+            user_errors: Vec<UserError>,
+            /// As in the input.
+            client_mutation_id: Option<String>,
+        }
+
+        impl $payload {
+            fn of(ended: usize, client_mutation_id: Option<String>) -> Self {
+                let ended_sessions = i32::try_from(ended).unwrap_or(i32::MAX);
+                Self { ended_sessions, user_errors: Vec::new(), client_mutation_id }
+            }
+        }
+    )+};
+}
+
+ended! {
+    SignOutPayload, "Whether the request's session has ended.";
+    SignOutEverywherePayload, "How many of the viewer's sessions have ended.";
+    EndSessionPayload, "Whether the session has ended; or why not.";
 }
 
 /// The part of the root about sessions.
@@ -67,8 +92,8 @@ pub struct SessionMutation;
 
 #[Object]
 impl SessionMutation {
-    /// Exchanges a refresh token for new tokens. Each can be used once: a second use ends its session, unless it comes within
-    /// seconds of the first and gets the same refresh token again. Needs no access token.
+    /// Exchanges a refresh token for new tokens. Each can be used once: a second use ends its session, unless it comes
+    /// within seconds of the first and gets the same refresh token again. Needs no access token.
     async fn refresh_token(
         &self,
         ctx: &Context<'_>,
@@ -94,8 +119,8 @@ impl SessionMutation {
     async fn sign_out(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Nothing that matters.")] input: Option<SignOutInput>,
-    ) -> Answer<EndedSessionsPayload> {
+        #[graphql(desc = "Optional: carries no choice.")] input: Option<SignOutInput>,
+    ) -> Answer<SignOutPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
@@ -103,7 +128,7 @@ impl SessionMutation {
                 Some(session) => hydration.services().sessions.end(viewer.id, session).await?,
                 None => false,
             };
-            Ok(Some(ended_sessions(usize::from(ended), input.unwrap_or_default().client_mutation_id)))
+            Ok(Some(SignOutPayload::of(usize::from(ended), input.unwrap_or_default().client_mutation_id)))
         })
         .await
     }
@@ -112,13 +137,13 @@ impl SessionMutation {
     async fn sign_out_everywhere(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Nothing that matters.")] input: Option<SignOutInput>,
-    ) -> Answer<EndedSessionsPayload> {
+        #[graphql(desc = "Optional: carries no choice.")] input: Option<SignOutEverywhereInput>,
+    ) -> Answer<SignOutEverywherePayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
             let ended = hydration.services().sessions.end_all(viewer.id, None).await?;
-            Ok(Some(ended_sessions(ended, input.unwrap_or_default().client_mutation_id)))
+            Ok(Some(SignOutEverywherePayload::of(ended, input.unwrap_or_default().client_mutation_id)))
         })
         .await
     }
@@ -128,24 +153,19 @@ impl SessionMutation {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Which session.")] input: EndSessionInput,
-    ) -> Answer<EndedSessionsPayload> {
+    ) -> Answer<EndSessionPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
             let viewer = hydration.viewer()?;
             let id = ids::parse_session(&input.session_id)?;
             let ended = hydration.services().sessions.end(viewer.id, id).await?;
-            let mut payload = ended_sessions(usize::from(ended), input.client_mutation_id);
+            let mut payload = EndSessionPayload::of(usize::from(ended), input.client_mutation_id);
             if !ended {
-                let message = "the viewer has no such session, or has it no more";
+                let message = "you have no such session, or it has ended";
                 payload.user_errors.push(UserError::about(&["sessionId"], UserErrorCode::NotFound, message));
             }
             Ok(Some(payload))
         })
         .await
     }
-}
-
-fn ended_sessions(ended: usize, client_mutation_id: Option<String>) -> EndedSessionsPayload {
-    let ended_sessions = i32::try_from(ended).unwrap_or(i32::MAX);
-    EndedSessionsPayload { ended_sessions, user_errors: Vec::new(), client_mutation_id }
 }

@@ -7,7 +7,9 @@ use async_graphql::{Context, SimpleObject};
 use super::user_error::UserError;
 use crate::{
     accounts::SignedIn,
-    api::graphql::{errors::Failure, objects::User, scalars::Timestamp, scope::hydration_for, wants::UserWants},
+    api::graphql::{
+        errors::Failure, objects::User, scalars::Timestamp, scope::hydration_for, selection::UserSelection,
+    },
 };
 
 /// Part of several payloads.
@@ -19,8 +21,8 @@ pub struct Tokens {
     token: Option<String>,
     /// Until when the access token is good. Null if refused.
     expires_at: Option<Timestamp>,
-    /// To be exchanged for new tokens, once, by `refreshToken`. Whoever has it is the user: keep it where nobody reads it. Null if
-    /// refused.
+    /// To be exchanged for new tokens, once, by `refreshToken`. Whoever has it is the user: keep it where nobody reads
+    /// it. Null if refused.
     refresh_token: Option<String>,
     /// When to sign in again unless refreshed. Null if refused.
     refresh_expires_at: Option<Timestamp>,
@@ -36,7 +38,7 @@ pub async fn tokens(
         Err(refusal) => return Ok((Tokens::default(), vec![refusal])),
     };
     let hydration = hydration_for(ctx, Some(viewer))?;
-    hydration.prime_users(&[viewer.id], UserWants::of(&ctx.look_ahead().field("user"))).await;
+    hydration.prime_users(&[viewer.id], UserSelection::of(&ctx.look_ahead().field("user"))).await;
     let profile = hydration.profile(viewer.id).await?;
     let tokens = Tokens {
         user: profile.map(|profile| User::new(profile, Arc::clone(&hydration))),

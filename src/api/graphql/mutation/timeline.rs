@@ -25,8 +25,8 @@ struct MarkTimelineReadInput {
 /// Where the viewer's marker stands.
 #[derive(SimpleObject)]
 struct MarkTimelineReadPayload {
-    /// As passed, or newer if another device has read further, or the timeline's newest entry if what was passed lies above it. Null if the
-    /// timeline is empty and was never marked.
+    /// As passed, or newer if another device has read further, or the timeline's newest entry if what was passed lies
+    /// above it. Null if the timeline is empty and was never marked.
     read_marker: Option<String>,
     /// The viewer, whose `timelineReadMarker` has moved.
     viewer: Option<User>,
@@ -42,8 +42,8 @@ pub struct TimelineMutation;
 
 #[Object]
 impl TimelineMutation {
-    /// Moves the viewer's read marker forwards, never back, and not above the newest entry of their timeline. Their other devices hear of it
-    /// through `newFeed`.
+    /// Moves the viewer's read marker forwards, never back, and not above the newest entry of their timeline. Their
+    /// other devices hear of it through `newFeed`.
     async fn mark_timeline_read(
         &self,
         ctx: &Context<'_>,

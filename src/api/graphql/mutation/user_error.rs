@@ -2,7 +2,10 @@
 
 use async_graphql::{Enum, SimpleObject};
 
-use crate::domain::{account::profile::InvalidProfile, content::InvalidDraft};
+use crate::{
+    api::graphql::errors::sentence,
+    domain::{account::profile::InvalidProfile, content::InvalidDraft},
+};
 
 /// Why a mutation was refused, for a program to act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
@@ -34,20 +37,21 @@ pub struct UserError {
     message: String,
     /// For programs.
     code: UserErrorCode,
-    /// The path to the value at fault, from the mutation's arguments on: `["input", "handle"]`. Null if it is none of them.
+    /// The path to the value at fault, from the mutation's arguments on: `["input", "handle"]`. Null if it is none of
+    /// them.
     field: Option<Vec<String>>,
 }
 
 impl UserError {
     /// About no value in particular.
     pub fn general(code: UserErrorCode, message: &str) -> Self {
-        Self { message: message.to_owned(), code, field: None }
+        Self { message: sentence(message), code, field: None }
     }
 
     /// About the value of `input` that `path` leads to.
     pub fn about(path: &[&str], code: UserErrorCode, message: &str) -> Self {
         let field = std::iter::once("input").chain(path.iter().copied()).map(str::to_owned).collect();
-        Self { message: message.to_owned(), code, field: Some(field) }
+        Self { message: sentence(message), code, field: Some(field) }
     }
 }
 

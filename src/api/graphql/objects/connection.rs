@@ -1,7 +1,7 @@
 //! Pages as Relay's connections: a timeline's, an author's, a search's and a thread's.
 //!
-//! All but the last list contents newest first, so the "next" page is older; replies come oldest first. An entry whose content goes between the page's
-//! snapshot and the loading of contents has no edge: it was deleted, or a block began.
+//! All but the last list contents newest first, so the "next" page is older; replies come oldest first. An entry whose
+//! content goes between the page's snapshot and the loading of contents has no edge: it was deleted, or a block began.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use graphql_transport::metered::Metered;
 
 use super::Content;
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, scalars::Timestamp, wants::ContentWants},
+    api::graphql::{errors::Failure, hydration::Hydration, scalars::Timestamp, selection::ContentSelection},
     domain::{
         ContentId, Entry,
         search::Found,
@@ -21,15 +21,17 @@ use crate::{
 /// Where a page stands in the whole.
 #[derive(SimpleObject)]
 pub(super) struct PageInfo {
-    /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact; of a search whose page is short: whether there may be.
+    /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact; of a
+    /// search whose page is short: whether there may be.
     pub has_next_page: Metered<bool>,
-    /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in a search and in the lists of whom the viewer keeps
-    /// out, which are read forward only.
+    /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in a search and in
+    /// the lists of whom the viewer keeps out, which are read forward only.
     pub has_previous_page: Metered<bool>,
     /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
     pub start_cursor: Metered<Option<String>>,
-    /// Pass it as `after` to read on. The last entry's cursor, unless older entries of what the page shows were left out behind it: then that of
-    /// the last of those. Of a search's short page: how far it has looked. Null on an empty page that nothing follows.
+    /// Pass it as `after` to read on. The last entry's cursor, unless older entries of what the page shows were left
+    /// out behind it: then that of the last of those. Of a search's short page: how far it has looked. Null on an
+    /// empty page that nothing follows.
     pub end_cursor: Metered<Option<String>>,
 }
 
@@ -42,11 +44,12 @@ pub struct TimelineConnection {
     nodes: Vec<Option<Content>>,
     /// Whether and how to read on.
     page_info: PageInfo,
-    /// When the oldest entry was published that the page is made of, shown or folded away. What `newFeed` brings and is not older belongs to what has been read;
-    /// what is older comes with the next page. Null on an empty page.
+    /// When the oldest entry was published that the page is made of, shown or folded away. What `newFeed` brings and
+    /// is not older belongs to what has been read; what is older comes with the next page. Null on an empty page.
     oldest_time: Metered<Option<Timestamp>>,
-    /// What a client shows that was answered this page: pass it as `after` to `newFeed`, which goes on from here, and brings what was folded away when what
-    /// stands for it goes. Speaks of the newest 64 entries, folded ones among them; null for a filtered page, for the stream is not.
+    /// What a client shows that was answered this page: pass it as `after` to `newFeed`, which goes on from here, and
+    /// brings what was folded away when what stands for it goes. Speaks of the newest 64 entries, folded ones among
+    /// them; null for a filtered page, for the stream is not.
     resume_token: Metered<Option<String>>,
 }
 
@@ -97,9 +100,13 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Loads what `wants` says in one batch for each kind, however long the page; nothing if it is `None`.
-    pub async fn load(hydration: &Arc<Hydration>, page: &Folded, wants: Option<ContentWants>) -> Result<Self, Failure> {
-        let rows = Self::rows(hydration, &page.entries, wants).await?;
+    /// Loads what `selection` says in one batch for each kind, however long the page; nothing if it is `None`.
+    pub async fn load(
+        hydration: &Arc<Hydration>,
+        page: &Folded,
+        selection: Option<ContentSelection>,
+    ) -> Result<Self, Failure> {
+        let rows = Self::rows(hydration, &page.entries, selection).await?;
         let page_info = PageInfo {
             has_next_page: Metered(page.has_older),
             has_previous_page: Metered(page.has_newer),
@@ -111,8 +118,12 @@ impl Shown {
     }
 
     /// As [`Self::load`], for what a search has found.
-    pub async fn found(hydration: &Arc<Hydration>, page: &Found, wants: Option<ContentWants>) -> Result<Self, Failure> {
-        let rows = Self::rows(hydration, &page.entries, wants).await?;
+    pub async fn found(
+        hydration: &Arc<Hydration>,
+        page: &Found,
+        selection: Option<ContentSelection>,
+    ) -> Result<Self, Failure> {
+        let rows = Self::rows(hydration, &page.entries, selection).await?;
         let page_info = PageInfo {
             has_next_page: Metered(page.has_older),
             has_previous_page: Metered(false),
@@ -130,15 +141,15 @@ impl Shown {
     async fn rows(
         hydration: &Arc<Hydration>,
         entries: &[Entry],
-        wants: Option<ContentWants>,
+        selection: Option<ContentSelection>,
     ) -> Result<Vec<(String, Option<Content>)>, Failure> {
-        if let Some(wants) = wants {
+        if let Some(selection) = selection {
             let contents: Vec<ContentId> = entries.iter().map(|entry| entry.content).collect();
-            hydration.prime_contents(&contents, wants).await;
+            hydration.prime_contents(&contents, selection).await;
         }
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {
-            let content = match wants {
+            let content = match selection {
                 None => None,
                 Some(_) => match hydration.content(entry.content).await? {
                     Some(content) => Some(Content::new(content, Arc::clone(hydration))),

@@ -13,7 +13,7 @@ use crate::{
         pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
-        wants::{ContentWants, UserWants},
+        selection::{ContentSelection, UserSelection},
     },
     domain::{self, ContentId, PageRequest, timeline::cursor::List},
 };
@@ -139,23 +139,23 @@ impl Content {
         self.other(ctx, self.content.reference.reply_to()).await
     }
 
-    /// What it answers, what that answers, and so on: at most 50, the beginning of the thread first. Empty if it is no reply; null in the place of what is
-    /// gone or a block stands before.
+    /// What it answers, what that answers, and so on: at most 50, the beginning of the thread first. Empty if it is no
+    /// reply; null in the place of what is gone or a block stands before.
     async fn ancestors(&self, ctx: &Context<'_>) -> Answer<Vec<Option<Self>>> {
         answer(ctx, async {
             if self.content.reference.reply_to().is_none() {
                 return Ok(Some(Vec::new()));
             }
             let ids = self.hydration.above(self.content.id).await?;
-            let contents = self.hydration.contents(&ids, ContentWants::of(&ctx.look_ahead())).await?;
+            let contents = self.hydration.contents(&ids, ContentSelection::of(&ctx.look_ahead())).await?;
             let shown = |content: Arc<domain::Content>| Self::new(content, Arc::clone(&self.hydration));
             Ok(Some(contents.into_iter().map(|content| content.map(shown)).collect()))
         })
         .await
     }
 
-    /// The replies to it, oldest first, and none of their own replies. Left out: what is deleted, and replies by those between whom and the viewer a block
-    /// stands. A repost has none: who answers it answers its original.
+    /// The replies to it, oldest first, and none of their own replies. Left out: what is deleted, and replies by those
+    /// between whom and the viewer a block stands. A repost has none: who answers it answers its original.
     async fn replies(
         &self,
         ctx: &Context<'_>,
@@ -165,8 +165,8 @@ impl Content {
         answer(ctx, async {
             let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
             let page = self.hydration.entries_in(PageOf::replies(self.content.id, request)).await?;
-            let wants = ContentWants::of_connection(&ctx.look_ahead());
-            Ok(Some(Shown::load(&self.hydration, &page, wants).await?.reversed().into()))
+            let selection = ContentSelection::of_connection(&ctx.look_ahead());
+            Ok(Some(Shown::load(&self.hydration, &page, selection).await?.reversed().into()))
         })
         .await
     }
@@ -182,7 +182,8 @@ impl Content {
             .await
     }
 
-    /// Who likes it, the newest like first. Left out: those between whom and the viewer a block stands. `counters` counts their likes all the same.
+    /// Who likes it, the newest like first. Left out: those between whom and the viewer a block stands. `counters`
+    /// counts their likes all the same.
     async fn likers(
         &self,
         ctx: &Context<'_>,
@@ -197,8 +198,8 @@ impl Content {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Likers)?;
             let listing = self.hydration.people_in(PageOf::Likers(self.content.id, request)).await?;
-            let wants = UserWants::of_connection(&ctx.look_ahead());
-            UserConnection::load(&self.hydration, List::Likers, &listing, wants).await.map(Some)
+            let selection = UserSelection::of_connection(&ctx.look_ahead());
+            UserConnection::load(&self.hydration, List::Likers, &listing, selection).await.map(Some)
         })
         .await
     }
@@ -208,8 +209,8 @@ impl Content {
         self.other(ctx, self.content.reference.repost_of()).await
     }
 
-    /// The id of what it shows: of a repost that of its original, also of one that is gone; of anything else its own. Of the entries of one subject a
-    /// timeline shows the newest.
+    /// The id of what it shows: of a repost that of its original, also of one that is gone; of anything else its own.
+    /// Of the entries of one subject a timeline shows the newest.
     async fn subject_id(&self) -> Metered<ID> {
         Metered(ids::of_content(self.content.subject()))
     }

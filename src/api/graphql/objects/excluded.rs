@@ -7,7 +7,7 @@ use graphql_transport::metered::Metered;
 
 use super::{User, connection::PageInfo};
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, ids, wants::UserWants},
+    api::graphql::{errors::Failure, hydration::Hydration, ids, selection::UserSelection},
     domain::{
         PageSize, UserId,
         timeline::{cursor::InvalidCursor, page::InvalidPage},
@@ -42,7 +42,7 @@ impl ExcludedUserConnection {
         owner: UserId,
         what: Decided,
         (first, after): (Option<i64>, Option<&str>),
-        wants: UserWants,
+        selection: UserSelection,
     ) -> Result<Option<Self>, Failure> {
         if hydration.viewer_id() != Some(owner) {
             return Ok(None);
@@ -53,7 +53,7 @@ impl ExcludedUserConnection {
         let mut users = hydration.services().exclusions.decided(owner, what, after, size + 1).await?;
         let has_next_page = users.len() > size;
         users.truncate(size);
-        hydration.prime_users(&users, wants).await;
+        hydration.prime_users(&users, selection).await;
         let mut edges = Vec::with_capacity(users.len());
         for user in users {
             let node = hydration.profile(user).await?.map(|profile| User::new(profile, Arc::clone(hydration)));

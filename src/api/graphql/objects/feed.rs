@@ -11,9 +11,9 @@ use graphql_transport::metered::Metered;
 use super::{TimelineEdge, User};
 use crate::{
     api::graphql::{
-        eyes::Eyes,
         feed_share::{FeedShare, RenderKey},
         ids,
+        viewer_dependence::ViewerDependence,
     },
     domain::{ContentId, Position, UserId, live::view::Reason, timeline::cursor},
     telemetry::metrics::LIVE_RENDERINGS,
@@ -53,15 +53,17 @@ pub struct RelationChange {
 /// `relationChange`, `readMarker`, `refetch` and `mayDiffer` is set.
 #[derive(SimpleObject, Default)]
 pub struct NewFeedPayload {
-    /// An entry that the viewer's timeline shows from now on: a new one, or one that stands again because the newer one of its subject has left. Its place is
-    /// before the first entry whose `publishTime` is not later: nearly always the front, but it may be below entries that the client shows already.
+    /// An entry that the viewer's timeline shows from now on: a new one, or one that stands again because the newer
+    /// one of its subject has left. Its place is before the first entry whose `publishTime` is not later: nearly
+    /// always the front, but it may be below entries that the client shows already.
     timeline_edge: Option<FeedEdge>,
-    /// The id of a content that has left it, or for which a newer entry of the same subject stands from now on: that one was told just before.
+    /// The id of a content that has left it, or for which a newer entry of the same subject stands from now on: that
+    /// one was told just before.
     removed_content_id: Metered<Option<ID>>,
     /// The id of an author all of whose contents have left it.
     removed_author_id: Metered<Option<ID>>,
-    /// Whom the viewer follows has changed. What that adds to the timeline follows as edges, as far as the client's entries
-    /// reach; what it takes away as `removedAuthorId`.
+    /// Whom the viewer follows has changed. What that adds to the timeline follows as edges, as far as the client's
+    /// entries reach; what it takes away as `removedAuthorId`.
     relation_change: Option<RelationChange>,
     /// The cursor up to which the viewer has read, moved by one of their devices: this one or another.
     read_marker: Metered<Option<String>>,
@@ -69,11 +71,12 @@ pub struct NewFeedPayload {
     refetch: Metered<bool>,
     /// Why, if `refetch` is true.
     refetch_reason: Metered<Option<RefetchReason>>,
-    /// What the client holds may differ from the timeline in what no event tells: below the 64 entries of which a token speaks, and, in a list of some kinds,
-    /// where a newer entry of another kind stands. It reads that again. Told with `compares` alone: once what was missed has been told, and whenever it may be so again.
+    /// What the client holds may differ from the timeline in what no event tells: below the 64 entries of which a
+    /// token speaks, and, in a list of some kinds, where a newer entry of another kind stands. It reads that again.
+    /// Told with `compares` alone: once what was missed has been told, and whenever it may be so again.
     may_differ: Metered<bool>,
-    /// What the client holds once it has taken this change in: pass the last one as `after` to go on from here, on any node.
-    /// Null if the subscription began without `after`, and after a refetch.
+    /// What the client holds once it has taken this change in: pass the last one as `after` to go on from here, on any
+    /// node. Null if the subscription began without `after`, and after a refetch.
     resume_token: Metered<Option<String>>,
 }
 
@@ -135,7 +138,7 @@ pub struct FeedEdge {
     /// What this subscriber asks; nothing is shared if that is not known.
     pub shape: Option<Arc<str>>,
     /// Whether the viewer was looked at.
-    pub eyes: Eyes,
+    pub viewer_dependence: ViewerDependence,
 }
 
 impl OutputType for FeedEdge {
@@ -156,9 +159,9 @@ impl OutputType for FeedEdge {
         let rendered = self.share.rendered(RenderKey { content, shape, field: (field.pos.line, field.pos.column) });
         let mut own = None;
         let shared = rendered.get_or_init(async || {
-            let before = (self.eyes.looks(), failures(ctx));
+            let before = (self.viewer_dependence.uses(), failures(ctx));
             let value = self.edge.resolve(ctx, field).await;
-            let same_for_all = before == (self.eyes.looks(), failures(ctx));
+            let same_for_all = before == (self.viewer_dependence.uses(), failures(ctx));
             let kept = value.as_ref().ok().filter(|_| same_for_all).cloned();
             own = Some(value);
             kept

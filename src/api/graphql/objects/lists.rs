@@ -13,7 +13,7 @@ use crate::{
         errors::Failure,
         hydration::Hydration,
         scalars::{AnyInt, Timestamp},
-        wants::UserWants,
+        selection::UserSelection,
     },
     domain::{
         Listing, PageRequest, UserId,
@@ -73,20 +73,20 @@ struct UserEdge {
 }
 
 impl UserConnection {
-    /// The page, with what `wants` says in one batch a kind; only places if it is `None`.
+    /// The page, with what `selection` says in one batch a kind; only places if it is `None`.
     pub async fn load(
         hydration: &Arc<Hydration>,
         list: List,
         listing: &Listing<UserId>,
-        wants: Option<UserWants>,
+        selection: Option<UserSelection>,
     ) -> Result<Self, Failure> {
-        if let Some(wants) = wants {
+        if let Some(selection) = selection {
             let users: Vec<UserId> = listing.rows.iter().map(|row| row.item).collect();
-            hydration.prime_users(&users, wants).await;
+            hydration.prime_users(&users, selection).await;
         }
         let mut edges = Vec::with_capacity(listing.rows.len());
         for row in &listing.rows {
-            let profile = if wants.is_some() { hydration.profile(row.item).await? } else { None };
+            let profile = if selection.is_some() { hydration.profile(row.item).await? } else { None };
             let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
             let cursor = Metered(cursor::encode_in(list, row.place(row.item.get())));
             edges.push(UserEdge { cursor, since: Metered(Timestamp(row.since)), node });

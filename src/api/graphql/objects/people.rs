@@ -7,7 +7,7 @@ use graphql_transport::metered::Metered;
 
 use super::{User, connection::PageInfo};
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, wants::UserWants},
+    api::graphql::{errors::Failure, hydration::Hydration, selection::UserSelection},
     domain::{
         PageSize, UserId,
         search::people::{FoundUser, KeyPrefix},
@@ -36,12 +36,12 @@ struct FoundUserEdge {
 }
 
 impl FoundUserConnection {
-    /// The page, in one statement and one batch a kind of what `wants` says; only places if it is `None`.
+    /// The page, in one statement and one batch a kind of what `selection` says; only places if it is `None`.
     pub async fn load(
         hydration: &Arc<Hydration>,
         text: &str,
         (first, after): (Option<i64>, Option<&str>),
-        wants: Option<UserWants>,
+        selection: Option<UserSelection>,
     ) -> Result<Self, Failure> {
         let prefix = KeyPrefix::try_new(text)?;
         let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?.get();
@@ -51,12 +51,12 @@ impl FoundUserConnection {
         let has_next_page = found.len() > size;
         found.truncate(size);
         let users: Vec<UserId> = found.iter().map(|it| it.user).collect();
-        if let Some(wants) = wants {
-            hydration.prime_users(&users, wants).await;
+        if let Some(selection) = selection {
+            hydration.prime_users(&users, selection).await;
         }
         let mut edges = Vec::with_capacity(found.len());
         for place in found {
-            let profile = if wants.is_some() { hydration.profile(place.user).await? } else { None };
+            let profile = if selection.is_some() { hydration.profile(place.user).await? } else { None };
             let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
             edges.push(FoundUserEdge { cursor: Metered(place.cursor()), node });
         }
@@ -71,10 +71,14 @@ impl FoundUserConnection {
 }
 
 /// Whom the viewer could follow; whoever goes meanwhile is left out.
-pub async fn suggested(hydration: &Arc<Hydration>, first: Option<i64>, wants: UserWants) -> Result<Vec<User>, Failure> {
+pub async fn suggested(
+    hydration: &Arc<Hydration>,
+    first: Option<i64>,
+    selection: UserSelection,
+) -> Result<Vec<User>, Failure> {
     let size = first.map_or(Ok(PageSize::default()), PageSize::to_suggest)?.get();
     let users = hydration.services().people.suggested(hydration.viewer_id(), size).await?;
-    hydration.prime_users(&users, wants).await;
+    hydration.prime_users(&users, selection).await;
     let mut suggested = Vec::with_capacity(users.len());
     for user in users {
         let profile = hydration.profile(user).await?;

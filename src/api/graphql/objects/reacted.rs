@@ -7,7 +7,7 @@ use graphql_transport::metered::Metered;
 
 use super::{Content, connection::PageInfo, lists::page_info};
 use crate::{
-    api::graphql::{errors::Failure, hydration::Hydration, scalars::Timestamp, wants::ContentWants},
+    api::graphql::{errors::Failure, hydration::Hydration, scalars::Timestamp, selection::ContentSelection},
     domain::{
         ContentId, Entry, Listing,
         timeline::cursor::{self, List},
@@ -32,7 +32,8 @@ struct FavouriteEdge {
     cursor: Metered<String>,
     /// Since when it is one.
     since: Metered<Timestamp>,
-    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the viewer.
+    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the
+    /// viewer.
     node: Option<Content>,
 }
 
@@ -54,7 +55,8 @@ struct LikeEdge {
     cursor: Metered<String>,
     /// Since when they like it.
     since: Metered<Timestamp>,
-    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the viewer.
+    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the
+    /// viewer.
     node: Option<Content>,
 }
 
@@ -65,21 +67,21 @@ pub struct Reacted {
 }
 
 impl Reacted {
-    /// A page of `list`, with what `wants` says in one batch a kind; only places if it is `None`.
+    /// A page of `list`, with what `selection` says in one batch a kind; only places if it is `None`.
     pub async fn load(
         hydration: &Arc<Hydration>,
         list: List,
         listing: &Listing<Entry>,
-        wants: Option<ContentWants>,
+        selection: Option<ContentSelection>,
     ) -> Result<Self, Failure> {
-        if let Some(wants) = wants {
+        if let Some(selection) = selection {
             let contents: Vec<ContentId> = listing.rows.iter().map(|row| row.item.content).collect();
-            hydration.prime_contents(&contents, wants).await;
+            hydration.prime_contents(&contents, selection).await;
         }
         let mut rows = Vec::with_capacity(listing.rows.len());
         for row in &listing.rows {
             let id = row.item.content;
-            let content = if wants.is_some() { hydration.content(id).await? } else { None };
+            let content = if selection.is_some() { hydration.content(id).await? } else { None };
             let node = content.map(|content| Content::new(content, Arc::clone(hydration)));
             let cursor = Metered(cursor::encode_in(list, row.place(id.get())));
             rows.push((cursor, Metered(Timestamp(row.since)), node));

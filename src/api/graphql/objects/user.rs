@@ -17,7 +17,7 @@ use crate::{
         pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
-        wants::{ContentWants, UserWants},
+        selection::{ContentSelection, UserSelection},
     },
     domain::{
         Profile, Reaction,
@@ -64,14 +64,14 @@ impl User {
             return Ok(None);
         }
         let listing = self.hydration.services().reactions.reacted_to(self.profile.id, reaction, &request).await?;
-        let wants = ContentWants::of_connection(&ctx.look_ahead());
-        Reacted::load(&self.hydration, list, &listing, wants).await.map(Some)
+        let selection = ContentSelection::of_connection(&ctx.look_ahead());
+        Reacted::load(&self.hydration, list, &listing, selection).await.map(Some)
     }
 
     async fn published(&self, ctx: &Context<'_>, page: PageOf) -> Result<Option<ContentConnection>, Failure> {
         let page = self.hydration.entries_in(page).await?;
-        let wants = ContentWants::of_connection(&ctx.look_ahead());
-        Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, wants).await?)))
+        let selection = ContentSelection::of_connection(&ctx.look_ahead());
+        Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, selection).await?)))
     }
 
     async fn decided(
@@ -84,9 +84,9 @@ impl User {
         answer(ctx, async {
             let selected = ctx.look_ahead();
             let shown = [selected.field("edges").field("node"), selected.field("nodes")];
-            let wants = shown.iter().map(UserWants::of).fold(UserWants::default(), UserWants::and);
+            let selection = shown.iter().map(UserSelection::of).fold(UserSelection::default(), UserSelection::and);
             let window = (first.map(|it| it.0), after.as_deref());
-            ExcludedUserConnection::load(&self.hydration, self.profile.id, what, window, wants).await
+            ExcludedUserConnection::load(&self.hydration, self.profile.id, what, window, selection).await
         })
         .await
     }
@@ -167,8 +167,8 @@ impl User {
         self.count(ctx, |counts| counts.contents).await
     }
 
-    /// Whether the viewer follows them. Null for anonymous viewers and for the viewer themselves: one's own contents are
-    /// always part of one's timeline.
+    /// Whether the viewer follows them. Null for anonymous viewers and for the viewer themselves: one's own contents
+    /// are always part of one's timeline.
     async fn viewer_is_following(&self, ctx: &Context<'_>) -> Answer<bool> {
         answer(ctx, self.hydration.viewer_follows(self.profile.id)).await
     }
@@ -178,8 +178,8 @@ impl User {
         Metered(self.hydration.viewer_id() == Some(self.profile.id))
     }
 
-    /// Up to where they have read their timeline, on whatever device: good as `after` of `newContentCount`. Null for everybody but the
-    /// viewer, and before `markTimelineRead` was called.
+    /// Up to where they have read their timeline, on whatever device: good as `after` of `newContentCount`. Null for
+    /// everybody but the viewer, and before `markTimelineRead` was called.
     async fn timeline_read_marker(&self, ctx: &Context<'_>) -> Answer<Metered<String>> {
         answer(ctx, async {
             if self.hydration.viewer_id() != Some(self.profile.id) {
@@ -225,7 +225,8 @@ impl User {
         self.decided(ctx, Decided::Blocked, first, after).await
     }
 
-    /// From whom they hide, whether those follow or not, longest registered first. Theirs alone to see: null unless they are the viewer.
+    /// From whom they hide, whether those follow or not, longest registered first. Theirs alone to see: null unless
+    /// they are the viewer.
     async fn hidden_followers(
         &self,
         ctx: &Context<'_>,
@@ -235,8 +236,8 @@ impl User {
         self.decided(ctx, Decided::HiddenFrom, first, after).await
     }
 
-    /// What they have published, newest first. Paged as `Query.timeline` is. Empty if a block stands between them and the viewer; muting and
-    /// hiding change nothing here, they are about timelines.
+    /// What they have published, newest first. Paged as `Query.timeline` is. Empty if a block stands between them and
+    /// the viewer; muting and hiding change nothing here, they are about timelines.
     async fn contents(
         &self,
         ctx: &Context<'_>,
@@ -275,8 +276,8 @@ impl User {
         .await
     }
 
-    /// Who follows them, the newest follower first; they themselves are not among them. Left out: those between whom and the viewer a block stands.
-    /// `followerCount` counts them all the same.
+    /// Who follows them, the newest follower first; they themselves are not among them. Left out: those between whom
+    /// and the viewer a block stands. `followerCount` counts them all the same.
     async fn followers(
         &self,
         ctx: &Context<'_>,
@@ -291,14 +292,14 @@ impl User {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Followers)?;
             let listing = self.hydration.people_in(PageOf::Followers(self.profile.id, request)).await?;
-            let wants = UserWants::of_connection(&ctx.look_ahead());
-            UserConnection::load(&self.hydration, List::Followers, &listing, wants).await.map(Some)
+            let selection = UserSelection::of_connection(&ctx.look_ahead());
+            UserConnection::load(&self.hydration, List::Followers, &listing, selection).await.map(Some)
         })
         .await
     }
 
-    /// Whom they follow, whom they followed last first; they themselves are not among them. Left out: those between whom and the viewer a block stands.
-    /// `followingCount` counts them all the same.
+    /// Whom they follow, whom they followed last first; they themselves are not among them. Left out: those between
+    /// whom and the viewer a block stands. `followingCount` counts them all the same.
     async fn following(
         &self,
         ctx: &Context<'_>,
@@ -313,13 +314,14 @@ impl User {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Following)?;
             let listing = self.hydration.people_in(PageOf::Following(self.profile.id, request)).await?;
-            let wants = UserWants::of_connection(&ctx.look_ahead());
-            UserConnection::load(&self.hydration, List::Following, &listing, wants).await.map(Some)
+            let selection = UserSelection::of_connection(&ctx.look_ahead());
+            UserConnection::load(&self.hydration, List::Following, &listing, selection).await.map(Some)
         })
         .await
     }
 
-    /// What they have kept, what was kept last first, without deleted contents. Theirs alone to see: null unless they are the viewer.
+    /// What they have kept, what was kept last first, without deleted contents. Theirs alone to see: null unless they
+    /// are the viewer.
     async fn favourites(
         &self,
         ctx: &Context<'_>,
@@ -339,7 +341,8 @@ impl User {
         .await
     }
 
-    /// What they like, the newest like first, without deleted contents. Theirs alone to see: null unless they are the viewer.
+    /// What they like, the newest like first, without deleted contents. Theirs alone to see: null unless they are the
+    /// viewer.
     async fn likes(
         &self,
         ctx: &Context<'_>,

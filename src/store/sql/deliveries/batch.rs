@@ -15,7 +15,8 @@ use crate::{
     },
 };
 
-/// Serves the next followers of the subtask as it stands in the database; the row stays locked meanwhile, so that executors at one subtask take turns.
+/// Serves the next followers of the subtask as it stands in the database; the row stays locked meanwhile, so that
+/// executors at one subtask take turns.
 pub(super) async fn push(tx: &Tx, task: &Subtask, size: u32) -> Result<Pushed, StoreError> {
     let gone = Pushed { progress: None, rows: 0 };
     let Some(progress) = lock(tx, task).await? else { return Ok(gone) };
@@ -55,8 +56,8 @@ async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> 
     tx.execute(&statement.text, statement.values).await
 }
 
-/// Passes over pulled edges and readers that are off, as this statement's snapshot has them, and nobody else: any other exception would break a growth in
-/// progress (docs/coverage.md).
+/// Passes over pulled edges and readers that are off, as this statement's snapshot has them, and nobody else: any
+/// other exception would break a growth in progress (docs/coverage.md).
 pub(super) fn statement(dialect: Dialect, entry: Entry, batch: Range) -> Part {
     let text = format!(
         "{insert} inboxes (user_id, publish_time, content_id, author_id) \

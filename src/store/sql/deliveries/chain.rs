@@ -1,4 +1,5 @@
-//! The chain of subtasks: grown, taken, asked whether it has been served. `domain::delivery::subtask` says where a range ends; this module fetches what it asks for.
+//! The chain of subtasks: grown, taken, asked whether it has been served. `domain::delivery::subtask` says where a
+//! range ends; this module fetches what it asks for.
 
 use super::super::{rows::Row, transaction::Tx};
 use crate::{

@@ -1,5 +1,5 @@
-//! Deliveries and their subtasks in SQL. Locks are taken in one order: the delivery's row, its subtasks' rows, inbox rows; never a row of
-//! `follows` or `inbox_states`, so that no delivery waits for a reader's job.
+//! Deliveries and their subtasks in SQL. Locks are taken in one order: the delivery's row, its subtasks' rows, inbox
+//! rows; never a row of `follows` or `inbox_states`, so that no delivery waits for a reader's job.
 
 mod batch;
 mod chain;

@@ -13,12 +13,14 @@ use crate::{
     store::{StoreError, deliveries::Delivery},
 };
 
-/// Selects what [`delivery`] reads. A record whose content cannot be found has nothing to deliver: it counts as removed.
+/// Selects what [`delivery`] reads. A record whose content cannot be found has nothing to deliver: it counts as
+/// removed.
 pub(super) const SELECT: &str = "SELECT d.publish_time, d.content_id, d.author_id, \
      c.id IS NULL OR c.removed_at IS NOT NULL, d.attempts, d.last_error \
      FROM deliveries d LEFT JOIN contents c ON c.id = d.content_id";
 
-/// How many times longer than the first wait the next one is: what is slow for good reasons is nudged less and less.
+/// How many times longer than the first wait the next one is: what is slow for good reasons is announced less and
+/// less.
 const OFTEN: &str = "CASE looks WHEN 0 THEN 0 WHEN 1 THEN 1 ELSE 3 END";
 
 /// A row of [`SELECT`].
@@ -38,7 +40,8 @@ pub(super) async fn lock(tx: &Tx, content: ContentId) -> Result<Option<UserId>, 
     tx.query_one(&sql, [content.get().into()]).await?.map(|row| row.user(0)).transpose()
 }
 
-/// At most `limit` records whose time is `now_ms` or earlier, or impossibly late, oldest first, each set to `next_look_ms` or later; those that another sweeper holds are passed over.
+/// At most `limit` records whose time is `now_ms` or earlier, or impossibly late, oldest first, each set to
+/// `next_look_ms` or later; those that another sweeper holds are passed over.
 pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Delivery>, StoreError> {
     let statement = due_statement(tx.dialect(), now_ms, limit);
     let rows = tx.query(&statement.text, statement.values).await?;

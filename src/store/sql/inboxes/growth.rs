@@ -1,5 +1,5 @@
-//! What lets an inbox claim more: covering an edge, extending below the floor. Deliveries include the new area already; here it is read, and
-//! the rows and the claim are made in one transaction, under the reader's lock.
+//! What lets an inbox claim more: covering an edge, extending below the floor. Deliveries include the new area
+//! already; here it is read, and the rows and the claim are made in one transaction, under the reader's lock.
 
 use sea_orm::Value;
 
@@ -63,7 +63,8 @@ async fn newest_from(tx: &Tx, author: UserId, floor: Position, keep: u32) -> Res
     }
 }
 
-/// All of the author's contents from `from` on: this statement's snapshot is the one that counts, and may hold some that the one before did not.
+/// All of the author's contents from `from` on: this statement's snapshot is the one that counts, and may hold some
+/// that the one before did not.
 async fn insert_outbox(tx: &Tx, reader: UserId, author: UserId, from: Position) -> Result<u64, StoreError> {
     let (window, bound) = CONTENT.from(Direction::Newer, Some(from));
     let sql = format!(

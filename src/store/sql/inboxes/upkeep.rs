@@ -1,4 +1,5 @@
-//! What lets an inbox claim less, and takes away rows that nothing claims. Free at any time: the claim goes with the rows or before them.
+//! What lets an inbox claim less, and takes away rows that nothing claims. Free at any time: the claim goes with the
+//! rows or before them.
 
 use sea_orm::Value;
 
@@ -13,7 +14,8 @@ use crate::{
 
 const ROW: Columns = Columns { time: "publish_time", id: "content_id" };
 
-/// See [`crate::store::Inboxes::clear_unfollowed`]. An edge that comes after the look at it cannot be covered before this transaction ends.
+/// See [`crate::store::Inboxes::clear_unfollowed`]. An edge that comes after the look at it cannot be covered before
+/// this transaction ends.
 pub(super) async fn clear_unfollowed(tx: &Tx, reader: UserId, author: UserId) -> Result<u64, StoreError> {
     let floor = state::lock(tx, reader).await?.floor;
     let pair: [Value; 2] = [reader.get().into(), author.get().into()];
@@ -66,7 +68,8 @@ pub(super) async fn reset(tx: &Tx, reader: UserId) -> Result<u64, StoreError> {
     Ok(rows)
 }
 
-/// See [`crate::store::Inboxes::turn_off_unseen`]. Readers whose state is locked have a job running: they are passed over.
+/// See [`crate::store::Inboxes::turn_off_unseen`]. Readers whose state is locked have a job running: they are passed
+/// over.
 pub(super) async fn turn_off_unseen(tx: &Tx, seen_before_ms: i64, limit: u64) -> Result<u64, StoreError> {
     let sql = format!(
         "SELECT user_id FROM inbox_states WHERE last_seen < ? AND floor_time IS NOT NULL ORDER BY last_seen LIMIT ? {}",

@@ -1,8 +1,9 @@
-//! Writes that fail at every row they touch and at their commit: nothing of them stays, and the writer is sound afterwards.
+//! Writes that fail at every row they touch and at their commit: nothing of them stays, and the writer is sound
+//! afterwards.
 
 #![expect(clippy::panic, reason = "a write that is not known, or never passes, fails the test")]
 
-use sea_orm::{DatabaseConnection, Statement};
+use sea_orm::{ConnectionTrait, DatabaseConnection, Statement};
 
 use super::*;
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     },
     store::{
         Accounts, Attempts, Contents, Deliveries, Exclusions, Follows, Inboxes, Inspect, Profiles, Reactions,
-        ReadMarkers,
+        ReadMarkers, StoreError,
         accounts::{NewAccount, PasswordHash},
         attempts::Subjects,
         contents::NewContent,
@@ -157,7 +158,8 @@ async fn run(connection: &DatabaseConnection, sql: &str) {
     connection.execute_unprepared(sql).await.unwrap();
 }
 
-/// From now on the row that is written as the `nth`, or the commit of the transaction that writes it, fails on this connection of the writer.
+/// From now on the row that is written as the `nth`, or the commit of the transaction that writes it, fails on this
+/// connection of the writer.
 async fn arm(store: &SqlStore, fault: Fault, nth: u32) {
     let failing = match fault {
         Fault::UndoneByItself => "SELECT RAISE(ROLLBACK, 'undone') FROM temp.steps WHERE left = 0",

@@ -1,13 +1,19 @@
-//! Timelines in SQL: one statement gives every row that a page can need, and what the rows cover is told by the rules of
-//! [`Run`]. The text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
+//! Timelines in SQL: one statement gives every row that a page can need, and what the rows cover is told by the rules
+//! of [`Run`]. The text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
 
 mod pulled;
+mod shown;
+mod side;
 mod statement;
 
 use async_trait::async_trait;
 use sea_orm::Value;
 
-use self::statement::{BELOW, EDGE, IN_FLIGHT, INBOX, STATE, Side, Timeline, UNCOVERED};
+use self::{
+    shown::{Timeline, repost_shown_to, shown_to},
+    side::Side,
+    statement::{BELOW, EDGE, IN_FLIGHT, INBOX, STATE, UNCOVERED},
+};
 use super::{
     SqlStore,
     dialect::Dialect,
@@ -60,8 +66,8 @@ impl Timelines for SqlStore {
                  JOIN follows f{} ON f.follower_id IN {list} AND f.author_id = c.author_id \
                  WHERE c.id = ? AND c.removed_at IS NULL{}{}",
                 self.dialect.force_index("PRIMARY"),
-                statement::shown_to(self.dialect, "f.follower_id", "f.author_id"),
-                statement::repost_shown_to(self.dialect, "f.follower_id", "c"),
+                shown_to(self.dialect, "f.follower_id", "f.author_id"),
+                repost_shown_to(self.dialect, "f.follower_id", "c"),
             );
             let values = ids.into_iter().chain([Value::from(content.get())]);
             for row in self.read(&sql, values).await? {
@@ -91,7 +97,8 @@ impl Timelines for SqlStore {
     }
 }
 
-/// The statement with which an inbox is extended: the newest `limit` entries below `floor` of the authors that it covers, as `Row::entry` takes them.
+/// The statement with which an inbox is extended: the newest `limit` entries below `floor` of the authors that it
+/// covers, as `Row::entry` takes them.
 pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Part {
     Timeline { dialect, reader }.covered_below(floor, limit)
 }
@@ -145,8 +152,8 @@ impl Answer {
         Run::from_trusted_area(side.direction, side.bound, rows, side.limit, self.floor.trusted_from())
     }
 
-    /// The covered authors' entries on both sides of the floor, as the window meets them. The statement reads below the floor under exactly the
-    /// conditions that are told apart here.
+    /// The covered authors' entries on both sides of the floor, as the window meets them. The statement reads below
+    /// the floor under exactly the conditions that are told apart here.
     fn covered(&self, side: Side) -> Run {
         let Side { direction, limit, .. } = side;
         let below = self.of_source(side, BELOW);

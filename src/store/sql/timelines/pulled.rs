@@ -1,16 +1,18 @@
 //! Q: contents pulled from outboxes, of many authors at once, in one text for every engine.
 //!
-//! MariaDB and SQLite have no `LATERAL`. A sub-select with `LIMIT` in the list of columns does the same for one value, and one value an author is enough: the
-//! first content's id, then the time of the last one that can matter. On MySQL and MariaDB a range of the outbox index cannot follow another table's
-//! value: there the entries between an author's end of the index and the window are passed over one by one, so that a page far from both ends costs more.
+//! MariaDB and SQLite have no `LATERAL`. A sub-select with `LIMIT` in the list of columns does the same for one value,
+//! and one value an author is enough: the first content's id, then the time of the last one that can matter. On MySQL
+//! and MariaDB a range of the outbox index cannot follow another table's value: there the entries between an author's
+//! end of the index and the window are passed over one by one, so that a page far from both ends costs more.
 
 use super::{
     super::{dialect::Dialect, keyset::Columns, part::Part},
-    statement::Side,
+    side::Side,
 };
 use crate::domain::{Direction, Position};
 
-/// Keeps a table in brackets from being melted into the select around it, which would run its sub-select more than once a row.
+/// Keeps a table in brackets from being melted into the select around it, which would run its sub-select more than
+/// once a row.
 const ALL: &str = "LIMIT 9223372036854775807";
 
 const HEAD: Columns = Columns { time: "h.publish_time", id: "h.id" };
@@ -19,9 +21,9 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 /// Q: the first contents of several authors together, without reading all of any.
 ///
-/// Each author's first content is looked up in the outbox index; an author whose first one is not among the first of all has nothing in the page. Of
-/// those that are, at most as many as entries are wanted, everything up to the last one wanted of each is read. `floor` are the columns that
-/// bring the floor along, or none.
+/// Each author's first content is looked up in the outbox index; an author whose first one is not among the first of
+/// all has nothing in the page. Of those that are, at most as many as entries are wanted, everything up to the last
+/// one wanted of each is read. `floor` are the columns that bring the floor along, or none.
 pub(super) fn pulled(dialect: Dialect, side: Side, authors: Part, floor: &str) -> Part {
     let then = dialect.join_in_order();
     let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
@@ -60,7 +62,8 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Part, floor: &str) -
     .then(side.first(CONTENT))
 }
 
-/// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named in it.
+/// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named
+/// in it.
 fn of_author(side: Side, alias: &str, floor: &str) -> Part {
     let order = side_order(side.direction);
     Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])

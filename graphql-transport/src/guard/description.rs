@@ -1,0 +1,142 @@
+//! The types that describe a schema, with how long their lists are in this one: what the price of introspection is
+//! counted by.
+//!
+//! Every schema has these types, and its SDL does not print them. Lengths are averages, rounded up: a list within a
+//! list is not counted as if each type were the largest.
+
+use std::collections::HashMap;
+
+use async_graphql::parser::{
+    parse_schema,
+    types::{FieldDefinition, TypeDefinition, TypeKind, TypeSystemDefinition},
+};
+
+use super::types::{self, Kind, UnreadableSchema};
+
+/// The specification's introspection types, fields that lead to objects among others.
+const TYPES: &str = "type __Schema { description: String types: [__Type!]! queryType: __Type! mutationType: __Type \
+        subscriptionType: __Type directives: [__Directive!]! } \
+    type __Type { kind: String! name: String description: String specifiedByURL: String isOneOf: Boolean \
+        fields: [__Field!] interfaces: [__Type!] possibleTypes: [__Type!] enumValues: [__EnumValue!] \
+        inputFields: [__InputValue!] ofType: __Type } \
+    type __Field { name: String! description: String args: [__InputValue!]! type: __Type! isDeprecated: Boolean! \
+        deprecationReason: String } \
+    type __InputValue { name: String! description: String type: __Type! defaultValue: String \
+        isDeprecated: Boolean! deprecationReason: String } \
+    type __EnumValue { name: String! description: String isDeprecated: Boolean! deprecationReason: String } \
+    type __Directive { name: String! description: String isRepeatable: Boolean! locations: [String!]! \
+        args: [__InputValue!]! }";
+
+/// Types and directives that every schema has and its text does not define.
+const BUILT_IN: (u64, u64) = (13, 4);
+
+/// How long the lists of a schema's description are.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Lengths {
+    types: u64,
+    directives: u64,
+    /// Fields of a type, the larger average of two: over all types, and over the types that fields lead to.
+    fields: u64,
+    /// Fields of the largest type, in such averages.
+    largest: u64,
+    args: u64,
+    input_fields: u64,
+    enum_values: u64,
+    possible: u64,
+}
+
+impl Lengths {
+    /// Counts what `definitions` define.
+    pub(super) fn of(definitions: &[TypeSystemDefinition]) -> Self {
+        let mut sizes: HashMap<&str, u64> = HashMap::new();
+        let mut fields: Vec<&FieldDefinition> = Vec::new();
+        let (mut types, mut directives) = BUILT_IN;
+        let (mut inputs, mut enums, mut implemented) = (Vec::new(), Vec::new(), 0);
+        for definition in definitions {
+            let TypeSystemDefinition::Type(definition) = definition else {
+                directives += u64::from(matches!(definition, TypeSystemDefinition::Directive(_)));
+                continue;
+            };
+            types += 1;
+            let TypeDefinition { name, kind, .. } = &definition.node;
+            let own = match kind {
+                TypeKind::Object(object) => {
+                    implemented += count(&object.implements);
+                    &object.fields
+                }
+                TypeKind::Interface(interface) => &interface.fields,
+                TypeKind::InputObject(input) => {
+                    inputs.push(count(&input.fields));
+                    continue;
+                }
+                TypeKind::Enum(values) => {
+                    enums.push(count(&values.values));
+                    continue;
+                }
+                TypeKind::Scalar | TypeKind::Union(_) => continue,
+            };
+            sizes.insert(name.node.as_str(), count(own));
+            fields.extend(own.iter().map(|field| &field.node));
+        }
+        let total = count(&fields);
+        let led_to: u64 = fields.iter().filter_map(|field| sizes.get(types::innermost(&field.ty.node))).sum();
+        let average = total.div_ceil(types).max(led_to.div_ceil(total.max(1))).max(1);
+        Self {
+            types,
+            directives,
+            fields: average,
+            largest: sizes.values().copied().max().unwrap_or(1).div_ceil(average),
+            args: fields.iter().map(|field| count(&field.arguments)).sum::<u64>().div_ceil(total.max(1)).max(1),
+            input_fields: mean(&inputs),
+            enum_values: mean(&enums),
+            possible: u64::div_ceil(implemented, types).max(1),
+        }
+    }
+
+    /// How long the list of this name is; for `__type` and the roots' types, how many averages the largest type has.
+    fn of_field(self, name: &str) -> Option<u64> {
+        Some(match name {
+            "types" => self.types,
+            "directives" => self.directives,
+            "fields" => self.fields,
+            "args" => self.args,
+            "inputFields" => self.input_fields,
+            "enumValues" => self.enum_values,
+            "possibleTypes" => self.possible,
+            "interfaces" => 1,
+            "__type" | "queryType" | "mutationType" | "subscriptionType" => self.largest,
+            _ => return None,
+        })
+    }
+}
+
+/// Adds the description's types to `types`, and the fields that lead to them to the type of queries.
+pub(super) fn add(types: &mut HashMap<String, Kind>, query: &str, lengths: Lengths) -> Result<(), UnreadableSchema> {
+    let written = format!("{TYPES} type {query} {{ __schema: __Schema! __type(name: String!): __Type }}");
+    let document = parse_schema(written).map_err(|error| UnreadableSchema(error.to_string()))?;
+    for definition in document.definitions {
+        let TypeSystemDefinition::Type(definition) = definition else { continue };
+        let TypeKind::Object(object) = &definition.node.kind else { continue };
+        let mut fields = types::fields(&definition.node.name.node, &object.fields);
+        for (name, field) in &mut fields {
+            field.describes = true;
+            field.reads = false;
+            field.entries = lengths.of_field(name);
+        }
+        match types.get_mut(definition.node.name.node.as_str()) {
+            Some(Kind::Fields(known)) => known.extend(fields),
+            _ => {
+                types.insert(definition.node.name.node.to_string(), Kind::Fields(fields));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn count<T>(of: &[T]) -> u64 {
+    u64::try_from(of.len()).unwrap_or(u64::MAX)
+}
+
+fn mean(sizes: &[u64]) -> u64 {
+    sizes.iter().sum::<u64>().div_ceil(count(sizes).max(1)).max(1)
+}

@@ -1,0 +1,200 @@
+//! Decides which documents are small, shallow and sound enough to be executed.
+//!
+//! A few hundred bytes can keep the executor's parser, validation and limits busy for seconds, or end the process.
+//! The guard comes before it. It is pure and synchronous, knows a schema by its [`Shape`], and knows neither HTTP nor
+//! WebSocket.
+
+mod cost;
+mod description;
+mod fault;
+mod field_merging;
+#[cfg(test)]
+mod fuzz;
+mod lexer;
+mod limits;
+mod positions;
+mod price;
+mod refusal;
+mod rules;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod types;
+#[cfg(test)]
+mod validity;
+mod variables;
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Positioned, Variables,
+    parser::{
+        parse_query,
+        types::{DocumentOperations, ExecutableDocument, OperationDefinition, OperationType, Selection, SelectionSet},
+    },
+};
+
+pub use self::{
+    fault::Fault,
+    limits::GuardLimits,
+    refusal::{Refusal, RefusalCode},
+    shape::{CostHints, PageSizes, Shape},
+    types::UnreadableSchema,
+};
+
+/// Admits documents within its limits.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    limits: GuardLimits,
+    shape: Shape,
+}
+
+/// A document that is safe to validate and to execute. The same for every request that sends it, so it may be kept.
+#[derive(Debug)]
+pub struct SafeDocument {
+    parsed: ExecutableDocument,
+    /// Length of its text.
+    bytes: usize,
+}
+
+/// One operation of a safe document, with variables that fit it: what the executor may be given.
+#[derive(Debug)]
+pub struct Admitted {
+    /// The chosen operation and the document's fragments. The executor takes a document by value: this is the only
+    /// copy.
+    pub document: ExecutableDocument,
+    /// What kind of operation will run.
+    pub operation_type: OperationType,
+    /// Its name, if it has one. Pass it on to the executor as the operation to run.
+    pub operation_name: Option<String>,
+    /// What it costs with its variables, in points.
+    pub cost: u64,
+}
+
+impl Guard {
+    /// A guard with these limits, before a schema of this shape.
+    pub fn new(limits: GuardLimits, shape: Shape) -> Self {
+        Self { limits, shape }
+    }
+
+    /// What [`Self::open`] costs, in points: nothing for what is not looked at.
+    pub fn reading(&self, query: &str) -> u64 {
+        if query.len() > self.limits.query_bytes { 0 } else { price::of_reading(query.len()) }
+    }
+
+    /// Parses `query` if it is within the limits, and validates it. Takes time linear in its length, and to validate
+    /// it in what it is once its fragments are expanded, which the limits bound.
+    pub fn open(&self, query: &str) -> Result<SafeDocument, Refusal> {
+        if query.len() > self.limits.query_bytes {
+            return Err(Refusal::TooLong { found: query.len(), limit: self.limits.query_bytes });
+        }
+        lexer::scan(query, &self.limits)?;
+        let parsed = parse_query(query)?;
+        let (operations, fragments) = (parsed.operations.iter().count(), parsed.fragments.len());
+        if operations > self.limits.operations {
+            return Err(Refusal::TooManyOperations { found: operations, limit: self.limits.operations });
+        }
+        if fragments > self.limits.fragments {
+            return Err(Refusal::TooManyFragments { found: fragments, limit: self.limits.fragments });
+        }
+        cost::check(&parsed, &self.limits)?;
+        for (_, operation) in parsed.operations.iter() {
+            check_subscription(operation)?;
+            let set = &operation.node.selection_set.node;
+            if !self.limits.introspection && price::describes_schema(&parsed, set, &self.limits) {
+                return Err(Refusal::NoIntrospection { at: operation.pos });
+            }
+        }
+        self.shape.check(query, self.limits.introspection)?;
+        Ok(SafeDocument { parsed, bytes: query.len() })
+    }
+
+    /// Chooses the operation that `operation_name` names, or the only one; an empty name is none.
+    ///
+    /// Completes `variables` with the operation's defaults and refuses those that its declarations or the schema
+    /// exclude, and an operation that costs too much with them.
+    pub fn admit(
+        &self,
+        document: &SafeDocument,
+        operation_name: Option<&str>,
+        variables: &mut Variables,
+    ) -> Result<Admitted, Refusal> {
+        let (name, operation) = document.choose(operation_name.filter(|name| !name.is_empty()))?;
+        let variable_bytes = variables::measure(variables, &self.limits)?;
+        let complete = variables::complete(&operation.node, &self.shape, variables);
+        complete.map_err(|refusal| if self.limits.introspection { refusal } else { refusal.without_names() })?;
+        let (operation_type, operation_name) = (operation.node.ty, name.map(ToString::to_string));
+        let merged = field_merging::merged(&document.parsed, operation, variables);
+        let set = merged.as_ref().unwrap_or(&operation.node.selection_set.node);
+        let of_bytes = price::of_request(document.bytes.saturating_add(variable_bytes));
+        let price = price::price(&document.parsed, (operation_type, set), variables, &self.shape);
+        let cost = price::points(price.saturating_add(of_bytes));
+        if cost > self.limits.cost {
+            return Err(Refusal::TooExpensive { found: cost, limit: self.limits.cost });
+        }
+        let document = document.executable(name, operation, merged);
+        Ok(Admitted { document, operation_type, operation_name, cost })
+    }
+}
+
+impl SafeDocument {
+    /// The document as the executor takes it.
+    pub fn parsed(&self) -> &ExecutableDocument {
+        &self.parsed
+    }
+
+    /// What the executor needs: one operation, with `merged` as its selections if they differ from what is written,
+    /// and the fragments.
+    fn executable(
+        &self,
+        name: Option<&Name>,
+        operation: &Positioned<OperationDefinition>,
+        merged: Option<SelectionSet>,
+    ) -> ExecutableDocument {
+        let OperationDefinition { ty, variable_definitions, directives, selection_set } = &operation.node;
+        let set = merged.unwrap_or_else(|| selection_set.node.clone());
+        let definition = OperationDefinition {
+            ty: *ty,
+            variable_definitions: variable_definitions.clone(),
+            directives: directives.clone(),
+            selection_set: Positioned::new(set, selection_set.pos),
+        };
+        let operation = Positioned::new(definition, operation.pos);
+        let operations = match name {
+            None => DocumentOperations::Single(operation),
+            Some(name) => DocumentOperations::Multiple(HashMap::from([(name.clone(), operation)])),
+        };
+        ExecutableDocument { operations, fragments: self.parsed.fragments.clone() }
+    }
+
+    fn choose(&self, asked: Option<&str>) -> Result<(Option<&Name>, &Positioned<OperationDefinition>), Refusal> {
+        match (&self.parsed.operations, asked) {
+            (DocumentOperations::Single(operation), None) => Ok((None, operation)),
+            (DocumentOperations::Multiple(operations), Some(asked)) => operations
+                .get_key_value(asked)
+                .map(|(name, operation)| (Some(name), operation))
+                .ok_or_else(|| Refusal::UnknownOperation { name: asked.to_owned() }),
+            (DocumentOperations::Single(_), Some(asked)) => Err(Refusal::UnknownOperation { name: asked.to_owned() }),
+            (DocumentOperations::Multiple(operations), None) => match (operations.iter().next(), operations.len()) {
+                (Some((name, operation)), 1) => Ok((Some(name), operation)),
+                (_, found) => Err(Refusal::OperationNameNeeded { found }),
+            },
+        }
+    }
+}
+
+/// A subscription has one root field, in the operation itself: of several the executor would run all, and those inside
+/// a fragment it would pass over in silence.
+fn check_subscription(operation: &Positioned<OperationDefinition>) -> Result<(), Refusal> {
+    if operation.node.ty != OperationType::Subscription {
+        return Ok(());
+    }
+    let roots = &operation.node.selection_set.node.items;
+    if roots.len() != 1 {
+        return Err(Refusal::SubscriptionRoots { found: roots.len(), at: operation.pos });
+    }
+    match roots.iter().find(|root| !matches!(root.node, Selection::Field(_))) {
+        Some(fragment) => Err(Refusal::SubscriptionFragment { at: fragment.pos }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,130 @@
+//! Checks where variables stand, and that an input object names no field twice.
+//!
+//! apollo-compiler checks this only at the outside of an argument. The file can go when the library checks the rest.
+//! It takes documents that have passed the library's other rules.
+
+use std::collections::HashSet;
+
+use apollo_compiler::{
+    ExecutableDocument, Name, Node, Schema,
+    ast::{Directive, InputValueDefinition, Type, Value, VariableDefinition},
+    executable::{Selection, SelectionSet},
+    validation::Valid,
+};
+use async_graphql::Pos;
+
+use super::fault::Fault;
+
+/// Every variable whose type does not fit where it stands, and every field that an input object has twice
+/// (specification, 5.8.5 and 5.6.3). Each fragment is walked once for each operation.
+pub fn faults(document: &Valid<ExecutableDocument>, schema: &Valid<Schema>) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for operation in document.operations.iter() {
+        let variables = &operation.variables;
+        let mut walk = Walk { document, schema, variables, visited: HashSet::new(), faults: &mut faults };
+        for variable in variables {
+            walk.directives(&variable.directives);
+            if let Some(default) = &variable.default_value {
+                walk.value(default, &variable.ty, false);
+            }
+        }
+        walk.directives(&operation.directives);
+        walk.selections(&operation.selection_set);
+    }
+    faults
+}
+
+struct Walk<'a> {
+    document: &'a ExecutableDocument,
+    schema: &'a Schema,
+    variables: &'a [Node<VariableDefinition>],
+    visited: HashSet<&'a Name>,
+    faults: &'a mut Vec<Fault>,
+}
+
+impl<'a> Walk<'a> {
+    fn selections(&mut self, set: &'a SelectionSet) {
+        for selection in &set.selections {
+            self.directives(selection.directives());
+            match selection {
+                Selection::Field(field) => {
+                    for argument in &field.arguments {
+                        self.argument(field.definition.argument_by_name(&argument.name), &argument.value);
+                    }
+                    self.selections(&field.selection_set);
+                }
+                Selection::InlineFragment(inline) => self.selections(&inline.selection_set),
+                Selection::FragmentSpread(spread) => {
+                    let document = self.document;
+                    let Some(fragment) = document.fragments.get(&spread.fragment_name) else { continue };
+                    if self.visited.insert(&spread.fragment_name) {
+                        self.directives(&fragment.directives);
+                        self.selections(&fragment.selection_set);
+                    }
+                }
+            }
+        }
+    }
+
+    fn directives(&mut self, directives: &[Node<Directive>]) {
+        for directive in directives {
+            let Some(definition) = self.schema.directive_definitions.get(&directive.name) else { continue };
+            for argument in &directive.arguments {
+                self.argument(definition.argument_by_name(&argument.name), &argument.value);
+            }
+        }
+    }
+
+    fn argument(&mut self, definition: Option<&Node<InputValueDefinition>>, value: &Node<Value>) {
+        if let Some(definition) = definition {
+            self.value(value, &definition.ty, definition.default_value.is_some());
+        }
+    }
+
+    /// `has_default`: whether the place has one, should the variable be absent. The guard bounds how deep values nest.
+    fn value(&mut self, value: &Node<Value>, expected: &Type, has_default: bool) {
+        match &**value {
+            Value::Variable(name) => {
+                let variable = self.variables.iter().find(|variable| variable.name == *name);
+                if let Some(variable) = variable.filter(|it| !fits(it, expected, has_default)) {
+                    let found = &variable.ty;
+                    self.tell(value, format!("variable `${name}` of type `{found}` cannot stand for `{expected}`"));
+                }
+            }
+            Value::List(items) => {
+                let item_type = if expected.is_list() { expected.item_type() } else { expected };
+                for item in items {
+                    self.value(item, item_type, false);
+                }
+            }
+            Value::Object(fields) => {
+                let schema = self.schema;
+                let input = schema.get_input_object(expected.inner_named_type());
+                let mut named = HashSet::new();
+                for (name, inner) in fields {
+                    if !named.insert(name) {
+                        self.tell(inner, format!("the input field `{name}` is given more than once"));
+                    }
+                    if let Some(field) = input.and_then(|input| input.fields.get(name)) {
+                        self.value(inner, &field.ty, field.default_value.is_some());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, at: &Node<Value>, message: String) {
+        let place = at.location().and_then(|span| span.line_column(&self.document.sources));
+        self.faults.push(Fault { message, at: place.map(|it| Pos { line: it.line, column: it.column }) });
+    }
+}
+
+/// `AreTypesCompatible` with `IsVariableUsageAllowed` of the specification.
+fn fits(variable: &VariableDefinition, expected: &Type, has_default: bool) -> bool {
+    if !expected.is_non_null() || variable.ty.is_non_null() {
+        return variable.ty.is_assignable_to(expected);
+    }
+    let is_never_absent = variable.default_value.as_ref().is_some_and(|default| !default.is_null());
+    (is_never_absent || has_default) && variable.ty.is_assignable_to(&expected.clone().nullable())
+}

@@ -1,0 +1,230 @@
+//! Prices an operation before it runs, in thousandths of a point: what is read for it, its objects, its fields and the
+//! bytes that it may answer. What stands in a list counts as often as the list is long, but is read at once for all of
+//! it.
+//!
+//! `cost` bounds every operation of a document and knows no variables; this is the price of one operation with its
+//! variables. Each fragment is priced once, so pricing takes time linear in the document.
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Value, Variables,
+    parser::types::{ExecutableDocument, Field, OperationType, Selection, SelectionSet},
+};
+
+use super::{field_merging::is_skipped, limits::GuardLimits, shape::Shape, types::FieldShape};
+
+/// A point, in what is counted here.
+const POINT: u64 = 1_000;
+/// What every operation costs, whatever it selects: a request is received, and its answer sent.
+const OPERATION: u64 = 20 * POINT;
+/// What each field costs for which something is read, beside its objects: once, for a list's entries are read
+/// together.
+const READ: u64 = 20 * POINT;
+/// What each object costs: a resolver asks for it somewhere.
+const OBJECT: u64 = POINT;
+/// What each field of a scalar costs, and each object of the schema's description: the executor resolves it.
+const FIELD: u64 = POINT / 10;
+/// What a selection costs that is only looked at: a fragment, and whatever a directive takes out.
+const LOOK: u64 = POINT / 100;
+/// Bytes of an answer that cost as much as an object.
+const ANSWER_BYTES: u64 = 1536;
+/// What each byte of a document and of its variables costs, at each request.
+const REQUEST_BYTE: u64 = POINT / 250;
+/// What it costs to parse and validate a document that is not known yet, beside its bytes: also if it is refused then.
+const READING: u64 = 20 * POINT;
+/// What each byte of a document costs beside, when it is parsed and validated.
+const PARSED_BYTE: u64 = POINT / 20;
+/// What each field of the mutation costs beside its objects: it writes.
+const MUTATION: u64 = 200 * POINT;
+/// The length assumed for a list if nothing gives it, not even the schema's [`super::CostHints`].
+const UNSIZED_LIST: u64 = 10;
+/// What asking for the description of the schema costs beside what is selected in it.
+const DESCRIPTION: u64 = 50 * POINT;
+
+/// Points for so many thousandths, rounded up.
+pub fn points(thousandths: u64) -> u64 {
+    thousandths.div_ceil(POINT)
+}
+
+/// The price of so many bytes of document and variables, whenever they are sent.
+pub fn of_request(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(REQUEST_BYTE)
+}
+
+/// Points for parsing and validating a document of so many bytes, rounded down.
+pub fn of_reading(bytes: usize) -> u64 {
+    READING.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(PARSED_BYTE)) / POINT
+}
+
+/// The price of an operation that selects `set`, with `variables`, saturating. Fields that the schema does not have
+/// cost as scalars do: validation refuses them. Of a document that has passed the guard: fragments form no cycle.
+pub fn price(
+    document: &ExecutableDocument,
+    (operation_type, set): (OperationType, &SelectionSet),
+    variables: &Variables,
+    shape: &Shape,
+) -> u64 {
+    let mut walk = Walk { document, variables, shape, fragments: HashMap::new() };
+    let inside = walk.selections(set, shape.root(operation_type));
+    OPERATION.saturating_add(inside.once).saturating_add(inside.within_page(UNSIZED_LIST))
+}
+
+/// Whether `operation`, or what it spreads, asks for the description of the schema at its root.
+pub fn describes_schema(document: &ExecutableDocument, set: &SelectionSet, limits: &GuardLimits) -> bool {
+    // Each level of spreads is bounded by the guard; a root's fragments are few.
+    let mut waiting = vec![(set, 0)];
+    let mut looked_into = std::collections::HashSet::new();
+    while let Some((set, level)) = waiting.pop() {
+        for selection in &set.items {
+            match &selection.node {
+                Selection::Field(field) if matches!(field.node.name.node.as_str(), "__schema" | "__type") => {
+                    return true;
+                }
+                Selection::Field(_) => {}
+                Selection::InlineFragment(inline) => waiting.push((&inline.node.selection_set.node, level + 1)),
+                Selection::FragmentSpread(spread) => {
+                    let name = &spread.node.fragment_name.node;
+                    let Some(fragment) = document.fragments.get(name) else { continue };
+                    if level < limits.selection_levels && looked_into.insert(name) {
+                        waiting.push((&fragment.node.selection_set.node, level + 1));
+                    }
+                }
+            }
+        }
+    }
+    false
+}
+
+/// The price of a selection set: some however many objects it is selected of, some for each of them, and some for each
+/// of them and each entry of the page around it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Price {
+    once: u64,
+    fixed: u64,
+    per_entry: u64,
+}
+
+impl Price {
+    fn fixed(fixed: u64) -> Self {
+        Self { fixed, ..Self::default() }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.once = self.once.saturating_add(other.once);
+        self.fixed = self.fixed.saturating_add(other.fixed);
+        self.per_entry = self.per_entry.saturating_add(other.per_entry);
+    }
+
+    /// Without what is paid once.
+    fn within_page(self, entries: u64) -> u64 {
+        self.fixed.saturating_add(self.per_entry.saturating_mul(entries))
+    }
+}
+
+struct Walk<'a> {
+    document: &'a ExecutableDocument,
+    variables: &'a Variables,
+    shape: &'a Shape,
+    fragments: HashMap<&'a str, Price>,
+}
+
+impl<'a> Walk<'a> {
+    fn selections(&mut self, set: &'a SelectionSet, parent: &str) -> Price {
+        let mut total = Price::default();
+        for selection in &set.items {
+            if is_skipped(selection.node.directives(), self.variables) {
+                total.add(Price::fixed(LOOK));
+                continue;
+            }
+            if !matches!(selection.node, Selection::Field(_)) {
+                total.add(Price::fixed(LOOK));
+            }
+            total.add(match &selection.node {
+                Selection::Field(field) => self.field(&field.node, parent),
+                Selection::FragmentSpread(spread) => self.fragment(&spread.node.fragment_name.node),
+                Selection::InlineFragment(inline) => {
+                    let condition = inline.node.type_condition.as_ref().map(|it| it.node.on.node.as_str());
+                    self.selections(&inline.node.selection_set.node, condition.unwrap_or(parent))
+                }
+            });
+        }
+        total
+    }
+
+    fn fragment(&mut self, name: &'a Name) -> Price {
+        if let Some(known) = self.fragments.get(name.as_str()) {
+            return *known;
+        }
+        let Some(definition) = self.document.fragments.get(name) else { return Price::default() };
+        let on = definition.node.type_condition.node.on.node.as_str();
+        let price = self.selections(&definition.node.selection_set.node, on);
+        self.fragments.insert(name.as_str(), price);
+        price
+    }
+
+    fn field(&mut self, field: &'a Field, parent: &str) -> Price {
+        let (name, shape) = (field.name.node.as_str(), self.shape);
+        let Some(known) = shape.field(parent, name) else { return Price::fixed(FIELD) };
+        let writes = if parent == shape.root(OperationType::Mutation) { MUTATION } else { 0 };
+        let describes = if matches!(name, "__schema" | "__type") { DESCRIPTION } else { 0 };
+        let extra = known.surcharge.saturating_add(self.filter(field));
+        let beside = extra.saturating_mul(POINT).saturating_add(writes + describes);
+        let mut total = Price::fixed(beside);
+        if shape.is_composite(&known.leads_to) || !field.selection_set.node.items.is_empty() {
+            total.add(self.objects(field, known));
+        } else {
+            total.add(Price::fixed(FIELD.saturating_add(known.bytes.saturating_mul(POINT) / ANSWER_BYTES)));
+        }
+        total
+    }
+
+    fn objects(&mut self, field: &'a Field, known: &FieldShape) -> Price {
+        let inside = self.selections(&field.selection_set.node, &known.leads_to);
+        let within = inside.within_page(if known.is_paged { self.page(field) } else { UNSIZED_LIST });
+        let each = within.saturating_add(if known.describes { FIELD } else { OBJECT });
+        let each = match (known.is_list, known.is_paged, self.named(field).or(known.entries)) {
+            _ if known.describes => Price::fixed(each.saturating_mul(known.entries.unwrap_or(1))),
+            (false, ..) => Price::fixed(each),
+            (true, true, _) => Price::fixed(each.saturating_mul(self.page(field))),
+            (true, false, Some(count)) => Price::fixed(each.saturating_mul(count)),
+            (true, false, None) => Price { per_entry: each, ..Price::default() },
+        };
+        Price { once: inside.once.saturating_add(if known.reads { READ } else { 0 }), ..each }
+    }
+
+    /// Points for what a filter leaves out, if there is one: it is read, too.
+    fn filter(&self, field: &Field) -> u64 {
+        let (argument, points) = self.shape.filter();
+        let given = field.get_argument(argument).map(|it| it.node.clone().into_const_with(|name| self.variable(&name)));
+        if matches!(given, None | Some(Err(()) | Ok(Value::Null))) { 0 } else { points }
+    }
+
+    /// What `first` or `last` ask for, the default page where neither does. Of more than a page the resolver refuses
+    /// all.
+    fn page(&self, field: &Field) -> u64 {
+        let pages = self.shape.pages();
+        let asked = field.arguments.iter().filter(|(name, _)| matches!(name.node.as_str(), "first" | "last"));
+        let sizes =
+            asked.filter_map(|(_, value)| match value.node.clone().into_const_with(|name| self.variable(&name)) {
+                Ok(Value::Number(number)) => number.as_i64().map(|size| u64::try_from(size).unwrap_or(0)),
+                _ => None,
+            });
+        sizes.max().unwrap_or(u64::from(pages.usual)).min(u64::from(pages.most))
+    }
+
+    /// The length of the longest list among the arguments: what a field of this kind is asked for by name.
+    fn named(&self, field: &Field) -> Option<u64> {
+        let lists = field.arguments.iter().filter_map(|(_, value)| {
+            match value.node.clone().into_const_with(|name| self.variable(&name)) {
+                Ok(Value::List(items)) => Some(items.len()),
+                _ => None,
+            }
+        });
+        lists.max().map(|count| u64::try_from(count).unwrap_or(u64::MAX))
+    }
+
+    fn variable(&self, name: &Name) -> Result<Value, ()> {
+        self.variables.get(name).cloned().ok_or(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Validates a document by all rules of the specification, once for each document.
+//!
+//! async-graphql, which executes, has half of the rules, so apollo-compiler validates. Only this file and `positions`
+//! name it. It sees documents within the guard's limits, and no values of variables.
+
+use std::collections::HashSet;
+
+use apollo_compiler::{
+    Name, Schema,
+    diagnostic::Diagnostic,
+    parser::Parser,
+    schema::ExtendedType,
+    validation::{DiagnosticData, Valid},
+};
+use async_graphql::Pos;
+
+use super::{fault::Fault, positions, refusal::Refusal};
+
+/// Faults of one document that are told at most.
+const TOLD: usize = 20;
+
+/// How like a known name an unknown one has to be for a suggestion, 0 to 1.
+const LIKENESS: f64 = 0.8;
+
+/// What the executor's description of a schema has, and the library's does not.
+const MORE_DESCRIPTION: &str = "extend type __Type { isOneOf: Boolean }";
+
+/// A schema, ready to be validated against.
+#[derive(Debug)]
+pub struct Rules {
+    schema: Valid<Schema>,
+}
+
+impl Rules {
+    /// Reads a schema in the schema definition language; fails with what is wrong with it.
+    pub fn of_sdl(sdl: &str) -> Result<Self, String> {
+        let sdl = format!("{sdl}\n{MORE_DESCRIPTION}\n");
+        let schema = Schema::parse_and_validate(sdl, "schema.graphql").map_err(|invalid| invalid.errors.to_string())?;
+        Ok(Self { schema })
+    }
+
+    /// Refuses a document that breaks a rule. `tells`: whether the words may name what the schema has beside what
+    /// `query` names.
+    pub fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
+        let parsed = Parser::new().parse_ast(query, "document").map_err(|invalid| {
+            let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
+            syntax(&fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
+        })?;
+        let faults: Vec<Fault> = match parsed.to_executable_validate(&self.schema) {
+            Ok(document) => positions::faults(&document, &self.schema),
+            Err(invalid) => invalid.errors.iter().take(TOLD).map(|it| fault(&it, it.error.to_string())).collect(),
+        };
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let written = words(query).collect();
+        let told = |fault: Fault| {
+            let message = match (tells, self.suggestion(&fault.message)) {
+                (false, _) => sentence(&self.without_names(&fault.message, &written)),
+                (true, None) => sentence(&fault.message),
+                (true, Some(like)) => format!("{} Did you mean \"{like}\"?", sentence(&fault.message)),
+            };
+            Fault { message, ..fault }
+        };
+        Err(Refusal::Invalid { faults: faults.into_iter().take(TOLD).map(told).collect() })
+    }
+
+    /// The name that an unknown field or argument is most like.
+    fn suggestion(&self, message: &str) -> Option<String> {
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        let (first, second) = (quoted.next()?, quoted.next()?);
+        let (unknown, known): (_, Vec<&str>) = if message.contains("does not have a field") {
+            let fields = match self.schema.types.get(first)? {
+                ExtendedType::Object(object) => &object.fields,
+                ExtendedType::Interface(interface) => &interface.fields,
+                _ => return None,
+            };
+            (second, fields.keys().map(Name::as_str).collect())
+        } else if message.contains("is not supported by") {
+            let (of, field) = second.split_once('.')?;
+            let arguments = &self.schema.type_field(of, field).ok()?.arguments;
+            (first, arguments.iter().map(|argument| argument.name.as_str()).collect())
+        } else {
+            return None;
+        };
+        let likeness = |name: &str| strsim::jaro_winkler(unknown, name);
+        let best = known.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+        (likeness(best) >= LIKENESS).then(|| best.to_owned())
+    }
+
+    /// `message` with an ellipsis for each quotation, and each name of a type, that is not among the words of the
+    /// document.
+    fn without_names(&self, message: &str, written: &HashSet<&str>) -> String {
+        let is_told = |text: &str| words(text).all(|word| written.contains(word));
+        let names_type = |text: &str| words(text).any(|word| self.schema.types.contains_key(word));
+        let parts = message.split('`').enumerate().map(|(index, part)| match index % 2 {
+            1 if is_told(part) => format!("`{part}`"),
+            1 => "`…`".to_owned(),
+            _ => {
+                let shown = |word| if names_type(word) && !is_told(word) { "…" } else { word };
+                part.split(' ').map(shown).collect::<Vec<_>>().join(" ")
+            }
+        });
+        parts.collect()
+    }
+}
+
+/// The words of a text that could be names.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+fn fault(diagnostic: &Diagnostic<'_, DiagnosticData>, message: String) -> Fault {
+    let place = diagnostic.to_json().locations.first().copied();
+    Fault { message, at: place.map(|place| Pos { line: place.line, column: place.column }) }
+}
+
+fn syntax(fault: &Fault) -> Refusal {
+    let words = fault.message.trim_start_matches("syntax error: ");
+    let message = match fault.at {
+        Some(Pos { line, column }) => format!("Syntax error at line {line}, column {column}: {words}."),
+        None => format!("Syntax error: {words}."),
+    };
+    Refusal::Syntax { message, at: fault.at.into_iter().collect() }
+}
+
+/// As the other refusals are written: begun with a capital, ended with a full stop, names in quotation marks.
+fn sentence(message: &str) -> String {
+    let mut letters = message.trim_end_matches('.').chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect::<String>().replace('`', "\"")
+}

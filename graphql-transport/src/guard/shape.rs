@@ -1,0 +1,172 @@
+//! What the guard knows of a schema: where fields lead, and what inputs look like.
+//!
+//! The executor's own registry is closed to others, so the shape is read once out of the printed schema.
+
+use std::{collections::HashMap, sync::Arc};
+
+use async_graphql::parser::{
+    parse_schema,
+    types::{OperationType, TypeDefinition, TypeKind, TypeSystemDefinition},
+};
+
+use super::{
+    description::{self, Lengths},
+    refusal::Refusal,
+    rules::Rules,
+    types::{FieldShape, Kind, UnreadableSchema, fields, input_field},
+};
+
+/// What the printed schema does not say and the price needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CostHints<'a> {
+    /// Lists of objects that no argument sizes: type (or `*` for all), field, and how many entries it has at most.
+    pub lists: &'a [(&'a str, &'a str, usize)],
+    /// Texts that may be long: type (or `*` for all), field, and bytes at most.
+    pub texts: &'a [(&'a str, &'a str, usize)],
+    /// What fields of a root cost beside their objects, and beside the writing: operation type, field, points.
+    pub surcharges: &'a [(OperationType, &'a str, u64)],
+    /// The argument that filters a list, and the points that a list costs more when it is given: the entries that it
+    /// leaves out are read, too.
+    pub filter: (&'a str, u64),
+    /// How long the lists are that `first` or `last` size.
+    pub pages: PageSizes,
+}
+
+/// How long a list is that `first` or `last` size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageSizes {
+    /// Entries where neither is given. 20.
+    pub usual: u16,
+    /// Entries at most: of more than these the resolver refuses all. 100.
+    pub most: u16,
+}
+
+impl Default for PageSizes {
+    fn default() -> Self {
+        Self { usual: 20, most: 100 }
+    }
+}
+
+/// A schema's types by name. The default knows nothing, and then nothing is checked against it.
+#[derive(Debug, Clone, Default)]
+pub struct Shape {
+    types: HashMap<String, Kind>,
+    query: String,
+    mutation: String,
+    subscription: String,
+    filter: (String, u64),
+    pages: PageSizes,
+    rules: Option<Arc<Rules>>,
+}
+
+impl Shape {
+    /// Reads a schema in the schema definition language.
+    pub fn of_sdl(sdl: &str) -> Result<Self, UnreadableSchema> {
+        let document = parse_schema(sdl).map_err(|error| UnreadableSchema(error.to_string()))?;
+        let mut shape = Self {
+            query: "Query".to_owned(),
+            mutation: "Mutation".to_owned(),
+            subscription: "Subscription".to_owned(),
+            rules: Some(Arc::new(Rules::of_sdl(sdl).map_err(UnreadableSchema)?)),
+            ..Self::default()
+        };
+        let lengths = Lengths::of(&document.definitions);
+        for definition in document.definitions {
+            match definition {
+                TypeSystemDefinition::Type(definition) => shape.add(&definition.node),
+                TypeSystemDefinition::Schema(schema) => {
+                    let name = |name: Option<async_graphql::Positioned<async_graphql::Name>>| {
+                        name.map(|name| name.node.to_string()).unwrap_or_default()
+                    };
+                    shape.query = name(schema.node.query);
+                    shape.mutation = name(schema.node.mutation);
+                    shape.subscription = name(schema.node.subscription);
+                }
+                TypeSystemDefinition::Directive(_) => {}
+            }
+        }
+        for scalar in ["Int", "Float", "String", "Boolean", "ID"] {
+            shape.types.insert(scalar.to_owned(), Kind::Other);
+        }
+        description::add(&mut shape.types, &shape.query, lengths)?;
+        Ok(shape)
+    }
+
+    fn add(&mut self, definition: &TypeDefinition) {
+        let name = &definition.name.node;
+        let kind = match &definition.kind {
+            TypeKind::Object(object) => Kind::Fields(fields(name, &object.fields)),
+            TypeKind::Interface(interface) => Kind::Fields(fields(name, &interface.fields)),
+            TypeKind::InputObject(input) => Kind::Input(input.fields.iter().map(|it| input_field(&it.node)).collect()),
+            TypeKind::Enum(values) => {
+                Kind::Enum(values.values.iter().map(|it| it.node.value.node.to_string()).collect())
+            }
+            TypeKind::Scalar | TypeKind::Union(_) => Kind::Other,
+        };
+        self.types.insert(name.to_string(), kind);
+    }
+
+    /// With what the printed schema does not say.
+    #[must_use]
+    pub fn with_cost_hints(mut self, hints: &CostHints<'_>) -> Self {
+        self.pages = hints.pages;
+        self.filter = (hints.filter.0.to_owned(), hints.filter.1);
+        let roots = [OperationType::Query, OperationType::Mutation, OperationType::Subscription]
+            .map(|operation| (operation, self.root(operation).to_owned()));
+        for (of, kind) in &mut self.types {
+            let Kind::Fields(fields) = kind else { continue };
+            for (name, field) in fields.iter_mut().filter(|(_, field)| !field.describes) {
+                let known = |table: &[(&str, &str, usize)]| {
+                    let row = table.iter().find(|(on, field, _)| (on == of || *on == "*") && field == name);
+                    row.and_then(|(.., most)| u64::try_from(*most).ok())
+                };
+                field.entries = known(hints.lists);
+                field.bytes = known(hints.texts).unwrap_or(0);
+                let is_of = |root: OperationType| roots.iter().any(|(operation, on)| *operation == root && on == of);
+                let costly = hints.surcharges.iter().find(|(root, field, _)| field == name && is_of(*root));
+                field.surcharge = costly.map_or(0, |(.., points)| *points);
+            }
+        }
+        self
+    }
+
+    /// The argument that leaves entries out, and its points.
+    pub(super) fn filter(&self) -> (&str, u64) {
+        (&self.filter.0, self.filter.1)
+    }
+
+    pub(super) fn pages(&self) -> PageSizes {
+        self.pages
+    }
+
+    /// Refuses a document that is not valid against the schema, if there is one.
+    pub(super) fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
+        self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, tells))
+    }
+
+    pub(super) fn kind(&self, name: &str) -> Option<&Kind> {
+        self.types.get(name)
+    }
+
+    pub(super) fn field(&self, of: &str, name: &str) -> Option<&FieldShape> {
+        match self.types.get(of)? {
+            Kind::Fields(fields) => fields.get(name),
+            _ => None,
+        }
+    }
+
+    /// The type with which an operation begins.
+    pub(super) fn root(&self, operation: OperationType) -> &str {
+        match operation {
+            OperationType::Query => &self.query,
+            OperationType::Mutation => &self.mutation,
+            OperationType::Subscription => &self.subscription,
+        }
+    }
+
+    /// Whether a field of this type is an object, and so has a price.
+    pub(super) fn is_composite(&self, name: &str) -> bool {
+        // Unions are told from scalars by nothing but their selection sets, which scalars cannot have.
+        matches!(self.types.get(name), Some(Kind::Fields(_)))
+    }
+}

@@ -1,0 +1,288 @@
+//! What the guard lets through of the specification's rules, and that what is asked for twice runs once.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use async_graphql::{Variables, value};
+
+use super::*;
+
+const SDL: &str = "schema { query: Q mutation: M } \
+    interface N { id: ID! } \
+    type Q { viewer: U user(handle: String!): U node(id: ID!): N nodes(ids: [ID!]!): [N]! \
+      people(first: Int, last: Int, filter: F, order: Order! = UP): C plain: Int } \
+    type M { put(input: In!): U hash(input: In!): U count: Int } \
+    type U implements N { id: ID! name: String! friend: U rank: Int media: [P!]! people(first: Int): C } \
+    type P implements N { id: ID! url: String! name: Int! } \
+    type C { nodes: [U] page: I } type I { more: Boolean! } \
+    enum Order { UP DOWN } \
+    input F { orders: [Order!] limit: Int! = 3 } \
+    input In { text: String! order: Order many: [In!] count: Int = 1 }";
+
+fn guard(introspection: bool) -> Guard {
+    let hints = CostHints {
+        lists: &[("*", "media", 9)],
+        texts: &[("P", "url", 8 * 1024)],
+        surcharges: &[(OperationType::Mutation, "hash", 1000)],
+        filter: ("filter", 7),
+        pages: PageSizes::default(),
+    };
+    let shape = Shape::of_sdl(SDL).unwrap().with_cost_hints(&hints);
+    Guard::new(GuardLimits { introspection, ..GuardLimits::default() }, shape)
+}
+
+fn price(query: &str) -> u64 {
+    let guard = guard(true);
+    guard.admit(&guard.open(query).unwrap(), None, &mut Variables::default()).unwrap().cost
+}
+
+#[test]
+fn a_list_with_a_filter_costs_more_for_what_it_leaves_out() {
+    let of = |filter: &str| price(&format!("{{ people(filter: {filter}) {{ page {{ more }} }} }}"));
+    assert_eq!(of("{limit: 1}"), of("null      ") + 7);
+}
+
+#[test]
+fn a_variable_stands_only_where_its_type_fits_whatever_its_value() {
+    for (query, is_valid) in [
+        ("query($i: ID) { node(id: $i) { id } }", false),
+        ("query($i: ID!) { node(id: $i) { id } }", true),
+        ("query($i: ID = 1) { node(id: $i) { id } }", true),
+        ("query($i: ID = null) { node(id: $i) { id } }", false),
+        ("query($i: String!) { node(id: $i) { id } }", false),
+        ("query($i: [ID!]) { nodes(ids: $i) { id } }", false),
+        ("query($i: ID!) { nodes(ids: [$i]) { id } }", true),
+        ("query($i: ID) { nodes(ids: [$i]) { id } }", false),
+        ("query($i: ID = 1) { nodes(ids: [$i]) { id } }", true),
+        ("query($o: Order) { people(order: $o) { page { more } } }", true),
+        ("query($o: String) { people(filter: {orders: [$o]}) { page { more } } }", false),
+        ("query($o: Order!) { people(filter: {orders: [$o]}) { page { more } } }", true),
+        ("query($o: Order!) { people(filter: {orders: $o}) { page { more } } }", false),
+        ("query($l: Int) { people(filter: {limit: $l}) { page { more } } }", true),
+        ("mutation($t: String) { put(input: {text: $t}) { id } }", false),
+        ("mutation($t: String!) { put(input: {text: \"x\", many: [{text: $t}]}) { id } }", true),
+        ("mutation($t: String) { put(input: {text: \"x\", many: [{text: $t}]}) { id } }", false),
+        ("mutation($i: In) { put(input: $i) { id } }", false),
+        ("query($b: Boolean = null) { plain @include(if: $b) }", false),
+        ("query($b: Boolean) { ...f } fragment f on Q { plain @skip(if: $b) }", false),
+        ("query($h: String) { ...f } fragment f on Q { ... { user(handle: $h) { id } } }", false),
+    ] {
+        let opened = guard(true).open(query);
+        assert_eq!(opened.is_ok(), is_valid, "{query}: {opened:?}");
+        assert!(opened.is_ok() || matches!(opened, Err(Refusal::Invalid { .. })), "{query}: {opened:?}");
+    }
+}
+
+#[test]
+fn the_rules_that_the_executor_lacks_hold() {
+    for query in [
+        "{ __typename @foo }",
+        "query($x: Int @foo) { people(first: $x) { page { more } } }",
+        "query @skip(if: true) { plain }",
+        "{ __typename { x } }",
+        "{ viewer { __typename(x: 1) } }",
+        "{ people(filter: {orders: [\"UP\"]}) { page { more } } }",
+        "{ people(filter: {orders: [UP], orders: [DOWN]}) { page { more } } }",
+        "query($f: F = {limit: 1, limit: 2}) { people(filter: $f) { page { more } } }",
+        "{ node(id: 1) { ... on U { x: name } ... on P { x: name } } }",
+        "{ people(first: 9223372036854775807) { page { more } } }",
+        "query($x: [Missing] = 1) { plain }",
+        "query($x: Missing) { plain }",
+        "query($x: Int) { plain }",
+        "{ plain ...f } fragment f on Missing { plain }",
+    ] {
+        let opened = guard(true).open(query);
+        assert!(matches!(opened, Err(Refusal::Invalid { .. })), "{query}: {opened:?}");
+        assert_eq!(opened.unwrap_err().code(), RefusalCode::ValidationFailed);
+    }
+    let keyword = guard(true).open("fragment on on U { id } { viewer { ...on } }").unwrap_err();
+    assert_eq!(keyword.code(), RefusalCode::ParseFailed, "{keyword}");
+}
+
+#[test]
+fn every_fault_is_told_with_its_place_and_with_the_name_that_was_meant() {
+    let refusal = guard(true).open("{ plan\n  viewer { id nam } }").unwrap_err();
+    let errors = refusal.into_errors();
+    let told: Vec<_> = errors.iter().map(|it| (it.message.as_str(), it.locations[0].line)).collect();
+    let expected = [
+        ("Type \"Q\" does not have a field \"plan\". Did you mean \"plain\"?", 1),
+        ("Type \"U\" does not have a field \"nam\". Did you mean \"name\"?", 2),
+    ];
+    assert_eq!(told, expected);
+    let argument = guard(true).open("{ user(handel: \"x\", handle: \"y\") { id } }").unwrap_err().to_string();
+    assert_eq!(argument, "The argument \"handel\" is not supported by \"Q.user\". Did you mean \"handle\"?");
+    let many = guard(true).open(&format!("{{ {} }}", "x ".repeat(100))).unwrap_err();
+    assert_eq!(many.into_errors().len(), 20);
+}
+
+#[test]
+fn a_name_of_65000_letters_is_refused_unread_and_answered_in_a_few_words() {
+    let name = "n".repeat(65_000);
+    for query in [
+        format!("{{ {name} }}"),
+        format!("{{ viewer {{ {name} }} }}"),
+        format!("{{ user({name}: 1) {{ id }} }}"),
+        format!("{{ plain @{name} }}"),
+        format!("{{ ...{name} }}"),
+        format!("query(${name}: Int) {{ plain }}"),
+    ] {
+        let refusal = guard(true).open(&query).unwrap_err();
+        assert!(matches!(refusal, Refusal::NameTooLong { found: 65_000, limit: 256, .. }), "{refusal}");
+    }
+}
+
+#[test]
+fn no_message_is_longer_than_anybody_reads_whatever_the_client_calls_things() {
+    let (name, guard) = ("n".repeat(60_000), guard(true));
+    let open = |query: &str| guard.open(query).unwrap();
+    let admit = |query: &str, operation: Option<&str>, variables| {
+        guard.admit(&open(query), operation, &mut Variables::from_value(variables)).unwrap_err()
+    };
+    let mut fields = async_graphql::indexmap::IndexMap::new();
+    fields.insert(async_graphql::Name::new(&name), value!(1));
+    let input = async_graphql::Value::Object(fields);
+    let crowd = |part: &str| format!("{{ {} }}", format!("{part} ").repeat(120));
+    for refusal in [
+        admit("{ plain }", Some(&name), value!({})),
+        admit("mutation($i: In!) { put(input: $i) { id } }", None, value!({ "i": input })),
+        guard.open(&crowd(&"n".repeat(250))).unwrap_err(),
+        guard.open(&format!("{{ user(handle: [\"{name}\"]) {{ id }} }}")).unwrap_err(),
+        guard.open(&format!("{{ people(order: {}) {{ page {{ more }} }} }}", "n".repeat(250))).unwrap_err(),
+        guard.open(&format!("{{ people(first: \"{name}\") {{ page {{ more }} }} }}")).unwrap_err(),
+        guard.open(&format!("{{ \"{name}\" }}")).unwrap_err(),
+    ] {
+        for error in refusal.into_errors() {
+            assert!(error.message.len() <= 1_100, "{} bytes: {}", error.message.len(), &error.message[..100]);
+        }
+    }
+}
+
+#[test]
+fn where_the_schema_is_not_described_nothing_is_named_that_the_client_has_not_named() {
+    let names = ["Q", "U", "In", "Order", "handle", "text", "many", "name", "ID", "String", "UP", "filter"];
+    for query in [
+        "{ usr }",
+        "{ user(handel: \"x\") { id } }",
+        "{ user { id } }",
+        "{ viewer }",
+        "{ viewer { nam } }",
+        "mutation { put(input: {}) { id } }",
+        "mutation { put(input: {txt: 1}) { id } }",
+        "{ user(handle: 1) { id } }",
+        "{ people(order: LEFT) { page { more } } }",
+        "{ people(order: 1) { page { more } } }",
+        "{ people(fliter: null) { page { more } } }",
+        "{ plain { x } }",
+        "query($x: Int) { node(id: $x) { id } }",
+        "mutation($x: Int) { put(input: {text: $x}) { id } }",
+        "{ node(id: 1) { ... on C { page { more } } } }",
+    ] {
+        for error in guard(false).open(query).unwrap_err().into_errors() {
+            for word in error.message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+                let is_written = query.split(|c: char| !c.is_ascii_alphanumeric()).any(|it| it == word);
+                assert!(is_written || !names.contains(&word), "{query}: {}", error.message);
+            }
+        }
+    }
+    let told = guard(false).open("{ user(handel: \"x\") { id } }").unwrap_err().into_errors();
+    assert_eq!(told[0].message, "The required argument \"…\" is not provided.");
+    assert_eq!(told[1].message, "The argument \"handel\" is not supported by \"…\".");
+}
+
+#[test]
+fn nor_is_it_named_for_a_variable_that_does_not_fit() {
+    let query = "mutation($i: In!) { put(input: $i) { id } }";
+    for (input, told) in [
+        (value!({}), "Variable \"$i\" got an invalid value at \"i\": a required field is missing."),
+        (value!({"txt": 1}), "Variable \"$i\" got an invalid value at \"i.txt\": there is no such field."),
+        (value!({"order": 1}), "Variable \"$i\" got an invalid value at \"i.order\": this kind of value is not taken."),
+        (value!(1), "Variable \"$i\" got an invalid value at \"i\": expected type \"In!\", found a number."),
+    ] {
+        let (guard, mut variables) = (guard(false), Variables::from_value(value!({ "i": input })));
+        let refusal = guard.admit(&guard.open(query).unwrap(), None, &mut variables).unwrap_err();
+        assert_eq!((refusal.to_string().as_str(), refusal.code()), (told, RefusalCode::BadUserInput));
+    }
+}
+
+/// The root fields that the executor is given, with what is selected in each.
+fn roots(query: &str, variables: async_graphql::Value) -> Vec<(String, usize)> {
+    let (guard, mut variables) = (guard(true), Variables::from_value(variables));
+    let admitted = guard.admit(&guard.open(query).unwrap(), None, &mut variables).unwrap();
+    let operation = admitted.document.operations.iter().next().unwrap().1.clone();
+    let items = operation.node.selection_set.node.items;
+    let field = |selection: &Selection| match selection {
+        Selection::Field(field) => {
+            Some((field.node.response_key().node.to_string(), field.node.selection_set.node.items.len()))
+        }
+        _ => None,
+    };
+    items
+        .iter()
+        .filter(|item| !field_merging::is_skipped(item.node.directives(), &variables))
+        .map(|item| field(&item.node).unwrap_or_default())
+        .collect()
+}
+
+#[test]
+fn fields_of_one_response_key_are_one_field_with_all_that_was_selected() {
+    let put = |inner: &str| format!("put(input: {{text: \"x\"}}) {{ {inner} }}");
+    let (id, name) = (put("id"), put("name rank"));
+    let once = vec![("put".to_owned(), 3)];
+    for query in [
+        format!("mutation {{ {id} {name} }}"),
+        format!("mutation {{ {id} ...f }} fragment f on M {{ {name} }}"),
+        format!("mutation {{ ...f ... on M {{ {name} }} }} fragment f on M {{ {id} }}"),
+        format!("mutation {{ ... {{ {id} }} ... @include(if: true) {{ {name} }} }}"),
+        format!("mutation {{ {id} {name} ... @skip(if: true) {{ {name} }} }}"),
+    ] {
+        assert_eq!(roots(&query, value!({})), once, "{query}");
+    }
+    let conditional = format!("mutation($b: Boolean!) {{ {id} ... @include(if: $b) {{ {name} }} a: count count }}");
+    let rest = [("a".to_owned(), 0), ("count".to_owned(), 0)];
+    assert_eq!(roots(&conditional, value!({"b": true}))[..], [&once[..], &rest[..]].concat());
+    assert_eq!(roots(&conditional, value!({"b": false}))[0], ("put".to_owned(), 1));
+    let twice = format!("mutation {{ ...f ...f }} fragment f on M {{ {id} }}");
+    assert_eq!(roots(&twice, value!({})), [("put".to_owned(), 1)]);
+    assert_eq!(roots("{ viewer { id } viewer { name } }", value!({})), [("viewer".to_owned(), 2)]);
+}
+
+#[test]
+fn mutations_cost_the_same_in_fragments_as_without_and_once_for_each_that_runs() {
+    let puts: String =
+        (0..20).map(|n| format!("a{n}: put(input: {{text: \"x\"}}) {{ id }}")).collect::<Vec<_>>().join(" ");
+    // Twenty ids are two points, and all bytes together three.
+    assert_eq!(price(&format!("mutation {{ {puts} }}")), 20 + 20 * (200 + 20 + 1) + 2 + 3);
+    assert_eq!(price(&format!("mutation {{ ...f }} fragment f on M {{ {puts} }}")), 20 + 20 * (200 + 20 + 1) + 2 + 3);
+    assert_eq!(
+        price("mutation { put(input: {text: \"x\"}) { id } put(input: {text: \"x\"}) { name } }"),
+        20 + 200 + 20 + 1 + 1
+    );
+    assert_eq!(price("mutation { count count @skip(if: true) a: count }"), 20 + 2 * 200 + 1);
+    let viewers = |inside: &str| price(&format!("{{ {} }}", format!("viewer {{ {inside} }} ").repeat(9)));
+    assert_eq!(viewers("id"), 20 + 20 + 1 + 1, "the same leaf is answered once");
+    assert_eq!(viewers("id @include(if: true)"), 20 + 20 + 1 + 3, "one that depends on something is not the same");
+}
+
+#[test]
+fn what_the_schema_does_not_say_is_in_the_price() {
+    assert_eq!(price("{ viewer { media { id } } }"), 20 + 2 * 20 + 1 + 9 + 2);
+    assert_eq!(price("mutation { hash(input: {text: \"x\"}) { id } }"), 20 + 200 + 1000 + 20 + 1 + 1);
+    let links = (0..48).map(|n| format!("a{n}: url")).collect::<Vec<_>>().join(" ");
+    // 8 KiB that each link may have are 5.333 points, and each field is a tenth: 2,347.1; the document's bytes are the
+    // rest.
+    assert_eq!(price(&format!("{{ viewer {{ media {{ {links} }} }} }}")), 20 + 2 * 20 + 1 + 9 + 2349);
+}
+
+#[test]
+fn bytes_of_a_document_and_of_its_variables_are_paid_at_each_request_and_reading_it_apart() {
+    let guard = guard(true);
+    let cost = |query: &str, variables: async_graphql::Value| {
+        guard.admit(&guard.open(query).unwrap(), None, &mut Variables::from_value(variables)).unwrap().cost
+    };
+    let padded = |bytes: usize| format!("{{ plain }}{}", " ".repeat(bytes - 9));
+    assert_eq!(cost(&padded(9), value!({})), 20 + 1, "rounded up");
+    assert_eq!(cost(&padded(900), value!({})), 20 + 4);
+    assert_eq!(cost(&padded(10_000), value!({})), 20 + 1 + 40);
+    assert_eq!(cost(&padded(9), value!({ "unused": "x".repeat(10_000) })), 20 + 1 + 40);
+    let reading = |bytes: usize| guard.reading(&padded(bytes));
+    assert_eq!((reading(19), reading(20), reading(1_000), reading(65_536)), (20, 21, 70, 3_296));
+    assert_eq!(reading(65_537), 0, "what is too long is not read");
+}

@@ -1,0 +1,60 @@
+//! What surrounds every answer: the request's id, headers that keep browsers safe, and CORS. It holds for answers
+//! that no handler has made, too.
+
+use std::time::Duration;
+
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderName, HeaderValue, Method, header},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::Response,
+};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use super::{entropy::Entropy, origin::Origins, request_id, sse::streams::TOKEN_HEADER};
+
+/// How long a browser may remember what a preflight has said.
+const PREFLIGHT_AGE: Duration = Duration::from_mins(10);
+
+/// Headers of answers that are for programs: nothing in them is a page.
+const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Headers that Apollo's clients add of themselves, and that decide nothing here.
+const OF_CLIENTS: [&str; 3] = ["apollographql-client-name", "apollographql-client-version", "apollo-require-preflight"];
+
+/// `router`, whose requests all have an id, in the answer's header `x-request-id` and in every log line, and whose
+/// answers have safe headers where they do not say otherwise.
+pub fn surrounded(router: Router, entropy: Entropy) -> Router {
+    router.layer(from_fn(safe)).layer(from_fn_with_state(entropy, request_id::stamp))
+}
+
+async fn safe(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    for (name, value) in FOR_PROGRAMS {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Pages of these origins may read answers; of no others, this host's own aside. Never with cookies: tokens are sent
+/// by hand.
+pub(super) fn cors(origins: Origins) -> CorsLayer {
+    let allowed = move |origin: &HeaderValue, _: &_| origin.to_str().is_ok_and(|origin| origins.allow(origin));
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::predicate(allowed))
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers(
+            [header::ACCEPT, header::AUTHORIZATION, header::CONTENT_TYPE, request_id::HEADER, TOKEN_HEADER]
+                .into_iter()
+                .chain(OF_CLIENTS.map(HeaderName::from_static))
+                .collect::<Vec<_>>(),
+        )
+        .expose_headers([request_id::HEADER, header::RETRY_AFTER])
+        .max_age(PREFLIGHT_AGE)
+}

@@ -1,0 +1,57 @@
+//! Finds operations that need no token. Clients send the token that they have; one that has ended must not keep them
+//! from signing in.
+
+use async_graphql::parser::types::{DocumentOperations, ExecutableDocument, OperationType, Selection};
+
+/// Whether the operation of this name consists of nothing but the mutations `named`; of `__typename` beside them at
+/// most.
+pub(super) fn needs_no_token(document: &ExecutableDocument, operation: Option<&str>, named: &[&str]) -> bool {
+    let operation = match (&document.operations, operation.filter(|name| !name.is_empty())) {
+        (DocumentOperations::Single(only), None) => Some(only),
+        (DocumentOperations::Single(_), Some(_)) => None,
+        (DocumentOperations::Multiple(all), Some(name)) => all.get(name),
+        (DocumentOperations::Multiple(all), None) => all.values().next().filter(|_| all.len() == 1),
+    };
+    let Some(operation) = operation.map(|it| &it.node).filter(|it| it.ty == OperationType::Mutation) else {
+        return false;
+    };
+    let fields = &operation.selection_set.node.items;
+    let is_named = |selection: &Selection, extra: &[&str]| match selection {
+        Selection::Field(field) => {
+            let name = field.node.name.node.as_str();
+            named.contains(&name) || extra.contains(&name)
+        }
+        _ => false,
+    };
+    fields.iter().any(|it| is_named(&it.node, &[])) && fields.iter().all(|it| is_named(&it.node, &["__typename"]))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use async_graphql::parser::parse_query;
+
+    use super::*;
+
+    #[test]
+    fn only_an_operation_of_these_mutations_alone_needs_no_token() {
+        for (document, operation, expected) in [
+            ("mutation { signIn { token } }", None, true),
+            ("mutation M { a: signIn { token } refreshToken { token } __typename }", Some("M"), true),
+            ("query Q { viewer } mutation M { signIn { token } }", Some("M"), true),
+            ("query Q { viewer } mutation M { signIn { token } }", Some("Q"), false),
+            ("query Q { viewer } mutation M { signIn { token } }", None, false),
+            ("mutation { signIn { token } publish { id } }", None, false),
+            ("mutation { ...F } fragment F on Mutation { signIn { token } }", None, false),
+            ("mutation { ... on Mutation { signIn { token } } }", None, false),
+            ("mutation { __typename }", None, false),
+            ("{ signIn }", None, false),
+            ("subscription { signIn }", None, false),
+            ("mutation { signin: publish { id } }", None, false),
+            ("mutation { signIn: publish { id } }", None, false),
+        ] {
+            let parsed = parse_query(document).unwrap();
+            assert_eq!(needs_no_token(&parsed, operation, &["signIn", "refreshToken"]), expected, "{document}");
+        }
+    }
+}

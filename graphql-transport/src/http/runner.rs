@@ -1,0 +1,173 @@
+//! Runs one operation whose results go out one by one, over a WebSocket or a stream of events.
+//!
+//! Both bound, hide and tell alike, because both run through this file.
+
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
+
+use async_graphql::{Executor, Value, parser::types::OperationType};
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture};
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    codes::{BAD_USER_INPUT, INTERNAL, UNAUTHENTICATED},
+    engine::{Ran, Ready},
+    mask,
+    outcome::{Payload, Reason, Refused, cost_extension, id_extension, too_large},
+    params::{Params, ParamsError},
+    request_id::RequestId,
+    state::Core,
+    viewer::{Scope, Viewer},
+};
+use crate::memory::Hold;
+
+/// Before a token ends, whatever was opened with it is closed: so the client hears of it from the one who can tell it
+/// in the protocol's words, not from an operation that fails.
+const BEFORE_THE_END: Duration = Duration::from_millis(100);
+
+/// Nothing was sent: it has too many bytes.
+#[derive(Debug)]
+pub(super) struct TooLarge;
+
+/// Where an operation's results go.
+pub(super) trait OperationSink {
+    /// One result as it goes out.
+    type Event: Send;
+
+    /// One result, which keeps what `hold` has until it is sent. `Err`: it would have more bytes than an answer may
+    /// have.
+    fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Self::Event, TooLarge>;
+
+    /// Waits as long as there is no room for it.
+    fn send(&self, event: Self::Event) -> impl Future<Output = ()> + Send;
+}
+
+/// Completes when what was opened for `viewer` has to end: their token ends, or somebody has ended their sign-in.
+/// Never without a viewer.
+pub(super) fn over<E, V: Viewer>(core: &Core<E, V>, viewer: Option<V>) -> BoxFuture<'static, ()> {
+    let until = end_of(core, viewer.as_ref());
+    let authenticate = Arc::clone(&core.authenticate);
+    Box::pin(async move {
+        let Some(viewer) = viewer else { return std::future::pending().await };
+        tokio::select! {
+            () = authenticate.until_revoked(&viewer) => {}
+            () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {}
+        }
+    })
+}
+
+fn end_of<E, V: Viewer>(core: &Core<E, V>, viewer: Option<&V>) -> Option<Instant> {
+    let left = core.authenticate.good_for(viewer?)?.saturating_sub(BEFORE_THE_END);
+    Instant::now().checked_add(left)
+}
+
+/// The last word of what ends with its token.
+pub(super) fn signed_out(request_id: &RequestId) -> Refused {
+    let mut refused = Refused::new(Reason::Unauthenticated, UNAUTHENTICATED, "The sign-in has ended. Sign in again.");
+    mask::mask(&mut refused.errors, request_id);
+    refused
+}
+
+pub(super) fn malformed(error: &ParamsError) -> Refused {
+    Refused::new(Reason::Malformed, BAD_USER_INPUT, error.to_string())
+}
+
+/// The top level's extensions of a refusal.
+pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeMap<String, Value> {
+    refused.charge.iter().map(cost_extension).chain([id_extension(request_id)]).collect()
+}
+
+/// Runs `ready` to its end; each of its results tells the request's id. `Err`: why it did not begin, or broke; fit to
+/// be shown.
+pub(super) async fn run<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: Scope<V>,
+    sink: &(impl OperationSink + Sync),
+) -> Result<(), Refused> {
+    let request_id = scope.request_id.clone();
+    let work = async {
+        if ready.operation_type == OperationType::Subscription {
+            follow(core, ready, scope, sink).await
+        } else {
+            answer(core, ready, &scope, sink).await
+        }
+    };
+    let ended = AssertUnwindSafe(work).catch_unwind().await;
+    let mut refused = match ended {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(refused)) => refused,
+        Err(panic) => {
+            let errors = vec![mask::panicked(&*panic)];
+            Refused { reason: Reason::Internal, errors, charge: None }
+        }
+    };
+    mask::mask(&mut refused.errors, &request_id);
+    Err(refused)
+}
+
+/// As [`run`], from the parameters on.
+pub(super) async fn run_params<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    params: Result<Params, Refused>,
+    scope: Scope<V>,
+    sink: &(impl OperationSink + Sync),
+) -> Result<(), Refused> {
+    match params.and_then(|params| core.engine.prepare(params, &scope, |_| Ok(()))) {
+        Ok(ready) => run(core, ready, scope, sink).await,
+        Err(mut refused) => {
+            mask::mask(&mut refused.errors, &scope.request_id);
+            Err(refused)
+        }
+    }
+}
+
+/// A subscription: as many results as it has.
+async fn follow<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: Scope<V>,
+    sink: &impl OperationSink,
+) -> Result<(), Refused> {
+    let (request_id, most) = (scope.request_id.clone(), core.settings.request.answer_bytes);
+    let told = id_extension(&request_id);
+    let mut events = pin!(core.engine.subscribe(ready, scope));
+    while let Some(event) = events.next().await {
+        match event {
+            Ran::Executed(mut response, budget) => {
+                response.extensions.extend([told.clone()]);
+                let event = sink.event(Payload::executed(&response), budget.take_hold());
+                // While it waits to be sent, its JSON alone takes memory.
+                drop(response);
+                sink.send(event.map_err(|TooLarge| too_large(most, &request_id))?).await;
+            }
+            Ran::Refused(refused) => return Err(refused),
+        }
+    }
+    Ok(())
+}
+
+/// A query or a mutation: one result.
+async fn answer<E: Executor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: &Scope<V>,
+    sink: &impl OperationSink,
+) -> Result<(), Refused> {
+    let limit = core.settings.request.time;
+    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(ready, scope)).await else {
+        tracing::warn!("an operation took too long");
+        let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
+        return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
+    };
+    match ran {
+        Ran::Executed(mut response, budget) => {
+            response.extensions.extend([id_extension(&scope.request_id)]);
+            let event = sink.event(Payload::executed(&response), budget.take_hold());
+            drop(response);
+            let too_large = |TooLarge| too_large(core.settings.request.answer_bytes, &scope.request_id);
+            sink.send(event.map_err(too_large)?).await;
+            Ok(())
+        }
+        Ran::Refused(refused) => Err(refused),
+    }
+}

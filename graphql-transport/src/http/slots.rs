@@ -1,0 +1,90 @@
+//! Counts the slots that each holder has, against a bound. Connections, sockets and streams use it alike.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The slots that are held, by holder. Remembers nobody who holds none.
+#[derive(Debug)]
+pub(super) struct Slots<K> {
+    most: usize,
+    held: Arc<Mutex<HashMap<K, usize>>>,
+}
+
+impl<K: Copy + Eq + Hash> Slots<K> {
+    /// `most`: slots of one holder; 0 for any number.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most: if most == 0 { usize::MAX } else { most }, held: Arc::default() }
+    }
+
+    /// A slot for `holder`; `None` if they hold as many as they may.
+    pub(super) fn take(&self, holder: K) -> Option<Slot<K>> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = held.entry(holder).or_insert(0);
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        Some(Slot { holder, held: Arc::clone(&self.held) })
+    }
+}
+
+/// A slot, held until it is dropped.
+#[derive(Debug)]
+pub(super) struct Slot<K: Copy + Eq + Hash> {
+    holder: K,
+    held: Arc<Mutex<HashMap<K, usize>>>,
+}
+
+impl<K: Copy + Eq + Hash> Drop for Slot<K> {
+    fn drop(&mut self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.holder) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.holder);
+            }
+        }
+    }
+}
+
+/// One more on a gauge, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Gauged(&'static str);
+
+impl Gauged {
+    pub(super) fn new(gauge: &'static str) -> Self {
+        metrics::gauge!(gauge).increment(1);
+        Self(gauge)
+    }
+}
+
+impl Drop for Gauged {
+    fn drop(&mut self) {
+        metrics::gauge!(self.0).decrement(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_holder_has_so_many_places_and_gets_one_back_when_one_is_left() {
+        let slots = Slots::new(2);
+        let held = [slots.take("ann"), slots.take("ann"), slots.take("bob")];
+        assert!(held.iter().all(Option::is_some) && slots.take("ann").is_none());
+        drop(held);
+        assert!(slots.take("ann").is_some());
+        assert!(slots.held.lock().is_ok_and(|held| held.is_empty()), "nobody is remembered");
+    }
+
+    #[test]
+    fn without_a_bound_there_is_always_a_place() {
+        let slots = Slots::new(0);
+        let held: Vec<_> = (0..100).map(|_| slots.take(1)).collect();
+        assert!(held.iter().all(Option::is_some));
+    }
+}

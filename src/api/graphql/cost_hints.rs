@@ -1,0 +1,199 @@
+//! Cost hints that the printed schema lacks: maximum lengths of lists and texts, and surcharges of mutations.
+//!
+//! The guard prices operations with them. Each length equals the limit that the resolver enforces.
+
+use async_graphql::parser::types::OperationType;
+use graphql_transport::guard::{CostHints, PageSizes};
+
+use crate::domain::limits::{
+    DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS, MAX_MEDIA,
+    MAX_PAGE, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_URL_CHARS, MAX_USER_ERRORS,
+};
+
+/// What the printed schema does not say.
+pub const COST_HINTS: CostHints<'static> = CostHints {
+    lists: LISTS,
+    texts: TEXTS,
+    surcharges: SURCHARGES,
+    filter: ("filter", FILTERED),
+    pages: PageSizes { usual: DEFAULT_PAGE, most: MAX_PAGE },
+};
+
+/// Lists of objects that no argument sizes: type (`*` for all), field, entries at most. Those of connections are as
+/// long as the page.
+const LISTS: &[(&str, &str, usize)] = &[
+    ("Content", "ancestors", MAX_ANCESTORS),
+    ("Content", "media", MAX_MEDIA),
+    ("User", "attributes", MAX_ATTRIBUTES),
+    ("User", "sessions", MAX_SESSIONS as usize),
+    ("*", "userErrors", MAX_USER_ERRORS),
+];
+
+/// Bytes of one character at most.
+const CHAR: usize = 4;
+
+/// Texts that may be longer than a name: type (`*` for all), field, bytes at most.
+const TEXTS: &[(&str, &str, usize)] = &[
+    ("Content", "text", MAX_TEXT_CHARS * CHAR),
+    ("Media", "url", MAX_URL_CHARS * CHAR),
+    ("Media", "alt", MAX_ALT_CHARS * CHAR),
+    ("User", "bio", MAX_BIO_CHARS * CHAR),
+    ("User", "avatarUrl", MAX_URL_CHARS * CHAR),
+    ("ProfileAttribute", "value", MAX_ATTRIBUTE_VALUE_CHARS * CHAR),
+    ("*", "resumeToken", RESUME_TOKEN),
+    ("*", "token", SIGNED_TOKEN),
+    ("*", "clientMutationId", ECHO),
+];
+
+/// Bytes of a resume token, which names what a client holds.
+const RESUME_TOKEN: usize = 1_024;
+/// Bytes of a signed token.
+const SIGNED_TOKEN: usize = 1_024;
+/// Bytes of what a client may have sent to hear it again. It may send more, and has paid for those then.
+const ECHO: usize = 8_192;
+
+/// Points of one argon2 hash: some 30 ms of a core, in which a node answers a hundred pages.
+const PASSWORD_HASH: u64 = 2_000;
+
+/// Points of looking through the store, beside what is found.
+const SEARCH: u64 = 60;
+
+/// Points of finding people by a range of their names, each looked at by whom the viewer has blocked.
+const SEARCH_USERS: u64 = 20;
+
+/// Points of reading whom the followed follow.
+const SUGGEST: u64 = 200;
+
+/// Points of merging the timeline of a viewer, of which less is answered than read.
+const TIMELINE: u64 = 20;
+
+/// Points of reading, of a list of some kinds, what it leaves out: a thousand entries of an index, about.
+const FILTERED: u64 = 20;
+
+/// Points of counting up to a hundred entries of the timeline, none of which is answered.
+const COUNT: u64 = 100;
+
+/// Points of delivering a content to followers, which goes on after the answer: of fifty.
+const DELIVERY: u64 = 200;
+
+/// Fields of the roots that cost more than their objects and the writing.
+const SURCHARGES: &[(OperationType, &str, u64)] = &[
+    (OperationType::Query, "search", SEARCH),
+    (OperationType::Query, "searchUsers", SEARCH_USERS),
+    (OperationType::Query, "suggestedUsers", SUGGEST),
+    (OperationType::Query, "timeline", TIMELINE),
+    (OperationType::Query, "newContentCount", COUNT),
+    (OperationType::Mutation, "publishContent", DELIVERY),
+    (OperationType::Mutation, "repostContent", DELIVERY),
+    (OperationType::Mutation, "registerUser", PASSWORD_HASH),
+    (OperationType::Mutation, "signIn", PASSWORD_HASH),
+    (OperationType::Mutation, "changePassword", 2 * PASSWORD_HASH),
+    (OperationType::Mutation, "deleteViewer", PASSWORD_HASH),
+];
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use async_graphql::parser::{
+        parse_schema,
+        types::{BaseType, FieldDefinition, TypeKind, TypeSystemDefinition},
+    };
+
+    use super::*;
+    use crate::api::graphql::schema_sdl;
+
+    /// Every field of the schema's objects and interfaces, with its type's name.
+    fn fields() -> Vec<(String, FieldDefinition)> {
+        let mut found = Vec::new();
+        for definition in parse_schema(schema_sdl()).unwrap().definitions {
+            let TypeSystemDefinition::Type(definition) = definition else { continue };
+            let fields = match &definition.node.kind {
+                TypeKind::Object(object) => &object.fields,
+                TypeKind::Interface(interface) => &interface.fields,
+                _ => continue,
+            };
+            found.extend(fields.iter().map(|field| (definition.node.name.node.to_string(), field.node.clone())));
+        }
+        found
+    }
+
+    fn has(of: &str, name: &str) -> bool {
+        LISTS.iter().any(|(on, list, _)| (*on == of || *on == "*") && *list == name)
+    }
+
+    #[test]
+    fn every_list_that_no_argument_sizes_has_its_bound_and_nothing_else_has_one() {
+        let (fields, scalars) = (fields(), ["String", "ID", "Int"]);
+        let mut unsized_lists = Vec::new();
+        for (of, field) in &fields {
+            let BaseType::List(item) = &field.ty.node.base else { continue };
+            let is_scalar = matches!(&item.base, BaseType::Named(name) if scalars.contains(&name.as_str()));
+            let sizes = field.arguments.iter().any(|it| {
+                matches!(it.node.name.node.as_str(), "first" | "last")
+                    || matches!(it.node.ty.node.base, BaseType::List(_))
+            });
+            if !is_scalar && !sizes && !of.ends_with("Connection") {
+                assert!(has(of, &field.name.node), "{of}.{} has no bound in LISTS", field.name.node);
+                unsized_lists.push((of.as_str(), field.name.node.as_str()));
+            }
+        }
+        for (of, name, _) in LISTS {
+            assert!(
+                unsized_lists.iter().any(|(on, list)| (of == on || *of == "*") && list == name),
+                "{of}.{name} is no such list"
+            );
+        }
+    }
+
+    /// Texts of a few hundred bytes at most: cursors and ids, handles and names, what the server itself says.
+    const SHORT: &[(&str, &str)] = &[
+        ("*", "cursor"),
+        ("*", "readMarker"),
+        ("*", "refreshToken"),
+        ("PageInfo", "startCursor"),
+        ("PageInfo", "endCursor"),
+        ("ProfileAttribute", "key"),
+        ("Session", "userAgent"),
+        ("User", "handle"),
+        ("User", "name"),
+        ("User", "timelineReadMarker"),
+        ("UserError", "message"),
+        ("UserError", "field"),
+    ];
+
+    #[test]
+    fn every_text_is_short_or_has_its_bytes_in_the_price_and_none_has_both() {
+        let is = |on: &str, of: &str| on == of || on == "*";
+        let (fields, mut seen) = (fields(), Vec::new());
+        for (of, field) in &fields {
+            let named = match &field.ty.node.base {
+                BaseType::Named(name) => name,
+                BaseType::List(item) => match &item.base {
+                    BaseType::Named(name) => name,
+                    BaseType::List(_) => continue,
+                },
+            };
+            if named.as_str() != "String" {
+                continue;
+            }
+            let name = field.name.node.as_str();
+            let weighed = TEXTS.iter().any(|(on, text, _)| is(on, of) && *text == name);
+            let short = SHORT.iter().any(|(on, text)| is(on, of) && *text == name);
+            assert!(weighed != short, "{of}.{name} belongs into TEXTS, or into SHORT");
+            seen.push((of.as_str(), name.to_owned()));
+        }
+        for (on, text) in TEXTS.iter().map(|(on, text, _)| (on, text)).chain(SHORT.iter().map(|(on, text)| (on, text)))
+        {
+            assert!(seen.iter().any(|(of, name)| is(on, of) && text == name), "{on}.{text} is no text of the schema");
+        }
+    }
+
+    #[test]
+    fn every_root_field_with_a_price_of_its_own_exists() {
+        let fields = fields();
+        for (operation, name, _) in SURCHARGES {
+            let root = if *operation == OperationType::Query { "Query" } else { "Mutation" };
+            assert!(fields.iter().any(|(of, field)| of == root && field.name.node == *name), "{name}");
+        }
+    }
+}

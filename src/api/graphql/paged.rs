@@ -1,0 +1,45 @@
+//! Pages of lists out of the loaders, each as the type that its list has.
+
+use std::sync::Arc;
+
+use super::{
+    errors::Failure,
+    hydration::Hydration,
+    pages::{PageOf, Paged},
+};
+use crate::{
+    domain::{ContentId, Listing, UserId, timeline::folding::Folded},
+    store::StoreError,
+};
+
+impl Hydration {
+    /// A page of a list of people.
+    pub async fn people_in(&self, page: PageOf) -> Result<Arc<Listing<UserId>>, Failure> {
+        match self.page(page).await? {
+            Some(Paged::Users(people)) => Ok(people),
+            other => Err(no_such_page(page, other.as_ref())),
+        }
+    }
+
+    /// A page of a list of contents.
+    pub async fn entries_in(&self, page: PageOf) -> Result<Arc<Folded>, Failure> {
+        match self.page(page).await? {
+            Some(Paged::Entries(entries)) => Ok(entries),
+            other => Err(no_such_page(page, other.as_ref())),
+        }
+    }
+
+    /// What the content answers, what that answers, and so on: the farthest first.
+    pub async fn above(&self, content: ContentId) -> Result<Arc<[ContentId]>, Failure> {
+        let page = PageOf::Ancestors(content);
+        match self.page(page).await? {
+            Some(Paged::Upward(contents)) => Ok(contents),
+            other => Err(no_such_page(page, other.as_ref())),
+        }
+    }
+}
+
+/// The loader answered with another kind of page.
+fn no_such_page(asked: PageOf, read: Option<&Paged>) -> Failure {
+    StoreError::Unreadable(format!("{read:?} in answer to {asked:?}")).into()
+}

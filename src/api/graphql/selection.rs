@@ -1,0 +1,118 @@
+//! Look-ahead: which fields of contents and authors the client selects, so that a page loads them at once.
+//!
+//! Field names stand here as text; a test compares them with the schema. A missed field costs one more statement,
+//! nothing else.
+
+use async_graphql::Lookahead;
+
+use crate::store::cards::{ContentParts, UserParts};
+
+/// What is selected of a user besides what a profile holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UserSelection {
+    /// Any of the counts.
+    pub counts: bool,
+    /// Whether the viewer follows.
+    pub following: bool,
+    /// Whether the viewer has muted or blocked them, or hides from them.
+    pub standing: bool,
+}
+
+/// What is selected of a content besides what it holds itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each thing that a selection may name")]
+pub struct ContentSelection {
+    /// Its counters.
+    pub counters: bool,
+    /// The viewer's own reactions.
+    pub reactions: bool,
+    /// Its author, and what of them.
+    pub author: Option<UserSelection>,
+    /// Whether the viewer has reposted it.
+    pub reposted: bool,
+    /// What it answers or repeats; of that the same is wanted as of the content.
+    pub linked: bool,
+}
+
+impl UserSelection {
+    /// What the selection of a user's fields asks for.
+    pub fn of(user: &Lookahead<'_>) -> Self {
+        let any = |names: &[&str]| names.iter().any(|name| user.field(name).exists());
+        Self {
+            counts: any(&["followerCount", "followingCount", "contentCount"]),
+            following: any(&["viewerIsFollowing"]),
+            standing: any(&["viewerHasMuted", "viewerHasBlocked", "viewerIsHiding"]),
+        }
+    }
+
+    /// What of it is read together with a profile.
+    pub const fn parts(self) -> UserParts {
+        let Self { counts, following, standing } = self;
+        UserParts { counts, following, standing }
+    }
+
+    /// What the selection of a connection asks of its users; `None` if it shows none.
+    pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
+        let shown = [connection.field("edges").field("node"), connection.field("nodes")];
+        shown.iter().filter(|user| user.exists()).map(Self::of).reduce(Self::and)
+    }
+
+    /// What either asks for.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            counts: self.counts || other.counts,
+            following: self.following || other.following,
+            standing: self.standing || other.standing,
+        }
+    }
+}
+
+impl ContentSelection {
+    /// What the selection of a content's fields asks for.
+    pub fn of(content: &Lookahead<'_>) -> Self {
+        let linked = [content.field("repostOf"), content.field("inReplyTo")];
+        let selection =
+            linked.iter().filter(|other| other.exists()).map(|other| Self { linked: true, ..Self::of_one(other) });
+        selection.fold(Self::of_one(content), Self::and)
+    }
+
+    fn of_one(content: &Lookahead<'_>) -> Self {
+        let author = content.field("author");
+        Self {
+            counters: content.field("counters").exists(),
+            reactions: ["viewerHasLiked", "viewerHasFavourited"].iter().any(|name| content.field(name).exists()),
+            author: author.exists().then(|| UserSelection::of(&author)),
+            reposted: content.field("viewerHasReposted").exists(),
+            linked: false,
+        }
+    }
+
+    /// What of it is read together with a content.
+    pub fn parts(self) -> ContentParts {
+        let Self { counters, reactions, author, .. } = self;
+        ContentParts { counters, reactions, author: author.map(UserSelection::parts) }
+    }
+
+    /// What the selection of a connection asks of its contents; `None` if it shows none.
+    pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
+        let shown = [connection.field("edges").field("node"), connection.field("nodes")];
+        shown.iter().filter(|content| content.exists()).map(Self::of).reduce(Self::and)
+    }
+
+    /// What either asks for.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let author = match (self.author, other.author) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            counters: self.counters || other.counters,
+            reactions: self.reactions || other.reactions,
+            author,
+            reposted: self.reposted || other.reposted,
+            linked: self.linked || other.linked,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Tracks whether an answer depends on its viewer: what is built without reading the viewer is the same for everybody.
+//!
+//! The viewer can only be read through this type. `feed_share` relies on that.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::accounts::Viewer;
+
+/// The viewer of an operation; clones count together.
+#[derive(Clone)]
+pub struct ViewerDependence {
+    viewer: Option<Viewer>,
+    uses: Arc<AtomicU64>,
+}
+
+impl ViewerDependence {
+    /// Nobody has looked yet.
+    pub fn of(viewer: Option<Viewer>) -> Self {
+        Self { viewer, uses: Arc::default() }
+    }
+
+    /// Others' eyes in the same operation.
+    #[must_use]
+    pub fn other(&self, viewer: Option<Viewer>) -> Self {
+        Self { viewer, uses: Arc::clone(&self.uses) }
+    }
+
+    /// Who looks; from now on what is made counts as theirs.
+    pub fn viewer(&self) -> Option<Viewer> {
+        self.uses.fetch_add(1, Ordering::Relaxed);
+        self.viewer
+    }
+
+    /// How often the operation asked so far.
+    pub fn uses(&self) -> u64 {
+        self.uses.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a node cannot start.
+
+use graphql_transport::{guard::UnreadableSchema, http::ManifestError};
+
+use crate::{
+    accounts::{PasswordError, WeakSecret},
+    config::SecretError,
+    store::{StoreError, redis::ConnectError},
+};
+
+/// Why a node cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// SQL cannot be used as configured.
+    #[error("the store (store.url) cannot be used; `tidefeed doctor` tells more")]
+    Store(#[source] StoreError),
+    /// Tables are missing or old, and `store.migrate_at_start` is off.
+    #[error("the tables are not up to date ({0} migrations pending): run `tidefeed migrate`")]
+    NotMigrated(usize),
+    /// Redis cannot be reached as configured.
+    #[error("redis (redis.urls) cannot be used; `tidefeed doctor` tells more")]
+    Redis(#[source] ConnectError),
+    /// Announcements cannot be listened to.
+    #[error("announcements cannot be listened to; is Redis 7 or later?")]
+    Announcements(#[source] StoreError),
+    /// There is nothing to sign tokens with.
+    #[error("auth.secret cannot be used")]
+    SigningSecret(#[from] SecretError),
+    /// The secret is too short.
+    #[error("auth.secret is too short")]
+    Secret(#[source] WeakSecret),
+    /// argon2 refuses its parameters.
+    #[error("the auth.argon2 parameters cannot be used")]
+    Passwords(#[source] PasswordError),
+    /// The schema cannot be read back.
+    #[error("the schema cannot be used")]
+    Schema(#[source] UnreadableSchema),
+    /// The manifest of trusted documents is not what it has to be.
+    #[error("the manifest (persisted.manifest) cannot be used")]
+    Manifest(#[source] ManifestError),
+    /// The issuer's keys cannot even be asked for.
+    #[error("the issuer (issuer.jwks_url) cannot be used")]
+    Issuer(#[source] reqwest::Error),
+}

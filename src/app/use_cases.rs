@@ -1,0 +1,298 @@
+//! Builds the use cases over the given ports. Names no adapter: tests build the same use cases over other stores.
+
+use std::sync::Arc;
+
+use crate::{
+    accounts::{AccountRemover, ProfilesService, Pruner, RemoverStores},
+    clock::SharedClock,
+    domain::{delivery::DeliveryPolicy, timeline::tier::InboxTiers},
+    follow::{Excluding, Following, RelationReconciler},
+    live::{Hub, LiveFeed, LiveSettings},
+    publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Indexer, Publisher, Reacting, SubtaskExecutor},
+    read::{ReadMarker, Searcher, TimelineReader},
+    rng::SharedRng,
+    store::{
+        AccountDeletions, Accounts, Announcements, Attempts, Cards, Contents, Deliveries, Exclusions, FollowLists,
+        Follows, Identities, Inboxes, OutboxCache, People, Profiles, Queue, Reactions, ReadMarkers, Relations,
+        SearchTerms, Sessions, Timelines,
+    },
+    upkeep::{Reactivator, ReactivatorOptions, Sweeper, SweptStores, Trimmer},
+};
+
+/// The adapters of every port.
+#[derive(Clone)]
+pub struct Ports {
+    /// Users and credentials.
+    pub accounts: Arc<dyn Accounts>,
+    /// Accounts that are deleted.
+    pub account_deletions: Arc<dyn AccountDeletions>,
+    /// Failed sign-ins.
+    pub attempts: Arc<dyn Attempts>,
+    /// Sign-ins that last.
+    pub sessions: Arc<dyn Sessions>,
+    /// What users say of themselves.
+    pub profiles: Arc<dyn Profiles>,
+    /// People as they are found.
+    pub people: Arc<dyn People>,
+    /// Users of an outside issuer.
+    pub identities: Arc<dyn Identities>,
+    /// Contents and users with what is shown beside them.
+    pub cards: Arc<dyn Cards>,
+    /// Contents and outboxes.
+    pub contents: Arc<dyn Contents>,
+    /// Follow edges.
+    pub follows: Arc<dyn Follows>,
+    /// Followers and the followed, as lists.
+    pub follow_lists: Arc<dyn FollowLists>,
+    /// Likes and favourites.
+    pub reactions: Arc<dyn Reactions>,
+    /// Up to where readers have read.
+    pub read_markers: Arc<dyn ReadMarkers>,
+    /// By what contents are found.
+    pub search_terms: Arc<dyn SearchTerms>,
+    /// Mutes, hides and blocks.
+    pub exclusions: Arc<dyn Exclusions>,
+    /// Timeline reads.
+    pub timelines: Arc<dyn Timelines>,
+    /// Unfinished deliveries.
+    pub deliveries: Arc<dyn Deliveries>,
+    /// Inboxes and floors.
+    pub inboxes: Arc<dyn Inboxes>,
+    /// Pending relations.
+    pub relations: Arc<dyn Relations>,
+    /// Notifications.
+    pub queue: Arc<dyn Queue>,
+    /// Cached outboxes; without them every pull reads SQL.
+    pub outbox_cache: Option<Arc<dyn OutboxCache>>,
+    /// What nodes tell each other.
+    pub announcements: Arc<dyn Announcements>,
+}
+
+impl Ports {
+    /// Ports of which one adapter keeps everything that is true.
+    pub fn with_primary_store<T>(
+        truth: Arc<T>,
+        queue: Arc<dyn Queue>,
+        outbox_cache: Option<Arc<dyn OutboxCache>>,
+        announcements: Arc<dyn Announcements>,
+    ) -> Self
+    where
+        T: Accounts
+            + AccountDeletions
+            + Attempts
+            + Sessions
+            + Profiles
+            + People
+            + Identities
+            + Cards
+            + Contents
+            + Follows
+            + Exclusions
+            + FollowLists
+            + Reactions
+            + ReadMarkers
+            + SearchTerms
+            + Timelines
+            + Deliveries
+            + Inboxes
+            + Relations
+            + 'static,
+    {
+        Self {
+            accounts: truth.clone(),
+            account_deletions: truth.clone(),
+            attempts: truth.clone(),
+            sessions: truth.clone(),
+            profiles: truth.clone(),
+            people: truth.clone(),
+            identities: truth.clone(),
+            cards: truth.clone(),
+            contents: truth.clone(),
+            follows: truth.clone(),
+            follow_lists: truth.clone(),
+            reactions: truth.clone(),
+            read_markers: truth.clone(),
+            search_terms: truth.clone(),
+            exclusions: truth.clone(),
+            timelines: truth.clone(),
+            deliveries: truth.clone(),
+            inboxes: truth.clone(),
+            relations: truth,
+            queue,
+            outbox_cache,
+            announcements,
+        }
+    }
+}
+
+/// The numbers that the use cases work by.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Who is pushed to.
+    pub policy: DeliveryPolicy,
+    /// Followers of a subtask.
+    pub subtask_size: u32,
+    /// Inbox rows of one transaction.
+    pub batch_size: u32,
+    /// How long a subtask is its executor's own, in ms.
+    pub lease_ms: i64,
+    /// Failures from which on a delivery is shown as failing.
+    pub failing_after: u32,
+    /// How much inboxes hold.
+    pub tiers: InboxTiers,
+    /// Bounds of live feeds.
+    pub live: LiveSettings,
+}
+
+/// Messages that a dispatcher takes at a time.
+const DISPATCH_BATCH: usize = 16;
+
+/// All use cases of a node.
+pub struct UseCases {
+    /// Reads timelines.
+    pub reader: Arc<TimelineReader>,
+    /// Finds contents.
+    pub searcher: Arc<Searcher>,
+    /// Moves read markers.
+    pub read_marker: Arc<ReadMarker>,
+    /// Publishes and removes.
+    pub publisher: Arc<Publisher>,
+    /// Likes and keeps contents.
+    pub reacting: Arc<Reacting>,
+    /// Changes profiles.
+    pub profiles: Arc<ProfilesService>,
+    /// Follows and unfollows.
+    pub following: Arc<Following>,
+    /// Mutes, hides and blocks.
+    pub excluding: Arc<Excluding>,
+    /// Opens live feeds.
+    pub live: Arc<LiveFeed>,
+    /// This node's subscribers.
+    pub hub: Arc<Hub>,
+    /// Content -> subtasks.
+    pub dispatcher: Arc<Dispatcher>,
+    /// Subtask -> inbox rows.
+    pub executor: Arc<SubtaskExecutor>,
+    /// Follow edge -> inbox.
+    pub reconciler: Arc<RelationReconciler>,
+    /// Reader back -> inbox.
+    pub reactivator: Arc<Reactivator>,
+    /// Lost notifications, lapsed readers.
+    pub sweeper: Arc<Sweeper>,
+    /// Overfull inboxes.
+    pub trimmer: Arc<Trimmer>,
+    /// Sessions that are over.
+    pub pruner: Arc<Pruner>,
+    /// What deleted accounts leave behind.
+    pub remover: Arc<AccountRemover>,
+    /// Contents from before the search's index.
+    pub indexer: Arc<Indexer>,
+}
+
+impl UseCases {
+    /// Puts every use case together; nothing runs yet.
+    pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Self {
+        let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
+        let reader = Arc::new(TimelineReader::new(
+            ports.timelines.clone(),
+            ports.contents.clone(),
+            ports.outbox_cache.clone(),
+            ports.queue.clone(),
+            clock.clone(),
+        ));
+        Self {
+            searcher: Arc::new(Searcher::new(ports.search_terms.clone())),
+            read_marker: Arc::new(ReadMarker::new(
+                ports.read_markers.clone(),
+                ports.announcements.clone(),
+                reader.clone(),
+            )),
+            reader,
+            publisher: Arc::new(publisher(ports, clock, rng)),
+            reacting: Arc::new(Reacting::new(ports.contents.clone(), ports.reactions.clone(), clock.clone())),
+            profiles: Arc::new(ProfilesService::new(ports.profiles.clone())),
+            following: Arc::new(Following::new(
+                ports.follows.clone(),
+                ports.queue.clone(),
+                ports.announcements.clone(),
+                clock.clone(),
+                rng.clone(),
+            )),
+            excluding: Arc::new(Excluding::new(
+                ports.exclusions.clone(),
+                ports.queue.clone(),
+                ports.announcements.clone(),
+                clock.clone(),
+            )),
+            live: Arc::new(live_feed(ports, hub.clone(), settings)),
+            hub,
+            dispatcher: Arc::new(dispatcher(ports, settings, clock, rng)),
+            executor: Arc::new(executor(ports, settings, clock, rng)),
+            reconciler: Arc::new(RelationReconciler::new(
+                ports.relations.clone(),
+                ports.inboxes.clone(),
+                ports.queue.clone(),
+                settings.tiers.keep,
+                (clock.clone(), rng.clone()),
+            )),
+            reactivator: Arc::new(Reactivator::new(
+                ports.inboxes.clone(),
+                ports.follows.clone(),
+                ports.queue.clone(),
+                ReactivatorOptions { policy: settings.policy, tiers: settings.tiers },
+                (clock.clone(), rng.clone()),
+            )),
+            sweeper: Arc::new(sweeper(ports, settings, clock, rng)),
+            trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
+            pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
+            remover: Arc::new(remover(ports, clock, rng)),
+            indexer: Arc::new(Indexer::new(ports.search_terms.clone())),
+        }
+    }
+}
+
+fn live_feed(ports: &Ports, hub: Arc<Hub>, settings: Settings) -> LiveFeed {
+    LiveFeed::new(hub, ports.follows.clone(), ports.timelines.clone(), ports.contents.clone(), settings.live)
+}
+
+fn publisher(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> Publisher {
+    let contents = ports.contents.clone();
+    Publisher::new(contents, ports.queue.clone(), ports.announcements.clone(), clock.clone(), rng.clone())
+        .with_outbox_cache(ports.outbox_cache.clone())
+}
+
+fn dispatcher(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Dispatcher {
+    let options = DispatcherOptions { subtask_size: settings.subtask_size, batch: DISPATCH_BATCH };
+    Dispatcher::new(ports.deliveries.clone(), ports.queue.clone(), options, clock.clone(), rng.clone())
+}
+
+fn executor(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> SubtaskExecutor {
+    let options =
+        ExecutorOptions { batch_size: settings.batch_size, lease_ms: settings.lease_ms, policy: settings.policy };
+    SubtaskExecutor::new(
+        ports.deliveries.clone(),
+        ports.follows.clone(),
+        ports.queue.clone(),
+        options,
+        (clock.clone(), rng.clone()),
+    )
+}
+
+fn remover(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> AccountRemover {
+    let stores = RemoverStores {
+        deletions: ports.account_deletions.clone(),
+        contents: ports.contents.clone(),
+        follows: ports.follows.clone(),
+    };
+    AccountRemover::new(stores, clock.clone(), rng.clone())
+}
+
+fn sweeper(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Sweeper {
+    let stores = SweptStores {
+        deliveries: ports.deliveries.clone(),
+        relations: ports.relations.clone(),
+        inboxes: ports.inboxes.clone(),
+        queue: ports.queue.clone(),
+    };
+    Sweeper::new(stores, settings.policy, settings.failing_after, clock.clone(), rng.clone())
+}

@@ -1,0 +1,143 @@
+//! Mute, hide and block: one transaction each, true for the next read of everybody whom it concerns, lifted as easily.
+
+use std::sync::Arc;
+
+use crate::{
+    clock::SharedClock,
+    domain::UserId,
+    store::{
+        Announcements, Exclusions, Queue, StoreError,
+        announcements::{Announcement, RelationChange},
+        exclusions::{Blocked, Excluded},
+        queue::Message,
+        relations::Pair,
+    },
+    telemetry::metrics::NOTIFICATIONS_LOST,
+};
+
+/// How a mute, a hide or a block ends, or its undoing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExclusionOutcome {
+    /// It is so from now on. Also if it was before.
+    Done,
+    /// There is no such user.
+    UnknownUser,
+    /// Nobody keeps themselves out.
+    Oneself,
+}
+
+/// The commands on exclusions. All are idempotent.
+pub struct Excluding {
+    exclusions: Arc<dyn Exclusions>,
+    queue: Arc<dyn Queue>,
+    announcements: Arc<dyn Announcements>,
+    clock: SharedClock,
+}
+
+impl Excluding {
+    /// Does no I/O.
+    #[must_use]
+    pub fn new(
+        exclusions: Arc<dyn Exclusions>,
+        queue: Arc<dyn Queue>,
+        announcements: Arc<dyn Announcements>,
+        clock: SharedClock,
+    ) -> Self {
+        Self { exclusions, queue, announcements, clock }
+    }
+
+    /// `reader` sees nothing of `author` in their timeline, and still follows them if they did.
+    pub async fn mute(&self, reader: UserId, author: UserId) -> Result<ExclusionOutcome, StoreError> {
+        if reader == author {
+            return Ok(ExclusionOutcome::Oneself);
+        }
+        let excluded = self.exclusions.mute(reader, author).await?;
+        Ok(self.excluded(excluded, reader, author).await)
+    }
+
+    /// Undoes [`Self::mute`].
+    pub async fn unmute(&self, reader: UserId, author: UserId) -> Result<ExclusionOutcome, StoreError> {
+        if self.exclusions.unmute(reader, author).await? {
+            self.tell_reader(reader, author, RelationChange::Included).await;
+        }
+        Ok(ExclusionOutcome::Done)
+    }
+
+    /// Nothing of `author` is in `reader`'s timeline, though the reader may follow. The author's page stays open to
+    /// them.
+    pub async fn hide(&self, author: UserId, reader: UserId) -> Result<ExclusionOutcome, StoreError> {
+        if reader == author {
+            return Ok(ExclusionOutcome::Oneself);
+        }
+        let excluded = self.exclusions.hide(author, reader).await?;
+        Ok(self.excluded(excluded, reader, author).await)
+    }
+
+    /// Undoes [`Self::hide`].
+    pub async fn unhide(&self, author: UserId, reader: UserId) -> Result<ExclusionOutcome, StoreError> {
+        if self.exclusions.unhide(author, reader).await? {
+            self.tell_reader(reader, author, RelationChange::Included).await;
+        }
+        Ok(ExclusionOutcome::Done)
+    }
+
+    /// Neither sees what the other publishes, neither follows the other, and neither can until it is lifted.
+    pub async fn block(&self, user: UserId, other: UserId) -> Result<ExclusionOutcome, StoreError> {
+        if user == other {
+            return Ok(ExclusionOutcome::Oneself);
+        }
+        match self.exclusions.block(user, other, self.clock.now_ms()).await? {
+            Blocked::New { ended } => {
+                self.tell_reconcilers(&ended).await;
+                self.tell_both(user, other, RelationChange::Excluded).await;
+            }
+            Blocked::Already => {}
+            Blocked::UnknownUser => return Ok(ExclusionOutcome::UnknownUser),
+        }
+        Ok(ExclusionOutcome::Done)
+    }
+
+    /// Undoes [`Self::block`], except that the follow edges stay ended.
+    pub async fn unblock(&self, user: UserId, other: UserId) -> Result<ExclusionOutcome, StoreError> {
+        if self.exclusions.unblock(user, other).await? {
+            self.tell_both(user, other, RelationChange::Included).await;
+        }
+        Ok(ExclusionOutcome::Done)
+    }
+
+    async fn excluded(&self, excluded: Excluded, reader: UserId, author: UserId) -> ExclusionOutcome {
+        match excluded {
+            Excluded::New => self.tell_reader(reader, author, RelationChange::Excluded).await,
+            Excluded::Already => {}
+            Excluded::UnknownUser => return ExclusionOutcome::UnknownUser,
+        }
+        ExclusionOutcome::Done
+    }
+
+    /// Best effort: the pending records are committed, sweepers find them.
+    async fn tell_reconcilers(&self, ended: &[Pair]) {
+        let messages: Vec<Message> = ended.iter().map(|pair| Message::RelationChanged { pair: *pair }).collect();
+        if !messages.is_empty() {
+            note("queue", self.queue.send(&messages).await);
+        }
+    }
+
+    /// Best effort: subscriptions of the reader look at what is.
+    async fn tell_reader(&self, reader: UserId, author: UserId, change: RelationChange) {
+        let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
+        note("announcement", self.announcements.announce(&announcement).await);
+    }
+
+    /// As [`Self::tell_reader`], each of the other.
+    async fn tell_both(&self, user: UserId, other: UserId, change: RelationChange) {
+        self.tell_reader(user, other, change).await;
+        self.tell_reader(other, user, change).await;
+    }
+}
+
+fn note(what: &'static str, told: Result<(), StoreError>) {
+    if let Err(error) = told {
+        metrics::counter!(NOTIFICATIONS_LOST, "to" => what).increment(1);
+        tracing::warn!(error = &error as &dyn std::error::Error, to = what, "A notification was lost.");
+    }
+}

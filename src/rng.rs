@@ -1,0 +1,47 @@
+//! Randomness as a parameter: one seedable generator, shared by everything that needs random numbers.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rand::{Rng, SeedableRng, rngs::StdRng};
+
+/// A shared, seedable generator (`StdRng`): ids, edge identities, tokens, jitter.
+#[derive(Clone, Debug)]
+pub struct SharedRng(Arc<Mutex<StdRng>>);
+
+impl SharedRng {
+    /// Seeded by the operating system.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that seeds a generator from outside")]
+    pub fn from_system() -> Self {
+        Self(Arc::new(Mutex::new(rand::make_rng())))
+    }
+
+    /// The same draws for the same seed.
+    pub fn from_seed(seed: u64) -> Self {
+        Self(Arc::new(Mutex::new(StdRng::seed_from_u64(seed))))
+    }
+
+    /// 32 random bits.
+    pub fn u32(&self) -> u32 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next_u32()
+    }
+
+    /// 64 random bits.
+    pub fn u64(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next_u64()
+    }
+
+    /// A positive number: an edge's identity.
+    pub fn inc(&self) -> i64 {
+        i64::try_from(self.u64() >> 1).unwrap_or(i64::MAX).max(1)
+    }
+
+    /// A positive number: an outbox's stamp.
+    pub fn stamp(&self) -> i64 {
+        self.inc()
+    }
+
+    /// Fills `bytes`: a key, a salt.
+    pub fn fill(&self, bytes: &mut [u8]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(bytes);
+    }
+}

@@ -1,0 +1,103 @@
+//! The store's connections, and single statements that read.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
+
+use super::{
+    dialect::Dialect,
+    error::{read_error, store_error},
+    finish::Finisher,
+    remembered::RememberedSubjects,
+    rows::Row,
+    sqlite_readers::SqliteReaders,
+    turns::Turns,
+    writability::Writability,
+};
+use crate::store::StoreError;
+
+/// The SQL stores' one adapter. Cheap to clone: clones share the connections.
+#[derive(Clone, Debug)]
+pub struct SqlStore {
+    /// Single statements that read.
+    pub(super) readers: Readers,
+    /// Transactions, and single statements that write. On MySQL the same pool as `readers`.
+    pub(super) writer: DatabaseConnection,
+    /// With the connections of `writer`.
+    pub(super) turns: Turns,
+    pub(super) finisher: Finisher,
+    pub(super) dialect: Dialect,
+    pub(super) limits: TimeLimits,
+    pub(super) subjects: RememberedSubjects,
+    pub(super) sent: Arc<AtomicU64>,
+    pub(super) writability: Writability,
+}
+
+/// Where single statements that read are sent.
+#[derive(Clone, Debug)]
+pub(super) enum Readers {
+    /// Connections to a server.
+    Pool(DatabaseConnection),
+    /// Connections to a file, each used by one thread at a time.
+    File(Arc<SqliteReaders>),
+}
+
+/// How long things may take before the caller is told that the store is unavailable or contended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimeLimits {
+    /// For a statement, or a transaction as a whole, with the wait for a connection; the caller's side of it.
+    pub(super) operation: Duration,
+    /// For a write, with the wait for a connection and for locks, and with its attempts.
+    pub(super) write: Duration,
+    /// For one wait for a lock, after which an attempt is given up: the store's side of it.
+    pub(super) lock_wait: Duration,
+}
+
+impl SqlStore {
+    /// Statements sent since the store was connected, by all clones together; a transaction's beginning and end do not
+    /// count.
+    pub fn statements(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Whether the store answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.read("SELECT 1", []).await.map(|_| ())
+    }
+
+    /// Closes all connections once they are free; every later call fails as unavailable.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        match &self.readers {
+            Readers::Pool(pool) => pool.close_by_ref().await.map_err(store_error)?,
+            Readers::File(readers) => readers.close().await,
+        }
+        self.writer.close_by_ref().await.map_err(store_error)
+    }
+
+    /// One statement that reads: one snapshot.
+    pub(super) async fn read(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        match &self.readers {
+            Readers::Pool(pool) => {
+                let (pool, statement) = (pool.clone(), self.dialect.statement(sql, values));
+                let read = self.finished(async move { pool.query_all_raw(statement).await });
+                let rows = self.in_time(async { read.await?.0.map_err(read_error) }).await?;
+                Ok(rows.into_iter().map(Row::Driver).collect())
+            }
+            Readers::File(readers) => {
+                let values = values.into_iter().collect();
+                self.in_time(readers.read(sql.to_owned(), values)).await
+            }
+        }
+    }
+}

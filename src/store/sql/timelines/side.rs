@@ -1,0 +1,72 @@
+//! One side of a page's bound: its direction, its window, its order and its limit.
+
+use super::{
+    super::{keyset::Columns, part::Part, rows::of_kinds},
+    shown::Timeline,
+};
+use crate::domain::{Direction, Kinds, PageRequest, Position};
+
+/// What is added to the tags of entries behind the bound.
+pub(super) const BEHIND: i64 = 10;
+
+/// One side of the bound: which way it leads, and how many entries are wanted of each source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    /// Away from the bound.
+    pub(super) direction: Direction,
+    /// Where it starts.
+    pub(super) bound: Option<Position>,
+    /// Whether an entry at the bound counts.
+    pub(super) inclusive: bool,
+    /// Entries of each source at most.
+    pub(super) limit: usize,
+    /// What is added to the tags.
+    pub(super) tag: i64,
+    /// What else is passed over.
+    pub(super) kinds: Kinds,
+    /// Reposts of whom this timeline keeps out are passed over, too.
+    pub(super) timeline: Option<Timeline>,
+}
+
+impl Side {
+    /// The page's side.
+    pub(super) fn ahead(request: &PageRequest) -> Self {
+        let PageRequest { direction, bound, kinds, .. } = *request;
+        Self { direction, bound, inclusive: false, limit: request.need(), tag: 0, kinds, timeline: None }
+    }
+
+    /// The other side, where one entry is enough; none without a bound.
+    pub(super) fn behind(request: &PageRequest) -> Option<Self> {
+        let direction = request.direction.reversed();
+        let PageRequest { bound, kinds, .. } = *request;
+        bound.map(|_| Self { direction, bound, inclusive: true, limit: 1, tag: BEHIND, kinds, timeline: None })
+    }
+
+    /// The same, of what `timeline` shows.
+    pub(super) fn shown_to(self, timeline: Timeline) -> Self {
+        Self { timeline: Some(timeline), ..self }
+    }
+
+    /// The condition, ` AND ..`, for positions of this side.
+    pub(super) fn window(&self, columns: Columns) -> Part {
+        Part::keyset(if self.inclusive {
+            columns.from(self.direction, self.bound)
+        } else {
+            columns.beyond(self.direction, self.bound)
+        })
+    }
+
+    /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the kinds that are asked for, no
+    /// reposts of whom the timeline keeps out.
+    pub(super) fn of_contents(&self, alias: &str) -> Part {
+        let text = format!("{alias}.removed_at IS NULL{}", of_kinds(self.kinds, &format!("{alias}.kind")));
+        let reposts = self.timeline.map(|timeline| timeline.shown_repost(alias));
+        Part::new(text, []).then(reposts.unwrap_or_default())
+    }
+
+    /// The order of this side, and the limit.
+    pub(super) fn first(&self, columns: Columns) -> Part {
+        let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
+        Part::new(columns.order(self.direction), []).add(" LIMIT ?", [limit])
+    }
+}

@@ -1,0 +1,43 @@
+//! Who sees whom: conditions on exclusions and accounts for any statement.
+
+use sea_orm::Value;
+
+use super::{account_deletions::author_remains, part::Part, transaction::Tx};
+use crate::{
+    domain::{UserId, timeline::exclusion::Cause},
+    store::{StoreError, relations::Pair},
+};
+
+/// Whether a block stands between the two. Both are locked, see [`super::follows::lock_counts`], or it may change
+/// meanwhile.
+pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<bool, StoreError> {
+    let blocked = not_blocked(Some(pair.follower), "u.user_id");
+    let sql = format!("SELECT 1 FROM user_counts u WHERE u.user_id = ?{}", blocked.text);
+    let author = Value::from(pair.author.get());
+    Ok(tx.query_one(&sql, std::iter::once(author).chain(blocked.values)).await?.is_none())
+}
+
+/// ` AND ..`: for no cause does `viewer` not see, in timelines, what the user publishes whose id is in the column
+/// `author`. As [`not_blocked`].
+pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Part {
+    let exists = Part::new(author_remains(author), []);
+    let Some(viewer) = viewer else { return exists };
+    let text = format!(
+        " AND (SELECT x.cause FROM exclusions x WHERE x.reader_id = ? AND x.author_id = {author} LIMIT 1) IS NULL"
+    );
+    exists.add(&text, [viewer.get()])
+}
+
+/// ` AND ..`: the user whose id is in the column `author` has an account, and no block stands between `viewer` and
+/// them. For the anonymous there are no blocks. A probe of a key for each row, as in timelines.
+pub(super) fn not_blocked(viewer: Option<UserId>, author: &str) -> Part {
+    let exists = Part::new(author_remains(author), []);
+    let Some(viewer) = viewer else { return exists };
+    let text = format!(
+        " AND (SELECT b.cause FROM exclusions b WHERE b.reader_id = ? AND b.author_id = {author} \
+         AND b.cause IN ({by_reader}, {by_author}) LIMIT 1) IS NULL",
+        by_reader = Cause::BlockedByReader.code(),
+        by_author = Cause::BlockedByAuthor.code(),
+    );
+    exists.add(&text, [viewer.get()])
+}

@@ -1,0 +1,213 @@
+//! The faults, all from outside: processes that die and come back, a Redis that forgets, lines that break. Each is
+//! over when it returns.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use tidefeed::rng::SharedRng;
+use tokio::time::{Instant, sleep};
+
+use crate::clients::{Crowd, below};
+use crate::place::Place;
+use crate::proxy::Proxy;
+use crate::servers::{Server, connect_redis, execute, is_running};
+
+/// Ends the claim of some readers that they were here lately, as long absence would: the next sweeper takes them out
+/// of deliveries.
+const LAPSE: &str = "UPDATE inbox_states SET last_seen = 0 WHERE user_id % 3 = ";
+
+/// Twice as long as any statement may take.
+const FULL_AT_LEAST: Duration = Duration::from_secs(3);
+/// What somebody deletes is not to be had for longer.
+const REFILL_EVERY: Duration = Duration::from_millis(20);
+
+/// A kind of fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    NodeKilled,
+    RedisBackEmpty,
+    RedisBackOld,
+    RedisFlushed,
+    SqlKilled,
+    SqlCut,
+    SqlSlow,
+    SqlHeld,
+    DiskFull,
+    RedisCut,
+    RedisSlow,
+    RedisHeld,
+}
+
+impl Fault {
+    const ALL: [Self; 12] = [
+        Self::NodeKilled,
+        Self::RedisBackEmpty,
+        Self::RedisBackOld,
+        Self::RedisFlushed,
+        Self::SqlKilled,
+        Self::SqlCut,
+        Self::SqlSlow,
+        Self::SqlHeld,
+        Self::DiskFull,
+        Self::RedisCut,
+        Self::RedisSlow,
+        Self::RedisHeld,
+    ];
+
+    /// As the table names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NodeKilled => "node killed",
+            Self::RedisBackEmpty => "Redis back empty",
+            Self::RedisBackOld => "Redis back from an old dump",
+            Self::RedisFlushed => "Redis flushed",
+            Self::SqlKilled => "SQL killed",
+            Self::SqlCut => "SQL cut off",
+            Self::SqlSlow => "SQL slow",
+            Self::SqlHeld => "SQL silent",
+            Self::DiskFull => "disk full",
+            Self::RedisCut => "Redis cut off",
+            Self::RedisSlow => "Redis slow",
+            Self::RedisHeld => "Redis silent",
+        }
+    }
+
+    fn is_of_sql(self) -> bool {
+        matches!(self, Self::SqlKilled | Self::SqlCut | Self::SqlSlow | Self::SqlHeld)
+    }
+}
+
+/// Faults so far, by kind.
+pub type Tally = BTreeMap<Fault, u64>;
+
+/// Every fault that this place can have, each node's death counted as one, in an order that is drawn.
+pub fn deck(place: &Place, rng: &SharedRng) -> Vec<Fault> {
+    let fits = |fault: &Fault| match fault {
+        Fault::NodeKilled => true,
+        Fault::DiskFull => place.disk.is_some(),
+        fault if fault.is_of_sql() => place.sql.is_some(),
+        _ => !place.redis_servers().is_empty(),
+    };
+    let mut deck: Vec<Fault> = Fault::ALL.into_iter().filter(fits).collect();
+    deck.extend([Fault::NodeKilled; 2]);
+    for index in (1..deck.len()).rev() {
+        deck.swap(index, below(rng, index + 1));
+    }
+    deck
+}
+
+/// Lets one fault happen, from its beginning to its end.
+pub async fn strike(fault: Fault, place: &mut Place, crew: &Crowd, rng: &SharedRng) -> Result<()> {
+    let some = below(rng, place.redis_servers().len());
+    match fault {
+        Fault::NodeKilled => return kill_node(place, crew, rng).await,
+        Fault::DiskFull => fill_disk(place, rng).await?,
+        Fault::RedisBackEmpty => kill_redis(&place.redis_servers()[some], rng, false).await?,
+        Fault::RedisBackOld => kill_redis(&place.redis_servers()[some], rng, true).await?,
+        Fault::RedisFlushed => {
+            for server in place.redis_servers() {
+                redis_says(server, "FLUSHALL").await?;
+            }
+        }
+        Fault::SqlKilled => {
+            if let Some((server, _)) = &place.sql {
+                server.kill().await?;
+                sleep(a_while(rng)).await;
+                server.restart().await?;
+            }
+        }
+        Fault::SqlCut | Fault::SqlSlow | Fault::SqlHeld => {
+            if let Some((_, line)) = &place.sql {
+                spoil(fault, line, rng).await;
+            }
+        }
+        Fault::RedisCut | Fault::RedisSlow | Fault::RedisHeld => spoil(fault, &place.redis_lines()[some], rng).await,
+    }
+    Ok(())
+}
+
+async fn kill_node(place: &mut Place, crew: &Crowd, rng: &SharedRng) -> Result<()> {
+    let node = below(rng, place.nodes());
+    if below(rng, 2) == 0 {
+        execute(&place.database().await?, &format!("{LAPSE}{}", below(rng, 3))).await?;
+    }
+    place.kill_node(node).await?;
+    sleep(a_while(rng)).await;
+    let address = place.start_node(node).await?;
+    crew.api.moved(node, address);
+    Ok(())
+}
+
+/// No room for some seconds, in which everybody goes on. A server that ends itself is started again, as one that was
+/// killed.
+async fn fill_disk(place: &Place, rng: &SharedRng) -> Result<()> {
+    let Some(disk) = &place.disk else { return Ok(()) };
+    disk.fill().await?;
+    if place.sql.is_none() {
+        // SQLite writes over what its log has taken, without asking for more. It keeps what finds no room in the
+        // database.
+        let _ = execute(&place.database().await?, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+    }
+    let until = Instant::now() + FULL_AT_LEAST + a_while(rng);
+    while Instant::now() < until {
+        disk.fill().await?;
+        sleep(REFILL_EVERY).await;
+    }
+    disk.free().await?;
+    if let Some((server, _)) = &place.sql
+        && !is_running(server.pid())
+    {
+        server.restart().await?;
+    }
+    Ok(())
+}
+
+/// What it comes back with is what was saved a while before it died, or nothing.
+async fn kill_redis(server: &Server, rng: &SharedRng, from_dump: bool) -> Result<()> {
+    let dump = server.folder().join("dump.rdb");
+    if from_dump {
+        redis_says(server, "SAVE").await?;
+        ensure!(dump.exists(), "Redis has saved nothing");
+        sleep(a_while(rng)).await;
+    }
+    server.kill().await?;
+    if !from_dump && dump.exists() {
+        std::fs::remove_file(&dump)?;
+    }
+    sleep(a_while(rng)).await;
+    server.restart().await
+}
+
+async fn redis_says(server: &Server, command: &str) -> Result<()> {
+    let mut connection = connect_redis(&server.url()).await?;
+    Ok(redis::cmd(command).query_async(&mut connection).await?)
+}
+
+/// Longer than what the nodes wait for at times, shorter than clients think a request can live.
+async fn spoil(fault: Fault, line: &Proxy, rng: &SharedRng) {
+    match fault {
+        Fault::SqlSlow | Fault::RedisSlow => {
+            line.slow_down(Duration::from_millis(5 + u64::from(rng.u32() % 60)));
+            sleep(2 * a_while(rng)).await;
+            line.slow_down(Duration::ZERO);
+        }
+        Fault::SqlHeld | Fault::RedisHeld => {
+            line.hold(true);
+            sleep(2 * a_while(rng)).await;
+            line.hold(false);
+        }
+        _ => {
+            for _ in 0..3 {
+                line.cut();
+                sleep(a_while(rng) / 4).await;
+            }
+        }
+    }
+}
+
+/// Up to a second and a bit, mostly much less.
+pub fn a_while(rng: &SharedRng) -> Duration {
+    let longest = 1 + u64::from(rng.u32() % 1_200);
+    Duration::from_millis(u64::from(rng.u32()) % longest)
+}

@@ -1,0 +1,89 @@
+//! Calls about deliveries that are not finished, and their subtasks.
+
+use tidefeed::{
+    app::Ports,
+    domain::{
+        ContentId,
+        delivery::subtask::{END, Progress, Range},
+    },
+    store::deliveries::Subtask,
+};
+
+use super::acts::{Drawer, told};
+
+#[derive(Debug, Clone)]
+pub enum Act {
+    Find(ContentId),
+    ExtendChain(ContentId, u32, usize),
+    OpenSubtasks(ContentId),
+    TakeSubtask(ContentId, i64, i64),
+    PushBatch(Subtask, u32),
+    Finish(ContentId),
+    Failed(ContentId, Option<i64>, i64),
+    Due(i64, u64),
+    Backlog(u32),
+    Failing(u32, u64),
+}
+
+impl Act {
+    pub fn draw(from: &mut Drawer<'_>) -> Self {
+        let small = u32::try_from(from.rng.below(4)).unwrap_or(1);
+        match from.rng.below(30) {
+            0 => Self::Find(from.delivered()),
+            1..=7 => Self::ExtendChain(from.delivered(), small, from.rng.index(3) + 1),
+            8 => Self::OpenSubtasks(from.delivered()),
+            9..=11 => {
+                let Subtask { content, progress, .. } = subtask(from);
+                Self::TakeSubtask(content, progress.range.after, from.later())
+            }
+            12..=20 => Self::PushBatch(subtask(from), small),
+            21..=24 => Self::Finish(from.delivered()),
+            25 => {
+                let Subtask { content, progress, .. } = subtask(from);
+                let after = from.rng.chance(500_000).then_some(progress.range.after);
+                Self::Failed(content, after, from.later())
+            }
+            26..=27 => Self::Due(from.later(), from.rng.below(4) + 1),
+            28 => Self::Backlog(small),
+            _ => Self::Failing(small, from.rng.below(4)),
+        }
+    }
+
+    pub async fn answer(&self, ports: &Ports, now: i64) -> String {
+        let deliveries = &ports.deliveries;
+        match self {
+            Self::Find(content) => told(deliveries.find(*content).await),
+            Self::ExtendChain(content, size, limit) => told(deliveries.extend_chain(*content, *size, *limit).await),
+            Self::OpenSubtasks(content) => told(deliveries.open_subtasks(*content).await),
+            Self::TakeSubtask(content, after, until) => {
+                told(deliveries.take_subtask(*content, *after, now, *until).await)
+            }
+            Self::PushBatch(subtask, size) => told(deliveries.push_batch(subtask, *size).await),
+            Self::Finish(content) => told(deliveries.finish(*content).await),
+            Self::Failed(content, after, retry_at) => {
+                told(deliveries.record_failure(*content, *after, "it failed", *retry_at).await)
+            }
+            Self::Due(next, limit) => told(deliveries.due(now, *next, *limit).await),
+            Self::Backlog(attempts) => told(deliveries.backlog(*attempts).await),
+            Self::Failing(attempts, limit) => told(deliveries.failing(*attempts, *limit).await),
+        }
+    }
+}
+
+/// One that there is, as it is or as it began; or one that there is not.
+fn subtask(from: &mut Drawer<'_>) -> Subtask {
+    let tables = from.tables;
+    let rows: Vec<_> = tables.subtasks.iter().collect();
+    let nth = from.rng.index(rows.len());
+    let Some(((content, after), row)) = rows.get(nth).filter(|_| from.rng.chance(950_000)) else {
+        let range = Range { after: from.rng.within(0, 50), through: END };
+        return Subtask {
+            content: from.content(),
+            task_no: 1,
+            progress: Progress { range, pushed_through: range.after },
+        };
+    };
+    let range = Range { after: *after, through: row.last_fan };
+    let pushed_through = if from.rng.chance(700_000) { row.pushed_through } else { *after };
+    Subtask { content: *content, task_no: row.number, progress: Progress { range, pushed_through } }
+}

@@ -1,0 +1,119 @@
+//! Calls about pairs of people: follows and what follows from them, and who is kept out of whose timeline.
+
+use tidefeed::{
+    app::Ports,
+    domain::{EdgeMode, UserId},
+    store::{
+        exclusions::Decided,
+        relations::{Pair, PendingRelation},
+    },
+};
+
+use super::acts::{Drawer, in_any_order, told};
+
+#[derive(Debug, Clone)]
+pub enum Act {
+    Follow(UserId, UserId, EdgeMode, i64),
+    Unfollow(UserId, UserId),
+    Mute(UserId, UserId, bool),
+    Hide(UserId, UserId, bool),
+    Block(UserId, UserId, bool),
+    Demote(UserId, Vec<UserId>),
+    Promote(UserId, Vec<UserId>, i64),
+    AuthorFacts(UserId),
+    PushedReaders(UserId, i64, i64),
+    PulledAuthors(UserId),
+    FollowedAmong(UserId, Vec<UserId>),
+    FollowedBy(UserId),
+    Standings(UserId, Vec<UserId>),
+    Decided(UserId, Decided, Option<UserId>, usize),
+    Relation(Pair),
+    RelationDone(PendingRelation),
+    RelationFailed(PendingRelation, i64),
+    RelationsDue(i64, u64),
+}
+
+impl Act {
+    pub fn draw(from: &mut Drawer<'_>) -> Self {
+        let (user, other) = from.two();
+        match from.rng.below(40) {
+            0..=11 => {
+                let mode =
+                    from.rng.pick(&[EdgeMode::Fill, EdgeMode::Fill, EdgeMode::Fill, EdgeMode::Pull, EdgeMode::Push]);
+                Self::Follow(user, other, mode, from.fresh())
+            }
+            12..=15 => Self::Unfollow(user, other),
+            16 => Self::Mute(user, other, from.rng.chance(500_000)),
+            17 => Self::Hide(user, other, from.rng.chance(500_000)),
+            18 => Self::Block(user, other, from.rng.chance(400_000)),
+            19..=20 => Self::Demote(user, from.users()),
+            21..=22 => Self::Promote(user, from.users(), from.fresh()),
+            23 => Self::AuthorFacts(user),
+            24 => Self::PushedReaders(user, from.rng.within(0, 60), from.rng.within(0, 60)),
+            25 => Self::PulledAuthors(user),
+            26 => Self::FollowedAmong(user, from.users()),
+            27 => Self::FollowedBy(user),
+            28 => Self::Standings(user, from.users()),
+            29 => {
+                let what = from.rng.pick(&[Decided::Muted, Decided::Blocked, Decided::HiddenFrom]);
+                Self::Decided(user, what, from.viewer(), from.rng.index(3) + 1)
+            }
+            30..=31 => Self::Relation(Pair { follower: user, author: other }),
+            32..=34 => Self::RelationDone(relation(from)),
+            35..=36 => Self::RelationFailed(relation(from), from.later()),
+            _ => Self::RelationsDue(from.later(), from.rng.below(4) + 1),
+        }
+    }
+
+    pub async fn answer(&self, ports: &Ports, now: i64) -> String {
+        let (follows, relations) = (&ports.follows, &ports.relations);
+        match self {
+            Self::Follow(follower, author, mode, inc) => {
+                told(follows.follow(*follower, *author, *mode, *inc, now).await)
+            }
+            Self::Unfollow(follower, author) => told(follows.unfollow(*follower, *author, now).await),
+            Self::Demote(author, readers) => told(follows.demote(*author, readers).await),
+            Self::Promote(follower, authors, inc) => in_any_order(follows.promote(*follower, authors, *inc, now).await),
+            Self::AuthorFacts(author) => told(follows.author_facts(*author).await),
+            Self::PushedReaders(author, after, through) => {
+                told(follows.pushed_readers(*author, *after, *through).await)
+            }
+            Self::PulledAuthors(follower) => told(follows.pulled_authors(*follower).await),
+            Self::FollowedAmong(follower, authors) => in_any_order(follows.followed_among(*follower, authors).await),
+            Self::FollowedBy(follower) => told(follows.followed_by(*follower).await),
+            Self::Relation(pair) => told(relations.find(*pair).await),
+            Self::RelationDone(relation) => told(relations.done(relation).await),
+            Self::RelationFailed(relation, retry_at) => told(relations.record_failure(relation, *retry_at).await),
+            Self::RelationsDue(next, limit) => told(relations.due(now, *next, *limit).await),
+            _ => self.answer_of_exclusions(ports, now).await,
+        }
+    }
+
+    async fn answer_of_exclusions(&self, ports: &Ports, now: i64) -> String {
+        let exclusions = &ports.exclusions;
+        match self {
+            Self::Mute(user, other, true) => told(exclusions.mute(*user, *other).await),
+            Self::Mute(user, other, false) => told(exclusions.unmute(*user, *other).await),
+            Self::Hide(user, other, true) => told(exclusions.hide(*user, *other).await),
+            Self::Hide(user, other, false) => told(exclusions.unhide(*user, *other).await),
+            Self::Block(user, other, true) => told(exclusions.block(*user, *other, now).await),
+            Self::Block(user, other, false) => told(exclusions.unblock(*user, *other).await),
+            Self::Standings(user, others) => in_any_order(exclusions.standings(*user, others).await),
+            Self::Decided(user, what, after, limit) => told(exclusions.decided(*user, *what, *after, *limit).await),
+            other => unreachable!("{other:?} is about edges"),
+        }
+    }
+}
+
+/// One that there is, as it is or as it was before something else happened to the pair.
+fn relation(from: &mut Drawer<'_>) -> PendingRelation {
+    let (follower, author) = from.two();
+    let tables = from.tables;
+    let rows: Vec<_> = tables.relations.iter().collect();
+    let nth = from.rng.index(rows.len());
+    let Some(((follower, author), row)) = rows.get(nth) else {
+        return PendingRelation { pair: Pair { follower, author }, version: 1, attempts: 0 };
+    };
+    let version = if from.rng.chance(700_000) { row.version } else { from.fresh() };
+    PendingRelation { pair: Pair { follower: *follower, author: *author }, version, attempts: row.attempts }
+}

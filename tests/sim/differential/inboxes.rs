@@ -1,0 +1,66 @@
+//! Calls about inboxes and what is trusted of them.
+
+use tidefeed::{
+    app::Ports,
+    domain::{UserId, timeline::tier::LifeEnds},
+};
+
+use super::acts::{Drawer, told};
+
+#[derive(Debug, Clone)]
+pub enum Act {
+    Floor(UserId),
+    Held(UserId, u32),
+    KeepDeep(UserId, i64),
+    MarkSeen(UserId),
+    Cover(UserId, UserId, u32),
+    ClearUnfollowed(UserId, UserId),
+    Extend(UserId, u32),
+    Trim(UserId, u32),
+    Reset(UserId),
+    TurnOffUnseen(i64, u64),
+    Overfull(i64, u32, u64, i64),
+}
+
+impl Act {
+    pub fn draw(from: &mut Drawer<'_>) -> Self {
+        let user = from.user();
+        let small = u32::try_from(from.rng.below(5)).unwrap_or(1);
+        match from.rng.below(30) {
+            0 => Self::Floor(user),
+            1 => Self::Held(user, small),
+            2 => Self::KeepDeep(user, from.later()),
+            3..=6 => Self::MarkSeen(user),
+            7..=14 => {
+                let (reader, author) = from.filling().unwrap_or((user, user));
+                Self::Cover(reader, author, small)
+            }
+            15..=17 => Self::ClearUnfollowed(user, from.user()),
+            18..=22 => Self::Extend(user, small),
+            23..=25 => Self::Trim(user, small),
+            26 => Self::Reset(user),
+            27 => Self::TurnOffUnseen(from.now - from.rng.within(0, 60_000), from.rng.below(4)),
+            _ => Self::Overfull(from.rng.within(0, 60), small, from.rng.below(4) + 1, from.rng.within(0, 60_000)),
+        }
+    }
+
+    pub async fn answer(&self, ports: &Ports, now: i64) -> String {
+        let inboxes = &ports.inboxes;
+        match self {
+            Self::Floor(reader) => told(inboxes.floor(*reader).await),
+            Self::Held(reader, at_most) => told(inboxes.held(*reader, *at_most).await),
+            Self::KeepDeep(reader, until) => told(inboxes.keep_deep(*reader, *until).await),
+            Self::MarkSeen(reader) => told(inboxes.mark_seen(*reader, now).await),
+            Self::Cover(reader, author, keep) => told(inboxes.cover(*reader, *author, *keep).await),
+            Self::ClearUnfollowed(reader, author) => told(inboxes.clear_unfollowed(*reader, *author).await),
+            Self::Extend(reader, step) => told(inboxes.extend(*reader, *step).await),
+            Self::Trim(reader, keep) => told(inboxes.trim(*reader, *keep).await),
+            Self::Reset(reader) => told(inboxes.reset(*reader).await),
+            Self::TurnOffUnseen(before, limit) => told(inboxes.turn_off_unseen(*before, *limit).await),
+            Self::Overfull(after, keep, limit, life) => {
+                let deep = LifeEnds { after: now, through: now + life };
+                told(inboxes.overfull(*after, *keep, *limit, deep).await)
+            }
+        }
+    }
+}

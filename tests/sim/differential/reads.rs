@@ -1,0 +1,76 @@
+//! Calls about timelines, and about people.
+
+use tidefeed::{
+    app::Ports,
+    domain::{ContentId, PageRequest, UserId},
+    store::{
+        accounts::{NewAccount, PasswordHash},
+        timelines::Depth,
+    },
+};
+
+use super::acts::{Drawer, in_any_order, registration, told};
+
+#[derive(Debug, Clone)]
+pub enum Act {
+    Page(UserId, PageRequest, Depth),
+    Visible(UserId, Vec<ContentId>),
+    VisibleTo(ContentId, Vec<UserId>),
+    Oracle(UserId, PageRequest),
+    Register(UserId, i64),
+    Profiles(Vec<UserId>),
+    ByHandle(i64),
+    Counts(Vec<UserId>),
+    Count,
+    Credentials(UserId),
+}
+
+impl Act {
+    pub fn draw(from: &mut Drawer<'_>) -> Self {
+        match from.rng.below(30) {
+            0..=18 => {
+                let depth = from.rng.pick(&[Depth::Inbox, Depth::Everything, Depth::Everything]);
+                Self::Page(from.user(), from.request(), depth)
+            }
+            19..=20 => Self::Visible(from.user(), from.contents()),
+            21..=22 => Self::VisibleTo(from.content(), from.users()),
+            23..=24 => Self::Oracle(from.user(), from.request()),
+            25 => Self::Register(from.user(), from.user().get()),
+            26 => Self::Profiles(from.users()),
+            27 => Self::ByHandle(from.user().get()),
+            28 => Self::Counts(from.users()),
+            _ if from.rng.chance(300_000) => Self::Count,
+            _ => Self::Credentials(from.user()),
+        }
+    }
+
+    pub async fn answer(&self, ports: &Ports, now: i64) -> String {
+        let (timelines, accounts) = (&ports.timelines, &ports.accounts);
+        match self {
+            Self::Page(reader, request, depth) => {
+                told(timelines.read(*reader, request, *depth).await.map(|mut page| {
+                    page.uncovered.sort_unstable_by_key(|edge| edge.author);
+                    page
+                }))
+            }
+            Self::Visible(reader, contents) => in_any_order(timelines.visible(*reader, contents).await),
+            Self::VisibleTo(content, readers) => in_any_order(timelines.visible_to(*content, readers).await),
+            Self::Oracle(reader, request) => told(timelines.oracle(*reader, request).await),
+            Self::Register(id, name) => told(accounts.register(account(*id, *name, now)).await),
+            Self::Profiles(ids) => in_any_order(accounts.profiles(ids).await),
+            Self::ByHandle(name) => told(accounts.by_handle(&registration(*name).handle).await),
+            Self::Counts(ids) => in_any_order(accounts.counts(ids).await),
+            Self::Count => told(accounts.count().await),
+            Self::Credentials(user) => {
+                let by_handle = accounts.credential(&registration(user.get()).handle).await;
+                format!("{} {}", told(by_handle), told(accounts.credential_of(*user).await))
+            }
+        }
+    }
+}
+
+/// Some have passwords.
+pub fn account(id: UserId, name: i64, now_ms: i64) -> NewAccount {
+    let password_hash = (name % 20 == 0).then(|| PasswordHash("hash".to_owned()));
+    NewAccount { id, registration: registration(name), password_hash, inc: i64::MAX, now_ms }
+}

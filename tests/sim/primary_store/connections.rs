@@ -1,0 +1,28 @@
+//! A node's connections that are not at rest: the store has ended their transaction by itself, and the driver counts
+//! it as open. Whoever begins on such a connection begins within a transaction that nobody ever commits. Kept only if
+//! a rule is broken; otherwise these connections are closed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::tables::Change;
+
+/// What one node has of them.
+#[derive(Clone, Default)]
+pub struct Connections(Arc<Mutex<Vec<Outer>>>);
+
+/// The transaction that nobody commits: what was done within it, and the number under which it holds locks.
+pub struct Outer {
+    pub number: u64,
+    pub changes: Vec<Change>,
+}
+
+impl Connections {
+    pub fn keep(&self, outer: Outer) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(outer);
+    }
+
+    /// The next one for whoever begins.
+    pub fn take(&self) -> Option<Outer> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+}

@@ -1,0 +1,129 @@
+//! Exclusions in the model: rows of (reader, author, cause).
+
+use std::ops::RangeInclusive;
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{
+        UserId,
+        timeline::exclusion::{Cause, Standing},
+    },
+    store::{
+        Exclusions, StoreError,
+        exclusions::{Blocked, Decided, Excluded},
+        relations::Pair,
+    },
+};
+
+use super::{
+    follows::{end_edge, lock_counts},
+    tables::{Change, Tables},
+    transaction::{PrimaryStore, Tx, transaction},
+};
+
+/// The numbers of all causes.
+pub const EVERY_CAUSE: RangeInclusive<i32> = 1..=4;
+/// Of both sides of a block.
+pub const BLOCKS: RangeInclusive<i32> = 3..=4;
+
+type Key = (UserId, UserId, i32);
+
+#[async_trait]
+impl Exclusions for PrimaryStore {
+    async fn mute(&self, reader: UserId, author: UserId) -> Result<Excluded, StoreError> {
+        transaction!(self, tx => exclude(tx, (reader, author, Cause::Muted.code()), author))
+    }
+
+    async fn unmute(&self, reader: UserId, author: UserId) -> Result<bool, StoreError> {
+        transaction!(self, tx => include(tx, &[(reader, author, Cause::Muted.code())]))
+    }
+
+    async fn hide(&self, author: UserId, reader: UserId) -> Result<Excluded, StoreError> {
+        transaction!(self, tx => exclude(tx, (reader, author, Cause::Hidden.code()), reader))
+    }
+
+    async fn unhide(&self, author: UserId, reader: UserId) -> Result<bool, StoreError> {
+        transaction!(self, tx => include(tx, &[(reader, author, Cause::Hidden.code())]))
+    }
+
+    async fn block(&self, user: UserId, other: UserId, now_ms: i64) -> Result<Blocked, StoreError> {
+        transaction!(self, tx => block(tx, (user, other), now_ms))
+    }
+
+    async fn unblock(&self, user: UserId, other: UserId) -> Result<bool, StoreError> {
+        transaction!(self, tx => include(tx, &sides(user, other)))
+    }
+
+    async fn standings(&self, user: UserId, others: &[UserId]) -> Result<Vec<(UserId, Standing)>, StoreError> {
+        let standing = |tables: &Tables, other: UserId| Standing {
+            has_muted: tables.exclusions.contains_key(&(user, other, Cause::Muted.code())),
+            has_blocked: tables.exclusions.contains_key(&(user, other, Cause::BlockedByReader.code())),
+            is_hiding: tables.exclusions.contains_key(&(other, user, Cause::Hidden.code())),
+        };
+        self.read(|tables| {
+            let all = others.iter().map(|other| (*other, standing(tables, *other)));
+            all.filter(|(_, standing)| *standing != Standing::default()).collect()
+        })
+        .await
+    }
+
+    async fn decided(
+        &self,
+        user: UserId,
+        what: Decided,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<UserId>, StoreError> {
+        let other = |(reader, author, cause): Key| match what {
+            Decided::Muted => (reader == user && cause == Cause::Muted.code()).then_some(author),
+            Decided::Blocked => (reader == user && cause == Cause::BlockedByReader.code()).then_some(author),
+            Decided::HiddenFrom => (author == user && cause == Cause::Hidden.code()).then_some(reader),
+        };
+        self.read(|tables| {
+            let all = tables.exclusions.keys().filter_map(|key| other(*key));
+            all.filter(|other| after.is_none_or(|after| *other > after)).take(limit).collect()
+        })
+        .await
+    }
+}
+
+const fn sides(user: UserId, other: UserId) -> [Key; 2] {
+    [(user, other, Cause::BlockedByReader.code()), (other, user, Cause::BlockedByAuthor.code())]
+}
+
+async fn exclude(mut tx: Tx, key: Key, other: UserId) -> Result<Excluded, StoreError> {
+    if !tx.read(|tables| tables.users.contains_key(&other)).await? {
+        return tx.roll_back(Excluded::UnknownUser).await;
+    }
+    if !tx.insert(Change::Exclusion(key, Some(()), None)).await? {
+        return tx.roll_back(Excluded::Already).await;
+    }
+    tx.commit(Excluded::New).await
+}
+
+async fn include(mut tx: Tx, keys: &[Key]) -> Result<bool, StoreError> {
+    let lifted = |tables: &Tables| {
+        let there = keys.iter().filter(|key| tables.exclusions.contains_key(key));
+        there.map(|key| Change::Exclusion(*key, None, None)).collect()
+    };
+    let lifted = tx.write(lifted).await?;
+    tx.commit(lifted > 0).await
+}
+
+async fn block(mut tx: Tx, (user, other): (UserId, UserId), now_ms: i64) -> Result<Blocked, StoreError> {
+    if !lock_counts(&mut tx, (user, other)).await?.contains(&other) {
+        return tx.roll_back(Blocked::UnknownUser).await;
+    }
+    for side in sides(user, other) {
+        if !tx.insert(Change::Exclusion(side, Some(()), None)).await? {
+            return tx.roll_back(Blocked::Already).await;
+        }
+    }
+    let mut ended = Vec::new();
+    for (follower, author) in [(user, other), (other, user)] {
+        if end_edge(&mut tx, (follower, author), now_ms).await? {
+            ended.push(Pair { follower, author });
+        }
+    }
+    tx.commit(Blocked::New { ended }).await
+}

@@ -1,0 +1,226 @@
+//! Follow edges in the model.
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{
+        EdgeMode, UserId,
+        delivery::{AuthorFacts, ReaderFacts},
+        limits::MAX_FOLLOWS,
+    },
+    store::{Follows, StoreError, follows::Followed},
+};
+
+use super::{
+    exclusions::BLOCKS,
+    tables::{Change, Edge, Relation, Row, Tables},
+    transaction::{PrimaryStore, Tx, transaction},
+};
+use crate::rules::Rule;
+
+const FIRST_LOOK_MS: i64 = 5_000;
+
+type Pair = (UserId, UserId);
+
+#[async_trait]
+impl Follows for PrimaryStore {
+    async fn follow(
+        &self,
+        follower: UserId,
+        author: UserId,
+        mode: EdgeMode,
+        inc: i64,
+        now_ms: i64,
+    ) -> Result<Followed, StoreError> {
+        if mode == EdgeMode::Push {
+            return Err(StoreError::Refused("a new edge covers nothing: follow with mode Fill or Pull".into()));
+        }
+        let mode = if self.breaks(Rule::FollowIsTrusted) { EdgeMode::Push } else { mode };
+        transaction!(self, tx => follow(self, tx, (follower, author), Edge { mode, inc }, now_ms))
+    }
+
+    async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
+        transaction!(self, tx => unfollow(tx, (follower, author), now_ms))
+    }
+
+    async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        self.read(|tables| {
+            authors.iter().copied().filter(|author| tables.follows.contains_key(&(follower, *author))).collect()
+        })
+        .await
+    }
+
+    async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError> {
+        self.read(|tables| tables.edges(follower).map(|(author, _)| author).collect()).await
+    }
+
+    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError> {
+        let nobody = AuthorFacts { author, followers: 0, publish_every_ms: None };
+        self.read(|tables| facts(tables, author).unwrap_or(nobody)).await
+    }
+
+    async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError> {
+        self.read(|tables| {
+            let fans = tables.fans(author, after, through);
+            let pushed = fans.filter(|fan| tables.mode(*fan, author) != Some(EdgeMode::Pull));
+            let facts = pushed.map(|reader| {
+                let state = tables.states.get(&reader);
+                let (last_seen, read_every_ms) = state.map_or((None, None), |it| (it.last_seen, it.read_every));
+                ReaderFacts { reader, last_seen, read_every_ms }
+            });
+            facts.collect()
+        })
+        .await
+    }
+
+    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError> {
+        self.read(|tables| {
+            let pulled = tables.edges(follower).filter(|(_, edge)| edge.mode == EdgeMode::Pull);
+            pulled.filter_map(|(author, _)| facts(tables, author)).collect()
+        })
+        .await
+    }
+
+    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
+        transaction!(self, tx => demote(tx, author, readers))
+    }
+
+    async fn promote(
+        &self,
+        follower: UserId,
+        authors: &[UserId],
+        inc: i64,
+        now_ms: i64,
+    ) -> Result<Vec<UserId>, StoreError> {
+        transaction!(self, tx => promote(self, tx, (follower, authors), inc, now_ms))
+    }
+}
+
+fn facts(tables: &Tables, author: UserId) -> Option<AuthorFacts> {
+    let counts = tables.counts.get(&author)?;
+    let followers = u64::try_from(counts.followers + 1).unwrap_or(0);
+    let publish_every_ms = tables.heads.get(&author).and_then(|head| head.publish_every);
+    Some(AuthorFacts { author, followers, publish_every_ms })
+}
+
+/// Holds off every follow, unfollow and block between the two; who of them is there.
+pub async fn lock_counts(tx: &mut Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
+    let mut there = Vec::new();
+    let mut users = vec![pair.0, pair.1];
+    users.sort_unstable();
+    users.dedup();
+    for user in users {
+        if tx.lock(Row::Counts(user)).await? {
+            there.push(user);
+        }
+    }
+    Ok(there)
+}
+
+async fn follow(
+    primary_store: &PrimaryStore,
+    mut tx: Tx,
+    pair: Pair,
+    edge: Edge,
+    now_ms: i64,
+) -> Result<Followed, StoreError> {
+    let unlocked = primary_store.breaks(Rule::FollowLooksPastTheLock);
+    if unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {
+        return tx.roll_back(Followed::Blocked).await;
+    }
+    let there = lock_counts(&mut tx, pair).await?;
+    if !there.contains(&pair.1) || !there.contains(&pair.0) {
+        return tx.roll_back(Followed::UnknownAuthor).await;
+    }
+    if !unlocked && tx.read(|tables| tables.is_excluded(pair.0, pair.1, BLOCKS)).await? {
+        return tx.roll_back(Followed::Blocked).await;
+    }
+    if !tx.insert(Change::Edge(pair, Some(edge), None)).await? {
+        return tx.roll_back(Followed::Already).await;
+    }
+    if !primary_store.breaks(Rule::FollowWithoutRecord) {
+        record(&mut tx, pair, edge.inc, now_ms).await?;
+    }
+    count(&mut tx, pair, 1).await?;
+    let following = tx.read(|tables| tables.counts.get(&pair.0).map_or(0, |counts| counts.following)).await?;
+    if u64::try_from(following).unwrap_or(0) > MAX_FOLLOWS {
+        return tx.roll_back(Followed::TooMany).await;
+    }
+    tx.commit(Followed::New).await
+}
+
+async fn unfollow(mut tx: Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+    lock_counts(&mut tx, pair).await?;
+    let ended = end_edge(&mut tx, pair, now_ms).await?;
+    tx.commit(ended).await
+}
+
+/// Whether there was an edge. The counts are locked.
+pub async fn end_edge(tx: &mut Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+    if !tx.lock(Row::Edge(pair)).await? {
+        return Ok(false);
+    }
+    let inc = tx.look(|tables| tables.follows.get(&pair).map_or(0, |edge| edge.inc));
+    tx.write(|_| vec![Change::Edge(pair, None, None)]).await?;
+    record(tx, pair, inc.wrapping_neg(), now_ms).await?;
+    count(tx, pair, -1).await?;
+    Ok(true)
+}
+
+async fn record(tx: &mut Tx, pair: Pair, version: i64, now_ms: i64) -> Result<(), StoreError> {
+    let relation = Relation { version, attempts: 0, look_at: now_ms.saturating_add(FIRST_LOOK_MS) };
+    tx.write(|_| vec![Change::Relation(pair, Some(relation), None)]).await.map(|_| ())
+}
+
+async fn count(tx: &mut Tx, (follower, author): Pair, more: i64) -> Result<(), StoreError> {
+    if follower == author {
+        return Ok(());
+    }
+    let mut users = [(follower, true), (author, false)];
+    users.sort_unstable();
+    for (user, follows) in users {
+        let changed = |tables: &Tables| {
+            let mut counts = *tables.counts.get(&user)?;
+            *(if follows { &mut counts.following } else { &mut counts.followers }) += more;
+            Some(Change::Counts(user, Some(counts), None))
+        };
+        tx.write(|tables| changed(tables).into_iter().collect()).await?;
+    }
+    Ok(())
+}
+
+async fn demote(mut tx: Tx, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
+    let pulled = |tables: &Tables, fan: UserId| {
+        let edge = tables.follows.get(&(fan, author)).filter(|edge| edge.mode != EdgeMode::Pull)?;
+        Some(Change::Edge((fan, author), Some(Edge { mode: EdgeMode::Pull, ..*edge }), None))
+    };
+    let demoted = tx.write(|tables| readers.iter().filter_map(|fan| pulled(tables, *fan)).collect()).await?;
+    tx.commit(demoted).await
+}
+
+async fn promote(
+    primary_store: &PrimaryStore,
+    mut tx: Tx,
+    (follower, authors): (UserId, &[UserId]),
+    inc: i64,
+    now_ms: i64,
+) -> Result<Vec<UserId>, StoreError> {
+    let mode = if primary_store.breaks(Rule::PromotionIsTrusted) { EdgeMode::Push } else { EdgeMode::Fill };
+    let is_pulled = |tables: &Tables, author: &UserId| tables.mode(follower, *author) == Some(EdgeMode::Pull);
+    let mut promoted = Vec::new();
+    for author in
+        tx.read(|it| authors.iter().copied().filter(|author| is_pulled(it, author)).collect::<Vec<_>>()).await?
+    {
+        if tx.lock(Row::Edge((follower, author))).await? && tx.look(|tables| is_pulled(tables, &author)) {
+            promoted.push(author);
+        }
+    }
+    if promoted.is_empty() {
+        return tx.commit(promoted).await;
+    }
+    let edge = Edge { mode, inc };
+    tx.write(|_| promoted.iter().map(|author| Change::Edge((follower, *author), Some(edge), None)).collect()).await?;
+    let relation = Relation { version: inc, attempts: 0, look_at: now_ms.saturating_add(FIRST_LOOK_MS) };
+    tx.write(|_| promoted.iter().map(|author| Change::Relation((follower, *author), Some(relation), None)).collect())
+        .await?;
+    tx.commit(promoted).await
+}

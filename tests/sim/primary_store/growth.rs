@@ -1,0 +1,150 @@
+//! What lets an inbox of the model claim more: covering an edge, extending below the floor.
+
+use tidefeed::{
+    domain::{EdgeMode, Entry, Floor, Position, UserId},
+    store::{
+        StoreError,
+        inboxes::{Covered, Extended},
+    },
+};
+
+use super::{
+    inboxes::{lock_state, save},
+    tables::{Change, Edge, Row, Tables},
+    transaction::{PrimaryStore, Tx},
+};
+use crate::rules::Rule;
+
+/// See `Inboxes::cover`.
+pub async fn cover(
+    primary_store: &PrimaryStore,
+    mut tx: Tx,
+    reader: UserId,
+    author: UserId,
+    keep: u32,
+) -> Result<Covered, StoreError> {
+    let pair = (reader, author);
+    let stale = match primary_store.breaks(Rule::CoverReadsBeforeLocking) {
+        true => Some(tx.read(|it| (it.floor(reader), outbox(it, author))).await?),
+        false => None,
+    };
+    let mut floor = match primary_store.breaks(Rule::CoverWithoutLock) {
+        true => tx.read(|tables| tables.floor(reader)).await?,
+        false => lock_state(&mut tx, reader).await?.floor,
+    };
+    let any = primary_store.breaks(Rule::CoverOfAnyEdge);
+    let there = tx.lock(Row::Edge(pair)).await?;
+    let mode = tx.look(|tables| tables.mode(reader, author));
+    if !there || (mode != Some(EdgeMode::Fill) && !any) || mode.is_none() {
+        return tx.roll_back(Covered::NotFilling).await;
+    }
+    let mut rows = 0;
+    let read = stale.as_ref().map(|(_, read)| read.clone());
+    if let Some((earlier, _)) = stale {
+        floor = earlier;
+    }
+    if let Floor::At(from) = floor
+        && !floor.trusts_nothing()
+    {
+        let cut = newest_from(primary_store, &mut tx, author, from, keep).await?;
+        rows = insert_outbox(primary_store, &mut tx, pair, (cut, keep), read).await?;
+        floor = Floor::At(if primary_store.breaks(Rule::CutCoverKeepsFloor) { from } else { cut });
+    }
+    tx.write(|tables| {
+        let edge = tables.follows.get(&pair);
+        edge.map(|edge| Change::Edge(pair, Some(Edge { mode: EdgeMode::Push, ..*edge }), None)).into_iter().collect()
+    })
+    .await?;
+    save(&mut tx, reader, floor).await?;
+    tx.commit(Covered::Yes { rows }).await
+}
+
+fn outbox(tables: &Tables, author: UserId) -> Vec<Entry> {
+    tables.outbox(author).rev().collect()
+}
+
+async fn newest_from(
+    primary_store: &PrimaryStore,
+    tx: &mut Tx,
+    author: UserId,
+    floor: Position,
+    keep: u32,
+) -> Result<Position, StoreError> {
+    let keep = usize::try_from(keep.max(1)).unwrap_or(1);
+    let _ = primary_store;
+    tx.read(|tables| {
+        let newest: Vec<Entry> =
+            tables.outbox(author).rev().filter(|it| it.position() >= floor).skip(keep - 1).take(2).collect();
+        match newest.as_slice() {
+            [last_kept, _cut] => last_kept.position(),
+            _ => floor,
+        }
+    })
+    .await
+}
+
+async fn insert_outbox(
+    primary_store: &PrimaryStore,
+    tx: &mut Tx,
+    (reader, author): (UserId, UserId),
+    (from, keep): (Position, u32),
+    read: Option<Vec<Entry>>,
+) -> Result<u64, StoreError> {
+    let limit = match primary_store.breaks(Rule::CoverInsertsOnlyNewest) {
+        true => usize::try_from(keep.max(1)).unwrap_or(1),
+        false => usize::MAX,
+    };
+    tx.insert_selected(|tables| {
+        let all = read.unwrap_or_else(|| outbox(tables, author));
+        let newest = all.into_iter().filter(|it| it.position() >= from).take(limit);
+        newest.map(|it| Change::Inbox((reader, it.position()), Some(author), None)).collect()
+    })
+    .await
+}
+
+/// See `Inboxes::extend`.
+pub async fn extend(
+    primary_store: &PrimaryStore,
+    mut tx: Tx,
+    reader: UserId,
+    step: u32,
+) -> Result<Extended, StoreError> {
+    let step = usize::try_from(step.max(1)).unwrap_or(usize::MAX);
+    let early = match primary_store.breaks(Rule::ExtendReadsBeforeLocking) {
+        true => Some(
+            tx.read(|it| (it.floor(reader), covered_below(it, reader, it.floor(reader).trusted_from(), step))).await?,
+        ),
+        false => None,
+    };
+    let floor = match primary_store.breaks(Rule::ExtendWithoutLock) {
+        true => tx.read(|tables| tables.floor(reader)).await?,
+        false => lock_state(&mut tx, reader).await?.floor,
+    };
+    let floor = early.as_ref().map_or(floor, |(early, _)| if floor == Floor::Off { floor } else { *early });
+    let from = match floor {
+        Floor::At(from) => from,
+        Floor::Off if primary_store.breaks(Rule::ExtendIgnoresOff) => Position::NEWEST,
+        Floor::Off => return tx.commit(Extended::Off).await,
+    };
+    if from == Position::OLDEST {
+        return tx.commit(Extended::To(floor)).await;
+    }
+    let entries = tx.read(|tables| covered_below(tables, reader, from, step)).await?;
+    let entries = early.map_or(entries, |(_, early)| early);
+    let row = |it: &Entry| Change::Inbox((reader, it.position()), Some(it.author), None);
+    tx.insert_selected(|_| entries.iter().map(row).collect()).await?;
+    let cut = entries.len() >= step && !primary_store.breaks(Rule::CutExtensionReachesTheEnd);
+    let reached = entries.iter().map(Entry::position).min().filter(|_| cut);
+    let floor = Floor::At(reached.unwrap_or(Position::OLDEST));
+    save(&mut tx, reader, floor).await?;
+    tx.commit(Extended::To(floor)).await
+}
+
+fn covered_below(tables: &Tables, reader: UserId, floor: Position, step: usize) -> Vec<Entry> {
+    let covered = tables.edges(reader).filter(|(_, edge)| edge.mode == EdgeMode::Push);
+    let pulled = covered.flat_map(|(author, _)| tables.outbox(author).rev());
+    let mut pulled: Vec<Entry> = pulled.filter(|it| it.position() < floor).collect();
+    pulled.sort_unstable_by_key(|it| std::cmp::Reverse(it.position()));
+    pulled.truncate(step);
+    pulled
+}

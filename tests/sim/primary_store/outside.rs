@@ -1,0 +1,256 @@
+//! Ports that no timeline depends on: nobody asks for them here, and whoever does is refused.
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{
+        ContentId, Entry, Handle, Listing, PageRequest, Position, Reaction, SessionId, UserId, ViewerReactions,
+        account::{
+            attempts::Admission,
+            attributes::Attributes,
+            session::{Presented, Session},
+        },
+        search::{
+            Candidates, Look, Source, Span,
+            people::{FoundUser, KeyPrefix},
+        },
+    },
+    store::{
+        AccountDeletions, Attempts, Cards, FollowLists, Identities, People, Profiles, Reactions, ReadMarkers,
+        SearchTerms, Sessions, StoreError,
+        account_deletions::{Deleted, LeftContent, Remains},
+        accounts::{NewAccount, PasswordHash},
+        attempts::Subjects,
+        cards::{ContentCard, ContentParts, UserCard, UserParts},
+        identities::{Adopted, Identity},
+        profiles::{ProfileEdit, Renamed},
+        reactions::Reacted,
+        relations::Pair,
+        search_terms::Indexed,
+        sessions::Rotation,
+    },
+};
+
+use super::transaction::PrimaryStore;
+
+fn refused<T>() -> Result<T, StoreError> {
+    Err(StoreError::Refused("the simulation has no such thing".into()))
+}
+
+#[async_trait]
+impl Cards for PrimaryStore {
+    async fn content_cards(
+        &self,
+        _: Option<UserId>,
+        _: &[ContentId],
+        _: ContentParts,
+    ) -> Result<Vec<ContentCard>, StoreError> {
+        refused()
+    }
+
+    async fn user_cards(&self, _: Option<UserId>, _: &[UserId], _: UserParts) -> Result<Vec<UserCard>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl AccountDeletions for PrimaryStore {
+    async fn delete(&self, _: UserId, _: Option<&PasswordHash>, _: i64) -> Result<Deleted, StoreError> {
+        refused()
+    }
+
+    async fn due(&self, _: i64, _: i64) -> Result<Option<Remains>, StoreError> {
+        refused()
+    }
+
+    async fn look_at(&self, _: UserId, _: Option<i64>) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn contents_left(&self, _: UserId, _: u64) -> Result<Vec<LeftContent>, StoreError> {
+        refused()
+    }
+
+    async fn erase(&self, _: UserId, _: &[Entry]) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn edges_left(&self, _: UserId, _: u64) -> Result<Vec<Pair>, StoreError> {
+        refused()
+    }
+
+    async fn take_back_reactions(&self, _: UserId, _: u64) -> Result<u64, StoreError> {
+        refused()
+    }
+
+    async fn clear(&self, _: UserId, _: u64) -> Result<u64, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Attempts for PrimaryStore {
+    async fn admit(&self, _: &Subjects, _: i64) -> Result<Admission, StoreError> {
+        refused()
+    }
+
+    async fn succeeded(&self, _: &Subjects, _: i64) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn forget(&self, _: i64, _: i64, _: u64) -> Result<u64, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Sessions for PrimaryStore {
+    async fn begin(&self, _: &Session, _: u32) -> Result<Option<Vec<SessionId>>, StoreError> {
+        refused()
+    }
+
+    async fn find(&self, _: SessionId) -> Result<Option<Session>, StoreError> {
+        refused()
+    }
+
+    async fn living(&self, _: &[SessionId], _: i64) -> Result<Vec<SessionId>, StoreError> {
+        refused()
+    }
+
+    async fn rotate(&self, _: &Rotation) -> Result<(Presented, Option<UserId>), StoreError> {
+        refused()
+    }
+
+    async fn end(&self, _: UserId, _: SessionId) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn end_all(&self, _: UserId, _: Option<SessionId>) -> Result<Vec<SessionId>, StoreError> {
+        refused()
+    }
+
+    async fn of_user(&self, _: UserId, _: i64) -> Result<Vec<Session>, StoreError> {
+        refused()
+    }
+
+    async fn forget(&self, _: i64, _: u64) -> Result<u64, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Profiles for PrimaryStore {
+    async fn edit(&self, _: UserId, _: &ProfileEdit) -> Result<bool, StoreError> {
+        refused()
+    }
+
+    async fn rename(&self, _: UserId, _: &Handle) -> Result<Renamed, StoreError> {
+        refused()
+    }
+
+    async fn attributes(&self, _: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl People for PrimaryStore {
+    async fn named(
+        &self,
+        _: Option<UserId>,
+        _: &KeyPrefix,
+        _: Option<&FoundUser>,
+        _: usize,
+    ) -> Result<Vec<FoundUser>, StoreError> {
+        refused()
+    }
+
+    async fn suggested(&self, _: Option<UserId>, _: usize) -> Result<Vec<UserId>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Identities for PrimaryStore {
+    async fn user_of(&self, _: &str) -> Result<Option<UserId>, StoreError> {
+        refused()
+    }
+
+    async fn adopt(&self, _: &NewAccount, _: &Identity) -> Result<Adopted, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl FollowLists for PrimaryStore {
+    async fn followers(
+        &self,
+        _: Option<UserId>,
+        _: &[UserId],
+        _: &PageRequest,
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
+        refused()
+    }
+
+    async fn following(
+        &self,
+        _: Option<UserId>,
+        _: &[UserId],
+        _: &PageRequest,
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl Reactions for PrimaryStore {
+    async fn react(&self, _: UserId, _: ContentId, _: Reaction, _: i64) -> Result<Reacted, StoreError> {
+        refused()
+    }
+
+    async fn take_back(&self, _: UserId, _: ContentId, _: Reaction) -> Result<Reacted, StoreError> {
+        refused()
+    }
+
+    async fn of_user(&self, _: UserId, _: &[ContentId]) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError> {
+        refused()
+    }
+
+    async fn likers(
+        &self,
+        _: Option<UserId>,
+        _: &[ContentId],
+        _: &PageRequest,
+    ) -> Result<Vec<Listing<UserId>>, StoreError> {
+        refused()
+    }
+
+    async fn reacted_to(&self, _: UserId, _: Reaction, _: &PageRequest) -> Result<Listing<Entry>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl ReadMarkers for PrimaryStore {
+    async fn advance(&self, _: UserId, _: Position) -> Result<(), StoreError> {
+        refused()
+    }
+
+    async fn marker(&self, _: UserId) -> Result<Option<Position>, StoreError> {
+        refused()
+    }
+}
+
+#[async_trait]
+impl SearchTerms for PrimaryStore {
+    async fn count(&self, _: &[Source], _: Span) -> Result<Vec<usize>, StoreError> {
+        refused()
+    }
+
+    async fn candidates(&self, _: Option<UserId>, _: &Look, _: Span, _: usize) -> Result<Candidates, StoreError> {
+        refused()
+    }
+
+    async fn index_next(&self) -> Result<Indexed, StoreError> {
+        refused()
+    }
+}

@@ -1,0 +1,82 @@
+//! Pending relations in the model.
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{UserId, limits::MAX_WAIT_MS},
+    store::{
+        Relations, StoreError,
+        relations::{Pair, PendingRelation},
+    },
+};
+
+use super::{
+    tables::{Change, Relation, Row, Tables},
+    transaction::{PrimaryStore, Tx, transaction},
+};
+use crate::rules::Rule;
+
+const MAX_PAIRS: u64 = 200;
+
+#[async_trait]
+impl Relations for PrimaryStore {
+    async fn find(&self, pair: Pair) -> Result<Option<PendingRelation>, StoreError> {
+        self.read(|tables| found(tables, (pair.follower, pair.author))).await
+    }
+
+    async fn done(&self, relation: &PendingRelation) -> Result<(), StoreError> {
+        let any = self.breaks(Rule::AnyRelationIsDone);
+        transaction!(self, tx => change(tx, relation, any, |_| None))
+    }
+
+    async fn record_failure(&self, relation: &PendingRelation, retry_at_ms: i64) -> Result<(), StoreError> {
+        let later = |row: Relation| Some(Relation { attempts: row.attempts + 1, look_at: retry_at_ms, ..row });
+        transaction!(self, tx => change(tx, relation, false, later))
+    }
+
+    async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+        if self.breaks(Rule::NobodySweeps) {
+            return Ok(Vec::new());
+        }
+        transaction!(self, tx => due(tx, (now_ms, next_look_ms), limit.min(MAX_PAIRS)))
+    }
+}
+
+fn found(tables: &Tables, key: (UserId, UserId)) -> Option<PendingRelation> {
+    let row = tables.relations.get(&key)?;
+    let pair = Pair { follower: key.0, author: key.1 };
+    Some(PendingRelation { pair, version: row.version, attempts: row.attempts })
+}
+
+/// One statement that commits by itself.
+async fn change(
+    mut tx: Tx,
+    relation: &PendingRelation,
+    any: bool,
+    to: impl Fn(Relation) -> Option<Relation>,
+) -> Result<(), StoreError> {
+    let key = (relation.pair.follower, relation.pair.author);
+    tx.write(|tables| {
+        let row = tables.relations.get(&key).filter(|row| any || row.version == relation.version);
+        row.map(|row| Change::Relation(key, to(*row), None)).into_iter().collect()
+    })
+    .await?;
+    tx.commit(()).await
+}
+
+async fn due(mut tx: Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<PendingRelation>, StoreError> {
+    let too_far = now_ms.saturating_add(MAX_WAIT_MS);
+    let waiting = |tables: &Tables| {
+        let mut due: Vec<_> =
+            tables.relations.iter().filter(|(_, row)| row.look_at <= now_ms || row.look_at > too_far).collect();
+        due.sort_by_key(|(pair, row)| (row.look_at, **pair));
+        due.into_iter().map(|(pair, _)| *pair).collect::<Vec<_>>()
+    };
+    let pairs = tx.lock_free_ones(waiting, Row::Relation, limit).await?;
+    let due: Vec<PendingRelation> = tx.look(|tables| pairs.iter().filter_map(|pair| found(tables, *pair)).collect());
+    tx.write(|tables| {
+        let rows = pairs.iter().filter_map(|pair| Some((*pair, *tables.relations.get(pair)?)));
+        rows.map(|(pair, row)| Change::Relation(pair, Some(Relation { look_at: next_look_ms, ..row }), None)).collect()
+    })
+    .await?;
+    tx.commit(due).await
+}

@@ -1,0 +1,281 @@
+//! The tables of the model: rows by their primary keys, and the two indexes that reads need. A change knows the row
+//! before and after it, so that it can be made and unmade.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidefeed::domain::{
+    ContentId, ContentKind, Counters, EdgeMode, Entry, Floor, Kinds, Position, UserId, account::profile::Registration,
+    content::Draft,
+};
+
+/// A user, with the password's hash.
+#[derive(Debug, Clone)]
+pub struct User {
+    pub registration: Registration,
+    pub created_at: i64,
+    pub password_hash: Option<String>,
+}
+
+/// A published content.
+#[derive(Debug, Clone)]
+pub struct Published {
+    pub author: UserId,
+    pub draft: std::sync::Arc<Draft>,
+    pub publish_time: i64,
+    pub kind: ContentKind,
+    /// Of what it reposts.
+    pub repost_author: Option<UserId>,
+    pub removed: bool,
+}
+
+/// What is kept of an outbox as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    pub stamp: i64,
+    pub published_at: Option<i64>,
+    pub publish_every: Option<i64>,
+}
+
+/// A follow edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edge {
+    pub mode: EdgeMode,
+    pub inc: i64,
+}
+
+/// A reader's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    pub floor: Floor,
+    pub rev: i64,
+    pub last_seen: Option<i64>,
+    pub read_every: Option<i64>,
+    pub deep_until: Option<i64>,
+    /// Only if a rule is broken: deliveries pass over the reader although the floor says that they do not.
+    pub passed_over: bool,
+}
+
+/// A delivery record.
+#[derive(Debug, Clone)]
+pub struct Record {
+    pub author: UserId,
+    pub publish_time: i64,
+    pub attempts: u32,
+    pub last_error: String,
+    pub look_at: i64,
+    pub looks: u32,
+}
+
+/// A subtask; its content and start are the key.
+#[derive(Debug, Clone, Copy)]
+pub struct Task {
+    pub number: i32,
+    pub last_fan: i64,
+    pub pushed_through: i64,
+    pub lease_until: i64,
+}
+
+/// A pending relation.
+#[derive(Debug, Clone, Copy)]
+pub struct Relation {
+    pub version: i64,
+    pub attempts: u32,
+    pub look_at: i64,
+}
+
+/// What a profile counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts {
+    pub followers: i64,
+    pub following: i64,
+    pub contents: i64,
+}
+
+/// An inbox row's key.
+pub type Place = (UserId, Position);
+
+macro_rules! tables {
+    ($($table:ident, $change:ident: $key:ty => $row:ty;)+) => {
+        /// Every table.
+        #[derive(Debug, Default)]
+        pub struct Tables {
+            $(pub $table: BTreeMap<$key, $row>,)+
+            /// Contents that are not removed, by author.
+            pub outboxes: BTreeMap<UserId, BTreeSet<Position>>,
+            /// (author, follower).
+            pub fans: BTreeSet<(UserId, UserId)>,
+        }
+
+        /// One row written: what becomes of it, and what it was.
+        #[derive(Debug, Clone)]
+        pub enum Change {
+            $($change($key, Option<$row>, Option<$row>),)+
+        }
+
+        /// One row, to be locked.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Row {
+            $($change($key),)+
+            /// The whole of it, on an engine with one writer.
+            Everything,
+        }
+
+        impl Change {
+            pub const fn row(&self) -> Row {
+                match self { $(Self::$change(key, ..) => Row::$change(*key),)+ }
+            }
+        }
+
+        impl Tables {
+            /// Makes the change, and keeps in it what was there.
+            pub fn make(&mut self, change: &mut Change) {
+                match change {
+                    $(Change::$change(key, after, before) => {
+                        *before = match after.clone() {
+                            Some(row) => self.$table.insert(*key, row),
+                            None => self.$table.remove(key),
+                        };
+                    })+
+                }
+                self.index(change, true);
+            }
+
+            /// Unmakes a change that was the last one made to its row.
+            pub fn unmake(&mut self, change: &Change) {
+                match change {
+                    $(Change::$change(key, _, before) => {
+                        match before.clone() {
+                            Some(row) => self.$table.insert(*key, row),
+                            None => self.$table.remove(key),
+                        };
+                    })+
+                }
+                self.index(change, false);
+            }
+
+            pub fn has(&self, row: Row) -> bool {
+                match row { $(Row::$change(key) => self.$table.contains_key(&key),)+ Row::Everything => true }
+            }
+        }
+    };
+}
+
+tables! {
+    users, User: UserId => User;
+    contents, Content: ContentId => Published;
+    counters, Counters: ContentId => Counters;
+    heads, Head: UserId => Head;
+    follows, Edge: (UserId, UserId) => Edge;
+    inboxes, Inbox: Place => UserId;
+    states, State: UserId => State;
+    deliveries, Delivery: ContentId => Record;
+    subtasks, Subtask: (ContentId, i64) => Task;
+    relations, Relation: (UserId, UserId) => Relation;
+    counts, Counts: UserId => Counts;
+    exclusions, Exclusion: (UserId, UserId, i32) => ();
+}
+
+impl Tables {
+    fn index(&mut self, change: &Change, made: bool) {
+        match change {
+            Change::Content(id, after, before) => {
+                let (gone, here) = if made { (before, after) } else { (after, before) };
+                let place = |it: &Published| Position::of(it.publish_time, *id);
+                if let Some(gone) = gone.as_ref().filter(|it| !it.removed) {
+                    self.outboxes.entry(gone.author).or_default().remove(&place(gone));
+                }
+                if let Some(here) = here.as_ref().filter(|it| !it.removed) {
+                    self.outboxes.entry(here.author).or_default().insert(place(here));
+                }
+            }
+            Change::Edge((follower, author), after, before) => {
+                if if made { after } else { before }.is_some() {
+                    self.fans.insert((*author, *follower));
+                } else {
+                    self.fans.remove(&(*author, *follower));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The author's contents that are not removed, oldest first.
+    pub fn outbox(&self, author: UserId) -> impl DoubleEndedIterator<Item = Entry> + '_ {
+        let places = self.outboxes.get(&author).into_iter().flatten();
+        places.filter_map(move |place| entry(*place, author))
+    }
+
+    /// Rows of an inbox, oldest first.
+    pub fn inbox(&self, reader: UserId) -> impl DoubleEndedIterator<Item = Entry> + '_ {
+        let all = (reader, Position::OLDEST)..=(reader, Position::NEWEST);
+        self.inboxes.range(all).filter_map(|((_, place), author)| entry(*place, *author))
+    }
+
+    /// The follower's edges, by author.
+    pub fn edges(&self, follower: UserId) -> impl DoubleEndedIterator<Item = (UserId, Edge)> + '_ {
+        let all = (follower, first_user())..=(follower, last_user());
+        self.follows.range(all).map(|((_, author), edge)| (*author, *edge))
+    }
+
+    /// The author's followers with ids in `(after, through]`, ascending.
+    pub fn fans(&self, author: UserId, after: i64, through: i64) -> impl Iterator<Item = UserId> + '_ {
+        let all = (author, first_user())..=(author, last_user());
+        let fans = self.fans.range(all).map(|(_, follower)| *follower);
+        fans.filter(move |fan| fan.get() > after && fan.get() <= through)
+    }
+
+    /// The content's subtasks, ascending.
+    pub fn chain(&self, content: ContentId) -> impl DoubleEndedIterator<Item = (i64, Task)> + '_ {
+        self.subtasks.range((content, i64::MIN)..=(content, i64::MAX)).map(|((_, after), task)| (*after, *task))
+    }
+
+    pub fn is_visible(&self, content: ContentId) -> bool {
+        self.contents.get(&content).is_some_and(|it| !it.removed)
+    }
+
+    /// What the content reposts.
+    pub fn original(&self, content: ContentId) -> Option<ContentId> {
+        self.contents.get(&content)?.draft.reference.repost_of()
+    }
+
+    pub fn is_of(&self, content: ContentId, kinds: Kinds) -> bool {
+        self.contents.get(&content).is_some_and(|it| kinds.contains(it.kind))
+    }
+
+    /// Whether anything keeps the author out of the reader's timeline, for a reason with one of these numbers.
+    pub fn is_excluded(&self, reader: UserId, author: UserId, causes: std::ops::RangeInclusive<i32>) -> bool {
+        let (first, last) = causes.into_inner();
+        self.exclusions.range((reader, author, first)..=(reader, author, last)).next().is_some()
+    }
+
+    /// Whether the reader keeps anybody out, for whatever reason.
+    pub fn excludes(&self, reader: UserId) -> bool {
+        let rows = self.exclusions.range((reader, first_user(), i32::MIN)..=(reader, last_user(), i32::MAX));
+        rows.take(1).count() > 0
+    }
+
+    pub fn stamp(&self, author: UserId) -> i64 {
+        self.heads.get(&author).map_or(0, |head| head.stamp)
+    }
+
+    pub fn floor(&self, reader: UserId) -> Floor {
+        self.states.get(&reader).map_or(Floor::Off, |state| state.floor)
+    }
+
+    pub fn mode(&self, follower: UserId, author: UserId) -> Option<EdgeMode> {
+        self.follows.get(&(follower, author)).map(|edge| edge.mode)
+    }
+}
+
+fn first_user() -> UserId {
+    UserId::try_new(1).expect("1 is an id")
+}
+
+fn last_user() -> UserId {
+    UserId::try_new(i64::MAX).expect("the largest number is an id")
+}
+
+fn entry(place: Position, author: UserId) -> Option<Entry> {
+    let content = ContentId::try_new(place.content_number()).ok()?;
+    Some(Entry { publish_time: place.publish_time(), content, author })
+}
