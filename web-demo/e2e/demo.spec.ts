@@ -44,6 +44,11 @@ test("pictures of the seeded world are the server's own, say what they show, and
   await takePicture(page, "demo-picture");
 });
 
+test("a search in the seeded world finds posts", async ({ page }) => {
+  await page.goto("/#/s/tide");
+  await expect(page.getByTestId("post-text").first()).toContainText(/\btide\b/i);
+});
+
 test("the demo account's lists go on past their first page", async ({ page }) => {
   await page.getByTestId("viewer-card").getByRole("link", { name: "Following: 50" }).click();
   await scrollTo(page, page.getByTestId("people-end"));

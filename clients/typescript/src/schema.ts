@@ -19,7 +19,7 @@ export interface User {
   avatarUrl: string | null;
   /** Whether the viewer follows them. */
   viewerIsFollowing: boolean | null;
-  /** Whether they are the viewer. */
+  /** Whether the user is the viewer. */
   isViewer: boolean;
 }
 
@@ -34,30 +34,30 @@ export interface Viewer {
   avatarUrl: string | null;
   /** Whether the viewer follows them. */
   viewerIsFollowing: boolean | null;
-  /** Whether they are the viewer. */
+  /** Whether the user is the viewer. */
   isViewer: boolean;
-  /** A few words of their own; may be empty. */
+  /** The biography; may be empty. */
   bio: string;
-  /** How many follow them. */
+  /** The number of followers. */
   followerCount: number | null;
-  /** How many they follow. */
+  /** The number of followed users. */
   followingCount: number | null;
-  /** How many contents they have published and not deleted. */
+  /** The number of contents that they published and did not delete. */
   contentCount: number | null;
-  /** Up to where they have read their timeline, on whatever device. */
+  /** The position up to which they have read their timeline, on any device; valid as `after` of `newContentCount`. */
   timelineReadMarker: string | null;
 }
 
 export interface Media {
-  /** What the link shows. */
+  /** The type of the medium. */
   kind: MediaKind;
-  /** Where it lives; starts with https:// or http://. */
+  /** The URL; starts with https:// or http://. */
   url: string;
-  /** In pixels, if the author has said. */
+  /** In pixels, if the author has given it. */
   width: number | null;
-  /** In pixels, if the author has said. */
+  /** In pixels, if the author has given it. */
   height: number | null;
-  /** What it shows, in words; empty if its author gave none. */
+  /** The alternative text; empty if its author gave none. */
   alt: string;
 }
 
@@ -77,19 +77,19 @@ export interface Original {
   id: string;
   /** What it is. */
   kind: ContentKind;
-  /** The id of what it shows. */
+  /** For a repost, the id of its original, even if that was deleted; otherwise its own id. */
   subjectId: string;
-  /** Its words; empty if it has media only. */
+  /** The text; empty if it has media only. */
   text: string;
   /** Its pictures and videos, in the author's order. */
   media: Media[];
-  /** When it was published; its place in every timeline. */
+  /** When it was published. */
   publishTime: string;
   /** Who published it. */
   author: User | null;
-  /** How often others have answered it. */
+  /** Counts of its replies, likes, reposts and favourites. */
   counters: ContentCounters | null;
-  /** What a reply answers. */
+  /** The content that a reply answers. */
   inReplyTo: { id: string; author: User | null } | null;
   /** Whether the viewer likes it. */
   viewerHasLiked: boolean | null;
@@ -106,19 +106,19 @@ export interface Content {
   id: string;
   /** What it is. */
   kind: ContentKind;
-  /** The id of what it shows. */
+  /** For a repost, the id of its original, even if that was deleted; otherwise its own id. */
   subjectId: string;
-  /** Its words; empty if it has media only. */
+  /** The text; empty if it has media only. */
   text: string;
   /** Its pictures and videos, in the author's order. */
   media: Media[];
-  /** When it was published; its place in every timeline. */
+  /** When it was published. */
   publishTime: string;
   /** Who published it. */
   author: User | null;
-  /** How often others have answered it. */
+  /** Counts of its replies, likes, reposts and favourites. */
   counters: ContentCounters | null;
-  /** What a reply answers. */
+  /** The content that a reply answers. */
   inReplyTo: { id: string; author: User | null } | null;
   /** Whether the viewer likes it. */
   viewerHasLiked: boolean | null;
@@ -128,12 +128,12 @@ export interface Content {
   viewerHasReposted: boolean | null;
   /** Whether the viewer has published it, and so may delete it. */
   viewerIsAuthor: boolean;
-  /** What a repost shows again; never a repost. */
+  /** The reposted content; never itself a repost. */
   repostOf: Original | null;
 }
 
 export interface Edge {
-  /** Opaque, the same for ever, and good as `after` or `before` even when the content is gone. */
+  /** Opaque and permanent. */
   cursor: string;
   /** The content. */
   node: Content | null;
@@ -163,7 +163,7 @@ export interface FeedEvent {
   readMarker: string | null;
   /** Read the timeline again, and subscribe anew with its `resumeToken`. */
   refetch: boolean;
-  /** Why, if `refetch` is true. */
+  /** The reason, if `refetch` is true. */
   refetchReason: RefetchReason | null;
   /** What the client holds may differ from the timeline in what no event tells. */
   mayDiffer: boolean;
@@ -172,23 +172,23 @@ export interface FeedEvent {
 }
 
 export interface UserError {
-  /** For people, in English. */
+  /** A sentence for people, in English. */
   message: string;
-  /** For programs. */
+  /** The code for programs. */
   code: UserErrorCode;
   /** The path to the value at fault, from the mutation's arguments on. */
   field: string[] | null;
 }
 
 export interface MediaInput {
-  /** What the link shows. */
+  /** The type of the medium. */
   kind: MediaKind;
-  /** Where it lives; starts with https:// or http://, at most 2048 characters. */
+  /** The URL; starts with https:// or http://, at most 2048 characters. */
   url: string;
   /** In pixels, 1 to 100000. */
   width?: number | null;
   /** In pixels, 1 to 100000. */
   height?: number | null;
-  /** What it shows, in words, at most 1000 characters. */
+  /** The alternative text, at most 1000 characters. */
   alt?: string | null;
 }

@@ -29,7 +29,7 @@ const MAX_PAGE_READS: usize = 4;
 /// The root of queries.
 pub struct Query;
 
-/// A request's entry points for reading.
+/// Queries.
 #[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")]
 #[Object]
 impl Query {
@@ -57,7 +57,7 @@ impl Query {
             AnyInt,
         >,
         #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
-        #[graphql(desc = "What of it is wanted; everything if it is not given.")] filter: Option<TimelineFilter>,
+        #[graphql(desc = "Which kinds to show; all if omitted.")] filter: Option<TimelineFilter>,
     ) -> Answer<TimelineConnection> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
@@ -102,9 +102,9 @@ impl Query {
     /// however long; reposts have none and are never found. With an author and no text: what the author has published,
     /// without reposts.
     ///
-    /// A content is found from the moment it is published until it is deleted. Left out is what stands in a block with
-    /// the viewer; without `author` also what the viewer's timeline leaves out: whom they have muted, who hide from
-    /// them. Who asks for an author sees what the author's page shows.
+    /// A content is found from the moment it is published until it is deleted. Contents hidden by a block are left
+    /// out; without `author` also those of authors whom the viewer mutes or who hide from the viewer. With `author`,
+    /// the search covers what the author's page shows.
     ///
     /// Each page does a bounded amount of work. It may have fewer entries than asked for, even none, and go on: read
     /// on with `endCursor` while `hasNextPage`.
@@ -136,13 +136,13 @@ impl Query {
     /// Chinese, Japanese, Korean and Thai a name is found from each of its first eight characters on.
     ///
     /// In alphabetical order of the handle or the part of the name that was found, then of ids; each user once. A user
-    /// is found by a name from the moment they have it. Left out are those between whom and the viewer a block stands.
+    /// is found by a name from the moment they have it. Users hidden by a block are left out.
     async fn search_users(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The beginning of a handle, or of any words of a name; 1 to 60 characters.")] text: String,
         #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
-        #[graphql(desc = "Only who comes after the user with this cursor.")] after: Option<String>,
+        #[graphql(desc = "Only users after the one with this cursor.")] after: Option<String>,
     ) -> Answer<FoundUserConnection> {
         answer(ctx, async {
             let (hydration, selection) = (hydration(ctx)?, UserSelection::of_connection(&ctx.look_ahead()));
@@ -152,16 +152,16 @@ impl Query {
         .await
     }
 
-    /// Whom the viewer could follow: first those whom the newest follows of the viewer follow, by how many of them do,
+    /// Users to follow: first those followed by the users whom the viewer followed most recently, by their number,
     /// then the most followed. For anonymous viewers, the most followed. At most 50, without paging: ask again when
     /// the viewer has followed some.
     ///
-    /// Left out are whom the viewer follows, has muted or blocked or hides from, and who hides from the viewer or has
-    /// blocked them.
+    /// Without users whom the viewer follows, mutes, blocks or hides from, and users who hide from the viewer or block
+    /// them.
     async fn suggested_users(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "So many at most, 1 to 50; 20 if it is not given.")] first: Option<AnyInt>,
+        #[graphql(desc = "The maximum number of users, 1 to 50; 20 by default.")] first: Option<AnyInt>,
     ) -> Answer<Vec<User>> {
         answer(ctx, async {
             let (hydration, selection) = (hydration(ctx)?, UserSelection::of(&ctx.look_ahead()));
@@ -170,7 +170,7 @@ impl Query {
         .await
     }
 
-    /// Who is asking. Null for anonymous viewers.
+    /// The authenticated user. Null for anonymous viewers.
     async fn viewer(&self, ctx: &Context<'_>) -> Answer<User> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
@@ -185,7 +185,7 @@ impl Query {
     async fn user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "In any case, with or without a leading @.")] handle: String,
+        #[graphql(desc = "The handle, in upper or lower case, with or without a leading @.")] handle: String,
     ) -> Answer<User> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
@@ -200,8 +200,7 @@ impl Query {
         .await
     }
 
-    /// A content. Null if there is none with this id, if it was deleted, or if a block stands between its author and
-    /// the viewer.
+    /// A content. Null if there is none with this id, if it was deleted, or is hidden by a block.
     async fn content(
         &self,
         ctx: &Context<'_>,
@@ -215,8 +214,8 @@ impl Query {
         .await
     }
 
-    /// Whatever has this id. Null if nothing has, or nothing any more.
-    async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "Any object's id.")] id: ID) -> Answer<Node> {
+    /// The object with this id. Null if there is none, or if it was deleted.
+    async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "The id of an object.")] id: ID) -> Answer<Node> {
         answer(ctx, async {
             let (hydration, id) = (hydration(ctx)?, ids::parse(&id)?);
             prime(ctx, &hydration, &[Ok(id)]).await;
@@ -225,11 +224,11 @@ impl Query {
         .await
     }
 
-    /// Whatever has these ids, in their order; null at the place of an id that nothing has. At most 100.
+    /// The objects with these ids, in their order; null in the place of an id without an object. At most 100.
     async fn nodes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Any objects' ids, at most 100.")] ids: Vec<ID>,
+        #[graphql(desc = "The ids, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Answer<Node>>, ApiError> {
         nodes(ctx, &ids).await.map_err(Failure::told)
     }

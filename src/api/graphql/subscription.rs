@@ -24,7 +24,7 @@ type NewFeed = Pin<Box<dyn Stream<Item = Result<NewFeedPayload, ApiError>> + Sen
 /// The root of subscriptions.
 pub struct SubscriptionRoot;
 
-/// A request's entry points for watching.
+/// Subscriptions.
 #[Subscription(name = "Subscription")]
 impl SubscriptionRoot {
     /// What changes in the viewer's timeline as it is shown. With `after`: first what has changed since then (what is

@@ -1,5 +1,6 @@
 // A person's picture. Who has none gets a piece of coast of their own: sky, sun and three tides, all decided by their id.
 import { useState } from "react";
+import { coastOf } from "./coast";
 
 interface AvatarProps {
   id: string;
@@ -7,30 +8,13 @@ interface AvatarProps {
   large?: boolean;
 }
 
-/** FNV-1a, mixed once more: 32 bits that are far apart for ids that are close together. */
-function hashOf(id: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < id.length; index += 1) hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
-  return (hash ^ (hash >>> 15)) >>> 0;
-}
-
-/** Sky, sun, and the water from far to near: each pair of hues goes together. */
-const SKIES = [
-  [205, 45], [28, 12], [265, 70], [160, 50], [335, 40], [190, 330], [48, 20], [225, 90], [300, 55], [175, 25], [15, 60], [245, 340],
-] as const;
-
 function wave(level: number, height: number, shift: number): string {
   const at = level - height;
   return `M${-20 - shift} ${level}c10-${height * 2} 20-${height * 2} 30 0s20 ${height * 2} 30 0 20-${height * 2} 30 0 20 ${height * 2} 30 0 20-${height * 2} 30 0V64H${-20 - shift}Z M0 ${at}`;
 }
 
 function Coast({ id }: { id: string }) {
-  const hash = hashOf(id);
-  const bits = (from: number, count: number) => (hash >>> from) % count;
-  const [sky, sun] = SKIES[bits(0, SKIES.length)] ?? SKIES[0];
-  const isNight = bits(7, 4) === 0;
-  const water = (sky + 150 + bits(11, 80)) % 360;
+  const { bits, sky, sun, isNight, water } = coastOf(id);
   const [x, y, size] = [14 + bits(3, 37), 15 + bits(9, 15), 6 + bits(5, 6)];
   const tide = 35 + bits(13, 10);
   return (

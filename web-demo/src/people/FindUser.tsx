@@ -18,7 +18,7 @@ export function FindUser() {
       <form role="search" aria-label="People" onSubmit={onSubmit}>
         <label htmlFor={id}>Find someone by name or handle</label>
         <div className="find-row">
-          <input id={id} className="find-input" name="name" type="search" placeholder="Name or @handle" required autoCapitalize="none"
+          <input id={id} className="find-input" name="name" type="search" placeholder="Ada or @ada" required autoCapitalize="none"
             autoComplete="off" spellCheck={false} data-testid="find-input" />
           <button type="submit" className="button" data-testid="find-submit">Find</button>
         </div>

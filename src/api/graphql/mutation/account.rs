@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// What it takes to register.
+/// The handle, name and password of a new user.
 #[derive(InputObject)]
 struct RegisterUserInput {
     /// The unique name: 2 to 30 of the characters a to z, 0 to 9 and _. Upper case is lowered.
@@ -28,66 +28,66 @@ struct RegisterUserInput {
     bio: Option<String>,
     /// A link to a picture; starts with https:// or http://.
     avatar_url: Option<String>,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// A new user, signed in; or why there is none.
+/// The new user, signed in; or why the registration was refused.
 #[derive(SimpleObject)]
 struct RegisterUserPayload {
     #[graphql(flatten)]
     tokens: Tokens,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
-/// What it takes to sign in.
+/// The credentials of a user.
 #[derive(InputObject)]
 struct SignInInput {
     /// The unique name.
     handle: String,
     /// The password.
     password: String,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// A user, signed in; or why not.
+/// The signed-in user; or why the sign-in was refused.
 #[derive(SimpleObject)]
 struct SignInPayload {
     #[graphql(flatten)]
     tokens: Tokens,
     /// After too many failures: when to try again. Null otherwise.
     retry_at: Option<Timestamp>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
-/// What it takes to change the viewer's password.
+/// The viewer's current password and the new one.
 #[derive(InputObject)]
 struct ChangePasswordInput {
-    /// The password until now.
+    /// The current password.
     old_password: String,
     /// At least 8 characters, at most 1024 bytes.
     new_password: String,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// A password, changed; or why not.
+/// The result of changing the password.
 #[derive(SimpleObject)]
 struct ChangePasswordPayload {
     /// How many other sessions of the viewer have ended. Null if refused.
     ended_sessions: Option<i32>,
     /// After too many failures: when to try again. Null otherwise.
     retry_at: Option<Timestamp>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
@@ -97,11 +97,11 @@ pub struct AccountMutation;
 
 #[Object]
 impl AccountMutation {
-    /// Makes an account and signs its user in.
+    /// Creates an account and signs its user in.
     async fn register_user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Who registers.")] input: RegisterUserInput,
+        #[graphql(desc = "The new user.")] input: RegisterUserInput,
     ) -> Answer<RegisterUserPayload> {
         answer(ctx, async {
             let RegisterUserInput { handle, name, password, bio, avatar_url, client_mutation_id } = input;
@@ -117,7 +117,7 @@ impl AccountMutation {
     async fn sign_in(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Who signs in.")] input: SignInInput,
+        #[graphql(desc = "The credentials.")] input: SignInInput,
     ) -> Answer<SignInPayload> {
         answer(ctx, async {
             let SignInInput { handle, password, client_mutation_id } = input;
@@ -134,7 +134,7 @@ impl AccountMutation {
     async fn change_password(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The old password and the new.")] input: ChangePasswordInput,
+        #[graphql(desc = "The current password and the new one.")] input: ChangePasswordInput,
     ) -> Answer<ChangePasswordPayload> {
         answer(ctx, async {
             let ChangePasswordInput { old_password, new_password, client_mutation_id } = input;

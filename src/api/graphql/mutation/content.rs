@@ -18,65 +18,65 @@ use crate::{
     publish::{PublishOutcome, RemoveOutcome},
 };
 
-/// A link to a picture or a video that lives elsewhere.
+/// A link to a picture or a video that is stored elsewhere.
 #[derive(InputObject)]
 struct MediaInput {
-    /// What the link shows.
+    /// The type of the medium.
     kind: MediaKind,
-    /// Where it lives; starts with https:// or http://, at most 2048 characters.
+    /// The URL; starts with https:// or http://, at most 2048 characters.
     url: String,
     /// In pixels, 1 to 100000.
     width: Option<AnyInt>,
     /// In pixels, 1 to 100000.
     height: Option<AnyInt>,
-    /// What it shows, in words, at most 1000 characters.
+    /// The alternative text, at most 1000 characters.
     alt: Option<String>,
 }
 
-/// What is to be published.
+/// The content to publish.
 #[derive(InputObject)]
 struct PublishContentInput {
     /// At most 5000 characters. May be empty if there are media.
     text: String,
     /// At most 9.
     media: Option<Vec<MediaInput>>,
-    /// What it answers: it becomes a reply to that or, if that is a repost, to its original.
+    /// The content to reply to; if that is a repost, the reply goes to its original.
     reply_to: Option<ID>,
-    /// 1 to 64 characters of your choice, another for each content. Sent again with the same key, a request publishes
-    /// nothing new and answers with what was published then: so a request that was cut off can be repeated.
+    /// 1 to 64 characters, different for each content. A repeated request with the same key publishes nothing new and
+    /// returns the first content: so a request whose answer was lost can be sent again.
     idempotency_key: Option<String>,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// What has been published; or why nothing was.
+/// The published content; or why nothing was published.
 #[derive(SimpleObject)]
 struct PublishContentPayload {
     /// The new entry, as it stands in the viewer's own timeline. Null if refused.
     timeline_edge: Option<TimelineEdge>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
-/// What is to be deleted.
+/// The content to delete.
 #[derive(InputObject)]
 struct DeleteContentInput {
     /// One of the viewer's own contents.
     content_id: ID,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// What has been deleted; or why nothing was.
+/// The deleted content's id; or why nothing was deleted.
 #[derive(SimpleObject)]
 struct DeleteContentPayload {
-    /// The id of what is gone from every timeline. Null if refused.
+    /// The id of the deleted content. Null if refused.
     deleted_content_id: Option<ID>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl ContentMutation {
     async fn publish_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to publish.")] input: PublishContentInput,
+        #[graphql(desc = "The content to publish.")] input: PublishContentInput,
     ) -> Answer<PublishContentPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
@@ -116,7 +116,7 @@ impl ContentMutation {
     async fn delete_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to delete.")] input: DeleteContentInput,
+        #[graphql(desc = "The content to delete.")] input: DeleteContentInput,
     ) -> Answer<DeleteContentPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

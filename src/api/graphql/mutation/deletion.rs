@@ -16,27 +16,27 @@ use crate::{
     },
 };
 
-/// What it takes to delete the viewer's account.
+/// The viewer's password, to confirm the deletion.
 #[derive(InputObject)]
 struct DeleteViewerInput {
     /// The password. Null only for viewers who have none, because an outside issuer signs them in.
     password: Option<String>,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// An account, deleted; or why not.
+/// The result of deleting the account.
 #[derive(SimpleObject)]
 struct DeleteViewerPayload {
-    /// The id of the user who is gone from every page. Null if refused.
+    /// The id of the deleted user. Null if refused.
     deleted_user_id: Option<ID>,
     /// How many sessions have ended, this one included. Null if refused.
     ended_sessions: Option<i32>,
     /// After too many failures: when to try again. Null otherwise.
     retry_at: Option<Timestamp>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
@@ -46,13 +46,13 @@ pub struct DeletionMutation;
 
 #[Object]
 impl DeletionMutation {
-    /// Deletes the viewer's account, for good: nobody's next read shows the viewer or anything that they have
-    /// published, all their sessions end, and those who watch live are told. The handle is never given to anybody
-    /// else. Counts that the viewer was part of follow within minutes.
+    /// Deletes the viewer's account for good. No later read shows the viewer or anything they published; all their
+    /// sessions end, and live subscribers are told. Nobody else can ever take the handle. Counts that included the
+    /// viewer are updated within minutes.
     async fn delete_viewer(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The password, once more.")] input: DeleteViewerInput,
+        #[graphql(desc = "The password, to confirm the deletion.")] input: DeleteViewerInput,
     ) -> Answer<DeleteViewerPayload> {
         answer(ctx, async {
             let DeleteViewerInput { password, client_mutation_id } = input;

@@ -25,20 +25,20 @@ macro_rules! forms {
         struct $input {
             /// The user's id; begins with U_.
             user_id: ID,
-            /// Comes back in the payload.
+            /// Returned unchanged in the payload.
             client_mutation_id: Option<String>,
         }
 
         #[doc = $about_payload]
         #[derive(SimpleObject)]
         struct $payload {
-            /// The user, as they are now. Null if refused.
+            /// The user after the change. Null if refused.
             user: Option<User>,
-            /// The viewer, with counts as they are now.
+            /// The viewer after the change.
             viewer: Option<User>,
-            /// Why it was refused; empty if it was not.
+            /// Why the mutation was refused; empty if it was not.
             user_errors: Vec<UserError>,
-            /// As in the input.
+            /// The input's `clientMutationId`.
             client_mutation_id: Option<String>,
         }
 
@@ -56,13 +56,13 @@ macro_rules! forms {
 }
 
 forms! {
-    MuteUserInput, "Whom to mute.", MuteUserPayload, "The muted user; or why nobody is muted.";
-    UnmuteUserInput, "Whom to mute no more.", UnmuteUserPayload, "The user who is muted no more; or why nothing changed.";
-    HideFromFollowerInput, "From whom to hide.", HideFromFollowerPayload, "The user from whom the viewer hides; or why not.";
-    UnhideFromFollowerInput, "From whom to hide no more.", UnhideFromFollowerPayload,
+    MuteUserInput, "The user to mute.", MuteUserPayload, "The muted user; or why nobody is muted.";
+    UnmuteUserInput, "The user to unmute.", UnmuteUserPayload, "The user who is muted no more; or why nothing changed.";
+    HideFromFollowerInput, "The follower to hide from.", HideFromFollowerPayload, "The user from whom the viewer hides; or why not.";
+    UnhideFromFollowerInput, "The follower to stop hiding from.", UnhideFromFollowerPayload,
         "The user from whom the viewer hides no more; or why nothing changed.";
-    BlockUserInput, "Whom to block.", BlockUserPayload, "The blocked user; or why nobody is blocked.";
-    UnblockUserInput, "Whom to block no more.", UnblockUserPayload,
+    BlockUserInput, "The user to block.", BlockUserPayload, "The blocked user; or why nobody is blocked.";
+    UnblockUserInput, "The user to unblock.", UnblockUserPayload,
         "The user who is blocked no more; or why nothing changed.";
 }
 
@@ -72,59 +72,59 @@ pub struct ExclusionMutation;
 
 #[Object]
 impl ExclusionMutation {
-    /// Mutes a user: nothing of theirs is in the viewer's timeline from the next read on, followed or not. They are
-    /// not told.
+    /// Mutes a user: none of their contents are in the viewer's timeline from the next read on, followed or not. The
+    /// user is not told.
     async fn mute_user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Whom to mute.")] input: MuteUserInput,
+        #[graphql(desc = "The user to mute.")] input: MuteUserInput,
     ) -> Answer<MuteUserPayload> {
         input.apply(ctx, Change::Mute).await
     }
 
-    /// Mutes a user no more: if the viewer follows them, all of theirs is in the timeline again.
+    /// Unmutes a user: if the viewer follows them, all of their contents are in the timeline again.
     async fn unmute_user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Whom to mute no more.")] input: UnmuteUserInput,
+        #[graphql(desc = "The user to unmute.")] input: UnmuteUserInput,
     ) -> Answer<UnmuteUserPayload> {
         input.apply(ctx, Change::Unmute).await
     }
 
-    /// Hides from a follower: nothing of the viewer's is in that user's timeline from the next read on, now or when
-    /// they follow later. It is about timelines alone: the viewer's own page stays public. They are not told.
+    /// Hides the viewer's contents from a user's timeline from the next read on, whether they follow now or later.
+    /// Only timelines change: the viewer's own page stays public. The user is not told.
     async fn hide_from_follower(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "From whom to hide.")] input: HideFromFollowerInput,
+        #[graphql(desc = "The follower to hide from.")] input: HideFromFollowerInput,
     ) -> Answer<HideFromFollowerPayload> {
         input.apply(ctx, Change::Hide).await
     }
 
-    /// Hides from a follower no more: if they follow the viewer, all of the viewer's is in their timeline again.
+    /// Stops hiding from a user: if they follow the viewer, all of the viewer's contents are in their timeline again.
     async fn unhide_from_follower(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "From whom to hide no more.")] input: UnhideFromFollowerInput,
+        #[graphql(desc = "The follower to stop hiding from.")] input: UnhideFromFollowerInput,
     ) -> Answer<UnhideFromFollowerPayload> {
         input.apply(ctx, Change::Unhide).await
     }
 
-    /// Blocks a user: neither follows the other any more or can, and neither is shown what the other publishes, in a
-    /// timeline or elsewhere.
+    /// Blocks a user: ends both follows, prevents new ones, and shows neither what the other publishes, in timelines
+    /// or elsewhere.
     async fn block_user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Whom to block.")] input: BlockUserInput,
+        #[graphql(desc = "The user to block.")] input: BlockUserInput,
     ) -> Answer<BlockUserPayload> {
         input.apply(ctx, Change::Block).await
     }
 
-    /// Blocks a user no more. Whoever followed the other before has to follow anew; a block by that user stays.
+    /// Unblocks a user. Ended follows are not restored; a block by the other user stays.
     async fn unblock_user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Whom to block no more.")] input: UnblockUserInput,
+        #[graphql(desc = "The user to unblock.")] input: UnblockUserInput,
     ) -> Answer<UnblockUserPayload> {
         input.apply(ctx, Change::Unblock).await
     }

@@ -18,47 +18,47 @@ use crate::{
     follow::{FollowOutcome, UnfollowOutcome},
 };
 
-/// Whom to follow.
+/// The user to follow.
 #[derive(InputObject)]
 struct FollowUserInput {
     /// The user's id; begins with U_.
     user_id: ID,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// Who is followed now; or why not.
+/// The followed user; or why nobody is followed.
 #[derive(SimpleObject)]
 struct FollowUserPayload {
-    /// The followed user, with counts as they are now. Null if refused.
+    /// The followed user after the change. Null if refused.
     user: Option<User>,
-    /// Who follows, with counts as they are now.
+    /// The viewer after the change.
     viewer: Option<User>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
-/// Whom to follow no more.
+/// The user to unfollow.
 #[derive(InputObject)]
 struct UnfollowUserInput {
     /// The user's id; begins with U_.
     user_id: ID,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// Who is followed no more; or why not.
+/// The unfollowed user; or why nothing changed.
 #[derive(SimpleObject)]
 struct UnfollowUserPayload {
-    /// The user, with counts as they are now. Null if refused.
+    /// The user after the change. Null if refused.
     user: Option<User>,
-    /// Who followed, with counts as they are now.
+    /// The viewer after the change.
     viewer: Option<User>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl FollowMutation {
     async fn follow_user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Whom to follow.")] input: FollowUserInput,
+        #[graphql(desc = "The user to follow.")] input: FollowUserInput,
     ) -> Answer<FollowUserPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
@@ -87,12 +87,12 @@ impl FollowMutation {
         .await
     }
 
-    /// Follows a user no more: none of their contents are in the viewer's timeline from the next read on. Nothing
-    /// changes if the viewer does not follow them.
+    /// Unfollows a user: none of their contents are in the viewer's timeline from the next read on. Nothing changes if
+    /// the viewer does not follow them.
     async fn unfollow_user(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Whom to follow no more.")] input: UnfollowUserInput,
+        #[graphql(desc = "The user to unfollow.")] input: UnfollowUserInput,
     ) -> Answer<UnfollowUserPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

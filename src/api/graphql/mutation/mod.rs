@@ -21,7 +21,7 @@ use async_graphql::MergedObject;
 /// send it.
 pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
 
-/// A request's entry points for changing things. Several in one request run one after the other, in their order.
+/// Mutations. Several in one request run one after the other, in their order.
 #[derive(MergedObject, Default)]
 pub struct Mutation(
     account::AccountMutation,

@@ -17,7 +17,7 @@ use crate::{
     domain::account::attributes::InvalidAttributes,
 };
 
-/// An attribute that a profile is to have.
+/// A custom attribute to set on a profile.
 #[derive(InputObject)]
 struct AttributeInput {
     /// 1 to 32 of the characters a to z, 0 to 9, _ and .
@@ -38,16 +38,16 @@ struct UpdateProfileInput {
     avatar_url: MaybeUndefined<String>,
     /// All open attributes, at most 16: they take the place of those there were. Null or empty for none.
     attributes: MaybeUndefined<Vec<AttributeInput>>,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// What the viewer wants to be called.
+/// The viewer's new handle.
 #[derive(InputObject)]
 struct ChangeHandleInput {
     /// The unique name: 2 to 30 of the characters a to z, 0 to 9 and _. Upper case is lowered.
     handle: String,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
@@ -59,9 +59,9 @@ macro_rules! changed {
         struct $payload {
             /// The viewer. Null if refused.
             user: Option<User>,
-            /// Why it was refused; empty if it was not.
+            /// Why the mutation was refused; empty if it was not.
             user_errors: Vec<UserError>,
-            /// As in the input.
+            /// The input's `clientMutationId`.
             client_mutation_id: Option<String>,
         }
     )+};
@@ -78,11 +78,11 @@ pub struct ProfileMutation;
 
 #[Object]
 impl ProfileMutation {
-    /// Changes the viewer's profile: all of what is named, or nothing.
+    /// Changes the given fields of the viewer's profile: all of them, or none.
     async fn update_profile(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What changes.")] input: UpdateProfileInput,
+        #[graphql(desc = "The fields to change.")] input: UpdateProfileInput,
     ) -> Answer<UpdateProfilePayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
@@ -100,7 +100,7 @@ impl ProfileMutation {
         .await
     }
 
-    /// Gives the viewer another handle. The old one is free for anybody at once.
+    /// Changes the viewer's handle. The old one is free for anybody at once.
     async fn change_handle(
         &self,
         ctx: &Context<'_>,

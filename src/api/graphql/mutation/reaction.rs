@@ -25,32 +25,36 @@ macro_rules! forms {
         struct $input {
             /// The content's id; begins with C_.
             content_id: ID,
-            /// Comes back in the payload.
+            /// Returned unchanged in the payload.
             client_mutation_id: Option<String>,
         }
 
         #[doc = $about_payload]
         #[derive(SimpleObject)]
         struct $payload {
-            /// The content, with counters as they are now. Null if refused, and if a block stands before what is taken
-            /// back.
+            /// The content after the change. Null if refused, or if the content is hidden by a block.
             content: Option<Content>,
-            /// Why it was refused; empty if it was not.
+            /// Why the mutation was refused; empty if it was not.
             user_errors: Vec<UserError>,
-            /// As in the input.
+            /// The input's `clientMutationId`.
             client_mutation_id: Option<String>,
         }
     };
 }
 
-forms!(LikeContentInput, "What to like.", LikeContentPayload, "What is liked now; or why not.");
-forms!(UnlikeContentInput, "What to like no more.", UnlikeContentPayload, "What is liked no more; or why not.");
-forms!(FavouriteContentInput, "What to keep.", FavouriteContentPayload, "What is a favourite now; or why not.");
+forms!(LikeContentInput, "The content to like.", LikeContentPayload, "The liked content; or why not.");
+forms!(UnlikeContentInput, "The content to unlike.", UnlikeContentPayload, "The unliked content; or why not.");
+forms!(
+    FavouriteContentInput,
+    "The content to add to the favourites.",
+    FavouriteContentPayload,
+    "The content that was added; or why not."
+);
 forms!(
     UnfavouriteContentInput,
-    "What to keep no more.",
+    "The content to remove from the favourites.",
     UnfavouriteContentPayload,
-    "What is no favourite any more; or why not."
+    "The content that was removed; or why not."
 );
 
 /// The part of the root about reactions.
@@ -63,7 +67,7 @@ impl ReactionMutation {
     async fn like_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to like.")] input: LikeContentInput,
+        #[graphql(desc = "The content to like.")] input: LikeContentInput,
     ) -> Answer<LikeContentPayload> {
         answer(ctx, async {
             let LikeContentInput { content_id, client_mutation_id } = input;
@@ -77,7 +81,7 @@ impl ReactionMutation {
     async fn unlike_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to like no more.")] input: UnlikeContentInput,
+        #[graphql(desc = "The content to unlike.")] input: UnlikeContentInput,
     ) -> Answer<UnlikeContentPayload> {
         answer(ctx, async {
             let UnlikeContentInput { content_id, client_mutation_id } = input;
@@ -91,7 +95,7 @@ impl ReactionMutation {
     async fn favourite_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to keep.")] input: FavouriteContentInput,
+        #[graphql(desc = "The content to add to the favourites.")] input: FavouriteContentInput,
     ) -> Answer<FavouriteContentPayload> {
         answer(ctx, async {
             let FavouriteContentInput { content_id, client_mutation_id } = input;
@@ -105,7 +109,7 @@ impl ReactionMutation {
     async fn unfavourite_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to keep no more.")] input: UnfavouriteContentInput,
+        #[graphql(desc = "The content to remove from the favourites.")] input: UnfavouriteContentInput,
     ) -> Answer<UnfavouriteContentPayload> {
         answer(ctx, async {
             let UnfavouriteContentInput { content_id, client_mutation_id } = input;

@@ -19,48 +19,48 @@ use crate::{
     domain::{self, ContentId, UserId, content::Draft},
 };
 
-/// What is to be reposted.
+/// The content to repost.
 #[derive(InputObject)]
 struct RepostContentInput {
     /// The content's id. Of a repost, its original is reposted.
     content_id: ID,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// What has been reposted; or why nothing was.
+/// The repost; or why there is none.
 #[derive(SimpleObject)]
 struct RepostContentPayload {
     /// The repost, as it stands in the viewer's own timeline. Null if refused, and if the viewer keeps the original's
     /// author out of that timeline.
     timeline_edge: Option<TimelineEdge>,
-    /// The original, with counters as they are now. Null if refused.
+    /// The original after the change. Null if refused.
     content: Option<Content>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
-/// What is to be reposted no longer.
+/// The content whose repost to take back.
 #[derive(InputObject)]
 struct UnrepostContentInput {
     /// The id of the original or of any repost of it.
     content_id: ID,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// What is reposted no longer.
+/// The repost that was taken back.
 #[derive(SimpleObject)]
 struct UnrepostContentPayload {
-    /// The id of the repost that is gone from every timeline. Null if there was none.
+    /// The id of the repost that was taken back. Null if there was none.
     deleted_content_id: Option<ID>,
-    /// The original, with counters as they are now. Null if it is gone or a block stands before it.
+    /// The original after the change. Null if it was deleted or is hidden by a block.
     content: Option<Content>,
-    /// Empty: there is nothing to refuse.
+    /// Always empty.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl RepostMutation {
     async fn repost_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to repost.")] input: RepostContentInput,
+        #[graphql(desc = "The content to repost.")] input: RepostContentInput,
     ) -> Answer<RepostContentPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
@@ -103,7 +103,7 @@ impl RepostMutation {
     async fn unrepost_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to repost no longer.")] input: UnrepostContentInput,
+        #[graphql(desc = "The content whose repost to take back.")] input: UnrepostContentInput,
     ) -> Answer<UnrepostContentPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// What is to be exchanged for new tokens.
+/// A refresh token to exchange for new tokens.
 #[derive(InputObject)]
 struct RefreshTokenInput {
     /// The newest refresh token of the session.
     refresh_token: String,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
@@ -28,32 +28,32 @@ struct RefreshTokenInput {
 struct RefreshTokenPayload {
     #[graphql(flatten)]
     tokens: Tokens,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
-/// Only an id of the call.
+/// Only the id of the call.
 #[derive(InputObject, Default)]
 struct SignOutInput {
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// Only an id of the call.
+/// Only the id of the call.
 #[derive(InputObject, Default)]
 struct SignOutEverywhereInput {
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// Which session is to end.
+/// The session to end.
 #[derive(InputObject)]
 struct EndSessionInput {
     /// A session of the viewer's; begins with S_.
     session_id: ID,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
@@ -65,9 +65,9 @@ macro_rules! ended {
         struct $payload {
             /// How many sessions have ended.
             ended_sessions: i32,
-            /// Why it was refused; empty if it was not.
+            /// Why the mutation was refused; empty if it was not.
             user_errors: Vec<UserError>,
-            /// As in the input.
+            /// The input's `clientMutationId`.
             client_mutation_id: Option<String>,
         }
 
@@ -97,7 +97,7 @@ impl SessionMutation {
     async fn refresh_token(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "What to exchange.")] input: RefreshTokenInput,
+        #[graphql(desc = "The refresh token.")] input: RefreshTokenInput,
     ) -> Answer<RefreshTokenPayload> {
         answer(ctx, async {
             let RefreshTokenInput { refresh_token, client_mutation_id } = input;
@@ -115,7 +115,7 @@ impl SessionMutation {
         .await
     }
 
-    /// Ends the session that the request's token belongs to. None ends if the token belongs to none.
+    /// Ends the session of the request's token. Does nothing if the token has no session.
     async fn sign_out(
         &self,
         ctx: &Context<'_>,
@@ -152,7 +152,7 @@ impl SessionMutation {
     async fn end_session(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Which session.")] input: EndSessionInput,
+        #[graphql(desc = "The session to end.")] input: EndSessionInput,
     ) -> Answer<EndSessionPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

@@ -15,16 +15,16 @@ use crate::{
 /// Part of several payloads.
 #[derive(SimpleObject, Default)]
 pub struct Tokens {
-    /// Who is signed in. Null if refused.
+    /// The signed-in user. Null if refused.
     user: Option<User>,
     /// The access token, to be sent as bearer token. Null if refused.
     token: Option<String>,
-    /// Until when the access token is good. Null if refused.
+    /// When the access token expires. Null if refused.
     expires_at: Option<Timestamp>,
-    /// To be exchanged for new tokens, once, by `refreshToken`. Whoever has it is the user: keep it where nobody reads
-    /// it. Null if refused.
+    /// Exchange it once for new tokens with `refreshToken`. Whoever has it can act as the user: keep it secret. Null
+    /// if refused.
     refresh_token: Option<String>,
-    /// When to sign in again unless refreshed. Null if refused.
+    /// When the session ends unless its tokens are refreshed. Null if refused.
     refresh_expires_at: Option<Timestamp>,
 }
 

@@ -13,16 +13,16 @@ use crate::{
     domain::timeline::{cursor, page::InvalidPage},
 };
 
-/// Up to where the viewer has read.
+/// The position up to which the viewer has read.
 #[derive(InputObject)]
 struct MarkTimelineReadInput {
     /// The cursor of the newest entry that they have seen.
     up_to: String,
-    /// Comes back in the payload.
+    /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// Where the viewer's marker stands.
+/// The viewer's read marker.
 #[derive(SimpleObject)]
 struct MarkTimelineReadPayload {
     /// As passed, or newer if another device has read further, or the timeline's newest entry if what was passed lies
@@ -30,9 +30,9 @@ struct MarkTimelineReadPayload {
     read_marker: Option<String>,
     /// The viewer, whose `timelineReadMarker` has moved.
     viewer: Option<User>,
-    /// Why it was refused; empty if it was not.
+    /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,
-    /// As in the input.
+    /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
 }
 
@@ -42,12 +42,12 @@ pub struct TimelineMutation;
 
 #[Object]
 impl TimelineMutation {
-    /// Moves the viewer's read marker forwards, never back, and not above the newest entry of their timeline. Their
-    /// other devices hear of it through `newFeed`.
+    /// Moves the viewer's read marker forwards, never back, and not above the newest entry of their timeline.
+    /// `newFeed` tells their other devices.
     async fn mark_timeline_read(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Up to where.")] input: MarkTimelineReadInput,
+        #[graphql(desc = "The new read marker.")] input: MarkTimelineReadInput,
     ) -> Answer<MarkTimelineReadPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

@@ -7,22 +7,22 @@ use crate::{
     domain::{account::profile::InvalidProfile, content::InvalidDraft},
 };
 
-/// Why a mutation was refused, for a program to act on.
+/// The reason of a refusal, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum UserErrorCode {
-    /// A value is not of the form that is asked for.
+    /// A value does not have the required form.
     Invalid,
-    /// A value is longer than is taken.
+    /// A value is too long.
     TooLong,
-    /// Somebody else has it.
+    /// Somebody else has it already.
     Taken,
-    /// There is none, or none any more.
+    /// There is none, or it was deleted.
     NotFound,
     /// The viewer may not do this.
     NotAllowed,
     /// Handle and password do not belong together.
     WrongCredentials,
-    /// It contradicts what was done before.
+    /// It contradicts an earlier request.
     Conflict,
     /// Too many attempts have failed; the payload says when to try again.
     TooManyAttempts,
@@ -33,9 +33,9 @@ pub enum UserErrorCode {
 /// Why a mutation was refused.
 #[derive(Debug, Clone, PartialEq, Eq, SimpleObject)]
 pub struct UserError {
-    /// For people, in English.
+    /// A sentence for people, in English.
     message: String,
-    /// For programs.
+    /// The code for programs.
     code: UserErrorCode,
     /// The path to the value at fault, from the mutation's arguments on: `["input", "handle"]`. Null if it is none of
     /// them.

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Where a page stands in the whole.
+/// A page's place in its list.
 #[derive(SimpleObject)]
 pub(super) struct PageInfo {
     /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact; of a
@@ -65,9 +65,9 @@ impl TimelineConnection {
 /// An entry of a timeline.
 #[derive(SimpleObject)]
 pub struct TimelineEdge {
-    /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
+    /// Opaque and permanent: valid as `after` or `before` even after the content was deleted.
     cursor: Metered<String>,
-    /// The content. An entry whose content goes while the page is read has no edge.
+    /// The content. An entry whose content is deleted while the page is read has no edge.
     node: Option<Content>,
 }
 
@@ -82,12 +82,12 @@ pub struct ContentConnection {
     page_info: PageInfo,
 }
 
-/// A content in such a list.
+/// A content of such a page.
 #[derive(SimpleObject)]
 struct ContentEdge {
-    /// Opaque, the same for ever, and good as `after` or `before` even when the content is gone.
+    /// Opaque and permanent: valid as `after` or `before` even after the content was deleted.
     cursor: Metered<String>,
-    /// The content. An entry whose content goes while the page is read has no edge.
+    /// The content. An entry whose content is deleted while the page is read has no edge.
     node: Option<Content>,
 }
 
@@ -208,9 +208,9 @@ pub struct ReplyConnection {
 /// A reply in a thread.
 #[derive(SimpleObject)]
 struct ReplyEdge {
-    /// Opaque, the same for ever, and good as `after` even when the reply is gone.
+    /// Opaque and permanent: valid as `after` even after the reply was deleted.
     cursor: Metered<String>,
-    /// The reply. One that goes while the page is read has no edge.
+    /// The reply. A reply that is deleted while the page is read has no edge.
     node: Option<Content>,
 }
 

@@ -18,44 +18,44 @@ use crate::{
     domain::{self, ContentId, PageRequest, timeline::cursor::List},
 };
 
-/// What a content is to its readers.
+/// The kind of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "domain::ContentKind")]
 pub enum ContentKind {
-    /// Text, with or without media.
+    /// A post: text, media or both.
     Post,
-    /// The same, in answer to another content.
+    /// A reply to another content.
     Reply,
-    /// Another content, shown again.
+    /// A repost of another content.
     Repost,
 }
 
-/// What a link shows.
+/// The type of a medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 #[graphql(remote = "domain::MediaKind")]
 pub enum MediaKind {
-    /// A still picture.
+    /// An image.
     Picture,
-    /// A moving one.
+    /// A video.
     Video,
 }
 
-/// A picture or a video that lives elsewhere.
+/// A picture or a video, stored elsewhere.
 #[derive(SimpleObject)]
 struct Media {
-    /// What the link shows.
+    /// The type of the medium.
     kind: Metered<MediaKind>,
-    /// Where it lives; starts with https:// or http://.
+    /// The URL; starts with https:// or http://.
     url: Metered<String>,
-    /// In pixels, if the author has said.
+    /// In pixels, if the author has given it.
     width: Metered<Option<i32>>,
-    /// In pixels, if the author has said.
+    /// In pixels, if the author has given it.
     height: Metered<Option<i32>>,
-    /// What it shows, in words; empty if its author gave none.
+    /// The alternative text; empty if its author gave none.
     alt: Metered<String>,
 }
 
-/// How often others have answered a content.
+/// Counts of what others did with a content.
 #[derive(SimpleObject)]
 struct ContentCounters {
     /// Replies.
@@ -92,7 +92,7 @@ impl Content {
     }
 }
 
-/// Something that an author has published.
+/// A post, a reply or a repost.
 #[Object]
 impl Content {
     /// Opaque; begins with C_.
@@ -105,7 +105,7 @@ impl Content {
         Metered(self.content.kind.into())
     }
 
-    /// Its words; empty if it has media only.
+    /// The text; empty if it has media only.
     async fn text(&self) -> Metered<&str> {
         Metered(&self.content.text)
     }
@@ -115,7 +115,7 @@ impl Content {
         self.content.media.iter().map(Media::from).collect()
     }
 
-    /// When it was published; its place in every timeline.
+    /// When it was published. Timelines are in this order.
     async fn publish_time(&self) -> Metered<Timestamp> {
         Metered(Timestamp(self.content.publish_time))
     }
@@ -129,18 +129,19 @@ impl Content {
         .await
     }
 
-    /// How often others have answered it. Null if that cannot be read now.
+    /// Counts of its replies, likes, reposts and favourites. Null if they cannot be read now.
     async fn counters(&self, ctx: &Context<'_>) -> Answer<ContentCounters> {
         answer(ctx, async { Ok(self.hydration.counters(self.content.id).await?.map(ContentCounters::from)) }).await
     }
 
-    /// What a reply answers. Null if it is no reply, or if that is gone or a block stands before it.
+    /// The content that a reply answers. Null if this is not a reply, or if that content was deleted or is hidden by a
+    /// block.
     async fn in_reply_to(&self, ctx: &Context<'_>) -> Answer<Self> {
         self.other(ctx, self.content.reference.reply_to()).await
     }
 
-    /// What it answers, what that answers, and so on: at most 50, the beginning of the thread first. Empty if it is no
-    /// reply; null in the place of what is gone or a block stands before.
+    /// The contents above it in its thread, from the first one down, at most 50. Empty if it is not a reply; null in
+    /// the place of a content that was deleted or is hidden by a block.
     async fn ancestors(&self, ctx: &Context<'_>) -> Answer<Vec<Option<Self>>> {
         answer(ctx, async {
             if self.content.reference.reply_to().is_none() {
@@ -154,8 +155,8 @@ impl Content {
         .await
     }
 
-    /// The replies to it, oldest first, and none of their own replies. Left out: what is deleted, and replies by those
-    /// between whom and the viewer a block stands. A repost has none: who answers it answers its original.
+    /// The direct replies to it, oldest first, without deleted ones and those hidden by a block. A repost has none:
+    /// replies go to its original.
     async fn replies(
         &self,
         ctx: &Context<'_>,
@@ -182,8 +183,7 @@ impl Content {
             .await
     }
 
-    /// Who likes it, the newest like first. Left out: those between whom and the viewer a block stands. `counters`
-    /// counts their likes all the same.
+    /// The users who like it, newest like first, without those hidden by a block. `counters` counts their likes too.
     async fn likers(
         &self,
         ctx: &Context<'_>,
@@ -204,13 +204,14 @@ impl Content {
         .await
     }
 
-    /// What a repost shows again; never a repost. Null if it is none, or if that is gone or a block stands before it.
+    /// The reposted content; never itself a repost. Null if this is not a repost, or if the original was deleted or is
+    /// hidden by a block.
     async fn repost_of(&self, ctx: &Context<'_>) -> Answer<Self> {
         self.other(ctx, self.content.reference.repost_of()).await
     }
 
-    /// The id of what it shows: of a repost that of its original, also of one that is gone; of anything else its own.
-    /// Of the entries of one subject a timeline shows the newest.
+    /// For a repost, the id of its original, even if that was deleted; otherwise its own id. Of all entries with the
+    /// same subject, a timeline shows the newest.
     async fn subject_id(&self) -> Metered<ID> {
         Metered(ids::of_content(self.content.subject()))
     }

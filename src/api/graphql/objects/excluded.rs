@@ -15,7 +15,7 @@ use crate::{
     store::exclusions::Decided,
 };
 
-/// A page of users about whom the viewer has decided something.
+/// A page of users whom the viewer mutes, blocks or hides from.
 #[derive(SimpleObject)]
 pub struct ExcludedUserConnection {
     /// The users with their cursors.
@@ -26,10 +26,10 @@ pub struct ExcludedUserConnection {
     page_info: PageInfo,
 }
 
-/// A user in such a list.
+/// A user of such a page.
 #[derive(SimpleObject)]
 struct ExcludedUserEdge {
-    /// Opaque, and good as `after` even when the user is no longer in the list.
+    /// Opaque; valid as `after` even after the user has left the list.
     cursor: Metered<String>,
     /// The user. Null if they cannot be read now.
     node: Option<User>,

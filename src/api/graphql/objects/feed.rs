@@ -22,9 +22,9 @@ use crate::{
 /// Why the timeline must be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
 pub enum RefetchReason {
-    /// More has come since `after` than the stream brings.
+    /// More has happened since `after` than the stream replays.
     GapTooLarge,
-    /// Whom the viewer's timeline shows has changed, and the subscription began without `after`.
+    /// The set of authors in the viewer's timeline has changed, and the subscription began without `after`.
     FollowsChanged,
     /// Changes may have been missed, or one could not be shown.
     Missed,
@@ -40,10 +40,10 @@ impl From<Reason> for RefetchReason {
     }
 }
 
-/// The viewer follows somebody, or does so no more; also if that was done on another device.
+/// The viewer followed or unfollowed somebody, on this device or another.
 #[derive(SimpleObject)]
 pub struct RelationChange {
-    /// Whom. Null if they cannot be read now.
+    /// The other user. Null if they cannot be read now.
     pub user: Option<User>,
     /// Since the subscription last knew.
     pub viewer_is_following: Metered<bool>,
@@ -69,7 +69,7 @@ pub struct NewFeedPayload {
     read_marker: Metered<Option<String>>,
     /// Read the timeline again, and subscribe anew with its `resumeToken`.
     refetch: Metered<bool>,
-    /// Why, if `refetch` is true.
+    /// The reason, if `refetch` is true.
     refetch_reason: Metered<Option<RefetchReason>>,
     /// What the client holds may differ from the timeline in what no event tells: below the 64 entries of which a
     /// token speaks, and, in a list of some kinds, where a newer entry of another kind stands. It reads that again.

@@ -5,10 +5,10 @@ use async_graphql::InputObject;
 use super::ContentKind;
 use crate::domain::{Kinds, timeline::page::InvalidPage};
 
-/// What of a list of contents is wanted.
+/// A filter of a list of contents.
 #[derive(InputObject)]
 pub struct TimelineFilter {
-    /// Contents of these kinds only; at least one. All if it is not given.
+    /// The kinds to show; at least one. All if omitted.
     kinds: Option<Vec<ContentKind>>,
 }
 

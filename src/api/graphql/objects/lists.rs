@@ -64,9 +64,9 @@ pub struct UserConnection {
 /// A user in a list.
 #[derive(SimpleObject)]
 struct UserEdge {
-    /// Opaque, and good as `after` or `before` even when the user has left the list.
+    /// Opaque; valid as `after` or `before` even after the user has left the list.
     cursor: Metered<String>,
-    /// Since when they are in it.
+    /// When they joined the list.
     since: Metered<Timestamp>,
     /// The user. Null if they cannot be read now.
     node: Option<User>,

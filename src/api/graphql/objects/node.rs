@@ -5,9 +5,9 @@ use graphql_transport::metered::Metered;
 
 use super::{Content, User};
 
-/// Anything that can be had again by its id alone.
+/// An object that can be fetched by its id.
 #[derive(Interface)]
-#[graphql(field(name = "id", ty = "Metered<ID>", desc = "Opaque, unique among all types, and the same for ever."))]
+#[graphql(field(name = "id", ty = "Metered<ID>", desc = "Opaque, permanent, and unique among all types."))]
 pub enum Node {
     /// Somebody.
     User(User),

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// A page of people who were found, in the order of the names that were found.
+/// A page of found users, in the order of their matching names.
 #[derive(SimpleObject)]
 pub struct FoundUserConnection {
     /// The users with their cursors.
@@ -26,10 +26,10 @@ pub struct FoundUserConnection {
     page_info: PageInfo,
 }
 
-/// A user who was found.
+/// A found user.
 #[derive(SimpleObject)]
 struct FoundUserEdge {
-    /// Opaque, and good as `after` even when the user has another name.
+    /// Opaque; valid as `after` even after the user was renamed.
     cursor: Metered<String>,
     /// The user. Null if they cannot be read now.
     node: Option<User>,

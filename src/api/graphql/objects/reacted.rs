@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// A page of favourites, the one kept last first.
+/// A page of favourites, most recently added first.
 #[derive(SimpleObject)]
 pub struct FavouriteConnection {
     /// The contents with their cursors.
@@ -28,12 +28,11 @@ pub struct FavouriteConnection {
 /// A favourite.
 #[derive(SimpleObject)]
 struct FavouriteEdge {
-    /// Opaque, and good as `after` or `before` even when it is no favourite any more.
+    /// Opaque; valid as `after` or `before` even after the favourite was removed.
     cursor: Metered<String>,
-    /// Since when it is one.
+    /// When it was added.
     since: Metered<Timestamp>,
-    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the
-    /// viewer.
+    /// The content. Null if it was deleted while the page was read, or is hidden by a block.
     node: Option<Content>,
 }
 
@@ -51,12 +50,11 @@ pub struct LikeConnection {
 /// A like.
 #[derive(SimpleObject)]
 struct LikeEdge {
-    /// Opaque, and good as `after` or `before` even when the like was taken back.
+    /// Opaque; valid as `after` or `before` even after the like was taken back.
     cursor: Metered<String>,
-    /// Since when they like it.
+    /// When they liked it.
     since: Metered<Timestamp>,
-    /// The content. Null if it was deleted while the page was read, or if a block stands between its author and the
-    /// viewer.
+    /// The content. Null if it was deleted while the page was read, or is hidden by a block.
     node: Option<Content>,
 }
 

@@ -8,12 +8,12 @@ use crate::{
     domain::{SessionId, account::session::Session as Kept},
 };
 
-/// An open attribute of a profile.
+/// A custom attribute of a profile.
 #[derive(SimpleObject)]
 pub struct ProfileAttribute {
-    /// What it is about; a to z, 0 to 9, _ and .
+    /// The key: a to z, 0 to 9, _ and .
     pub key: Metered<String>,
-    /// What it says.
+    /// The value.
     pub value: Metered<String>,
 }
 
@@ -31,7 +31,7 @@ impl Session {
     }
 }
 
-/// A sign-in that lasts. Only its user sees it.
+/// A session of the viewer. Only its user can see it.
 #[Object]
 impl Session {
     /// Opaque; begins with S_. For `endSession`.
@@ -44,7 +44,7 @@ impl Session {
         Metered(Timestamp(self.session.created_at))
     }
 
-    /// When its tokens were refreshed last, or given first.
+    /// When its tokens were last issued.
     async fn last_used_at(&self) -> Metered<Timestamp> {
         Metered(Timestamp(self.session.rotated_at))
     }
@@ -54,7 +54,7 @@ impl Session {
         Metered(Timestamp(self.session.good_until))
     }
 
-    /// What the client called itself when it signed in, cut short; may be empty.
+    /// The client's name at sign-in, shortened; may be empty.
     async fn user_agent(&self) -> Metered<&str> {
         Metered(&self.session.agent)
     }

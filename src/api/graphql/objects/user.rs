@@ -92,7 +92,7 @@ impl User {
     }
 }
 
-/// Somebody who reads and publishes.
+/// A user of the service.
 #[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")]
 #[Object]
 impl User {
@@ -111,7 +111,7 @@ impl User {
         Metered(&self.profile.name)
     }
 
-    /// A few words of their own; may be empty.
+    /// The biography; may be empty.
     async fn bio(&self) -> Metered<&str> {
         Metered(&self.profile.bio)
     }
@@ -121,7 +121,7 @@ impl User {
         Metered(self.profile.avatar_url.as_deref())
     }
 
-    /// What else they say of themselves, in the order of the keys. Null if that cannot be read now.
+    /// Custom attributes, in the order of their keys. Null if they cannot be read now.
     async fn attributes(&self, ctx: &Context<'_>) -> Answer<Vec<ProfileAttribute>> {
         answer(ctx, async {
             let attributes = self.hydration.attributes(self.profile.id).await?;
@@ -134,7 +134,7 @@ impl User {
         .await
     }
 
-    /// Where they are signed in, newest first, at most 50. Null for everybody but themselves.
+    /// The user's sessions, newest first, at most 50. Null unless the user is the viewer.
     async fn sessions(&self, ctx: &Context<'_>) -> Answer<Vec<Session>> {
         answer(ctx, async {
             let Ok(viewer) = self.hydration.viewer() else { return Ok(None) };
@@ -152,17 +152,17 @@ impl User {
         Metered(Timestamp(self.profile.created_at))
     }
 
-    /// How many follow them. Null if that cannot be read now.
+    /// The number of followers. Null if that cannot be read now.
     async fn follower_count(&self, ctx: &Context<'_>) -> Answer<i32> {
         self.count(ctx, |counts| counts.followers).await
     }
 
-    /// How many they follow. Null if that cannot be read now.
+    /// The number of followed users. Null if that cannot be read now.
     async fn following_count(&self, ctx: &Context<'_>) -> Answer<i32> {
         self.count(ctx, |counts| counts.following).await
     }
 
-    /// How many contents they have published and not deleted. Null if that cannot be read now.
+    /// The number of contents that they published and did not delete. Null if that cannot be read now.
     async fn content_count(&self, ctx: &Context<'_>) -> Answer<i32> {
         self.count(ctx, |counts| counts.contents).await
     }
@@ -173,13 +173,13 @@ impl User {
         answer(ctx, self.hydration.viewer_follows(self.profile.id)).await
     }
 
-    /// Whether they are the viewer.
+    /// Whether the user is the viewer.
     async fn is_viewer(&self) -> Metered<bool> {
         Metered(self.hydration.viewer_id() == Some(self.profile.id))
     }
 
-    /// Up to where they have read their timeline, on whatever device: good as `after` of `newContentCount`. Null for
-    /// everybody but the viewer, and before `markTimelineRead` was called.
+    /// The position up to which they have read their timeline, on any device; valid as `after` of `newContentCount`.
+    /// Null unless the user is the viewer, and before the first `markTimelineRead`.
     async fn timeline_read_marker(&self, ctx: &Context<'_>) -> Answer<Metered<String>> {
         answer(ctx, async {
             if self.hydration.viewer_id() != Some(self.profile.id) {
@@ -205,7 +205,7 @@ impl User {
         self.standing(ctx, |standing| standing.is_hiding).await
     }
 
-    /// Whom they have muted, longest registered first. Theirs alone to see: null unless they are the viewer.
+    /// The users whom they mute, longest registered first. Null unless the user is the viewer.
     async fn muted_users(
         &self,
         ctx: &Context<'_>,
@@ -215,7 +215,7 @@ impl User {
         self.decided(ctx, Decided::Muted, first, after).await
     }
 
-    /// Whom they have blocked, longest registered first. Theirs alone to see: null unless they are the viewer.
+    /// The users whom they block, longest registered first. Null unless the user is the viewer.
     async fn blocked_users(
         &self,
         ctx: &Context<'_>,
@@ -225,8 +225,7 @@ impl User {
         self.decided(ctx, Decided::Blocked, first, after).await
     }
 
-    /// From whom they hide, whether those follow or not, longest registered first. Theirs alone to see: null unless
-    /// they are the viewer.
+    /// The users from whom they hide, followers or not, longest registered first. Null unless the user is the viewer.
     async fn hidden_followers(
         &self,
         ctx: &Context<'_>,
@@ -236,8 +235,8 @@ impl User {
         self.decided(ctx, Decided::HiddenFrom, first, after).await
     }
 
-    /// What they have published, newest first. Paged as `Query.timeline` is. Empty if a block stands between them and
-    /// the viewer; muting and hiding change nothing here, they are about timelines.
+    /// Their contents, newest first, paged as `Query.timeline`. Empty if one of the two blocks the other. Mutes and
+    /// hides do not matter here: they concern timelines.
     async fn contents(
         &self,
         ctx: &Context<'_>,
@@ -248,7 +247,7 @@ impl User {
             AnyInt,
         >,
         #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
-        #[graphql(desc = "What of it is wanted; everything if it is not given.")] filter: Option<TimelineFilter>,
+        #[graphql(desc = "Which kinds to show; all if omitted.")] filter: Option<TimelineFilter>,
     ) -> Answer<ContentConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.of_contents()?.of(TimelineFilter::kinds(filter)?);
@@ -257,7 +256,7 @@ impl User {
         .await
     }
 
-    /// Of their contents those with pictures or video, newest first; paged and shown as `contents` is.
+    /// Their contents with pictures or video, newest first, paged as `contents`.
     async fn media_contents(
         &self,
         ctx: &Context<'_>,
@@ -276,8 +275,8 @@ impl User {
         .await
     }
 
-    /// Who follows them, the newest follower first; they themselves are not among them. Left out: those between whom
-    /// and the viewer a block stands. `followerCount` counts them all the same.
+    /// Their followers, newest first, without themselves and those hidden by a block. `followerCount` counts the
+    /// hidden ones too.
     async fn followers(
         &self,
         ctx: &Context<'_>,
@@ -298,8 +297,8 @@ impl User {
         .await
     }
 
-    /// Whom they follow, whom they followed last first; they themselves are not among them. Left out: those between
-    /// whom and the viewer a block stands. `followingCount` counts them all the same.
+    /// The users whom they follow, most recently followed first, without themselves and those hidden by a block.
+    /// `followingCount` counts the hidden ones too.
     async fn following(
         &self,
         ctx: &Context<'_>,
@@ -320,8 +319,7 @@ impl User {
         .await
     }
 
-    /// What they have kept, what was kept last first, without deleted contents. Theirs alone to see: null unless they
-    /// are the viewer.
+    /// Their favourites, most recently added first, without deleted contents. Null unless the user is the viewer.
     async fn favourites(
         &self,
         ctx: &Context<'_>,
@@ -341,8 +339,7 @@ impl User {
         .await
     }
 
-    /// What they like, the newest like first, without deleted contents. Theirs alone to see: null unless they are the
-    /// viewer.
+    /// The contents that they like, newest like first, without deleted contents. Null unless the user is the viewer.
     async fn likes(
         &self,
         ctx: &Context<'_>,
