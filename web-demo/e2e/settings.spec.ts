@@ -84,7 +84,7 @@ test("the password is changed: each mistake stands at its field, and the other s
   await changePassword(page, vera.password, "x".repeat(1025));
   await expect(page.getByTestId("error-newPassword")).toContainText("at most 1024 bytes");
   await changePassword(page, "not this one", "a-new-password");
-  await expect(page.getByTestId("error-oldPassword")).toContainText("not the password");
+  await expect(page.getByTestId("error-oldPassword")).toContainText("not the current password");
   await expect(page.getByLabel("Current password")).toHaveAttribute("aria-invalid", "true");
   await expect(page.getByTestId("error-newPassword")).toHaveCount(0);
 
