@@ -1,8 +1,7 @@
 //! Tidefeed's tables, for SQLite and for MySQL or MariaDB, from one source.
 //!
-//! Apart from the service because a schema outlives the code that reads it. Knows no domain type: the adapter
-//! (`store::sql`) alone says what the numbers mean. A migration that has been released is never edited; a later one
-//! changes what it made.
+//! Migrations use no domain types: the adapter (`store::sql`) gives the numbers their meaning. A released migration is
+//! never edited; a later one changes its tables.
 
 mod m20261121_000001_tables;
 mod m20261121_000002_exclusions;

@@ -13,7 +13,7 @@ use crate::{
         queue::Message,
         relations::Pair,
     },
-    telemetry::metrics::NOTIFICATIONS_LOST,
+    telemetry::notifications::note_lost,
 };
 
 /// How a follow ends.
@@ -91,11 +91,7 @@ impl Following {
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
         let (sent, announced) =
             futures_util::join!(self.queue.send(&messages), self.announcements.announce(&announcement));
-        for (what, result) in [("queue", sent), ("announcement", announced)] {
-            if let Err(error) = result {
-                metrics::counter!(NOTIFICATIONS_LOST, "to" => what).increment(1);
-                tracing::warn!(error = &error as &dyn std::error::Error, to = what, "A notification was lost.");
-            }
-        }
+        note_lost("queue", sent);
+        note_lost("announcement", announced);
     }
 }

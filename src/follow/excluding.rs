@@ -12,7 +12,7 @@ use crate::{
         queue::Message,
         relations::Pair,
     },
-    telemetry::metrics::NOTIFICATIONS_LOST,
+    telemetry::notifications::note_lost,
 };
 
 /// How a mute, a hide or a block ends, or its undoing.
@@ -118,26 +118,19 @@ impl Excluding {
     async fn tell_reconcilers(&self, ended: &[Pair]) {
         let messages: Vec<Message> = ended.iter().map(|pair| Message::RelationChanged { pair: *pair }).collect();
         if !messages.is_empty() {
-            note("queue", self.queue.send(&messages).await);
+            note_lost("queue", self.queue.send(&messages).await);
         }
     }
 
     /// Best effort: subscriptions of the reader look at what is.
     async fn tell_reader(&self, reader: UserId, author: UserId, change: RelationChange) {
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
-        note("announcement", self.announcements.announce(&announcement).await);
+        note_lost("announcement", self.announcements.announce(&announcement).await);
     }
 
     /// As [`Self::tell_reader`], each of the other.
     async fn tell_both(&self, user: UserId, other: UserId, change: RelationChange) {
         self.tell_reader(user, other, change).await;
         self.tell_reader(other, user, change).await;
-    }
-}
-
-fn note(what: &'static str, told: Result<(), StoreError>) {
-    if let Err(error) = told {
-        metrics::counter!(NOTIFICATIONS_LOST, "to" => what).increment(1);
-        tracing::warn!(error = &error as &dyn std::error::Error, to = what, "A notification was lost.");
     }
 }

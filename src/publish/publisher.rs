@@ -1,5 +1,5 @@
-//! The commands of an author: publish, be it a post, a reply or a repost, and remove. Each is one transaction, then
-//! notifications that nothing depends on.
+//! The commands of an author: publish a post, a reply or a repost, and remove it. Each is one transaction; the
+//! notifications after it may be lost.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
         outbox_cache::OutboxChange,
         queue::Message,
     },
-    telemetry::metrics::{NOTIFICATIONS_LOST, PUBLISHED},
+    telemetry::{metrics::PUBLISHED, notifications::note_lost},
 };
 
 /// Ids drawn before giving up; two collisions in a row are already beyond belief.
@@ -167,11 +167,8 @@ impl Publisher {
         let messages = [message];
         let (cached, sent, announced) =
             futures_util::join!(cached, self.queue.send(&messages), self.announcements.announce(&announcement));
-        for (what, result) in [("outbox cache", cached), ("queue", sent), ("announcement", announced)] {
-            if let Err(error) = result {
-                metrics::counter!(NOTIFICATIONS_LOST, "to" => what).increment(1);
-                tracing::warn!(error = &error as &dyn std::error::Error, to = what, "A notification was lost.");
-            }
-        }
+        note_lost("outbox cache", cached);
+        note_lost("queue", sent);
+        note_lost("announcement", announced);
     }
 }

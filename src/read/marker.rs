@@ -6,7 +6,7 @@ use super::TimelineReader;
 use crate::{
     domain::{Entry, PageRequest, PageSize, Position, UserId},
     store::{Announcements, ReadMarkers, StoreError, announcements::Announcement},
-    telemetry::metrics::NOTIFICATIONS_LOST,
+    telemetry::notifications::note_lost,
 };
 
 /// Moves and reads markers.
@@ -36,10 +36,7 @@ impl ReadMarker {
         }
         let Some(marker) = self.markers.marker(reader).await? else { return Ok(None) };
         let moved = Announcement::ReadMarkerMoved { reader, marker };
-        if let Err(error) = self.announcements.announce(&moved).await {
-            metrics::counter!(NOTIFICATIONS_LOST, "to" => "announcement").increment(1);
-            tracing::warn!(error = &error as &dyn std::error::Error, to = "announcement", "A notification was lost.");
-        }
+        note_lost("announcement", self.announcements.announce(&moved).await);
         Ok(Some(marker))
     }
 

@@ -2,3 +2,4 @@
 
 pub mod logs;
 pub mod metrics;
+pub mod notifications;

@@ -137,8 +137,8 @@ impl World {
         }
     }
 
-    /// Somebody whom the reader follows reposts what the reader is shown; or an entry goes, be it a repost or an
-    /// original that one stands for.
+    /// A followed author reposts an entry of the reader's timeline, or an entry is deleted: a repost, or the original of
+    /// one.
     fn repost_or_remove(&self, client: Client, reader: UserId) -> Option<Work> {
         let (injector, base) = (&self.shared.injector, self.shared.primary_store.base());
         let oracle = &base.checks.oracle;

@@ -1,8 +1,7 @@
-//! What subscribers of one new entry share: what is loaded of it, once a kind; and how its edge looks, once for all
-//! who ask the same and whose answer does not depend on who asks.
+//! Shares the work for one new entry among its subscribers: each part is loaded once, and equal selections are
+//! rendered once if the result does not depend on the viewer.
 //!
-//! Apart from hydration, which is one viewer's. Whether an answer depends on the viewer is not guessed from field
-//! names: it does if making it looked at the viewer ([`super::viewer_dependence`]), or if it failed in part.
+//! A result depends on the viewer if building it read the viewer ([`super::viewer_dependence`]) or partly failed.
 
 use std::{
     collections::HashMap,

@@ -30,7 +30,7 @@ use crate::{
     store::cards::{ContentParts, UserCard, UserParts},
 };
 
-/// The loaders of one answer and whose eyes it is for.
+/// The loaders of one answer, for one viewer.
 pub struct Hydration {
     loader: DataLoader<Source, HashMapCache>,
 }
@@ -60,7 +60,7 @@ impl Hydration {
         Arc::clone(&self.loader.loader().services)
     }
 
-    /// Whose eyes it is for, and whether they were asked for.
+    /// The viewer, and whether building the answer has read them.
     pub fn viewer_dependence(&self) -> &ViewerDependence {
         &self.loader.loader().viewer_dependence
     }
@@ -200,8 +200,8 @@ impl Hydration {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
     }
 
-    /// The page, one statement for all that are asked for at once and in the same way. Whose eyes it is for counts, be
-    /// it loaded already or not.
+    /// A page of a list. Pages of the same kind that are requested together are read in one statement. Counts as reading
+    /// the viewer, even if the page is cached.
     pub async fn page(&self, page: PageOf) -> Result<Option<Paged>, Failure> {
         let _looked = self.viewer_id();
         let loaded = self.loader.load_one(page).await.map_err(Failure::Logged)?;

@@ -28,7 +28,7 @@ pub struct Tokens {
     refresh_expires_at: Option<Timestamp>,
 }
 
-/// The payload's part; the user is seen with their own eyes already.
+/// The payload's part; the new user is the viewer already.
 pub async fn tokens(
     ctx: &Context<'_>,
     result: Result<SignedIn, UserError>,

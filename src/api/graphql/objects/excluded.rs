@@ -36,7 +36,7 @@ struct ExcludedUserEdge {
 }
 
 impl ExcludedUserConnection {
-    /// The viewer's page, in one statement and one batch a kind; `None` for anybody else's eyes.
+    /// The viewer's page, in one statement and one batch a kind; `None` unless the viewer is the owner.
     pub async fn load(
         hydration: &Arc<Hydration>,
         owner: UserId,

@@ -82,9 +82,7 @@ impl User {
         after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
         answer(ctx, async {
-            let selected = ctx.look_ahead();
-            let shown = [selected.field("edges").field("node"), selected.field("nodes")];
-            let selection = shown.iter().map(UserSelection::of).fold(UserSelection::default(), UserSelection::and);
+            let selection = UserSelection::of_connection(&ctx.look_ahead()).unwrap_or_default();
             let window = (first.map(|it| it.0), after.as_deref());
             ExcludedUserConnection::load(&self.hydration, self.profile.id, what, window, selection).await
         })
