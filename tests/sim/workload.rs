@@ -137,8 +137,8 @@ impl World {
         }
     }
 
-    /// A followed author reposts an entry of the reader's timeline, or an entry is deleted: a repost, or the original of
-    /// one.
+    /// A followed author reposts an entry of the reader's timeline, or an entry is deleted: a repost, or the original
+    /// of one.
     fn repost_or_remove(&self, client: Client, reader: UserId) -> Option<Work> {
         let (injector, base) = (&self.shared.injector, self.shared.primary_store.base());
         let oracle = &base.checks.oracle;

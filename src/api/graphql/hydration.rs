@@ -200,8 +200,8 @@ impl Hydration {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
     }
 
-    /// A page of a list. Pages of the same kind that are requested together are read in one statement. Counts as reading
-    /// the viewer, even if the page is cached.
+    /// A page of a list. Pages of the same kind that are requested together are read in one statement. Counts as
+    /// reading the viewer, even if the page is cached.
     pub async fn page(&self, page: PageOf) -> Result<Option<Paged>, Failure> {
         let _looked = self.viewer_id();
         let loaded = self.loader.load_one(page).await.map_err(Failure::Logged)?;
