@@ -38,8 +38,9 @@ chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combi
 	@scripts/chaos.sh
 
 bench: export LIBSQLITE3_FLAGS := -USQLITE_ENABLE_MEMORY_MANAGEMENT -DSQLITE_DEFAULT_MEMSTATUS=0
-bench: ## Measure pages as ratios to the naive query, and the cost of a point (release build: some minutes)
+bench: ## Measure pages and writes as ratios, and the cost of a point (release build: some minutes)
 	cargo bench --bench page
+	cargo bench --bench writes
 	@scripts/bench-prices.sh
 
 schema: ## Print schema.graphql anew

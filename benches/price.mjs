@@ -104,7 +104,9 @@ for (const [name, query] of Object.entries({ ...drawn, ...USUAL, ...LONG, ...DES
   await row(name, query, false);
 }
 for (const [name, query] of Object.entries(REFUSED)) await row(name, query, false);
-for (const [name, query] of Object.entries(LONG)) await row(name, query, true, "gzip");
+for (const [name, query] of Object.entries({ ...USUAL, ...LONG })) {
+  for (const encoding of ["gzip", "br"]) await row(name, query, true, encoding);
+}
 
 const middle = median(rows.map(({ each }) => each));
 rows.sort((a, b) => b.each - a.each);

@@ -111,10 +111,10 @@ impl Lifecycle {
         // Not among the tasks: draining must not wait for a second signal.
         spawn(async move {
             signals.next().await;
-            tracing::info!("leaving: running work may end; a second signal stops at once");
+            tracing::info!("Stopping. Running work may end first; a second signal stops at once.");
             tokio::join!(life.leave(unready), async {
                 signals.next().await;
-                tracing::warn!("stopping at once");
+                tracing::warn!("Stopping at once.");
                 life.stop();
             });
         });
@@ -135,7 +135,7 @@ impl Lifecycle {
         };
         self.stop();
         if timeout(STOP_GRACE, self.0.tasks.wait()).await.is_err() {
-            tracing::warn!(tasks = self.0.tasks.len(), "tasks did not stop in time");
+            tracing::warn!(tasks = self.0.tasks.len(), "Some tasks did not stop in time.");
         }
         let failed = *self.0.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match failed {
@@ -163,7 +163,7 @@ impl Drop for Guard {
         if draining && !std::thread::panicking() {
             return;
         }
-        tracing::error!(task = self.name, "a task has died; the process ends");
+        tracing::error!(task = self.name, "A task has died. The process stops.");
         self.life.0.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(self.name);
         self.life.stop();
     }
@@ -175,7 +175,7 @@ struct PanicLog(&'static str);
 impl Drop for PanicLog {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            tracing::error!(task = self.0, "a job has panicked");
+            tracing::error!(task = self.0, "A job has panicked.");
         }
     }
 }

@@ -310,7 +310,7 @@ impl AccountsService {
             Ok::<_, AccountError>(self.stores.accounts.replace_password(user, stored, &new).await?)
         };
         if let Err(error) = renewed.await {
-            tracing::warn!(%user, error = &error as &dyn std::error::Error, "a password was not hashed anew");
+            tracing::warn!(%user, error = &error as &dyn std::error::Error, "A password was not hashed again with today's parameters.");
         }
     }
 }

@@ -102,7 +102,10 @@ impl Liveness {
                 ids.into_iter().filter(|id| !living.contains(id)).for_each(|id| self.ended(id));
             }
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the sessions of sockets cannot be looked at");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "The sessions of open WebSockets cannot be checked."
+                );
             }
         }
     }

@@ -153,7 +153,7 @@ impl SessionsService {
                 Ok(RefreshOutcome::Refreshed(self.signed_in(user, &token.next(&nonce), now)?))
             }
             (Presented::Reused, Some(user)) => {
-                tracing::warn!(%user, session = %token.session, "a refresh token was used twice: its session has ended");
+                tracing::warn!(%user, session = %token.session, "A refresh token was used twice. Its session has been ended.");
                 self.tell(user, &[token.session]).await;
                 Ok(RefreshOutcome::Ended)
             }
@@ -200,7 +200,10 @@ impl SessionsService {
 
     async fn announce(&self, announcement: &Announcement) {
         if let Err(error) = self.announcements.announce(announcement).await {
-            tracing::debug!(error = &error as &dyn std::error::Error, "other nodes will notice by themselves");
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "Other nodes were not told of an ended session. They notice it at their next check."
+            );
             metrics::counter!(NOTIFICATIONS_LOST, "to" => "announcements").increment(1);
         }
     }

@@ -66,7 +66,11 @@ fn finished(router: Router) -> Router {
 
 /// Serves until draining begins and open requests have ended.
 pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimits, lifecycle: &Lifecycle) {
-    tracing::info!(connections = limits.connections, per_address = limits.per_address, "room for clients");
+    tracing::info!(
+        connections = limits.connections,
+        per_address = limits.per_address,
+        "The limits on connections are set."
+    );
     http::serve(listener, routes, limits, lifecycle.draining()).await;
 }
 

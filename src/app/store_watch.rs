@@ -47,11 +47,14 @@ impl Told {
     fn tell(&mut self, writes: &Writes) {
         match writes {
             Writes::Refused(reason) if !self.0 => {
-                tracing::error!(reason, "the store takes no writes; reads go on, and it is asked again until it does");
+                tracing::error!(
+                    reason,
+                    "The store does not accept writes. Reads continue, and writing is tried again until it works."
+                );
                 self.0 = true;
             }
             Writes::Taken if self.0 => {
-                tracing::info!("the store takes writes again");
+                tracing::info!("The store accepts writes again.");
                 self.0 = false;
             }
             _ => {}

@@ -186,14 +186,18 @@ impl Health {
         match step {
             Ok(done) => {
                 if std::mem::take(&mut self.failing) {
-                    tracing::info!(worker = self.worker, "the stores work again");
+                    tracing::info!(worker = self.worker, "The stores work again.");
                 }
                 Some(done)
             }
             Err(error) => {
                 if !std::mem::replace(&mut self.failing, true) {
                     let error = error.with_causes();
-                    tracing::warn!(worker = self.worker, error, "a store failed; trying on until it works");
+                    tracing::warn!(
+                        worker = self.worker,
+                        error,
+                        "A store failed. The worker tries again until it works."
+                    );
                 }
                 pause(&self.draining, REST).await;
                 None

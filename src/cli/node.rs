@@ -40,10 +40,10 @@ pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Resul
     let life = lifecycle.clone();
     lifecycle.spawn("api", async move {
         if let Err(error) = app.serve(listener, &life, measurements).await {
-            tracing::error!(error = &error as &dyn std::error::Error, "the API cannot be served");
+            tracing::error!(error = &error as &dyn std::error::Error, "The API cannot be served.");
         }
     });
-    tracing::info!(%address, workers = !arguments.no_workers, store = %config.store.url, "serving");
+    tracing::info!(%address, workers = !arguments.no_workers, store = %config.store.url, "Serving the API.");
     end(config, &lifecycle).await
 }
 
@@ -59,7 +59,7 @@ pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
     lifecycle.spawn("operators' routes", async move {
         app.serve_operators(listener, &life, measurements).await;
     });
-    tracing::info!(%address, store = %config.store.url, "working");
+    tracing::info!(%address, store = %config.store.url, "Running the workers.");
     end(config, &lifecycle).await
 }
 
@@ -100,8 +100,10 @@ async fn open(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<App> {
 
 async fn end(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<Outcome> {
     match lifecycle.ended(config.server.drain_ms.duration()).await {
-        Ending::Drained => tracing::info!("ended"),
-        Ending::Stopped => tracing::warn!("stopped before all work had ended; it is taken up again elsewhere or later"),
+        Ending::Drained => tracing::info!("Stopped."),
+        Ending::Stopped => tracing::warn!(
+            "Stopped before all work had ended. Another node continues it, or this one after its next start."
+        ),
         Ending::Failed(task) => bail!("the task `{task}` has died; the log says why"),
     }
     Ok(Outcome::Done)

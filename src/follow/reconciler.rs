@@ -65,7 +65,11 @@ impl RelationReconciler {
     async fn reconcile_or_record(&self, pair: Pair) -> Result<(), StoreError> {
         let Some(relation) = self.relations.find(pair).await? else { return Ok(()) };
         let Err(error) = self.reconcile(&relation).await else { return Ok(()) };
-        tracing::warn!(?pair, error = &error as &dyn std::error::Error, "a relation failed; it will be tried again");
+        tracing::warn!(
+            ?pair,
+            error = &error as &dyn std::error::Error,
+            "Applying a follow or an unfollow to an inbox failed. It will be tried again."
+        );
         let retry_at = self.clock.now_ms() + backoff::wait_ms(relation.attempts + 1, self.rng.u32());
         self.relations.record_failure(&relation, retry_at).await
     }

@@ -136,7 +136,10 @@ impl Hub {
                 state.tell(watching, |reader| seeing.contains(&reader).then(|| Heard::Added(new, Arc::clone(&batch))));
             }
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "nobody knows who sees a new content");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "The subscribers who see a new content could not be determined."
+                );
                 watching.into_iter().flatten().filter_map(|id| state.subscribers.get(id)).for_each(Subscriber::miss);
             }
         }

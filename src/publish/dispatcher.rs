@@ -68,9 +68,9 @@ impl Dispatcher {
     async fn dispatch_or_record(&self, content: ContentId) -> bool {
         let Err(error) = self.dispatch(content).await else { return true };
         metrics::counter!(DELIVERY_FAILURES).increment(1);
-        tracing::warn!(%content, error = &error as &dyn std::error::Error, "a dispatch failed; it will be tried again");
+        tracing::warn!(%content, error = &error as &dyn std::error::Error, "Cutting a delivery into subtasks failed. It will be tried again.");
         if let Err(error) = self.record(content, &error).await {
-            tracing::warn!(%content, error = &error as &dyn std::error::Error, "the failure could not be recorded");
+            tracing::warn!(%content, error = &error as &dyn std::error::Error, "The failure of a delivery could not be recorded.");
         }
         false
     }

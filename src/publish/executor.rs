@@ -73,10 +73,10 @@ impl SubtaskExecutor {
 
     async fn run_or_record(&self, content: ContentId, after: i64) -> bool {
         let Err(error) = self.run(content, after).await else { return true };
-        tracing::warn!(%content, after, error = &error as &dyn std::error::Error, "a subtask failed; it will be tried again");
+        tracing::warn!(%content, after, error = &error as &dyn std::error::Error, "A subtask of a delivery failed. It will be tried again.");
         metrics::counter!(DELIVERY_FAILURES).increment(1);
         if let Err(error) = self.record((content, after), &error).await {
-            tracing::warn!(%content, error = &error as &dyn std::error::Error, "the failure could not be recorded");
+            tracing::warn!(%content, error = &error as &dyn std::error::Error, "The failure of a delivery could not be recorded.");
         }
         false
     }

@@ -31,7 +31,7 @@ impl Indexer {
                 tracing::info!(
                     through_content = step.through,
                     is_done = step.is_done,
-                    "older contents are made findable"
+                    "Older contents are being indexed for search."
                 );
             }
         }

@@ -28,7 +28,7 @@ pub async fn pull(
     let wanted: HashMap<UserId, i64> = snapshot.uncovered.iter().map(|it| (it.author, it.stamp)).collect();
     let authors: Vec<UserId> = snapshot.uncovered.iter().map(|it| it.author).collect();
     let cached = cache.fetch(&authors).await.unwrap_or_else(|error| {
-        tracing::warn!(error = &error as &dyn std::error::Error, "outbox cache missed: it cannot be read");
+        tracing::warn!(error = &error as &dyn std::error::Error, "The outbox cache cannot be read.");
         vec![None; authors.len()]
     });
     let mut current = Vec::with_capacity(authors.len());
@@ -62,7 +62,7 @@ async fn refill(
     }
     let heads = contents.outbox_heads(missing, cache.capacity()).await?;
     if let Err(error) = cache.fill(&heads).await {
-        tracing::warn!(error = &error as &dyn std::error::Error, "outbox cache not filled");
+        tracing::warn!(error = &error as &dyn std::error::Error, "The outbox cache could not be filled.");
     }
     Ok(heads)
 }

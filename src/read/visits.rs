@@ -70,7 +70,7 @@ impl Visits {
             return;
         }
         if let Err(error) = self.queue.send(&[Message::ReaderSeen { reader, reached }]).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a visit was not noted");
+            tracing::warn!(error = &error as &dyn std::error::Error, "A reader's visit could not be recorded.");
         }
     }
 }

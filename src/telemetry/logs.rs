@@ -65,7 +65,7 @@ mod tests {
         let subscriber = tracing_subscriber::registry().with(lines(format, false, move || writer.clone()));
         tracing::subscriber::with_default(subscriber, || {
             let _span = tracing::info_span!("request", request_id = "r1").entered();
-            tracing::warn!(content = 7, "delivery failed");
+            tracing::warn!(content = 7, "A delivery failed.");
         });
         let bytes = kept.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()
@@ -76,7 +76,7 @@ mod tests {
         let line: serde_json::Value = serde_json::from_str(&logged(LogFormat::Json)).unwrap();
         assert_eq!(line["level"], "WARN");
         assert_eq!(line["content"], 7);
-        assert_eq!(line["message"], "delivery failed");
+        assert_eq!(line["message"], "A delivery failed.");
         assert_eq!(line["span"]["request_id"], "r1");
     }
 

@@ -135,7 +135,7 @@ impl Auditor {
         };
         let cause = Cause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache);
         metrics::counter!(AUDIT_DIFFERENCES, "cause" => cause.name()).increment(1);
-        tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "a timeline is wrong");
+        tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "A timeline is wrong.");
         if self.options.repair {
             self.repair(reader, cause).await?;
         }

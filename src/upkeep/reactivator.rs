@@ -62,7 +62,7 @@ impl Reactivator {
         let received = self.queue.receive(Topic::Visit, consumer, BATCH, wait).await?;
         for (reader, reached) in visits(&received) {
             if let Err(error) = self.visit(reader, reached).await {
-                tracing::warn!(%reader, error = &error as &dyn std::error::Error, "a reader could not be woken");
+                tracing::warn!(%reader, error = &error as &dyn std::error::Error, "A reader could not be reactivated.");
             }
         }
         let ids: Vec<String> = received.iter().map(|message| message.id.clone()).collect();

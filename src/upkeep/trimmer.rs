@@ -40,7 +40,7 @@ impl Trimmer {
                 Ok(trimmed) => metrics::counter!(ROWS_TRIMMED).increment(trimmed.rows),
                 // The walk goes on, and comes by again.
                 Err(error) => {
-                    tracing::warn!(%reader, error = &error as &dyn std::error::Error, "an inbox was not trimmed");
+                    tracing::warn!(%reader, error = &error as &dyn std::error::Error, "An inbox could not be trimmed.");
                 }
             }
         }

@@ -155,7 +155,7 @@ impl Place {
         let deadline = Instant::now() + LIMIT;
         loop {
             let mut node = Node::start(&self.command_line, &["serve"])?;
-            match node.said("serving").await {
+            match node.said("Serving the API.").await {
                 Ok(said) => {
                     self.nodes[number] = Some(node);
                     return said["address"].as_str().map(str::to_owned).with_context(|| format!("no address: {said}"));

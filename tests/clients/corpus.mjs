@@ -17,9 +17,11 @@ export function generator(state) {
 
 const picture = { kind: "PICTURE", url: "https://example.org/a.jpg", width: 1, height: 1, alt: "a" };
 const loudest = { ...picture, url: `https://example.org/${"é".repeat(2000)}`, alt: "😀".repeat(1000) };
+/** A post as long as posts may be that does not compress to nothing: 5,000 of 80 faces, each time others. */
+const faces = (random) => Array.from({ length: 5000 }, () => String.fromCodePoint(0x1f600 + Math.floor(random() * 80))).join("");
 const PUBLISH = "mutation($input: PublishContentInput!) { publishContent(input: $input) { timelineEdge { node { id } } } }";
 
-/** People who follow each other, a thread, its answers and likes; `loud` posts as long as posts may be, by somebody whom nobody follows. */
+/** People who follow each other, a thread, its answers and likes; `loud` posts as long as posts may be, by each of two whom nobody follows. */
 export async function world(server, { crowd = 3, each = 0, depth = 12, replies = 30, loud = 0 } = {}) {
   const handles = ["ann", "bob", "cid", ...Array.from({ length: crowd - 3 }, (_, n) => `person_${n}`)];
   const people = [];
@@ -41,6 +43,9 @@ export async function world(server, { crowd = 3, each = 0, depth = 12, replies =
   }
   const crier = loud === 0 ? undefined : await server.register("crier");
   for (let number = 0; number < loud; number += 1) await publish(crier, { text: "😀".repeat(5000), media: Array.from({ length: 5 }, () => loudest) });
+  const mimic = loud === 0 ? undefined : await server.register("mimic");
+  const random = generator(7);
+  for (let number = 0; number < loud; number += 1) await publish(mimic, { text: faces(random) });
   return { people, thread, ids: [...people.map(({ id }) => id), ...thread] };
 }
 
@@ -89,8 +94,10 @@ export const USUAL = {
   "a search": `{ search(text: "tide", first: 20) { nodes { ${CONTENT} } } }`,
 };
 
-/** Documents that ask for the longest texts there are, of the world's loud author. */
+/** Documents that ask for the longest texts there are, of the world's loud authors. */
 export const LONG = {
+  "20 longest texts of many faces": "{ user(handle: \"mimic\") { contents(first: 20) { nodes { text } } } }",
+  "100 longest texts of many faces": "{ user(handle: \"mimic\") { contents(first: 100) { nodes { text } } } }",
   "20 longest texts": "{ user(handle: \"crier\") { contents(first: 20) { nodes { text } } } }",
   "20 longest texts, thrice": "{ user(handle: \"crier\") { contents(first: 20) { nodes { a: text b: text c: text } } } }",
   "20 longest sets of links": "{ user(handle: \"crier\") { contents(first: 20) { nodes { media { url alt } } } } }",

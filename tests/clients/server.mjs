@@ -37,7 +37,7 @@ export async function start(settings = {}) {
     createInterface({ input: node.stderr }).on("line", (line) => {
       log.push(line);
       // No other line is parsed: the last one of a server that is killed may be cut short.
-      if (line.startsWith("{") && line.includes("\"serving")) resolve(JSON.parse(line).address);
+      if (line.startsWith("{") && line.includes("\"Serving")) resolve(JSON.parse(line).address);
     }).on("close", () => { reject(new Error(`the server ended:\n${log.join("\n")}`)); });
   });
   return Object.assign(new Server(address, { log, stop, hang, goOn }), { pid: node.pid });

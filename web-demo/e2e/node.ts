@@ -24,7 +24,7 @@ export async function startNode(): Promise<Node> {
   const ended = once(node, "exit");
   const address = await new Promise<string>((resolve, reject) => {
     createInterface({ input: node.stderr }).on("line", (line) => {
-      if (line.includes("\"serving")) resolve((JSON.parse(line) as { address: string }).address);
+      if (line.includes("\"Serving")) resolve((JSON.parse(line) as { address: string }).address);
     }).on("close", () => { reject(new Error("the server ended before it served")); });
   });
   return {

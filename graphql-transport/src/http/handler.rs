@@ -88,13 +88,13 @@ pub(super) async fn serve<E: Executor, V: Viewer>(
             respond(outcome, media, &request_id, core.settings.request.answer_bytes)
         }
     };
-    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "answered"));
+    span.in_scope(|| tracing::debug!(status = response.status().as_u16(), "The request was answered."));
     response
 }
 
 fn timed_out<E, V: Viewer>(core: &Core<E, V>) -> Refused {
     let seconds = core.settings.request.time.as_secs_f32();
-    tracing::warn!(seconds, "a request took too long");
+    tracing::warn!(seconds, "A request took too long.");
     let message = format!("The request took longer than {seconds} seconds. Ask for less at once, or try again later.");
     Refused::new(Reason::TimedOut, INTERNAL, message)
 }

@@ -23,7 +23,7 @@ pub(super) fn mask(errors: &mut [ServerError], request_id: &RequestId) {
     let hidden: Vec<ServerError> = errors.iter_mut().filter(|error| !has_code(error)).map(hide).collect();
     if !hidden.is_empty() {
         let shown: Vec<String> = hidden.iter().take(LOGGED_ERRORS).map(describe).collect();
-        tracing::error!(count = hidden.len(), errors = ?shown, "resolvers failed");
+        tracing::error!(count = hidden.len(), errors = ?shown, "Resolvers failed.");
     }
     for error in errors {
         error.extensions.get_or_insert_default().set("requestId", request_id.as_str());
@@ -33,13 +33,13 @@ pub(super) fn mask(errors: &mut [ServerError], request_id: &RequestId) {
 /// The error of a request that made a resolver, or this server, panic. Logs it.
 pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> ServerError {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(panic = text.unwrap_or("of an unknown type"), "a request panicked");
+    tracing::error!(panic = text.unwrap_or("of an unknown type"), "A request panicked.");
     coded(INTERNAL, NEUTRAL)
 }
 
 /// The error of a request that could not be served; `cause` is logged and not shown.
 pub(super) fn failed(cause: &dyn std::error::Error) -> ServerError {
-    tracing::error!(%cause, "a request could not be served");
+    tracing::error!(%cause, "A request could not be served.");
     coded(INTERNAL, NEUTRAL)
 }
 

@@ -155,7 +155,7 @@ async fn answer<E: Executor, V: Viewer>(
 ) -> Result<(), Refused> {
     let limit = core.settings.request.time;
     let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(ready, scope)).await else {
-        tracing::warn!("an operation took too long");
+        tracing::warn!("An operation took too long.");
         let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
     };

@@ -131,11 +131,11 @@ impl Keys {
         *asked = Some(now);
         match self.source.fetch().await.and_then(|json| parse(&json)) {
             Ok(keys) => {
-                tracing::info!(keys = keys.len(), "the issuer's keys were fetched");
+                tracing::info!(keys = keys.len(), "The issuer's keys were fetched.");
                 let known = Some(Arc::new(Known { keys, fetched_ms: now }));
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
             }
-            Err(error) => tracing::warn!(%error, "the issuer's keys cannot be fetched"),
+            Err(error) => tracing::warn!(%error, "The issuer's keys cannot be fetched."),
         }
     }
 

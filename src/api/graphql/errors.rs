@@ -153,7 +153,7 @@ impl Failure {
     /// request's id.
     pub fn told(self) -> ApiError {
         if self.code() == ErrorCode::InternalServerError && !matches!(self, Self::Logged(_)) {
-            tracing::error!(error = &self as &dyn std::error::Error, "a request failed");
+            tracing::error!(error = &self as &dyn std::error::Error, "A request failed.");
         }
         self.shown()
     }

@@ -71,9 +71,9 @@ impl Listener {
     pub async fn run(self, mut subscription: Subscription) {
         loop {
             self.hold(subscription).await;
-            tracing::warn!("the subscription to announcements broke; making it anew");
+            tracing::warn!("The subscription to announcements broke. Subscribing again.");
             subscription = self.resubscribe().await;
-            tracing::info!("announcements are heard again");
+            tracing::info!("Announcements are received again.");
             // Only now: what was announced before this was missed, what is announced from now on is heard.
             let _ = self.listeners.send(Announcement::Gap);
         }
@@ -94,7 +94,11 @@ impl Listener {
         loop {
             match self.subscribe().await {
                 Ok(subscription) => return subscription,
-                Err(error) => tracing::debug!(attempts, error = &error as &dyn std::error::Error, "not yet"),
+                Err(error) => tracing::debug!(
+                    attempts,
+                    error = &error as &dyn std::error::Error,
+                    "Subscribing to announcements failed. It will be tried again."
+                ),
             }
             attempts = MAX_BACKOFF_ATTEMPTS.min(attempts + 1);
             sleep(Duration::from_millis(wait_ms(attempts, self.rng.u32()).unsigned_abs())).await;

@@ -3,7 +3,7 @@
 //! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
 //! other's transactions, and readers never wait for it (WAL); those are opened by `sqlite_readers`. `synchronous =
 //! FULL`: a commit is on the disk before it is acknowledged, so that what was acknowledged survives a power loss as
-//! well as a crash; deliveries write a thousand rows a commit and do not feel it. **MySQL, MariaDB**: one pool, every
+//! well as a crash; transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: one pool, every
 //! session READ COMMITTED.
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -24,6 +24,7 @@ use super::{
     finish::Finisher,
     options::SqlOptions,
     remembered::RememberedSubjects,
+    shared_commits::SharedCommits,
     sql_store::{Readers, SqlStore, TimeLimits},
     sqlite_readers::SqliteReaders,
     turns::Turns,
@@ -93,10 +94,12 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     let writer = writer.before_acquire(|connection, _| Box::pin(async move { Ok(is_at_rest(connection).await) }));
     let writer = writer.connect_with(writing).await.map_err(connect_error)?;
     let readers = SqliteReaders::open(file.get_filename().to_owned(), options).await?;
+    let turns = Turns::new(1, options.acquire_timeout);
     Ok(SqlStore {
         readers: Readers::File(Arc::new(readers)),
         writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
-        turns: Turns::new(1, options.acquire_timeout),
+        shared_commits: Some(SharedCommits::new(turns.clone())),
+        turns,
         finisher: Finisher::new(limits.operation),
         dialect: Dialect::Sqlite,
         // When another process holds the file's lock, a write fails after this time, also one that has waited for the
@@ -158,6 +161,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
         readers: Readers::Pool(pool.clone()),
         writer: pool,
         turns: Turns::new(options.connections(), options.acquire_timeout),
+        shared_commits: None,
         finisher,
         dialect: Dialect::Mysql,
         limits,

@@ -47,6 +47,6 @@ impl SqlStore {
                 return Err(StoreError::Contended("another node has been migrating for a minute".into()));
             }
         }
-        Migrations::up(tx.inner(), None).await.map_err(store_error)
+        Migrations::up(tx.inner()?, None).await.map_err(store_error)
     }
 }

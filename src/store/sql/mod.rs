@@ -41,6 +41,7 @@ mod search;
 mod search_terms;
 mod seeding;
 mod sessions;
+mod shared_commits;
 mod sql_store;
 mod sqlite_readers;
 mod timelines;

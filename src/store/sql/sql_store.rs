@@ -16,6 +16,7 @@ use super::{
     finish::Finisher,
     remembered::RememberedSubjects,
     rows::Row,
+    shared_commits::SharedCommits,
     sqlite_readers::SqliteReaders,
     turns::Turns,
     writability::Writability,
@@ -31,6 +32,8 @@ pub struct SqlStore {
     pub(super) writer: DatabaseConnection,
     /// With the connections of `writer`.
     pub(super) turns: Turns,
+    /// On SQLite alone.
+    pub(super) shared_commits: Option<SharedCommits>,
     pub(super) finisher: Finisher,
     pub(super) dialect: Dialect,
     pub(super) limits: TimeLimits,
@@ -64,6 +67,12 @@ impl SqlStore {
     /// count.
     pub fn statements(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Commits on SQLite since the store was connected, by all clones together; transactions that end while others
+    /// wait share one.
+    pub fn commits(&self) -> u64 {
+        self.shared_commits.as_ref().map_or(0, SharedCommits::commits)
     }
 
     /// Whether the store answers.

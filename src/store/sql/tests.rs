@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod faults;
+mod shared_commits;
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -22,6 +23,11 @@ fn options(folder: &tempfile::TempDir) -> SqlOptions {
         acquire_timeout: Duration::from_mins(1),
         statement_timeout: Duration::from_mins(1),
     }
+}
+
+/// Runs `work` beside the test, on the test's runtime.
+fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> tokio::task::JoinHandle<T> {
+    tokio::runtime::Handle::current().spawn(work)
 }
 
 /// How SQLite answers a statement, a line for each step.

@@ -15,6 +15,7 @@ use sea_orm::{
     TransactionTrait, Value,
 };
 use tokio::{
+    runtime::Handle,
     sync::OwnedSemaphorePermit,
     time::{Instant, sleep, timeout, timeout_at},
 };
@@ -25,6 +26,7 @@ use super::{
     error::{commit_error, is_unique_violation, store_error},
     finish::Finisher,
     rows::Row,
+    shared_commits::{Group, SharedCommits},
 };
 use crate::store::StoreError;
 
@@ -41,10 +43,58 @@ pub(super) struct Ended<T>(T);
 /// An open transaction. Undone when it is dropped; a statement that is under way then ends first.
 pub(super) struct Tx {
     dialect: Dialect,
-    inner: Arc<DatabaseTransaction>,
+    inner: Arc<Open>,
     sent: Arc<AtomicU64>,
     finisher: Finisher,
-    _turn: OwnedSemaphorePermit,
+}
+
+/// What an open transaction has; there until it is ended or dropped.
+struct Open(Option<Parts>);
+
+/// Dropped from the first to the last: a savepoint is undone before what it lies in, and then the turn ends.
+struct Parts {
+    inner: DatabaseTransaction,
+    /// On SQLite, if `inner` is a savepoint in it.
+    group: Option<Group>,
+    turn: OwnedSemaphorePermit,
+    shared_commits: Option<SharedCommits>,
+    began: Instant,
+}
+
+impl Parts {
+    async fn commit(self) -> Result<(), StoreError> {
+        match (self.shared_commits, self.group) {
+            (None, _) => self.inner.commit().await.map_err(commit_error),
+            (Some(commits), None) => commits.commit_first((self.inner, self.began), self.turn).await,
+            (Some(commits), Some(group)) => commits.commit((self.inner, group), self.turn).await,
+        }
+    }
+
+    async fn roll_back(self) -> Result<(), StoreError> {
+        match (self.shared_commits, self.group) {
+            (Some(commits), Some(group)) => commits.roll_back((self.inner, group), self.turn).await,
+            _ => self.inner.rollback().await.map_err(store_error),
+        }
+    }
+}
+
+impl Open {
+    fn inner(&self) -> Result<&DatabaseTransaction, DbErr> {
+        let parts = self.0.as_ref().ok_or_else(|| DbErr::Custom("the transaction has ended".to_owned()))?;
+        Ok(&parts.inner)
+    }
+}
+
+/// A savepoint that was given up is undone, and those it shares a commit with are not.
+impl Drop for Open {
+    fn drop(&mut self) {
+        let Some(parts) = self.0.take_if(|parts| parts.group.is_some()) else { return };
+        let Ok(runtime) = Handle::try_current() else { return };
+        runtime.spawn(async move {
+            // If that fails, the whole group is undone, and told so.
+            let _ = parts.roll_back().await;
+        });
+    }
 }
 
 impl SqlStore {
@@ -67,12 +117,18 @@ impl SqlStore {
     pub(super) async fn write(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
         let statement = &self.dialect.statement(sql, values);
         let attempt = move || async move {
+            let statement = statement.clone();
+            if self.shared_commits.is_some() {
+                let tx = self.begin().await?;
+                let written = tx.run(statement).await.map_err(store_error)?;
+                return tx.commit(written).await.map(|Ended(written)| written);
+            }
             self.sent.fetch_add(1, Ordering::Relaxed);
-            let (writer, statement) = (self.writer.clone(), statement.clone());
+            let writer = self.writer.clone();
             let write = async move { writer.execute_raw(statement).await };
-            self.finished(write).await?.0.map_err(store_error)
+            self.finished(write).await?.0.map(|done| done.rows_affected()).map_err(store_error)
         };
-        let done = self.while_contended(attempt).await.map(|done| done.rows_affected());
+        let done = self.while_contended(attempt).await;
         self.writability.note(&done);
         done
     }
@@ -114,11 +170,18 @@ impl SqlStore {
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
         let immediate = Some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
-        let writer = self.writer.clone();
-        let work = async move { writer.begin_with_options(options).await };
-        let (begun, turn) = self.finished(work).await?;
-        let (inner, finisher) = (Arc::new(begun.map_err(store_error)?), self.finisher.clone());
-        Ok(Tx { dialect: self.dialect, inner, sent: Arc::clone(&self.sent), finisher, _turn: turn })
+        let (writer, shared_commits) = (self.writer.clone(), self.shared_commits.clone());
+        let turn = self.turns.take().await?;
+        let work = async move {
+            let group = shared_commits.as_ref().and_then(SharedCommits::take);
+            let inner = match &group {
+                Some(group) => group.begin().await,
+                None => writer.begin_with_options(options).await,
+            };
+            inner.map(|inner| Open(Some(Parts { inner, group, turn, shared_commits, began: Instant::now() })))
+        };
+        let (inner, finisher) = (self.finisher.finish(work).await.map_err(store_error)?, self.finisher.clone());
+        Ok(Tx { dialect: self.dialect, inner: Arc::new(inner), sent: Arc::clone(&self.sent), finisher })
     }
 
     /// Runs `work`, which takes a connection, once it has a turn; gives its result and the turn. If the caller gives
@@ -134,6 +197,12 @@ impl SqlStore {
 }
 
 impl Tx {
+    /// Whether it shares a commit with others that began before it.
+    #[cfg(test)]
+    pub(super) fn shares(&self) -> bool {
+        self.inner.0.as_ref().is_some_and(|parts| parts.group.is_some())
+    }
+
     /// Runs a statement; returns the rows affected, as [`SqlStore::write`] does.
     pub(super) async fn execute(&self, sql: &str, values: impl IntoIterator<Item = Value>) -> Result<u64, StoreError> {
         self.run(self.dialect.statement(sql, values)).await.map_err(store_error)
@@ -157,7 +226,7 @@ impl Tx {
     ) -> Result<Vec<Row>, StoreError> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         let (inner, statement) = (Arc::clone(&self.inner), self.dialect.statement(sql, values));
-        let asked = self.finisher.finish(async move { inner.query_all_raw(statement).await });
+        let asked = self.finisher.finish(async move { inner.inner()?.query_all_raw(statement).await });
         let rows = asked.await.map_err(store_error)?;
         Ok(rows.into_iter().map(Row::Driver).collect())
     }
@@ -177,35 +246,36 @@ impl Tx {
     }
 
     /// For migrations, which speak to sea-orm.
-    pub(super) fn inner(&self) -> &DatabaseTransaction {
-        &self.inner
+    pub(super) fn inner(&self) -> Result<&DatabaseTransaction, StoreError> {
+        self.inner.inner().map_err(store_error)
     }
 
     /// Makes all of it so, then gives `value`. Without the engine's word that it has committed, whether it has is
     /// unknown: [`StoreError::Unavailable`].
     pub(super) async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
-        let (inner, finisher) = self.into_inner()?;
-        finisher.finish(inner.commit()).await.map_err(commit_error)?;
+        let (parts, finisher) = self.into_parts()?;
+        finisher.finish(parts.commit()).await?;
         Ok(Ended(value))
     }
 
     /// Undoes all of it, then gives `value`.
     pub(super) async fn roll_back<T>(self, value: T) -> Result<Ended<T>, StoreError> {
-        let (inner, finisher) = self.into_inner()?;
-        finisher.finish(inner.rollback()).await.map_err(store_error)?;
+        let (parts, finisher) = self.into_parts()?;
+        finisher.finish(parts.roll_back()).await?;
         Ok(Ended(value))
     }
 
     async fn run(&self, statement: Statement) -> Result<u64, DbErr> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         let inner = Arc::clone(&self.inner);
-        let sent = self.finisher.finish(async move { inner.execute_raw(statement).await });
+        let sent = self.finisher.finish(async move { inner.inner()?.execute_raw(statement).await });
         Ok(sent.await?.rows_affected())
     }
 
     /// Fails while a statement that was given up is under way.
-    fn into_inner(self) -> Result<(DatabaseTransaction, Finisher), StoreError> {
-        let inner = Arc::into_inner(self.inner).ok_or("a statement that was given up is under way");
-        Ok((inner.map_err(|reason| StoreError::Unavailable(reason.into()))?, self.finisher))
+    fn into_parts(self) -> Result<(Parts, Finisher), StoreError> {
+        let parts = Arc::into_inner(self.inner).and_then(|mut open| open.0.take());
+        let parts = parts.ok_or("a statement that was given up is under way");
+        Ok((parts.map_err(|reason| StoreError::Unavailable(reason.into()))?, self.finisher))
     }
 }

@@ -29,6 +29,12 @@ impl Turns {
         Self { free: Arc::new(Semaphore::new(turns)), connections, longest_wait }
     }
 
+    /// As [`Self::take`] by who has given a turn away with work to end: waits as long as it takes, logs nothing.
+    pub(super) async fn take_again(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        let turn = Arc::clone(&self.free).acquire_owned().await;
+        turn.map_err(|_| StoreError::Unavailable(Box::new(sqlx::Error::PoolClosed)))
+    }
+
     /// Waits for a turn, which ends when it is dropped.
     pub(super) async fn take(&self) -> Result<OwnedSemaphorePermit, StoreError> {
         let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
@@ -37,7 +43,7 @@ impl Turns {
         let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
         let waited_ms = began.elapsed().as_millis();
         if waited_ms > LONG_WAIT.as_millis() {
-            warn!(waited_ms, "waited long for a connection to the store: all are in use");
+            warn!(waited_ms, "Waited long for a connection to the store: all are in use.");
         }
         Ok(turn)
     }

@@ -73,7 +73,7 @@ async fn a_handle_that_nobody_has_fails_waits_and_costs_as_one_that_somebody_has
 async fn a_refused_sign_in_costs_one_hash_whoever_is_asked_for_and_whatever_is_said() -> Result<()> {
     let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
     let it = it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0");
-    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let input = format!("{{ handle: \"ann\", name: \"Ann\", password: \"{PASSWORD}\" }}");
     peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ userErrors {{ code }} }} }}")).await?;
     let paid = async || peer.metric(PASSWORD_KIBIBYTES).await?.context("nothing was hashed");

@@ -94,8 +94,8 @@ async fn naive_timeline(database: &DatabaseConnection, handle: &str) -> Result<V
 async fn what_one_process_publishes_another_delivers_and_measures() -> Result<()> {
     let (place, it) = migrated().await?;
     let database = connect_sql(&place.url).await?;
-    let (_serving, api) = Node::listening(&it, SERVE, "serving").await?;
-    let (mut working, worker) = Node::listening(&it, &["work"], "working").await?;
+    let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
+    let (mut working, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
     let ((ann, anns), (_, bobs)) = (register(&api, "ann").await?, register(&api, "bob").await?);
     let follow =
         format!(r#"mutation {{ followUser(input: {{ userId: "{ann}" }}) {{ viewer {{ followingCount }} }} }}"#);
@@ -121,7 +121,7 @@ async fn what_one_process_publishes_another_delivers_and_measures() -> Result<()
         ensure!(status == expected, "/{path}: {status} {text}");
     }
     working.signal("TERM").await?;
-    working.said("ended").await?;
+    working.said("Stopped.").await?;
     ensure!(working.code().await? == Some(0));
     Ok(())
 }
@@ -129,7 +129,7 @@ async fn what_one_process_publishes_another_delivers_and_measures() -> Result<()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delivery_that_keeps_failing_is_shown_by_the_worker_until_it_is_over() -> Result<()> {
     let (place, it) = migrated().await?;
-    let (_working, worker) = Node::listening(&it, &["work"], "working").await?;
+    let (_working, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
     until("nothing fails", async || Ok(worker.metric(FAILING).await? == Some(0.0))).await?;
     let database = connect_sql(&place.url).await?;
     let content =
@@ -216,7 +216,7 @@ impl Witness {
 async fn a_worker_that_is_killed_amid_its_subtasks_is_replaced_and_nobody_notices() -> Result<()> {
     let app = TestApp::start(Backend::MariaDb, Around::NoCache).await?;
     let it = place(app.database_url()).await?;
-    let (_serving, api) = Node::listening(&it, SERVE, "serving").await?;
+    let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
     // Many small transactions; a dead worker's messages and subtasks are free again soon.
     let it = it.with("TIDEFEED__DELIVERY__SUBTASK_SIZE", "250").with("TIDEFEED__DELIVERY__BATCH_SIZE", "10");
     let it = it.with("TIDEFEED__STORE__STATEMENT_TIMEOUT_MS", "5000").with("TIDEFEED__DELIVERY__LEASE_MS", "5000");
@@ -231,7 +231,7 @@ async fn a_worker_that_is_killed_amid_its_subtasks_is_replaced_and_nobody_notice
     witness.pages_are_right().await?;
     ensure!(count(&witness.database, "inboxes").await? == 0, "nobody works yet");
 
-    let (first, _) = Node::listening(&it, &["work"], "working").await?;
+    let (first, _) = Node::listening(&it, &["work"], "Running the workers.").await?;
     until("subtasks are under way", async || Ok(count(&witness.database, "inboxes").await? > 200)).await?;
     first.crash().await?;
     let (rows, open) = (count(&witness.database, "inboxes").await?, count(&witness.database, "subtasks").await?);
@@ -239,7 +239,7 @@ async fn a_worker_that_is_killed_amid_its_subtasks_is_replaced_and_nobody_notice
     ensure!(count(&witness.database, "subtasks WHERE lease_until > 0 AND pushed_through < last_fan").await? > 0);
     witness.pages_are_right().await?;
 
-    let (_second, worker) = Node::listening(&it, &["work"], "working").await?;
+    let (_second, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
     until("everything is delivered", async || {
         witness.pages_are_right().await?;
         Ok(count(&witness.database, "deliveries").await? == 0)

@@ -87,7 +87,7 @@ async fn register(peer: &Peer, handle: &str) -> Result<(String, String)> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_changes_and_loses_none_that_were_acknowledged() -> Result<()> {
     let it = embedded()?;
-    let (mut node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (mut node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let mut people = People::meet(&peer).await?;
     people.publish(1..=4).await?;
     ensure!(people.refused.is_empty() && peer.get("readyz").await?.0 == 200);
@@ -96,7 +96,7 @@ async fn a_full_disk_refuses_changes_and_loses_none_that_were_acknowledged() -> 
     node.limit_files(Some(4_096)).await?;
     people.publish(5..=14).await?;
     ensure!(people.refused.len() == 10, "{:?}", people.kept);
-    node.said("the store takes no writes").await?;
+    node.said("The store does not accept writes.").await?;
     let (status, told) = peer.get("readyz").await?;
     ensure!(status == 503 && told.contains(r#""store":"takes no writes""#) && told.contains("code: 778"), "{told}");
     ensure!(peer.metric(TAKES_WRITES).await? == Some(0.0));
@@ -104,12 +104,12 @@ async fn a_full_disk_refuses_changes_and_loses_none_that_were_acknowledged() -> 
 
     node.limit_files(None).await?;
     until("it is ready again, though nobody writes", async || Ok(peer.get("readyz").await?.0 == 200)).await?;
-    node.said("the store takes writes again").await?;
+    node.said("The store accepts writes again.").await?;
     people.publish(15..=24).await?;
     ensure!(people.refused.len() == 10, "{:?}", people.refused);
     people.read().await?;
     node.crash().await?;
-    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     people.read_from(&peer).await
 }
 
@@ -117,7 +117,7 @@ async fn a_full_disk_refuses_changes_and_loses_none_that_were_acknowledged() -> 
 async fn a_redis_without_room_changes_no_page_and_is_told() -> Result<()> {
     let redis = Server::start(Kind::Redis).await?;
     let it = embedded()?.with("TIDEFEED__REDIS__URL", &redis.url()).with("TIDEFEED__UPKEEP__SWEEP_MS", "100");
-    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let mut people = People::meet(&peer).await?;
     let mut line = connect_redis(&redis.url()).await?;
     let mut order = async |words: &[&str]| -> Result<redis::Value> {

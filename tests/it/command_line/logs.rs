@@ -63,7 +63,7 @@ async fn over_a_socket(address: &str) -> Result<Value> {
 async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> Result<()> {
     let it = quiet()?;
     let mut node = Node::start(&it, &["serve"])?;
-    let address = node.said("serving").await?["address"].as_str().context("no address")?.to_owned();
+    let address = node.said("Serving the API.").await?["address"].as_str().context("no address")?.to_owned();
     let peer = Peer::at(&address)?;
     ann(&peer).await?;
     let store = connect_sql(&format!("sqlite://{}", it.path().join("data/tidefeed.db").display())).await?;
@@ -78,7 +78,7 @@ async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> 
     ensure!(told.len() == 3, "each operation has an id of its own: {told:?}");
     let mut logged = BTreeSet::new();
     while logged.len() < told.len() {
-        let line = node.said("a request failed").await?;
+        let line = node.said("A request failed.").await?;
         logged.insert(line["span"]["request_id"].as_str().with_context(|| line.to_string())?.to_owned());
     }
     ensure!(logged == told, "{logged:?} {told:?}");
@@ -95,7 +95,7 @@ async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> 
 #[tokio::test]
 async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> Result<()> {
     let it = quiet()?.with("TIDEFEED__STORE__ACQUIRE_TIMEOUT_MS", "60000");
-    let (mut node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (mut node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let token = ann(&peer).await?;
     let store = connect_sql(&format!("sqlite://{}", it.path().join("data/tidefeed.db").display())).await?;
     execute(&store, "BEGIN IMMEDIATE").await?;
@@ -104,7 +104,7 @@ async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> 
     let publishing = join_all((0..4).map(|_| peer.query(Some(&token), publish)));
     let waited = async {
         loop {
-            let line = node.said("waited long for a connection").await?;
+            let line = node.said("Waited long for a connection").await?;
             if let Some(id) = line["span"]["request_id"].as_str() {
                 break anyhow::Ok((line["target"].clone(), id.to_owned()));
             }

@@ -22,7 +22,7 @@ async fn the_demo_account_reads_a_page_of_the_seeded_world_and_the_node_ends_whe
     let it = embedded()?;
     it.done(&["migrate"]).await?;
     it.done(&["seed", "--users", "80"]).await?;
-    let (mut node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (mut node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let signed_in =
         r#"mutation { signIn(input: { handle: "demo", password: "demo-tidefeed" }) { token userErrors { message } } }"#;
     let answer = peer.query(None, signed_in).await?;
@@ -37,8 +37,8 @@ async fn the_demo_account_reads_a_page_of_the_seeded_world_and_the_node_ends_whe
         ensure!(status == 200, "/{path}: {status} {text}");
     }
     node.signal("TERM").await?;
-    node.said("leaving").await?;
-    node.said("ended").await?;
+    node.said("Stopping.").await?;
+    node.said("Stopped.").await?;
     ensure!(node.code().await? == Some(0));
     Ok(())
 }
@@ -46,7 +46,7 @@ async fn the_demo_account_reads_a_page_of_the_seeded_world_and_the_node_ends_whe
 #[tokio::test]
 async fn a_node_serves_its_schema_unless_clients_may_not_ask_for_it() -> Result<()> {
     let it = embedded()?;
-    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let (status, told) = peer.get("schema.graphql").await?;
     ensure!(
         status == 200 && told == include_str!("../../../schema.graphql"),
@@ -54,7 +54,7 @@ async fn a_node_serves_its_schema_unless_clients_may_not_ask_for_it() -> Result<
         told.get(..200).unwrap_or(&told)
     );
     let silent = embedded()?.with("TIDEFEED__GRAPHQL__INTROSPECTION", "false");
-    let (_node, peer) = Node::listening(&silent, &["serve"], "serving").await?;
+    let (_node, peer) = Node::listening(&silent, &["serve"], "Serving the API.").await?;
     let (status, told) = peer.get("schema.graphql").await?;
     ensure!(status == 404 && told == "graphql.introspection is false\n", "{status} {told}");
     Ok(())
@@ -63,7 +63,7 @@ async fn a_node_serves_its_schema_unless_clients_may_not_ask_for_it() -> Result<
 #[tokio::test]
 async fn every_answer_of_a_node_has_its_id_and_safe_headers() -> Result<()> {
     let it = embedded()?;
-    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let http = reqwest::Client::new();
     for path in ["", "graphiql/", "graphql", "graphql/ws", "schema.graphql", "healthz", "metrics", "nowhere"] {
         let url = format!("http://{}/{path}", peer.address());
@@ -84,15 +84,15 @@ async fn every_answer_of_a_node_has_its_id_and_safe_headers() -> Result<()> {
 async fn a_missing_table_is_made_at_the_start_and_the_secret_is_kept() -> Result<()> {
     let it = embedded()?;
     let mut first = Node::start(&it, &["serve"])?;
-    ensure!(first.said("serving").await?["workers"] == true);
+    ensure!(first.said("Serving the API.").await?["workers"] == true);
     let secret = std::fs::read_to_string(it.path().join("data/secret"))?;
     first.signal("INT").await?;
-    first.said("ended").await?;
+    first.said("Stopped.").await?;
     ensure!(first.code().await? == Some(0));
     let mut second = Node::start(&it, &["serve"])?;
-    second.said("serving").await?;
+    second.said("Serving the API.").await?;
     second.signal("TERM").await?;
-    second.said("ended").await?;
+    second.said("Stopped.").await?;
     ensure!(second.code().await? == Some(0));
     ensure!(std::fs::read_to_string(it.path().join("data/secret"))? == secret);
     Ok(())
@@ -137,7 +137,7 @@ async fn a_new_database_and_the_files_beside_it_are_their_owners_alone() -> Resu
     use std::os::unix::fs::PermissionsExt as _;
 
     let it = embedded()?;
-    let (_node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     ensure!(peer.get("readyz").await?.0 == 200);
     let files = ["tidefeed.db", "tidefeed.db-wal", "tidefeed.db-shm", "secret"];
     for file in files {
@@ -153,7 +153,7 @@ async fn silent_connections_take_no_room_for_long_and_never_the_operators() -> R
     let it =
         it.with("TIDEFEED__SERVER__MAX_CONNECTIONS_PER_ADDRESS", "0").with("TIDEFEED__SERVER__HEAD_TIMEOUT_MS", "3000");
     let mut node = Node::start(&it, &["serve"])?;
-    let address = node.said("serving").await?["address"].as_str().context("no address")?.to_owned();
+    let address = node.said("Serving the API.").await?["address"].as_str().context("no address")?.to_owned();
     let mut silent = Vec::new();
     for _ in 0..20 {
         silent.push(TcpStream::connect(&address).await?);

@@ -56,7 +56,7 @@ impl Served {
              [rate_limit]\nviewer_points = 1000000000\nanonymous_points = 1000000000\n"
         );
         std::fs::write(command.path().join("tidefeed.toml"), configuration)?;
-        let (node, peer) = Node::listening(&command, &["serve"], "serving").await?;
+        let (node, peer) = Node::listening(&command, &["serve"], "Serving the API.").await?;
         let input = r#"{ handle: "ann", name: "Ann", password: "correct horse battery" }"#;
         let answer = peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ token }} }}")).await?;
         let token = answer["data"]["registerUser"]["token"].as_str().with_context(|| answer.to_string())?.to_owned();

@@ -108,7 +108,7 @@ pub struct Routes {
 fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection will answer with delay");
+            tracing::debug!(%error, "A connection cannot send small packets at once. It answers with a delay.");
         }
     })
 }
@@ -180,7 +180,7 @@ impl ConnectionSlots {
         }
         let reason = if is_proxy || place.is_some() { "full" } else { "address" };
         metrics::counter!(self.metrics.connections_refused, "reason" => reason).increment(1);
-        tracing::debug!(%peer, reason, "no room for another connection");
+        tracing::debug!(%peer, reason, "A connection was refused: there are too many.");
         let permit = Arc::clone(&self.spare).try_acquire_owned().ok()?;
         Some(self.room(true, client, (permit, None)))
     }
@@ -240,14 +240,14 @@ async fn talk(
         tokio::select! {
             ended = conversation.as_mut() => {
                 if let Err(error) = ended {
-                    tracing::debug!(%peer, %error, "a connection has broken");
+                    tracing::debug!(%peer, %error, "A connection has broken.");
                 }
                 return;
             }
             () = late.as_mut(), if is_new => {
                 is_new = false;
                 if !begun.load(Ordering::Relaxed) {
-                    tracing::debug!(%peer, "a connection asked for nothing");
+                    tracing::debug!(%peer, "A connection was closed: it sent no request.");
                     return;
                 }
             }

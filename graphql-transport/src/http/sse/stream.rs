@@ -46,7 +46,7 @@ pub fn take_room<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<Ro
         Refused::new(Reason::TooManyPoints, RATE_LIMITED, message)
     })?;
     let permit = Arc::clone(&core.free_streams).try_acquire_owned().map_err(|_| {
-        tracing::warn!("no room for another stream");
+        tracing::warn!("A stream was refused: there are too many.");
         Refused::new(Reason::NoRoom, INTERNAL, "No room for another stream. Try again in a few seconds.")
     })?;
     Ok(Room { _permit: permit, _place: place, _gauged: Gauged::new(core.settings.metrics.streams) })

@@ -56,7 +56,7 @@ pub(super) async fn upgrade<E: Executor, V: Viewer>(
         return refusal.into_response();
     }
     let Ok(room) = Arc::clone(&core.free_sockets).try_acquire_owned() else {
-        tracing::warn!("no room for another WebSocket");
+        tracing::warn!("A WebSocket was refused: there are too many.");
         return (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], "No room for another WebSocket.")
             .into_response();
     };
@@ -111,7 +111,7 @@ async fn serve<E: Executor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket,
         ending = conversation.run(&mut frames, &pinged) => ending,
         () = &mut writing => Ending::Lost,
     };
-    tracing::debug!(?ending, "a conversation ends");
+    tracing::debug!(?ending, "A WebSocket conversation ends.");
     let completes = conversation.stop_operations().await;
     drop(conversation);
     match ending {

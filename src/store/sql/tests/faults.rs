@@ -244,6 +244,60 @@ async fn a_commit_that_fails_leaves_nothing_and_the_next_is_kept() {
     step_through_all(Fault::AtCommit).await;
 }
 
+/// Makes a write fail at one of its rows after another while it shares its commit with one that began before it. For
+/// both, what is told is what is there. Returns how often both were kept by one commit.
+async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> u32 {
+    const MARKER: &str = "outbox_heads 1000, 1, NULL, NULL";
+    let mut shared = 0;
+    for nth in 2..8 {
+        let (before, commits) = (committed(store).await, store.commits());
+        arm(store, fault, nth).await;
+        let first = store.begin().await.unwrap();
+        first.execute("INSERT INTO outbox_heads (author_id, stamp) VALUES (1000, 1)", []).await.unwrap();
+        let other = spawn({
+            let store = store.clone();
+            async move { write(&store, what).await }
+        });
+        // Until it waits for the connection.
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let kept = first.commit(()).await;
+        let done = other.await.unwrap();
+        let mut after = committed(store).await;
+        disarm(store).await;
+        let rows = after.len();
+        after.retain(|row| row != MARKER);
+        assert_eq!(kept.is_ok(), after.len() < rows, "{what}, {fault:?} at row {nth}: the first was told {kept:?}");
+        assert_eq!(done.is_err(), before == after, "{what}, {fault:?} at row {nth}: it was told {done:?}");
+        store.write("DELETE FROM outbox_heads WHERE author_id = 1000", []).await.unwrap();
+        if done.is_ok() {
+            shared += u32::from(kept.is_ok() && store.commits() == commits + 2);
+            break;
+        }
+        assert_eq!(committed(store).await, before, "{what}, {fault:?} at row {nth}: something came later");
+    }
+    shared
+}
+
+#[tokio::test]
+async fn a_write_that_fails_among_others_leaves_nothing_and_theirs_is_as_they_were_told() {
+    for fault in [Fault::UndoneByItself, Fault::Full, Fault::AtCommit] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = peopled(&folder).await;
+        let mut shared = 0;
+        for what in WRITES {
+            shared += fail_in_company(&store, what, fault).await;
+            // Passes where it has not yet.
+            let _ = write(&store, what).await;
+        }
+        let expected = committed(&store).await;
+        store.close().await.unwrap();
+        assert_eq!(committed(&SqlStore::connect(&options(&folder)).await.unwrap()).await, expected, "after a restart");
+        assert!(shared > 0, "{fault:?}: no write ever shared its commit");
+    }
+}
+
 /// Pages that the file may have from now on, on this connection of the writer.
 async fn limit_pages(store: &SqlStore, pages: i64) {
     run(&store.writer, &format!("PRAGMA max_page_count = {pages}")).await;
