@@ -50,10 +50,10 @@ async fn main() -> Result<()> {
         bare.push(bare_commits(&folder.path().join("bare.db"))?);
         for (name, kind) in of_each {
             for clients in [1, CLIENTS] {
-                let base = next;
+                let from = next;
                 next += i64::from(WRITES);
                 let before = store.commits();
-                let rate = rate_of(&store, kind, clients, base).await?;
+                let rate = rate_of(&store, kind, clients, from).await?;
                 let name = format!("{name}, {clients} at once");
                 if clients > 1 {
                     shared.push(i64::try_from(store.commits() - before)?);

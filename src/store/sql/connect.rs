@@ -3,8 +3,8 @@
 //! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
 //! other's transactions, and readers never wait for it (WAL); those are opened by `sqlite_readers`. `synchronous =
 //! FULL`: a commit is on the disk before it is acknowledged, so that what was acknowledged survives a power loss as
-//! well as a crash; transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: one pool, every
-//! session READ COMMITTED.
+//! well as a crash; transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: one
+//! pool, every session READ COMMITTED.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
