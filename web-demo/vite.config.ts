@@ -4,12 +4,13 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
 const server = process.env.TIDEFEED_URL ?? "http://127.0.0.1:8080";
+const ofTheServer = Object.fromEntries(["/pictures", "/avatars", "/banners", "/export"].map((path) => [path, { target: server }]));
 
 export default defineConfig({
   plugins: [react()],
   // The packages bring modules of their own for their tests: the page has one React.
   resolve: { dedupe: ["react", "react-dom", "graphql", "graphql-ws", "@tidefeed/client"] },
-  server: { host: "127.0.0.1", proxy: { "/graphql": { target: server, ws: true } } },
+  server: { host: "127.0.0.1", proxy: { "/graphql": { target: server, ws: true }, ...ofTheServer } },
   // For `npm run dev`. What starts GraphiQL's workers by "?worker" imports cannot be bundled ahead; what they need that is CommonJS must be.
   optimizeDeps: {
     exclude: ["graphiql/setup-workers/vite", "@graphiql/react/setup-workers/vite"],

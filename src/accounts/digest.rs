@@ -20,7 +20,7 @@ pub fn digest(parts: &[&[u8]]) -> String {
 }
 
 /// HMAC-SHA256 of `message` under `key`: without both, nobody makes it.
-pub fn derived(key: &[u8; DIGEST_BYTES], message: &[u8]) -> [u8; DIGEST_BYTES] {
+pub fn derived(key: &[u8], message: &[u8]) -> [u8; DIGEST_BYTES] {
     let mut bytes = [0; DIGEST_BYTES];
     // A key of any length will do: this cannot fail.
     if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) {

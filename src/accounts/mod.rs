@@ -1,11 +1,12 @@
-//! Accounts and who is signed in: passwords, sessions and their tokens, the tokens of outside issuers, profiles, and
-//! what clears away sessions that are over and accounts that were deleted.
+//! Accounts and who is signed in: passwords, sessions and their tokens, the tokens of outside issuers, profiles, copies
+//! of all that an account holds, and what clears away sessions that are over and accounts that were deleted.
 //!
 //! It knows neither GraphQL nor HTTP: the transport carries tokens, and the schema asks for a viewer.
 
 mod commands;
 mod digest;
 mod error;
+pub mod export;
 pub mod issuer;
 mod liveness;
 mod network;

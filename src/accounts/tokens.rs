@@ -10,7 +10,10 @@ use std::{fmt, time::Duration};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
 use serde::{Deserialize, Serialize};
 
-use super::{digest::digest, viewer::Viewer};
+use super::{
+    digest::{derived, digest, hex},
+    viewer::Viewer,
+};
 use crate::{
     clock::SharedClock,
     domain::{SessionId, UserId},
@@ -63,6 +66,14 @@ impl TokenKey {
         let (encoding, decoding) = (EncodingKey::from_secret(secret), DecodingKey::from_secret(secret));
         let kid = digest(&[b"signing key", secret]).chars().take(KID_CHARS).collect();
         Ok(Self { kid, encoding, decoding })
+    }
+
+    /// A key made of `secret` for this purpose alone: no other key of the same secret takes what it has signed.
+    pub fn for_purpose(secret: &[u8], purpose: &str) -> Result<Self, WeakSecret> {
+        if secret.len() < MIN_SECRET_BYTES {
+            return Err(WeakSecret(secret.len()));
+        }
+        Self::try_new(hex(&derived(secret, purpose.as_bytes())).as_bytes())
     }
 }
 
@@ -126,15 +137,20 @@ impl Tokens {
 
     /// A token that speaks for `user` as long as `session` lives, and the viewer that it gives.
     pub fn issue(&self, user: UserId, session: SessionId) -> Result<(Viewer, Token), TokenError> {
+        self.issue_for(user, Some(session))
+    }
+
+    /// As [`Self::issue`], also for a viewer whose own token names no session.
+    pub fn issue_for(&self, user: UserId, session: Option<SessionId>) -> Result<(Viewer, Token), TokenError> {
         let now = self.clock.now_ms();
         let exp = now.saturating_add(self.ttl_ms) / 1000;
-        let (sub, sid) = (user.to_string(), Some(session.to_string()));
+        let (sub, sid) = (user.to_string(), session.map(|session| session.to_string()));
         let claims = Claims { iss: ISSUER.to_owned(), sub, iat: now / 1000, exp, sid };
         let header = Header { kid: Some(self.signing.kid.clone()), ..Header::new(Algorithm::HS256) };
         let text = encode(&header, &claims, &self.signing.encoding).map_err(|_| TokenError::Unsignable)?;
         let token = Token { text, expires_at_ms: exp * 1000 };
         let good_until_ms = token.expires_at_ms.saturating_add(LEEWAY_MS);
-        Ok((Viewer { id: user, session: Some(session), good_until_ms }, token))
+        Ok((Viewer { id: user, session, good_until_ms }, token))
     }
 
     /// Whom `token` speaks for by its signature and time; no store is asked whether its session still lives.

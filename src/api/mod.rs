@@ -2,6 +2,7 @@
 //!
 //! It knows use cases and ports, and no adapter.
 
+pub mod export;
 pub mod graphql;
 pub mod pages;
 pub mod pictures;

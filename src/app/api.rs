@@ -19,9 +19,11 @@ use crate::{
     accounts::{
         AccountStores, AccountsService, Caller, PasswordSettings, Passwords, Registrations, SessionSettings,
         SessionsService, TokenKey, Tokens, Viewer,
+        export::{ExportStores, Exports},
         issuer::{Issuer, IssuerSettings, KeySettings, KeySource, Keys, Users},
     },
     api::{
+        export,
         graphql::{COST_HINTS, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
         pages, pictures,
     },
@@ -80,8 +82,8 @@ pub struct ApiRuntime {
     pub tasks: TaskTracker,
 }
 
-/// `/graphql`, `/graphql/ws`, `/schema.graphql` and the pages. Makes a password hash once, which takes as long as a
-/// sign-in.
+/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages and the pictures. Makes a password hash once,
+/// which takes as long as a sign-in.
 pub fn router(
     use_cases: &UseCases,
     ports: &Ports,
@@ -107,10 +109,12 @@ pub fn router(
         .open_to(settings.open_registration, passwords_count)
         .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
     let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
+    let exports = Arc::new(exports(settings, ports, &runtime)?);
+    let copies = export::router(exports.clone(), runtime.tasks.clone());
     let sdl = schema_sdl();
     let described = schema_route(settings.http.guard.introspection.then(|| sdl.clone()));
     let transport = Transport {
-        schema: build_schema(Arc::new(services(use_cases, ports, (accounts, sessions), &runtime))),
+        schema: build_schema(Arc::new(services(use_cases, ports, (accounts, sessions, exports), &runtime))),
         shape: Shape::of_sdl(&sdl).map_err(AppError::Schema)?.with_cost_hints(&COST_HINTS),
         authenticate: Arc::new(Bearer { tokens, liveness, issuer, clock: runtime.clock }),
         attach: Arc::new(|request, scope: &Scope<Viewer>| {
@@ -124,7 +128,7 @@ pub fn router(
         sockets: runtime.tasks,
     };
     let router = http::router(transport).map_err(AppError::Manifest)?.merge(described);
-    Ok(router.merge(pages::router()).merge(pictures::router()))
+    Ok(router.merge(copies).merge(pages::router()).merge(pictures::router()))
 }
 
 /// `/schema.graphql`: the schema for tools that make types of it, where clients may ask for it at all.
@@ -150,6 +154,21 @@ fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppErr
     settings.former_secrets.iter().try_fold(tokens, |tokens, secret| Ok(tokens.with_former_key(key(secret)?)))
 }
 
+fn exports(settings: &ApiSettings, ports: &Ports, runtime: &ApiRuntime) -> Result<Exports, AppError> {
+    let stores = ExportStores {
+        accounts: ports.accounts.clone(),
+        profiles: ports.profiles.clone(),
+        read_markers: ports.read_markers.clone(),
+        sessions: ports.sessions.clone(),
+        contents: ports.contents.clone(),
+        follow_lists: ports.follow_lists.clone(),
+        reactions: ports.reactions.clone(),
+        exclusions: ports.exclusions.clone(),
+    };
+    Exports::try_new(stores, &settings.secret, &settings.former_secrets, runtime.clock.clone())
+        .map_err(AppError::Secret)
+}
+
 fn issuer(outside: &OutsideSettings, ports: &Ports, runtime: &ApiRuntime) -> Issuer {
     let (clock, rng) = (runtime.clock.clone(), runtime.rng.clone());
     let keys = Keys::new(outside.source.clone(), outside.keys, clock.clone(), runtime.tasks.clone());
@@ -160,12 +179,13 @@ fn issuer(outside: &OutsideSettings, ports: &Ports, runtime: &ApiRuntime) -> Iss
 fn services(
     use_cases: &UseCases,
     ports: &Ports,
-    (accounts, sessions): (AccountsService, Arc<SessionsService>),
+    (accounts, sessions, exports): (AccountsService, Arc<SessionsService>, Arc<Exports>),
     runtime: &ApiRuntime,
 ) -> Services {
     Services {
         accounts_service: Arc::new(accounts),
         sessions,
+        exports,
         profiles_service: use_cases.profiles.clone(),
         profiles: ports.profiles.clone(),
         people: ports.people.clone(),

@@ -93,22 +93,24 @@ test("everything that the API lists of the viewer is taken along", async () => {
   for (const [verb, { id }] of [["followUser", followed], ["muteUser", muted], ["blockUser", blocked], ["hideFromFollower", hidden]]) await act(verb, `{ userId: "${id}" }`);
   await act("followUser", `{ userId: "${mara.id}" }`, followed);
 
-  const { everything } = await moduleOf("export.mjs");
+  const { exportLink, exported } = await moduleOf("export.mjs");
   const signed = (url, init) => fetch(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${mara.token}` } });
-  const taken = {};
-  for await (const { list, entry } of everything(`http://${server.address}`, signed)) (taken[list] ??= []).push(entry);
-  assert.equal(taken.profile[0].handle, "mara");
-  assert.equal(taken.profile[0].sessions.length, 1);
-  assert.deepEqual(taken.contents.map(({ node }) => node.text), texts);
-  assert.deepEqual([taken.likes, taken.favourites].map((list) => list.map(({ node }) => node.text)), [["liked"], ["kept"]]);
+  const link = await exportLink(`http://${server.address}`, signed);
+  const taken = await exported(link);
+  assert.equal(taken.complete, true);
+  assert.equal(taken.profile.handle, "mara");
+  assert.equal(taken.sessions.length, 1);
+  assert.deepEqual(taken.contents.map(({ text }) => text), texts);
+  assert.deepEqual([taken.likes, taken.favourites].map((list) => list.map(({ content }) => content.text)), [["liked"], ["kept"]]);
   const people = [taken.following, taken.followers, taken.mutedUsers, taken.blockedUsers, taken.hiddenFollowers];
-  assert.deepEqual(people.map((list) => list.map(({ node }) => node.handle)), [["followed"], ["followed"], ["muted"], ["blocked"], ["hidden"]]);
+  assert.deepEqual(people.map((list) => list.map(({ user }) => user.handle)), [["followed"], ["followed"], ["muted"], ["blocked"], ["hidden"]]);
+  await assert.rejects(exported(`${link}x`), /exportViewer/);
 
   // Whatever else the API comes to list of a user has to be taken along, too.
   const schema = buildSchema(readFileSync(new URL("../../schema.graphql", import.meta.url), "utf8"));
   const lists = Object.values(schema.getType("User").getFields()).filter(({ type }) => isObjectType(getNamedType(type))).map(({ name }) => name);
   const amongContents = "mediaContents";
-  const known = [...Object.keys(taken), ...Object.keys(taken.profile[0]), amongContents];
+  const known = [...Object.keys(taken), ...Object.keys(taken.profile), amongContents];
   assert.deepEqual(lists.filter((name) => !known.includes(name)), []);
 });
 

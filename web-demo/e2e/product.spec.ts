@@ -140,18 +140,6 @@ test("the keyboard goes from post to post, likes, keeps, replies, opens, writes 
   await expect(page.getByTestId("keyboard-help")).toHaveCount(0);
 });
 
-test("who has no picture has a face of their own, the same everywhere", async ({ page }) => {
-  await publish(finn, "Here I am");
-  await publish(vera, "And I");
-  await openAs(page, vera);
-  const faceOf = (text: string) => postWith(page, text).getByTestId("generated-avatar").innerHTML();
-  const [his, hers] = [await faceOf("Here I am"), await faceOf("And I")];
-  expect(his).not.toBe(hers);
-  await page.goto(`/#/u/${finn.handle}`);
-  await expect(page.getByTestId("profile")).toBeVisible();
-  expect(await page.getByTestId("profile").getByTestId("generated-avatar").innerHTML()).toBe(his);
-});
-
 for (const colorScheme of ["light", "dark"] as const) {
   for (const width of [320, 375, 768, 1280]) {
     test.describe(`${colorScheme}, ${width}`, () => {

@@ -1,7 +1,6 @@
 // The settings: where one is signed in, another password, another handle. Pictures in test-results/screens/.
-import { readFile } from "node:fs/promises";
 import { expect, type Page } from "@playwright/test";
-import { block, favourite, follow, freshHandle, hideFrom, isTaken, like, mute, type Person, publish, publishMany, register, signIn, signOut } from "./api";
+import { follow, freshHandle, isTaken, type Person, publish, register, signIn, signOut } from "./api";
 import { openAs, takePicture, waitUntilLive } from "./page";
 import { test } from "./test";
 
@@ -151,33 +150,6 @@ test("sessions that do not load can be tried again", async ({ page }) => {
   await page.unroute("**/graphql");
   await column.getByTestId("retry").click();
   await expect(page.getByTestId("current-session")).toBeVisible();
-});
-
-test("one's data comes as one file, whole lists in it", async ({ page }) => {
-  const other = await register("finn", "Finn Harbour");
-  await publishMany(vera, Array.from({ length: 53 }, (_, number) => `post ${number}`));
-  await follow(vera, other);
-  await follow(other, vera);
-  const [muted, blocked, hidden] = [await register("mute", "Mute"), await register("bloc", "Bloc"), await register("hide", "Hide")];
-  await mute(vera, muted);
-  await block(vera, blocked);
-  await hideFrom(vera, hidden);
-  await like(vera, await publish(other, "liked"));
-  await favourite(vera, await publish(other, "kept"));
-  await openSettings(page, vera);
-  const started = page.waitForEvent("download");
-  await page.getByTestId("download-data").click();
-  const download = await started;
-  expect(download.suggestedFilename()).toBe(`tidefeed-${vera.handle}.json`);
-  const data = JSON.parse(await readFile(await download.path(), "utf8")) as Record<string, { text: string; node: { handle: string; text: string }; handle: string }[]> & { profile: { handle: string; sessions: unknown[] } };
-  expect(data.contents?.map(({ text }) => text)).toEqual(Array.from({ length: 53 }, (_, number) => `post ${52 - number}`));
-  expect(data.following?.map(({ node }) => node.handle)).toEqual([other.handle]);
-  expect(data.profile.handle).toBe(vera.handle);
-  expect(data.profile.sessions).toHaveLength(1);
-  expect(data.followers?.map(({ node }) => node.handle)).toEqual([other.handle]);
-  expect([data.bookmarks, data.likes].map((list) => list?.map(({ node }) => node.text))).toEqual([["kept"], ["liked"]]);
-  const keptOut = [data.muted, data.blocked, data.hiddenFrom].map((list) => list?.map(({ handle }) => handle));
-  expect(keptOut).toEqual([[muted.handle], [blocked.handle], [hidden.handle]]);
 });
 
 test("an account is deleted with its password, and whoever reads it loses sight of it at once", async ({ page, browser, baseURL }) => {

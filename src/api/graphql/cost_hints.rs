@@ -42,6 +42,7 @@ const TEXTS: &[(&str, &str, usize)] = &[
     ("ProfileAttribute", "value", MAX_ATTRIBUTE_VALUE_CHARS * CHAR),
     ("*", "resumeToken", RESUME_TOKEN),
     ("*", "token", SIGNED_TOKEN),
+    ("ExportViewerPayload", "url", SIGNED_TOKEN),
     ("*", "clientMutationId", ECHO),
 ];
 
@@ -76,6 +77,9 @@ const COUNT: u64 = 100;
 /// Points of delivering a content to followers, which goes on after the answer: of fifty.
 const DELIVERY: u64 = 200;
 
+/// Points of reading all that an account holds, which the link does later: as a hundred pages, about.
+const EXPORT: u64 = 10_000;
+
 /// Fields of the roots that cost more than their objects and the writing.
 const SURCHARGES: &[(OperationType, &str, u64)] = &[
     (OperationType::Query, "search", SEARCH),
@@ -89,6 +93,7 @@ const SURCHARGES: &[(OperationType, &str, u64)] = &[
     (OperationType::Mutation, "signIn", PASSWORD_HASH),
     (OperationType::Mutation, "changePassword", 2 * PASSWORD_HASH),
     (OperationType::Mutation, "deleteViewer", PASSWORD_HASH),
+    (OperationType::Mutation, "exportViewer", EXPORT),
 ];
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod cost_hints;
 mod errors;
 mod feed_share;
 mod hydration;
-mod ids;
+pub(super) mod ids;
 mod loaders;
 mod mutation;
 mod objects;
@@ -29,7 +29,13 @@ use graphql_transport::metered::Bounded;
 
 use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 
-pub use self::{cost_hints::COST_HINTS, mutation::WITHOUT_TOKEN, scope::attach, services::Services};
+pub use self::{
+    cost_hints::COST_HINTS,
+    mutation::{EXPORT_PATH, WITHOUT_TOKEN},
+    scalars::rfc3339,
+    scope::attach,
+    services::Services,
+};
 
 /// The schema with what is behind it; cheap to clone. Requests must have passed [`attach`].
 #[derive(Clone)]

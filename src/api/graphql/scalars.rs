@@ -12,6 +12,12 @@ pub fn count(number: i64) -> i32 {
     i32::try_from(number.max(0)).unwrap_or(i32::MAX)
 }
 
+/// A moment in ms UTC, as [`Timestamp`] shows it.
+pub fn rfc3339(ms: i64) -> String {
+    let time = DateTime::<Utc>::from_timestamp_millis(ms).unwrap_or(DateTime::<Utc>::MAX_UTC);
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
 /// The message for values that are not RFC 3339 strings (`BAD_USER_INPUT`).
 const NO_MOMENT: &str = "a moment is a string such as \"2026-11-21T09:30:00.000Z\", with a time and its offset";
 
@@ -29,8 +35,7 @@ impl ScalarType for Timestamp {
     }
 
     fn to_value(&self) -> Value {
-        let time = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or(DateTime::<Utc>::MAX_UTC);
-        Value::String(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+        Value::String(rfc3339(self.0))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    accounts::{AccountsService, ProfilesService, SessionsService},
+    accounts::{AccountsService, ProfilesService, SessionsService, export::Exports},
     clock::SharedClock,
     follow::{Excluding, Following},
     live::LiveFeed,
@@ -22,6 +22,8 @@ pub struct Services {
     pub accounts_service: Arc<AccountsService>,
     /// Refreshes and ends what signing in has begun.
     pub sessions: Arc<SessionsService>,
+    /// Makes links to copies of accounts.
+    pub exports: Arc<Exports>,
     /// Changes profiles.
     pub profiles_service: Arc<ProfilesService>,
     /// Reads timelines.

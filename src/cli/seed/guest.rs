@@ -60,7 +60,7 @@ impl Guest {
         let hello = content(draft, publish_time, u32::try_from(number(2) >> 32)?);
         let author = SeedAuthor {
             id,
-            registration: Registration::try_new(HANDLE, "Demo", "Just looking around.", None)?,
+            registration: Registration::try_new(HANDLE, "Demo", "Just looking around.", world.avatar(id))?,
             created_at,
             last_seen: publish_time,
             inc: signed(number(3) >> 1).max(1),

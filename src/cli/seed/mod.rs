@@ -58,6 +58,10 @@ pub struct SeedArguments {
     /// world without.
     #[arg(long, value_name = "URL")]
     pictures: Option<String>,
+    /// Where people's avatars are; an `n` in braces stands for a user's id. As with `--pictures`, the server draws them
+    /// itself unless this says otherwise, and an empty one makes people without.
+    #[arg(long, value_name = "URL")]
+    avatars: Option<String>,
     /// Do nothing if the database has users already.
     #[arg(long, conflicts_with = "add")]
     if_empty: bool,
@@ -68,7 +72,10 @@ pub struct SeedArguments {
 
 impl SeedArguments {
     fn plan(&self, first_place: u64, now_ms: i64, listen: SocketAddr) -> Plan {
-        let pictures = self.pictures.clone().unwrap_or_else(|| own_pictures(listen));
+        let drawn_at = |given: &Option<String>, folder| {
+            let template = given.clone().unwrap_or_else(|| own_pictures(listen, folder));
+            Some(template).filter(|url| !url.is_empty())
+        };
         Plan {
             seed: self.seed,
             users: self.users,
@@ -77,19 +84,20 @@ impl SeedArguments {
             contents_per_user: self.contents_per_user,
             days: self.days,
             now_ms,
-            pictures: Some(pictures).filter(|url| !url.is_empty()),
+            pictures: drawn_at(&self.pictures, "pictures"),
+            avatars: drawn_at(&self.avatars, "avatars"),
         }
     }
 }
 
-/// Where a server that listens there, on this machine, draws pictures.
-fn own_pictures(listen: SocketAddr) -> String {
+/// Where a server that listens there, on this machine, draws the pictures of that folder.
+fn own_pictures(listen: SocketAddr, folder: &str) -> String {
     let seen_from_here = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
         ip => ip,
     };
-    format!("http://{}/pictures/{{n}}.svg", SocketAddr::new(seen_from_here, listen.port()))
+    format!("http://{}/{folder}/{{n}}.svg", SocketAddr::new(seen_from_here, listen.port()))
 }
 
 pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Outcome> {
@@ -155,7 +163,7 @@ mod tests {
             ("[::]:9000", "http://[::1]:9000/pictures/{n}.svg"),
             ("10.0.0.7:80", "http://10.0.0.7:80/pictures/{n}.svg"),
         ] {
-            assert_eq!(own_pictures(listen.parse().unwrap()), pictures);
+            assert_eq!(own_pictures(listen.parse().unwrap(), "pictures"), pictures);
         }
     }
 }

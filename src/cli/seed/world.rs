@@ -69,6 +69,8 @@ pub struct Plan {
     pub now_ms: i64,
     /// Where pictures are, with `{n}` for a number; `None` makes a world without.
     pub pictures: Option<String>,
+    /// Where avatars are, with `{n}` for a user's id; `None` makes people without.
+    pub avatars: Option<String>,
 }
 
 /// The world of a plan.
@@ -140,7 +142,7 @@ impl World {
         let bio = self.people.bio(language, &mut rng);
         Ok(SeedAuthor {
             id: self.user_id(rank),
-            registration: Registration::try_new(&name.handle, &name.shown, &bio, None)?,
+            registration: Registration::try_new(&name.handle, &name.shown, &bio, self.avatar(self.user_id(rank)))?,
             created_at: self.arrival(rank),
             last_seen: last_seen(self.arrival(rank), self.plan.now_ms, &mut rng),
             inc: edge_identity(&mut rng),
@@ -166,6 +168,11 @@ impl World {
         let authors = self.choose(wanted.min(self.plan.users), None, None, &mut rng);
         let arrived = self.plan.now_ms - i64::from(self.plan.days) * DAY_MS;
         authors.into_iter().map(|author| self.edge((follower, arrived), author, &mut rng)).collect()
+    }
+
+    /// The avatar of that user, as a link.
+    pub fn avatar(&self, user: UserId) -> Option<String> {
+        Some(self.plan.avatars.as_ref()?.replace("{n}", &pictures::name_of(user)))
     }
 
     /// A picture as a link, with words for its scene: `[alt]` has a line for each.
@@ -279,6 +286,7 @@ pub mod tests {
             days: 21,
             now_ms: 1_790_000_000_000,
             pictures: Some("https://pictures.example/{n}".to_owned()),
+            avatars: Some("https://avatars.example/{n}".to_owned()),
         }
     }
 

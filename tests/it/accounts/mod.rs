@@ -2,6 +2,7 @@
 
 mod authorisation;
 mod client;
+mod export;
 mod issuer;
 mod key_endpoint;
 mod profile;

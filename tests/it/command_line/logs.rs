@@ -123,3 +123,20 @@ async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> 
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn the_token_of_a_link_to_an_export_is_in_no_line_however_much_is_logged() -> Result<()> {
+    let it = quiet()?.with("TIDEFEED__LOG__FILTER", "trace");
+    let (node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let token = ann(&peer).await?;
+    let payload = peer.query(Some(&token), "mutation { exportViewer { url } }").await?;
+    let path =
+        payload["data"]["exportViewer"]["url"].as_str().with_context(|| payload.to_string())?.trim_start_matches('/');
+    let (status, file) = peer.get(path).await?;
+    ensure!(status == 200 && file.contains("\"complete\":true"), "{status} {file}");
+    ensure!(peer.get(&format!("{path}x")).await?.0 == 401);
+    let secret = path.rsplit('.').next().context("no signature")?;
+    let told: Vec<_> = node.log().into_iter().filter(|line| line.contains(secret)).collect();
+    ensure!(node.log().len() > 10 && told.is_empty(), "{told:#?}");
+    Ok(())
+}

@@ -10,6 +10,7 @@ use tidefeed::{
     accounts::{
         AccountStores, AccountsService, PasswordSettings, Passwords, ProfilesService, SessionSettings, SessionsService,
         TokenKey, Tokens, Viewer,
+        export::{ExportStores, Exports},
     },
     api::graphql::{Services, TidefeedSchema, attach, build_schema},
     clock::{ManualClock, SharedClock},
@@ -83,6 +84,7 @@ impl Api {
         let services = Services {
             accounts_service: Arc::new(accounts),
             sessions,
+            exports: exports(&store, clock.clone()),
             profiles_service: Arc::new(ProfilesService::new(store.clone())),
             profiles: store.clone(),
             reacting: Arc::new(Reacting::new(contents.clone(), store.clone(), clock.clone())),
@@ -214,6 +216,20 @@ impl Api {
 pub fn request(viewer: Option<&Person>, query: &str, variables: Value) -> Request {
     let request = Request::new(query).variables(Variables::from_json(variables));
     attach(request, viewer.map(|person| person.viewer))
+}
+
+fn exports(store: &Arc<SqlStore>, clock: SharedClock) -> Arc<Exports> {
+    let stores = ExportStores {
+        accounts: store.clone(),
+        profiles: store.clone(),
+        read_markers: store.clone(),
+        sessions: store.clone(),
+        contents: store.clone(),
+        follow_lists: store.clone(),
+        reactions: store.clone(),
+        exclusions: store.clone(),
+    };
+    Arc::new(Exports::try_new(stores, &[7; 32], &[], clock).unwrap())
 }
 
 fn options(folder: &TempDir) -> SqlOptions {

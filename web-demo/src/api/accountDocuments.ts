@@ -34,3 +34,12 @@ export const ChangeHandleDocument = graphql(`
     }
   }
 `);
+
+export const ExportViewerDocument = graphql(`
+  mutation ExportViewer {
+    exportViewer {
+      url
+      userErrors { message code field }
+    }
+  }
+`);

@@ -1,8 +1,14 @@
-/** What `tidefeed seed` links to: pictures that every node draws, the same on each of them. */
-const DRAWN = /^http:\/\/[^/]+(\/pictures\/\d+\.svg)$/;
+/** What `tidefeed seed` links to: pictures and avatars that every node draws, the same on each of them. */
+const DRAWN = /^http:\/\/[^/]+(\/(?:pictures|avatars)\/[\w-]+\.svg)$/;
 
 /**
  * Where the page loads a picture from. The links of the seeded world name the address on which the server listens; who has come to the page by another name, or
  * through a proxy, gets them from there. The page shows no other picture of plain http that is not this server's.
  */
 export const pictureFrom = (url: string): string => DRAWN.exec(url)?.[1] ?? url;
+
+/** The face that the server draws for a user; somebody who is not known any more has nobody's. */
+export const avatarOf = (id: string): string => `/avatars/${id === "" ? "nobody" : id}.svg`;
+
+/** The banner that goes with it. */
+export const bannerOf = (id: string): string => `/banners/${id}.svg`;

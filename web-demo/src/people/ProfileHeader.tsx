@@ -1,7 +1,7 @@
+import { bannerOf } from "../content/pictures";
 import type { ProfileFragment, StandingFragment } from "../gql/graphql";
 import { Avatar } from "./Avatar";
 import { Boundaries } from "./Boundaries";
-import { bannerOf } from "./coast";
 import { EditProfile } from "./EditProfile";
 import { FollowButton } from "./FollowButton";
 import { UserCounts } from "./UserCounts";
@@ -13,7 +13,7 @@ export function ProfileHeader({ user }: { user: ProfileFragment & StandingFragme
   const joined = Date.parse(user.createdAt);
   return (
     <section className="card profile" data-testid="profile">
-      <div className="profile-banner" style={bannerOf(user.id)} aria-hidden="true" />
+      <img className="profile-banner" src={bannerOf(user.id)} alt="" width={1200} height={400} decoding="async" data-testid="profile-banner" />
       <div className="profile-top">
         <Avatar {...user} large />
         {user.isViewer ? <span className="tag">This is you</span> : (user.viewerHasBlocked !== true && <FollowButton user={user} />)}

@@ -1,31 +1,35 @@
-// One file with what the viewer has here.
+// One file with everything that the viewer has here. The server writes it, and the browser saves it as it comes.
 import { useState } from "react";
+import { ExportViewerDocument } from "../api/accountDocuments";
+import { ask } from "../api/tidefeed";
 import { describeFailure } from "../api/userErrors";
-import { exportData } from "./exportData";
 
-/** As a click on a link to a file does. */
-function save(name: string, text: string) {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+/** As a click on a link to a file does: the page stays, whatever the server answers. */
+function save(url: string) {
   const link = document.createElement("a");
   link.href = url;
-  link.download = name;
+  link.download = "";
   link.click();
-  URL.revokeObjectURL(url);
 }
 
-export function DownloadData({ handle }: { handle: string }) {
-  const [reading, setReading] = useState<string | null>(null);
+export function DownloadData() {
+  const [loading, setLoading] = useState(false);
+  const [told, setTold] = useState<string | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
 
   async function download() {
     setFailure(null);
+    setTold(null);
+    setLoading(true);
     try {
-      const data = await exportData(setReading);
-      save(`tidefeed-${handle}.json`, JSON.stringify(data, null, 2));
+      const { exportViewer: payload } = await ask(ExportViewerDocument, {});
+      if (payload?.url == null) throw new Error(payload?.userErrors[0]?.message ?? "There is no link to your data now. Try again.");
+      save(payload.url);
+      setTold("Your browser is saving the file.");
     } catch (error) {
       setFailure(describeFailure(error));
     } finally {
-      setReading(null);
+      setLoading(false);
     }
   }
 
@@ -36,11 +40,11 @@ export function DownloadData({ handle }: { handle: string }) {
         One JSON file with your profile, sessions, posts, replies and reposts, bookmarks and likes, whom you follow and who follows you, and whom you keep out. Pictures are in it as links.
       </p>
       <div>
-        <button type="button" className="button quiet small" disabled={reading !== null} onClick={() => { void download(); }} data-testid="download-data">
+        <button type="button" className="button quiet small" disabled={loading} onClick={() => { void download(); }} data-testid="download-data">
           Download my data
         </button>
       </div>
-      <p role="status">{reading === null ? null : `Reading your ${reading} …`}</p>
+      <p role="status">{told}</p>
       {failure !== null && <p role="alert" className="field-error">{failure}</p>}
     </section>
   );

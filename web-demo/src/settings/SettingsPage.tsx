@@ -22,7 +22,7 @@ export function SettingsPage({ handle }: { handle: string }) {
       <Sessions />
       <ChangePassword />
       <ChangeHandle handle={handle} />
-      <DownloadData handle={handle} />
+      <DownloadData />
       <DeleteAccount handle={handle} />
       <p className="muted">
         Your name, words and picture are changed <a href={profilePath(handle)}>on your profile</a>. You can also

@@ -6,6 +6,7 @@ mod account;
 mod content;
 mod deletion;
 mod exclusion;
+mod export;
 mod follow;
 mod profile;
 mod reaction;
@@ -17,6 +18,8 @@ mod user_error;
 
 use async_graphql::MergedObject;
 
+pub use self::export::EXPORT_PATH;
+
 /// What asks for a password, or for a refresh token: whoever calls it may have an access token that has ended, and
 /// send it.
 pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
@@ -26,6 +29,7 @@ pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
 pub struct Mutation(
     account::AccountMutation,
     deletion::DeletionMutation,
+    export::ExportMutation,
     session::SessionMutation,
     profile::ProfileMutation,
     content::ContentMutation,

@@ -1,18 +1,8 @@
-//! Small pictures that the binary draws by itself: one landscape for each number, the same for ever. The seeded world
-//! shows them.
-//!
-//! Nothing is stored: a picture is about two kilobytes of SVG, drawn at each request.
+//! Landscapes for the posts of the seeded world: one for each number.
 
 use std::fmt::Write as _;
 
-use axum::{
-    Router,
-    extract::Path,
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
-    routing::get,
-};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use super::choices::Choices;
 
 /// Kinds of pictures: that of number n is n modulo this. In order: the sea under a low sun, the moon over the sea,
 /// hills in the haze, a sailing boat.
@@ -22,41 +12,9 @@ pub const WIDTH: u16 = 800;
 /// Pixels of every picture.
 pub const HEIGHT: u16 = 600;
 
-/// What a picture may do where it is opened by itself: nothing but be looked at.
-const POLICY: &str = "default-src 'none'; sandbox";
-
-/// `GET /pictures/{number}.svg`.
-pub fn router() -> Router {
-    Router::new().route("/pictures/{file}", get(picture))
-}
-
-async fn picture(Path(file): Path<String>) -> Response {
-    let number = file.strip_suffix(".svg").and_then(|number| number.parse::<u32>().ok());
-    // One address for each picture: no "007.svg", no "+7.svg".
-    let Some(number) = number.filter(|number| format!("{number}.svg") == file) else {
-        return (StatusCode::NOT_FOUND, "There is no such picture.\n").into_response();
-    };
-    let headers = [
-        (header::CONTENT_TYPE, "image/svg+xml"),
-        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
-    (headers, draw(number)).into_response()
-}
-
-/// Numbers out of a picture's: by name, so that a change of one leaves the others.
-struct Choices(u32);
-
-impl Choices {
-    fn below(&self, what: &str, limit: u64) -> u64 {
-        xxh3_64_with_seed(what.as_bytes(), self.0.into()) % limit
-    }
-}
-
 /// The picture of that number, as SVG.
-fn draw(number: u32) -> String {
-    let choices = Choices(number);
+pub fn draw(number: u32) -> String {
+    let choices = Choices::of_number(number);
     let mut svg = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}">"#
     );
@@ -160,39 +118,9 @@ fn boat(svg: &mut String, choices: &Choices) {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-    use axum::{body::Body, http::Request};
-    use tower::ServiceExt as _;
+    use xxhash_rust::xxh3::xxh3_64_with_seed;
 
     use super::*;
-
-    async fn fetch(path: &str) -> (Response, String) {
-        let answer = router().oneshot(Request::get(path).body(Body::empty()).unwrap()).await.unwrap();
-        let (parts, body) = answer.into_parts();
-        let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-        (Response::from_parts(parts, Body::empty()), String::from_utf8(bytes.to_vec()).unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_picture_is_kept_for_ever_and_runs_nothing() {
-        let (answer, svg) = fetch("/pictures/12345.svg").await;
-        assert_eq!(answer.status(), StatusCode::OK);
-        let header = |name| answer.headers()[name].to_str().unwrap();
-        assert_eq!(header(header::CONTENT_TYPE), "image/svg+xml");
-        assert!(header(header::CACHE_CONTROL).ends_with("immutable"));
-        assert_eq!(header(header::CONTENT_SECURITY_POLICY), POLICY);
-        assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>") && svg.len() < 16_000, "{}", svg.len());
-        assert!(!svg.contains("script"));
-    }
-
-    #[tokio::test]
-    async fn a_picture_has_one_address() {
-        for path in
-            ["/pictures/007.svg", "/pictures/+7.svg", "/pictures/7", "/pictures/7.png", "/pictures/4294967296.svg"]
-        {
-            assert_eq!(fetch(path).await.0.status(), StatusCode::NOT_FOUND, "{path}");
-        }
-    }
 
     /// What browsers keep for ever must not change: whoever changes a scene gives it new numbers.
     #[test]

@@ -1,0 +1,127 @@
+//! The file of an export: docs/export.md. Members in a fixed order, written one page of a list after the other.
+
+use super::rows::{ContentRow, Head, PersonRow, ReactedRow, SessionRow};
+use crate::{
+    accounts::export::{Export, ExportError, ExportList, Owner, Place, Rows},
+    store::StoreError,
+};
+
+/// What is to be sent next.
+pub enum Piece {
+    /// More of the file.
+    Text(String),
+    /// The file is whole.
+    End,
+}
+
+/// Where the file has come to.
+enum Stage {
+    Head(String),
+    List(Open),
+    Whole,
+}
+
+/// A list that is being written.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Which, of all lists.
+    nth: usize,
+    /// Where its next page begins.
+    after: Option<Place>,
+    /// Whether a row of it is in the file.
+    has_rows: bool,
+}
+
+impl Open {
+    const fn nth(nth: usize) -> Self {
+        Self { nth, after: None, has_rows: false }
+    }
+}
+
+/// A file that is being written.
+pub struct File {
+    export: Export,
+    stage: Stage,
+}
+
+impl File {
+    /// Begins with what is known of the owner.
+    pub fn of(export: Export, owner: &Owner) -> Result<Self, ExportError> {
+        let mut text = serde_json::to_string(&Head::of(owner, export.opened_at_ms)).map_err(unreadable)?;
+        // The head stays open: the lists are further members.
+        text.pop();
+        Ok(Self { export, stage: Stage::Head(text) })
+    }
+
+    /// What comes next. Holds a page of a list and its text, and nothing of the pages before.
+    pub async fn next(&mut self) -> Result<Piece, ExportError> {
+        match &mut self.stage {
+            Stage::Head(text) => {
+                let text = std::mem::take(text);
+                self.stage = Stage::List(Open::nth(0));
+                Ok(Piece::Text(text))
+            }
+            Stage::List(open) => {
+                let open = *open;
+                let Some(list) = ExportList::ALL.get(open.nth).copied() else {
+                    // Whoever has signed out since the last page gets no whole file.
+                    self.export.check_alive().await?;
+                    self.stage = Stage::Whole;
+                    return Ok(Piece::Text(",\n\"complete\":true}\n".to_owned()));
+                };
+                let (rows, next) = self.export.page(list, open.after).await?;
+                let rows = lines(&rows).map_err(unreadable)?;
+                let text = piece(list, &rows, open, next.is_none());
+                self.stage = Stage::List(match next {
+                    Some(_) => Open { after: next, has_rows: open.has_rows || !rows.is_empty(), ..open },
+                    None => Open::nth(open.nth + 1),
+                });
+                Ok(Piece::Text(text))
+            }
+            Stage::Whole => Ok(Piece::End),
+        }
+    }
+}
+
+fn unreadable(error: serde_json::Error) -> ExportError {
+    StoreError::Unreadable(error.to_string()).into()
+}
+
+/// A page as text: with the list's name before its first row, and its end behind the last.
+fn piece(list: ExportList, rows: &[String], open: Open, is_last: bool) -> String {
+    let mut text = if open.after.is_none() { format!(",\n\"{}\":[", name(list)) } else { String::new() };
+    for (nth, row) in rows.iter().enumerate() {
+        text.push_str(if open.has_rows || nth > 0 { ",\n" } else { "\n" });
+        text.push_str(row);
+    }
+    if is_last {
+        text.push(']');
+    }
+    text
+}
+
+fn lines(rows: &Rows) -> serde_json::Result<Vec<String>> {
+    match rows {
+        Rows::Sessions(sessions) => sessions.iter().map(|it| serde_json::to_string(&SessionRow::of(it))).collect(),
+        Rows::Contents(contents) => {
+            contents.iter().map(|(it, counters)| serde_json::to_string(&ContentRow::of(it, *counters))).collect()
+        }
+        Rows::Reacted(reacted) => reacted.iter().map(|it| serde_json::to_string(&ReactedRow::of(it))).collect(),
+        Rows::People(people) => people.iter().map(|it| serde_json::to_string(&PersonRow::of(it))).collect(),
+    }
+}
+
+/// The lists have the names that they have in the API.
+const fn name(list: ExportList) -> &'static str {
+    match list {
+        ExportList::Sessions => "sessions",
+        ExportList::Contents => "contents",
+        ExportList::Favourites => "favourites",
+        ExportList::Likes => "likes",
+        ExportList::Following => "following",
+        ExportList::Followers => "followers",
+        ExportList::Muted => "mutedUsers",
+        ExportList::Blocked => "blockedUsers",
+        ExportList::HiddenFrom => "hiddenFollowers",
+    }
+}

@@ -1,0 +1,52 @@
+//! What somebody reads whose link leads to no file: a sentence that says what to do next.
+
+use axum::{
+    http::{StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+
+use crate::accounts::{TokenError, export::ExportError};
+
+/// Seconds after which a copy under way has probably ended.
+const RETRY_AFTER: &str = "30";
+
+/// Logs what is our own fault.
+pub fn refusal(error: &ExportError) -> Response {
+    let (status, told) = match error {
+        ExportError::Token(TokenError::Invalid | TokenError::Unsignable) => {
+            (StatusCode::UNAUTHORIZED, "This link is not valid. Ask for a new one with the mutation exportViewer.\n")
+        }
+        ExportError::Token(TokenError::Expired) => {
+            (StatusCode::GONE, "This link has expired. Ask for a new one with the mutation exportViewer.\n")
+        }
+        ExportError::SessionEnded => (
+            StatusCode::UNAUTHORIZED,
+            "The session that asked for this link has ended. Sign in and ask for a new link.\n",
+        ),
+        ExportError::NoAccount => (StatusCode::GONE, "The account of this link has been deleted.\n"),
+        ExportError::ViewerBusy => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "Your data is being sent to you already. Wait until that has ended, then open the link again.\n",
+        ),
+        ExportError::NodeBusy => {
+            (StatusCode::SERVICE_UNAVAILABLE, "Many ask for their data now. Open the link again in half a minute.\n")
+        }
+        ExportError::Store(error) => {
+            tracing::error!(error = error as &dyn std::error::Error, "An export could not begin.");
+            let told = "Something went wrong on our side. Open the link again in half a minute.\n";
+            (StatusCode::SERVICE_UNAVAILABLE, told)
+        }
+    };
+    let mut response = (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], told).into_response();
+    let headers = response.headers_mut();
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            headers.insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+        }
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            headers.insert(header::RETRY_AFTER, header::HeaderValue::from_static(RETRY_AFTER));
+        }
+        _ => {}
+    }
+    response
+}

@@ -1,0 +1,198 @@
+//! What the rows of an export look like: as the API shows the same things, without what nobody else may know.
+
+use serde::Serialize;
+
+use crate::{
+    accounts::export::{Owner, Person, Reacted},
+    api::graphql::{ids, rfc3339},
+    domain::{Content, ContentKind, Counters, Media, MediaKind, Profile, account::session::Session, timeline::cursor},
+};
+
+/// Of the file's form. A new member leaves it; whatever would mislead a program raises it.
+const VERSION: u32 = 1;
+
+/// Everything but the lists.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Head<'a> {
+    format: &'static str,
+    version: u32,
+    exported_at: String,
+    profile: ProfileMember<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProfileMember<'a> {
+    #[serde(flatten)]
+    user: UserMember<'a>,
+    bio: &'a str,
+    avatar_url: Option<&'a str>,
+    created_at: String,
+    timeline_read_marker: Option<String>,
+    attributes: Vec<AttributeMember<'a>>,
+}
+
+#[derive(Serialize)]
+struct AttributeMember<'a> {
+    key: &'a str,
+    value: &'a str,
+}
+
+/// What is told of anybody.
+#[derive(Serialize)]
+struct UserMember<'a> {
+    id: String,
+    handle: &'a str,
+    name: &'a str,
+}
+
+/// A session, without anything that it could be used by.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRow<'a> {
+    created_at: String,
+    last_used_at: String,
+    expires_at: String,
+    user_agent: &'a str,
+}
+
+/// A content of the owner's.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContentRow<'a> {
+    id: String,
+    kind: &'static str,
+    publish_time: String,
+    text: &'a str,
+    media: Vec<MediaMember<'a>>,
+    in_reply_to: Option<String>,
+    repost_of: Option<String>,
+    counters: CountersMember,
+}
+
+#[derive(Serialize)]
+struct MediaMember<'a> {
+    kind: &'static str,
+    url: &'a str,
+    width: Option<i32>,
+    height: Option<i32>,
+    alt: &'a str,
+}
+
+#[derive(Serialize)]
+struct CountersMember {
+    comments: i64,
+    likes: i64,
+    reposts: i64,
+}
+
+/// A like or a favourite.
+#[derive(Serialize)]
+pub struct ReactedRow<'a> {
+    since: String,
+    content: Option<OthersContent<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OthersContent<'a> {
+    id: String,
+    publish_time: String,
+    text: &'a str,
+    author: UserMember<'a>,
+}
+
+/// Somebody in a list.
+#[derive(Serialize)]
+pub struct PersonRow<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    user: UserMember<'a>,
+}
+
+impl<'a> Head<'a> {
+    /// `exported_at`: ms UTC.
+    pub fn of(owner: &'a Owner, exported_at: i64) -> Self {
+        let Owner { profile, attributes, read_marker } = owner;
+        let attributes = attributes.iter().map(|(key, value)| AttributeMember { key, value }).collect();
+        let profile = ProfileMember {
+            user: UserMember::of(profile),
+            bio: &profile.bio,
+            avatar_url: profile.avatar_url.as_deref(),
+            created_at: rfc3339(profile.created_at),
+            timeline_read_marker: read_marker.map(cursor::encode),
+            attributes,
+        };
+        Self { format: "tidefeed-export", version: VERSION, exported_at: rfc3339(exported_at), profile }
+    }
+}
+
+impl<'a> UserMember<'a> {
+    fn of(profile: &'a Profile) -> Self {
+        Self { id: ids::of_user(profile.id).0, handle: profile.handle.as_str(), name: &profile.name }
+    }
+}
+
+impl<'a> SessionRow<'a> {
+    /// As the API's `Session`, without its id.
+    pub fn of(session: &'a Session) -> Self {
+        Self {
+            created_at: rfc3339(session.created_at),
+            last_used_at: rfc3339(session.rotated_at),
+            expires_at: rfc3339(session.good_until),
+            user_agent: &session.agent,
+        }
+    }
+}
+
+impl<'a> ContentRow<'a> {
+    /// What it refers to is named by its id.
+    pub fn of(content: &'a Content, counters: Counters) -> Self {
+        let Counters { comments, likes, reposts, .. } = counters;
+        Self {
+            id: ids::of_content(content.id).0,
+            kind: match content.kind {
+                ContentKind::Post => "POST",
+                ContentKind::Reply => "REPLY",
+                ContentKind::Repost => "REPOST",
+            },
+            publish_time: rfc3339(content.publish_time),
+            text: &content.text,
+            media: content.media.iter().map(MediaMember::of).collect(),
+            in_reply_to: content.reference.reply_to().map(|id| ids::of_content(id).0),
+            repost_of: content.reference.repost_of().map(|id| ids::of_content(id).0),
+            counters: CountersMember { comments, likes, reposts },
+        }
+    }
+}
+
+impl<'a> MediaMember<'a> {
+    fn of(media: &'a Media) -> Self {
+        let kind = match media.kind {
+            MediaKind::Picture => "PICTURE",
+            MediaKind::Video => "VIDEO",
+        };
+        Self { kind, url: &media.url, width: media.width, height: media.height, alt: &media.alt }
+    }
+}
+
+impl<'a> ReactedRow<'a> {
+    /// A content that a block hides is null.
+    pub fn of(reacted: &'a Reacted) -> Self {
+        let content = reacted.content.as_ref().map(|(content, author)| OthersContent {
+            id: ids::of_content(content.id).0,
+            publish_time: rfc3339(content.publish_time),
+            text: &content.text,
+            author: UserMember::of(author),
+        });
+        Self { since: rfc3339(reacted.since), content }
+    }
+}
+
+impl<'a> PersonRow<'a> {
+    /// Only lists that keep a time have one.
+    pub fn of(person: &'a Person) -> Self {
+        Self { since: person.since.map(rfc3339), user: UserMember::of(&person.profile) }
+    }
+}

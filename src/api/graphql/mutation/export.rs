@@ -1,0 +1,64 @@
+//! A link to a copy of the viewer's account.
+
+use async_graphql::{Context, InputObject, Object, SimpleObject};
+
+use super::user_error::UserError;
+use crate::{
+    accounts::AccountError,
+    api::graphql::{
+        scalars::Timestamp,
+        scope::{Answer, answer, fresh_hydration},
+    },
+};
+
+/// Where the links lead.
+pub const EXPORT_PATH: &str = "/export";
+
+/// Only the id of the call.
+#[derive(InputObject, Default)]
+struct ExportViewerInput {
+    /// Returned unchanged in the payload.
+    client_mutation_id: Option<String>,
+}
+
+/// A link to a copy of the viewer's account.
+#[derive(SimpleObject)]
+struct ExportViewerPayload {
+    /// Where to `GET` the copy, without a token, as one JSON file: a path on this server. Whoever has the link gets
+    /// the file: hand it to a browser and to nobody else.
+    url: Option<String>,
+    /// When the link ends. It ends earlier with the session of the request.
+    expires_at: Option<Timestamp>,
+    /// Why the mutation was refused; empty if it was not.
+    user_errors: Vec<UserError>,
+    /// The input's `clientMutationId`.
+    client_mutation_id: Option<String>,
+}
+
+/// The part of the root about taking one's data along.
+#[derive(Default)]
+pub struct ExportMutation;
+
+#[Object]
+impl ExportMutation {
+    /// Gives a link to a copy of everything that the viewer has here: profile, sessions, contents, favourites, likes,
+    /// followed and followers, and whom they keep out. The link is good for ten minutes.
+    async fn export_viewer(
+        &self,
+        ctx: &Context<'_>,
+        #[graphql(desc = "Optional: carries no choice.")] input: Option<ExportViewerInput>,
+    ) -> Answer<ExportViewerPayload> {
+        answer(ctx, async {
+            let hydration = fresh_hydration(ctx)?;
+            let viewer = hydration.viewer()?;
+            let link = hydration.services().exports.link(&viewer).map_err(AccountError::from)?;
+            Ok(Some(ExportViewerPayload {
+                url: Some(format!("{EXPORT_PATH}?token={}", link.text)),
+                expires_at: Some(Timestamp(link.expires_at_ms)),
+                user_errors: Vec::new(),
+                client_mutation_id: input.unwrap_or_default().client_mutation_id,
+            }))
+        })
+        .await
+    }
+}

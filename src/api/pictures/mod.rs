@@ -1,0 +1,146 @@
+//! Small pictures that the binary draws by itself, the same for ever: landscapes for the posts of the seeded world,
+//! and a face and a banner for everybody.
+//!
+//! Nothing is stored: a picture is a few kilobytes of SVG, drawn at each request.
+
+mod choices;
+mod coast;
+mod colour;
+mod landscape;
+
+use axum::{
+    Router,
+    extract::Path,
+    http::{HeaderMap, HeaderName, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::graphql::ids;
+use crate::domain::UserId;
+
+pub use self::landscape::{HEIGHT, SCENES, WIDTH};
+
+/// What a picture may do where it is opened by itself: nothing but be looked at.
+const POLICY: &str = "default-src 'none'; sandbox";
+/// Characters of a name.
+const MAX_NAME_CHARS: usize = 64;
+
+/// `GET /pictures/{number}.svg`, `/avatars/{name}.svg` and `/banners/{name}.svg`. A name is a user's id, a number, or
+/// anything else of 1 to 64 letters, digits, `-` and `_`.
+pub fn router() -> Router {
+    Router::new()
+        .route(
+            "/pictures/{file}",
+            get(async |path: Path<String>, asked: HeaderMap| answer(numbered(&path).map(landscape::draw), &asked)),
+        )
+        .route(
+            "/avatars/{file}",
+            get(async |path: Path<String>, asked: HeaderMap| answer(named(&path).map(coast::avatar), &asked)),
+        )
+        .route(
+            "/banners/{file}",
+            get(async |path: Path<String>, asked: HeaderMap| answer(named(&path).map(coast::banner), &asked)),
+        )
+}
+
+/// The name of the pictures that are this user's.
+pub fn name_of(user: UserId) -> String {
+    ids::of_user(user).0
+}
+
+/// One address for each picture: no "007.svg", no "+7.svg".
+fn numbered(file: &str) -> Option<u32> {
+    let number = file.strip_suffix(".svg")?.parse::<u32>().ok()?;
+    Some(number).filter(|number| format!("{number}.svg") == file)
+}
+
+fn named(file: &str) -> Option<&str> {
+    let name = file.strip_suffix(".svg")?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    Some(name).filter(|name| (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_plain))
+}
+
+fn answer(svg: Option<String>, asked: &HeaderMap) -> Response {
+    let Some(svg) = svg else { return (StatusCode::NOT_FOUND, "There is no such picture.\n").into_response() };
+    // Weak: the server may compress it.
+    let tag = format!("W/\"{:016x}\"", xxh3_64(svg.as_bytes()));
+    let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
+    let is_known = known.split(',').any(|known| known.trim() == tag);
+    let headers = [
+        (header::CONTENT_TYPE, "image/svg+xml"),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // Pages of other origins show them, too.
+        (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
+    ];
+    let tag = [(header::ETAG, tag)];
+    if is_known {
+        (StatusCode::NOT_MODIFIED, headers, tag).into_response()
+    } else {
+        (headers, tag, svg).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use axum::{body::Body, http::Request};
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn fetch(path: &str, known: &str) -> (Response, String) {
+        let request = Request::get(path).header(header::IF_NONE_MATCH, known).body(Body::empty()).unwrap();
+        let (parts, body) = router().oneshot(request).await.unwrap().into_parts();
+        let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+        (Response::from_parts(parts, Body::empty()), String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_picture_is_kept_for_ever_and_runs_nothing() {
+        for path in
+            ["/pictures/12345.svg", "/avatars/U_AAAAAAAAAAE.svg", "/avatars/7.svg", "/banners/U_AAAAAAAAAAE.svg"]
+        {
+            let (answer, svg) = fetch(path, "").await;
+            assert_eq!(answer.status(), StatusCode::OK, "{path}");
+            let header = |name| answer.headers()[name].to_str().unwrap();
+            assert_eq!(header(header::CONTENT_TYPE), "image/svg+xml");
+            assert!(header(header::CACHE_CONTROL).ends_with("immutable"));
+            assert_eq!(header(header::CONTENT_SECURITY_POLICY), POLICY);
+            assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>") && svg.len() < 16_000, "{}", svg.len());
+            assert!(!svg.contains("script"));
+            let (again, nothing) = fetch(path, header(header::ETAG)).await;
+            assert_eq!((again.status(), nothing.as_str()), (StatusCode::NOT_MODIFIED, ""), "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_picture_has_one_address() {
+        let long = format!("/avatars/{}.svg", "a".repeat(MAX_NAME_CHARS + 1));
+        for path in [
+            "/pictures/007.svg",
+            "/pictures/+7.svg",
+            "/pictures/7",
+            "/pictures/7.png",
+            "/pictures/4294967296.svg",
+            "/avatars/.svg",
+            "/avatars/a%20b.svg",
+            "/avatars/a.b.svg",
+            "/banners/7.png",
+            "/banners/%3Cb%3E.svg",
+            &long,
+        ] {
+            assert_eq!(fetch(path, "").await.0.status(), StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_pictures_of_a_user_have_the_users_id_as_their_name() {
+        let name = name_of(UserId::try_new(1).unwrap());
+        assert_eq!(name, "U_AAAAAAAAAAE");
+        assert_eq!(named(&format!("{name}.svg")), Some(name.as_str()));
+    }
+}
