@@ -116,3 +116,8 @@ pub const MAX_NAME_PREFIX_CHARS: usize = 60;
 pub const MAX_SUGGESTIONS: u16 = 50;
 /// The newest follows of a user, and the newest follows of each of those, that suggestions are taken from.
 pub const SUGGESTING_FOLLOWS: usize = 32;
+/// Groups of readers whose outside inboxes are given up and admitted together: enough to spread over the nodes of a
+/// cluster, few enough that all of their tokens are read at once. Every key outside SQL depends on it.
+pub const INBOX_BUCKETS: u16 = 128;
+/// Bytes of the identity of a node of the outside store: Redis draws 160 bits.
+pub const NODE_ID_BYTES: usize = 20;

@@ -19,6 +19,7 @@ mod fault_injector;
 mod mutations;
 mod notifications;
 mod oracle;
+mod outside_inboxes;
 mod plan;
 mod primary_store;
 mod quiescence;

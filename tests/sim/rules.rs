@@ -24,6 +24,7 @@ macro_rules! rules {
         }
     };
 }
+pub(crate) use rules;
 
 rules! {
     NoRecord "P1" "a content is published without a delivery record";

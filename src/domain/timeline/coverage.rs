@@ -19,6 +19,19 @@ pub struct Run {
     reaches: Position,
 }
 
+/// A window of an area that is trusted only up to an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrustedArea {
+    /// Which way the window leads.
+    pub direction: Direction,
+    /// Where it starts, exclusive.
+    pub bound: Option<Position>,
+    /// Rows that were asked for.
+    pub limit: usize,
+    /// The lowest position that is trusted.
+    pub edge: Position,
+}
+
 impl Run {
     /// What a query gave that was limited to `limit` entries: if it gave fewer, the source is exhausted.
     ///
@@ -54,6 +67,33 @@ impl Run {
             }
             Direction::Newer => Self::unknown(direction, bound),
         }
+    }
+
+    /// As [`Self::from_trusted_area`], of an area whose rows a filter has looked at: `seen` are the rows as they lie
+    /// there, `passed` the entries among them that are in the source.
+    pub fn from_filtered_area(area: &TrustedArea, seen: &[Position], passed: Vec<Entry>) -> Self {
+        let TrustedArea { direction, bound, limit, edge } = *area;
+        let trusted = match direction {
+            Direction::Older => true,
+            Direction::Newer => bound.unwrap_or(Position::OLDEST) >= edge,
+        };
+        if !trusted {
+            return Self::unknown(direction, bound);
+        }
+        let end = if direction == Direction::Older { edge } else { direction.end() };
+        let reaches = match seen.last() {
+            Some(last) if seen.len() >= limit => {
+                if direction.meets_first(*last, end) {
+                    *last
+                } else {
+                    end
+                }
+            }
+            None if limit == 0 => bound.unwrap_or(direction.start()),
+            _ => end,
+        };
+        let passed = passed.into_iter().filter(|entry| !direction.meets_first(reaches, entry.position())).collect();
+        Self::ordered(direction, passed, |_| reaches)
     }
 
     /// Nothing is known of the source beyond the bound.

@@ -9,6 +9,7 @@ pub mod floor;
 pub mod folding;
 pub mod listing;
 pub mod merge;
+pub mod outside;
 pub mod page;
 pub mod plan;
 pub mod position;

@@ -1,0 +1,136 @@
+//! What tells a claim that still holds from one that was lost, restored or overtaken: identities and random numbers.
+
+use std::{fmt, str::FromStr};
+
+use crate::domain::{
+    ids::UserId,
+    limits::{INBOX_BUCKETS, NODE_ID_BYTES},
+};
+
+/// The identity of a node of the outside store. It changes whenever the node may have lost writes. In Redis this is
+/// `master_replid`: 40 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId([u8; NODE_ID_BYTES]);
+
+/// Why a text is no [`NodeId`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a node's identity has 40 hexadecimal digits")]
+pub struct InvalidNodeId;
+
+impl NodeId {
+    /// From its bytes.
+    pub const fn of(bytes: [u8; NODE_ID_BYTES]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl FromStr for NodeId {
+    type Err = InvalidNodeId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNodeId> {
+        let digits = text.as_bytes();
+        if digits.len() != 2 * NODE_ID_BYTES {
+            return Err(InvalidNodeId);
+        }
+        let mut bytes = [0; NODE_ID_BYTES];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| InvalidNodeId)?;
+            if !pair.chars().all(|digit| digit.is_ascii_hexdigit()) {
+                return Err(InvalidNodeId);
+            }
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| InvalidNodeId)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+macro_rules! random_number {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub i64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+random_number! {
+    /// A random number, drawn anew whenever a reader enters the outside tier: an inbox of an earlier stay is another.
+    Generation
+}
+random_number! {
+    /// A random number, drawn anew whenever rows go or claims change. Appended rows do not change it.
+    Revision
+}
+random_number! {
+    /// A random number that SQL keeps as well, drawn in the transaction that reads what a claim is made of. If SQL
+    /// loses that transaction, it loses the number, and the claim counts no longer.
+    Basis
+}
+
+/// What a bucket's claims hold under. A bucket without a token is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// The node that must answer.
+    pub node: NodeId,
+    /// A random number, drawn anew each time the bucket is admitted.
+    pub epoch: i64,
+}
+
+/// Which inbox of a reader is meant: what a delivery and a header must agree on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fence {
+    /// Of the reader's bucket.
+    pub token: Token,
+    /// Of the reader.
+    pub generation: Generation,
+}
+
+/// Readers whose inboxes lie on one node and are given up and admitted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Bucket(u16);
+
+impl Bucket {
+    /// The reader's bucket: the id modulo [`INBOX_BUCKETS`].
+    pub fn of(reader: UserId) -> Self {
+        Self(u16::try_from(reader.get() % i64::from(INBOX_BUCKETS)).unwrap_or_default())
+    }
+
+    /// From 0 up to and without [`INBOX_BUCKETS`].
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+
+    #[test]
+    fn an_identity_is_read_as_it_is_printed() {
+        let text = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(text.parse::<NodeId>().unwrap().to_string(), text);
+        for wrong in ["", "0123", "+123456789abcdef0123456789abcdef01234567", "é123456789abcdef0123456789abcdef0123456"]
+        {
+            assert_eq!(wrong.parse::<NodeId>(), Err(InvalidNodeId), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn readers_spread_over_all_buckets() {
+        let bucket = |id| Bucket::of(UserId::try_new(id).unwrap()).number();
+        assert_eq!((bucket(1), bucket(i64::from(INBOX_BUCKETS)), bucket(i64::from(INBOX_BUCKETS) + 3)), (1, 0, 3));
+        assert!(bucket(i64::MAX) < INBOX_BUCKETS);
+    }
+}

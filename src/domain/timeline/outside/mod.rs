@@ -1,0 +1,12 @@
+//! Inboxes that are kept outside SQL: what they claim, when they are believed, and what each operation does to them.
+//!
+//! The outside store may lose anything. So an inbox carries a header that says what its rows are worth, and a page
+//! believes it only if the primary store names the same fence and the same basis (docs/protocol.md#outside).
+
+pub mod belief;
+pub mod fence;
+pub mod inbox;
+
+pub use belief::{Belief, Expected, believe};
+pub use fence::{Basis, Bucket, Fence, Generation, NodeId, Revision, Token};
+pub use inbox::{Claim, Cleared, Cover, Delivered, Header, OutsideInbox, Slice, Window, floor_of_newest};

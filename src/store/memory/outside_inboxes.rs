@@ -1,0 +1,166 @@
+//! Outside inboxes within one process: a bounded map, whose identity is drawn when it is made.
+
+use async_trait::async_trait;
+use moka::{
+    future::Cache,
+    ops::compute::{CompResult, Op},
+};
+
+use crate::{
+    domain::{
+        UserId,
+        timeline::outside::{
+            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, OutsideInbox, Revision, Slice, Token, Window,
+        },
+    },
+    store::{
+        StoreError,
+        outside_inboxes::{InboxStore, OutsideError, Push},
+    },
+};
+
+/// Inboxes of the readers who come most. Another process, or another of these, is another node.
+#[derive(Debug)]
+pub struct MemoryInboxes {
+    node: NodeId,
+    inboxes: Cache<UserId, OutsideInbox>,
+}
+
+impl MemoryInboxes {
+    /// At most so many inboxes: beyond that, little-used ones go. `node` must be drawn at random.
+    pub fn new(readers: u64, node: NodeId) -> Self {
+        Self { node, inboxes: Cache::new(readers) }
+    }
+
+    fn admits(&self, token: Token) -> Result<(), OutsideError> {
+        if token.node == self.node { Ok(()) } else { Err(OutsideError::OtherNode) }
+    }
+
+    /// Lets `change` change an inbox at once; false if there is none, or `change` says that nothing was done.
+    async fn change(&self, reader: UserId, change: impl FnOnce(&mut OutsideInbox) -> bool + Send) -> bool {
+        let changed = |entry: Option<moka::Entry<UserId, OutsideInbox>>| {
+            let Some(mut inbox) = entry.map(moka::Entry::into_value) else { return std::future::ready(Op::Nop) };
+            let done = change(&mut inbox);
+            std::future::ready(if done { Op::Put(inbox) } else { Op::Nop })
+        };
+        let result = self.inboxes.entry(reader).and_compute_with(changed).await;
+        matches!(result, CompResult::ReplacedWith(_))
+    }
+}
+
+#[async_trait]
+impl InboxStore for MemoryInboxes {
+    async fn identify(&self, _: Bucket) -> Result<NodeId, StoreError> {
+        Ok(self.node)
+    }
+
+    async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
+        let inbox = self.inboxes.get(&reader).await;
+        Ok(inbox.filter(|inbox| inbox.header.fence.token.node == self.node).map(|inbox| inbox.slice(window)))
+    }
+
+    async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError> {
+        self.admits(fence.token)?;
+        self.inboxes.insert(reader, OutsideInbox::open(fence, revision)).await;
+        Ok(())
+    }
+
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+        self.admits(push.token)?;
+        let mut delivered = Vec::with_capacity(push.recipients.len());
+        for (reader, generation) in &push.recipients {
+            let fence = Fence { token: push.token, generation: *generation };
+            let add =
+                |inbox: &mut OutsideInbox| inbox.deliver(fence, push.row, push.keep, push.revision) == Delivered::Added;
+            let added = self.change(*reader, add).await;
+            delivered.push(if added { Delivered::Added } else { Delivered::Skipped });
+        }
+        Ok(delivered)
+    }
+
+    async fn claim(
+        &self,
+        reader: UserId,
+        (token, expected): (Token, Revision),
+        claim: &Claim,
+        keep: usize,
+    ) -> Result<bool, OutsideError> {
+        self.admits(token)?;
+        let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.claim(expected, claim, keep);
+        Ok(self.change(reader, change).await)
+    }
+
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
+        self.admits(fence.token)?;
+        Ok(self.change(reader, |inbox| inbox.cover(fence, newest, keep)).await)
+    }
+
+    async fn remove(
+        &self,
+        reader: UserId,
+        (token, expected): (Token, Revision),
+        cleared: &Cleared,
+    ) -> Result<bool, OutsideError> {
+        self.admits(token)?;
+        let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.remove(expected, cleared);
+        Ok(self.change(reader, change).await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::{
+        Direction, Position,
+        timeline::outside::{Basis, Generation},
+    };
+
+    const ALL: Window = Window { direction: Direction::Older, bound: None, limit: 100 };
+
+    fn fence(node: u8) -> Fence {
+        Fence { token: Token { node: NodeId::of([node; 20]), epoch: 1 }, generation: Generation(1) }
+    }
+
+    fn reader() -> UserId {
+        UserId::try_new(7).unwrap()
+    }
+
+    fn push(fence: Fence, generation: i64) -> Push {
+        let recipients = vec![(reader(), Generation(generation))];
+        Push { row: Position::bound(5, 5), recipients, token: fence.token, keep: 10, revision: Revision(9) }
+    }
+
+    #[tokio::test]
+    async fn what_was_delivered_and_claimed_is_read() {
+        let store = MemoryInboxes::new(10, NodeId::of([1; 20]));
+        let (fence, claim) = (
+            fence(1),
+            Claim {
+                rows: vec![Position::bound(4, 4)],
+                floor: Position::OLDEST,
+                basis: Basis(1),
+                revision: Revision(2),
+            },
+        );
+        assert_eq!(store.slice(reader(), &ALL).await.unwrap(), None);
+        assert_eq!(store.deliver(&push(fence, 1)).await.unwrap(), [Delivered::Skipped], "there is no inbox");
+        store.open(reader(), fence, Revision(1)).await.unwrap();
+        assert_eq!(store.deliver(&push(fence, 2)).await.unwrap(), [Delivered::Skipped], "it is of another generation");
+        assert_eq!(store.deliver(&push(fence, 1)).await.unwrap(), [Delivered::Added]);
+        assert!(!store.claim(reader(), (fence.token, Revision(7)), &claim, 10).await.unwrap());
+        assert!(store.claim(reader(), (fence.token, Revision(1)), &claim, 10).await.unwrap());
+        let slice = store.slice(reader(), &ALL).await.unwrap().unwrap();
+        assert_eq!(slice.rows, [Position::bound(5, 5), Position::bound(4, 4)]);
+        assert_eq!((slice.header.floor, slice.header.revision), (Position::OLDEST, Revision(2)));
+    }
+
+    #[tokio::test]
+    async fn another_nodes_token_is_refused() {
+        let store = MemoryInboxes::new(10, NodeId::of([1; 20]));
+        let refused = store.open(reader(), fence(2), Revision(1)).await;
+        assert!(matches!(refused, Err(OutsideError::OtherNode)));
+        assert!(matches!(store.deliver(&push(fence(2), 1)).await, Err(OutsideError::OtherNode)));
+        assert_eq!(store.slice(reader(), &ALL).await.unwrap(), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! Build and extension: open or look, read in SQL, claim by compare-and-set on the revision.
+
+use tidefeed::domain::{
+    EdgeMode, Position,
+    timeline::outside::{Basis, Claim, Fence, Header, OutsideInbox, Revision, floor_of_newest},
+};
+
+use super::{nodes::EVERYTHING, rules::Rule, world::World};
+
+/// A build of a reader's inbox.
+#[derive(Debug)]
+pub struct Build {
+    reader: usize,
+    fence: Fence,
+    opened: Option<Revision>,
+    read: Option<(Vec<Position>, Basis)>,
+}
+
+impl Build {
+    pub fn begin(world: &mut World) -> Option<Self> {
+        let reader = world.rng.index(world.readers);
+        let fence = world.primary.fence(reader)?;
+        Some(Self { reader, fence, opened: None, read: None })
+    }
+
+    pub fn step(mut self, world: &mut World) -> Option<Self> {
+        let reads_first = world.breaks(Rule::BuildReadsBeforeOpening);
+        match (self.opened, self.read.take()) {
+            (None, None) if reads_first => self.read(world),
+            (None, read) => self.open(world, read),
+            (Some(_), None) => self.read(world),
+            (Some(revision), Some((rows, basis))) => {
+                let floor = floor_of_newest(&rows, world.keep);
+                claim(world, self.reader, self.fence, revision, (rows, floor, basis));
+                None
+            }
+        }
+    }
+
+    /// A script: an inbox that claims nothing, over whatever is there.
+    fn open(mut self, world: &mut World, read: Option<(Vec<Position>, Basis)>) -> Option<Self> {
+        let node = world.route();
+        let there = world.nodes.each[node].inboxes.get(&self.reader).map(|inbox| inbox.header.revision);
+        let revision = match (world.broken, there) {
+            (Some(Rule::OpeningKeepsRevision), Some(there)) => there,
+            _ => world.revision(there),
+        };
+        let inboxes = world.nodes.enter(node, self.fence.token.node).ok()?;
+        inboxes.insert(self.reader, OutsideInbox::open(self.fence, revision));
+        self.opened = Some(revision);
+        self.read = read;
+        Some(self)
+    }
+
+    /// A transaction: the newest contents of all edges, whatever their mode, and the basis of the claim.
+    fn read(mut self, world: &mut World) -> Option<Self> {
+        if world.primary.fence(self.reader).map(|fence| fence.generation) != Some(self.fence.generation) {
+            return None;
+        }
+        let rows = newest(world, self.reader, Position::NEWEST);
+        let basis = Basis(world.draw());
+        world.primary.readers[self.reader].basis = basis;
+        self.read = Some((rows, basis));
+        Some(self)
+    }
+}
+
+/// An extension of a reader's inbox below its floor.
+#[derive(Debug)]
+pub struct Extend {
+    reader: usize,
+    header: Header,
+    read: Option<(Vec<Position>, Basis)>,
+}
+
+impl Extend {
+    /// A script: what the inbox claims.
+    pub fn begin(world: &mut World) -> Option<Self> {
+        let (reader, node) = (world.rng.index(world.readers), world.route());
+        let header = world.nodes.slice(node, reader, &EVERYTHING)?.header;
+        Some(Self { reader, header, read: None })
+    }
+
+    pub fn step(mut self, world: &mut World) -> Option<Self> {
+        if let Some((rows, basis)) = self.read.take() {
+            let floor = floor_of_newest(&rows, world.keep).min(self.header.floor);
+            claim(world, self.reader, self.header.fence, self.header.revision, (rows, floor, basis));
+            return None;
+        }
+        // A transaction, as in a build. What is claimed already stays claimed, so that its basis must still be there.
+        let known = world.primary.readers[self.reader].basis;
+        let holds = self.header.basis == Some(known) || world.breaks(Rule::ExtendOfAnyBasis);
+        if !holds || world.primary.fence(self.reader) != Some(self.header.fence) {
+            return None;
+        }
+        let rows = newest(world, self.reader, self.header.floor);
+        let basis = Basis(world.draw());
+        world.primary.readers[self.reader].basis = basis;
+        self.read = Some((rows, basis));
+        Some(self)
+    }
+}
+
+fn newest(world: &World, reader: usize, below: Position) -> Vec<Position> {
+    let wanted = |author| match world.primary.edges.get(&(reader, author)).map(|edge| edge.mode) {
+        None => false,
+        Some(EdgeMode::Push) => true,
+        Some(EdgeMode::Fill) => !world.breaks(Rule::BuildOfPushedOnly),
+        Some(EdgeMode::Pull) => !world.breaks(Rule::BuildOfPushedOnly) && !world.breaks(Rule::BuildWithoutPulled),
+    };
+    world.primary.newest(wanted, below, world.keep)
+}
+
+/// A script: adds the rows and claims them, if nothing was claimed or given up since.
+fn claim(world: &mut World, reader: usize, fence: Fence, expected: Revision, read: (Vec<Position>, Position, Basis)) {
+    let (rows, floor, basis) = read;
+    let (node, any) = (world.route(), world.breaks(Rule::ClaimOfAnyRevision));
+    // An extension holds more than is kept, until the next delivery.
+    let keep = 2 * world.keep;
+    let revision = world.revision(Some(expected));
+    let Ok(inboxes) = world.nodes.enter(node, fence.token.node) else { return };
+    let Some(inbox) = inboxes.get_mut(&reader) else { return };
+    let expected = if any { inbox.header.revision } else { expected };
+    inbox.claim(expected, &Claim { rows, floor, basis, revision }, keep);
+}

@@ -1,0 +1,124 @@
+//! Covering an edge, and clearing rows of authors who are no longer followed.
+
+use tidefeed::domain::{
+    EdgeMode, Position,
+    timeline::outside::{self, Basis, Cleared, Fence, Header, Revision, Slice, floor_of_newest},
+};
+
+use super::{nodes::EVERYTHING, rules::Rule, world::World};
+
+/// A covering of one edge.
+#[derive(Debug)]
+pub struct Cover {
+    pair: (usize, usize),
+    incarnation: i64,
+    fence: Option<Fence>,
+    rows: Vec<Position>,
+    pushed: bool,
+}
+
+impl Cover {
+    /// A transaction: the newest contents of the author, the reader's fence, and a new identity of the edge.
+    pub fn begin(world: &mut World) -> Option<Self> {
+        let filling = world.primary.edges.iter().filter(|(_, edge)| edge.mode == EdgeMode::Fill);
+        let filling: Vec<(usize, usize)> = filling.map(|(pair, _)| *pair).collect();
+        let pair = *filling.get(world.rng.index(filling.len()))?;
+        let fresh = world.draw();
+        let keeps = world.breaks(Rule::CoverKeepsIncarnation);
+        let edge = world.primary.edges.get_mut(&pair)?;
+        if !keeps {
+            edge.incarnation = fresh;
+        }
+        let incarnation = edge.incarnation;
+        let rows = world.primary.newest(|author| author == pair.1, Position::NEWEST, world.keep);
+        Some(Self { pair, incarnation, fence: world.primary.fence(pair.0), rows, pushed: false })
+    }
+
+    pub fn step(mut self, world: &mut World) -> Option<Self> {
+        let Some(fence) = self.fence.filter(|_| !self.pushed) else {
+            self.trust(world);
+            return None;
+        };
+        self.pushed = true;
+        self.push(world, fence).then_some(self)
+    }
+
+    /// One script. An inbox that is not there, or of another fence, is built from SQL later, and this edge with it.
+    fn push(&self, world: &mut World, fence: Fence) -> bool {
+        let (node, keep, broken) = (world.route(), world.keep, world.broken);
+        let there = world.nodes.each[node].inboxes.get(&self.pair.0).map(|inbox| inbox.header.revision);
+        let revision: Revision = world.revision(there);
+        let Ok(inboxes) = world.nodes.enter(node, fence.token.node) else { return false };
+        let Some(inbox) = inboxes.get_mut(&self.pair.0) else { return true };
+        let before = inbox.header;
+        let floor = match broken {
+            Some(Rule::CutCoverKeepsFloor) => Position::OLDEST,
+            _ => floor_of_newest(&self.rows, keep),
+        };
+        let newest = outside::Cover { rows: self.rows.clone(), floor, revision };
+        if inbox.cover(fence, &newest, keep) && broken == Some(Rule::CoverKeepsRevision) {
+            inbox.header.revision = before.revision;
+        }
+        true
+    }
+
+    /// A transaction: the edge is trusted, if it is the one whose contents were read.
+    fn trust(&self, world: &mut World) {
+        let any = world.breaks(Rule::CoverOfAnyIncarnation);
+        if let Some(edge) = world.primary.edges.get_mut(&self.pair)
+            && edge.mode == EdgeMode::Fill
+            && (edge.incarnation == self.incarnation || any)
+        {
+            edge.mode = EdgeMode::Push;
+        }
+    }
+}
+
+/// A cleaning of one inbox.
+#[derive(Debug)]
+pub struct Clean {
+    reader: usize,
+    header: Header,
+    rows: Vec<Position>,
+    basis: Option<Basis>,
+}
+
+impl Clean {
+    /// A script: every row.
+    pub fn begin(world: &mut World) -> Option<Self> {
+        let (reader, node) = (world.rng.index(world.readers), world.route());
+        let Slice { header, rows } = world.nodes.slice(node, reader, &EVERYTHING)?;
+        Some(Self { reader, header, rows, basis: None })
+    }
+
+    pub fn step(self, world: &mut World) -> Option<Self> {
+        let Some(basis) = self.basis else { return self.look(world) };
+        let (node, any) = (world.route(), world.breaks(Rule::CleanOfAnyRevision));
+        let revision = world.revision(Some(self.header.revision));
+        let inbox = world.nodes.enter(node, self.header.fence.token.node).ok()?.get_mut(&self.reader)?;
+        let expected = if any { inbox.header.revision } else { self.header.revision };
+        inbox.remove(expected, &Cleared { rows: self.rows, basis, revision });
+        None
+    }
+
+    /// A transaction: which rows are of authors who are not followed, and a new basis of the claim without them.
+    fn look(mut self, world: &mut World) -> Option<Self> {
+        let (keeps, fresh) = (world.breaks(Rule::CleanKeepsBasis), Basis(world.draw()));
+        let primary = &mut world.primary;
+        let known = primary.readers[self.reader].basis;
+        if self.header.basis != Some(known) || primary.fence(self.reader) != Some(self.header.fence) {
+            return None;
+        }
+        self.rows.retain(|row| {
+            let author = primary.contents.get(row).map(|content| content.author);
+            author.is_none_or(|author| !primary.edges.contains_key(&(self.reader, author)))
+        });
+        if self.rows.is_empty() {
+            return None;
+        }
+        let basis = if keeps { known } else { fresh };
+        primary.readers[self.reader].basis = basis;
+        self.basis = Some(basis);
+        Some(self)
+    }
+}

@@ -1,0 +1,105 @@
+//! A delivery: recipients from one statement, a script for each inbox, then progress in SQL.
+
+use tidefeed::domain::{EdgeMode, Position, timeline::outside::Fence};
+
+use super::{
+    nodes::after_trim,
+    primary::{Content, Delivery},
+    rules::Rule,
+    world::World,
+};
+
+/// An executor with one batch of one delivery.
+#[derive(Debug)]
+pub struct Deliver {
+    content: Position,
+    attempt: i64,
+    through: usize,
+    recipients: Vec<(usize, Fence)>,
+    /// Where a broken rule reads recipients first: the author of what is still to be committed.
+    uncommitted: Option<usize>,
+    progressed: bool,
+}
+
+impl Deliver {
+    /// Reads the recipients of the next batch of some delivery, and leaves an attempt's number in the same transaction.
+    pub fn begin(world: &mut World) -> Option<Self> {
+        let waiting: Vec<Position> = world.primary.deliveries.keys().copied().collect();
+        let content = *waiting.get(world.rng.index(waiting.len()))?;
+        let attempt = world.draw();
+        let delivery = world.primary.deliveries.get_mut(&content)?;
+        delivery.attempt = attempt;
+        let (author, from) = (delivery.author, delivery.through);
+        let through = (from + 1 + world.rng.index(3)).min(world.readers);
+        let recipients = recipients(world, author, from..through);
+        Some(Self { content, attempt, through, recipients, uncommitted: None, progressed: false })
+    }
+
+    /// The broken order: recipients of a content that is not committed yet.
+    pub fn ahead_of_commit(world: &mut World, content: Position, author: usize) -> Self {
+        let recipients = recipients(world, author, 0..world.readers);
+        let (attempt, through) = (world.draw(), world.readers);
+        Self { content, attempt, through, recipients, uncommitted: Some(author), progressed: false }
+    }
+
+    pub fn step(mut self, world: &mut World) -> Option<Self> {
+        if let Some(author) = self.uncommitted.take() {
+            world.primary.contents.insert(self.content, Content { author, removed: false });
+            world.primary.deliveries.insert(self.content, Delivery { author, through: 0, attempt: self.attempt });
+            return Some(self);
+        }
+        if world.breaks(Rule::ProgressBeforeRows) && !self.progressed {
+            self.progressed = true;
+            self.progress(world);
+            return Some(self);
+        }
+        let Some((reader, fence)) = self.recipients.pop() else {
+            self.progress(world);
+            return None;
+        };
+        self.push(world, reader, fence).then_some(self)
+    }
+
+    /// One script; false if the node is another, so that the batch must be read again.
+    fn push(&self, world: &mut World, reader: usize, fence: Fence) -> bool {
+        let (node, keep, broken) = (world.route(), world.keep, world.broken);
+        let next = world.draw();
+        let Ok(inboxes) = world.nodes.enter(node, fence.token.node) else { return false };
+        let Some(inbox) = inboxes.get_mut(&reader) else { return true };
+        let before = inbox.header;
+        let skipped = match broken {
+            Some(Rule::BelowFloorIsSkipped) => before.floor != Position::NEWEST && self.content < before.floor,
+            Some(Rule::UnclaimedIsSkipped) => before.floor == Position::NEWEST,
+            _ => false,
+        };
+        if !skipped {
+            let next = match broken {
+                Some(Rule::RevisionIsCounted) => before.revision.0 + 1,
+                _ => next,
+            };
+            inbox.deliver(fence, self.content, keep, tidefeed::domain::timeline::outside::Revision(next));
+            after_trim(inbox, before, broken);
+        }
+        true
+    }
+
+    fn progress(&self, world: &mut World) {
+        let any = world.breaks(Rule::ProgressOfAnyAttempt);
+        let Some(delivery) = world.primary.deliveries.get_mut(&self.content) else { return };
+        if delivery.attempt == self.attempt || any {
+            delivery.through = delivery.through.max(self.through);
+            if delivery.through == world.readers {
+                world.primary.deliveries.remove(&self.content);
+            }
+        }
+    }
+}
+
+fn recipients(world: &World, author: usize, range: std::ops::Range<usize>) -> Vec<(usize, Fence)> {
+    let wanted = |reader: &usize| match world.primary.edges.get(&(*reader, author)).map(|edge| edge.mode) {
+        None | Some(EdgeMode::Pull) => false,
+        Some(EdgeMode::Fill) => !world.breaks(Rule::FillIsSkipped),
+        Some(EdgeMode::Push) => true,
+    };
+    range.filter(wanted).filter_map(|reader| Some((reader, world.primary.fence(reader)?))).collect()
+}

@@ -1,0 +1,15 @@
+//! Inboxes outside SQL (docs/protocol.md#outside) in a small world of their own: a primary store that may lose
+//! commits, two store nodes that may lose or restore anything, and processes that stop between any two steps. The
+//! decisions are the product's own (`domain::timeline::outside`). The oracle judges every page that is believed.
+
+mod building;
+mod covering;
+mod delivering;
+mod events;
+mod nodes;
+mod primary;
+mod reading;
+mod rules;
+mod stories;
+mod walk;
+mod world;

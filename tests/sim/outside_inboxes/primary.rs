@@ -1,0 +1,115 @@
+//! The primary store: what SQL holds, and the definition of a timeline. Each method is one statement or transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidefeed::domain::{
+    ContentId, Direction, EdgeMode, Entry, Position, UserId,
+    timeline::outside::{Basis, Expected, Fence, Generation, Token, Window},
+};
+
+/// Buckets of this world.
+pub const BUCKETS: usize = 2;
+
+#[derive(Debug, Clone)]
+pub struct Content {
+    pub author: usize,
+    pub removed: bool,
+}
+
+/// A content that may be missing in some inbox.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    pub author: usize,
+    /// Readers served, in ascending order.
+    pub through: usize,
+    /// Drawn by each reading of recipients; progress counts for the last one only.
+    pub attempt: i64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Edge {
+    pub mode: EdgeMode,
+    pub incarnation: i64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// Whether the reader is in the outside tier; if not, pages never look at the outside store.
+    pub outside: bool,
+    pub generation: Generation,
+    pub basis: Basis,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Primary {
+    pub contents: BTreeMap<Position, Content>,
+    pub deliveries: BTreeMap<Position, Delivery>,
+    pub edges: BTreeMap<(usize, usize), Edge>,
+    pub muted: BTreeSet<(usize, usize)>,
+    pub readers: Vec<Reader>,
+    pub tokens: [Option<Token>; BUCKETS],
+}
+
+/// What one statement says of a page.
+#[derive(Debug)]
+pub struct Snapshot {
+    pub expected: Option<Expected>,
+    /// Of the ids asked for, those that are in the timeline.
+    pub shown: Vec<Entry>,
+    /// What is in flight, and what uncovered authors published.
+    pub pulled: Vec<Entry>,
+    /// The page by the definition.
+    pub oracle: Vec<Entry>,
+}
+
+impl Primary {
+    /// The bucket's token and the reader's generation; `None` if nothing outside counts.
+    pub fn fence(&self, reader: usize) -> Option<Fence> {
+        let state = &self.readers[reader];
+        let token = self.tokens[reader % BUCKETS]?;
+        state.outside.then_some(Fence { token, generation: state.generation })
+    }
+
+    pub fn newest(&self, authors: impl Fn(usize) -> bool, below: Position, limit: usize) -> Vec<Position> {
+        let listed = self.contents.range(..below).rev();
+        let listed = listed.filter(|(_, content)| !content.removed && authors(content.author));
+        listed.take(limit).map(|(position, _)| *position).collect()
+    }
+
+    /// The one statement of a page; `asked` are the rows of the slice that was read before it.
+    pub fn page(&self, reader: usize, window: &Window, asked: &[Position]) -> Snapshot {
+        let timeline = self.timeline(reader, window);
+        let uncovered = |entry: &&Entry| {
+            let author = usize::try_from(entry.author.get()).unwrap() - 1;
+            self.edges[&(reader, author)].mode != EdgeMode::Push || self.deliveries.contains_key(&entry.position())
+        };
+        Snapshot {
+            expected: self.fence(reader).map(|fence| Expected { fence, basis: self.readers[reader].basis }),
+            shown: timeline.iter().filter(|entry| asked.contains(&entry.position())).copied().collect(),
+            pulled: timeline.iter().filter(uncovered).copied().collect(),
+            oracle: timeline.into_iter().take(window.limit).collect(),
+        }
+    }
+
+    fn timeline(&self, reader: usize, window: &Window) -> Vec<Entry> {
+        let start = window.bound.unwrap_or(window.direction.start());
+        let beyond = |(position, content): (&Position, &Content)| {
+            let pair = (reader, content.author);
+            let visible = !content.removed && self.edges.contains_key(&pair) && !self.muted.contains(&pair);
+            (visible && window.direction.meets_first(start, *position)).then(|| entry(*position, content.author))
+        };
+        let mut entries: Vec<Entry> = self.contents.iter().filter_map(beyond).collect();
+        if window.direction == Direction::Older {
+            entries.reverse();
+        }
+        entries
+    }
+}
+
+fn entry(position: Position, author: usize) -> Entry {
+    Entry {
+        publish_time: position.publish_time(),
+        content: ContentId::try_new(position.content_number()).unwrap(),
+        author: UserId::try_new(i64::try_from(author).unwrap() + 1).unwrap(),
+    }
+}

@@ -1,0 +1,52 @@
+//! The rules of outside inboxes, each broken on purpose.
+
+crate::rules::rules! {
+    EpochStays "Token" "a bucket is admitted again under the epoch that it had";
+    AnyNodeAnswers "Token" "scripts do not compare the node's identity";
+    IdentityIsRemembered "Token" "role and identity are those of an earlier look, not of the script's instant";
+    ReplicaAnswers "Token" "a replica answers as its master does";
+    GenerationStays "Tier" "a reader enters the outside tier with the generation of the last stay";
+    AnyTokenIsBelieved "Read" "the header's token is not compared with the snapshot's";
+    AnyGenerationIsBelieved "Read" "the header's generation is not compared with the snapshot's";
+    AnyBasisIsBelieved "Read" "a claim counts although SQL has lost what it was read from";
+    AfterIsNotRead "Read" "the slice is read before the statement only";
+    RowsAreNotCompared "Read" "only the headers are compared, before and after";
+    DeliveredBeforeCommit "Deliver" "recipients are read before the content is committed";
+    FillIsSkipped "Deliver" "deliveries pass over edges that are being filled";
+    BelowFloorIsSkipped "Deliver" "deliveries pass over inboxes whose floor lies above the content";
+    UnclaimedIsSkipped "Deliver" "deliveries pass over inboxes that claim nothing yet";
+    ProgressBeforeRows "Deliver" "progress is committed before the rows are written";
+    ProgressOfAnyAttempt "Deliver" "progress counts although SQL has lost what the recipients were read from";
+    TrimKeepsFloor "Trim" "rows go and the floor stays";
+    TrimLowersFloor "Trim" "the floor becomes the lowest row kept, lower or not";
+    TrimKeepsRevision "Trim" "rows go and the revision stays";
+    OpeningKeepsRevision "Build" "an inbox is opened over another without a new revision";
+    RevisionIsCounted "Build" "revisions are counted in each inbox, not drawn";
+    BuildReadsBeforeOpening "Build" "contents are read before the inbox is opened";
+    BuildOfPushedOnly "Build" "a build passes over edges that are pulled or being filled";
+    BuildWithoutPulled "Build" "a build passes over edges that are pulled";
+    ClaimOfAnyRevision "Build" "a build claims whatever the revision is";
+    ExtendOfAnyBasis "Extend" "an extension keeps a claim that SQL has lost the basis of";
+    CutCoverKeepsFloor "Cover" "the floor stays when the author's contents were cut";
+    CoverKeepsRevision "Cover" "an author is covered without a new revision";
+    CoverOfAnyIncarnation "Cover" "an edge becomes trusted although it is not the one that was covered";
+    CoverKeepsIncarnation "Cover" "the covered edge keeps its identity, so that a lost reading goes unnoticed";
+    CleanOfAnyRevision "Clean" "an unfollowed author's rows go whatever the revision is";
+    CleanKeepsBasis "Clean" "rows go and the basis stays, so that a lost unfollow goes unnoticed";
+    HeaderInAKeyOfItsOwn "Store" "header and rows are two keys, which are evicted one by one";
+}
+
+impl Rule {
+    /// Whether no walk has shown it broken yet: the rule is kept because the argument needs it, or costs nothing.
+    pub const fn is_rare(self) -> bool {
+        matches!(
+            self,
+            Self::ProgressOfAnyAttempt
+                | Self::RevisionIsCounted
+                | Self::BuildWithoutPulled
+                | Self::CoverKeepsIncarnation
+                | Self::CleanOfAnyRevision
+                | Self::CleanKeepsBasis
+        )
+    }
+}

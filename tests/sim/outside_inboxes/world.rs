@@ -1,0 +1,155 @@
+//! One world: both stores, the processes under way, and what was seen.
+
+use super::{
+    building::{Build, Extend},
+    covering::{Clean, Cover},
+    delivering::Deliver,
+    events::Admit,
+    nodes::{Nodes, draw, next_revision},
+    primary::{Primary, Reader},
+    reading::Read,
+    rules::Rule,
+};
+use crate::rng::SimRng;
+use tidefeed::domain::timeline::outside::{Basis, Generation, Revision};
+
+/// Processes under way at most.
+const PROCESSES: usize = 12;
+
+/// What happened in a walk, or in many.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    pub walks: u64,
+    pub reads: u64,
+    pub believed: u64,
+    /// Reads of unequal slices.
+    pub changed: u64,
+    pub sql_losses: u64,
+}
+
+pub struct World {
+    pub rng: SimRng,
+    pub broken: Option<Rule>,
+    pub primary: Primary,
+    /// Earlier states that a fail-over of SQL may go back to.
+    pub past: Vec<Primary>,
+    pub nodes: Nodes,
+    pub processes: Vec<Process>,
+    pub readers: usize,
+    pub authors: usize,
+    /// Rows that inboxes keep.
+    pub keep: usize,
+    /// Whether most processes run from begin to end.
+    pub quick: bool,
+    pub last_content: i64,
+    pub tally: Tally,
+    /// What the first wrong page was.
+    pub wrong: Option<String>,
+}
+
+/// A process between two steps. A step is one script, or one statement or transaction.
+#[derive(Debug)]
+pub enum Process {
+    Deliver(Deliver),
+    Build(Build),
+    Extend(Extend),
+    Cover(Cover),
+    Clean(Clean),
+    Admit(Admit),
+    Read(Read),
+}
+
+impl World {
+    pub fn new(seed: u64, broken: Option<Rule>) -> Self {
+        let mut rng = SimRng::of(seed);
+        let readers = 1 + rng.index(3);
+        let nodes = Nodes::new(&mut rng, broken);
+        let reader =
+            |rng: &mut SimRng| Reader { outside: false, generation: Generation(draw(rng)), basis: Basis(draw(rng)) };
+        let primary = Primary { readers: (0..readers).map(|_| reader(&mut rng)).collect(), ..Primary::default() };
+        let (authors, keep) = (1 + rng.index(2), 1 + rng.index(4));
+        let quick = rng.below(2) == 0;
+        Self {
+            rng,
+            broken,
+            past: vec![primary.clone()],
+            primary,
+            nodes,
+            processes: Vec::new(),
+            readers,
+            authors,
+            keep,
+            quick,
+            last_content: 0,
+            tally: Tally { walks: 1, ..Tally::default() },
+            wrong: None,
+        }
+    }
+
+    pub fn breaks(&self, rule: Rule) -> bool {
+        self.broken == Some(rule)
+    }
+
+    pub fn draw(&mut self) -> i64 {
+        draw(&mut self.rng)
+    }
+
+    pub fn revision(&mut self, before: Option<Revision>) -> Revision {
+        next_revision(before, &mut self.rng, self.broken)
+    }
+
+    /// The node that the next script happens to reach.
+    pub fn route(&mut self) -> usize {
+        self.nodes.route(&mut self.rng)
+    }
+
+    /// Begins a process, unless too many are under way.
+    pub fn begin(&mut self, process: Option<Process>) {
+        if self.processes.len() < PROCESSES {
+            self.processes.extend(process);
+        }
+    }
+
+    /// Lets one process take its next step.
+    pub fn step(&mut self) {
+        if self.processes.is_empty() {
+            return;
+        }
+        let process = self.processes.swap_remove(self.rng.index(self.processes.len()));
+        let mut next = self.advance(process);
+        // In some walks most processes are quick, so that the slow ones meet many changes.
+        while self.quick && self.rng.below(8) != 0 {
+            let Some(process) = next else { return };
+            next = self.advance(process);
+        }
+        self.processes.extend(next);
+    }
+
+    fn advance(&mut self, process: Process) -> Option<Process> {
+        match process {
+            Process::Deliver(it) => it.step(self).map(Process::Deliver),
+            Process::Build(it) => it.step(self).map(Process::Build),
+            Process::Extend(it) => it.step(self).map(Process::Extend),
+            Process::Cover(it) => it.step(self).map(Process::Cover),
+            Process::Clean(it) => it.step(self).map(Process::Clean),
+            Process::Admit(it) => it.step(self).map(Process::Admit),
+            Process::Read(it) => it.step(self).map(Process::Read),
+        }
+    }
+
+    /// A read that nothing comes between: it sees what is wrong and stays wrong.
+    pub fn read_at_once(&mut self) {
+        let mut read = Read::begin(self);
+        while let Some(next) = read {
+            read = next.step(self);
+        }
+    }
+
+    /// One process dies where it is.
+    pub fn kill(&mut self) {
+        if !self.processes.is_empty() {
+            let dead = self.rng.index(self.processes.len());
+            self.processes.swap_remove(dead);
+        }
+    }
+}
