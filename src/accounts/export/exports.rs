@@ -103,15 +103,11 @@ impl Export {
     /// out means it.
     pub async fn check_alive(&self) -> Result<(), ExportError> {
         let stores = &self.exports.stores;
-        match self.viewer.session {
-            Some(session) => {
-                let living = stores.sessions.living(&[session], self.exports.clock.now_ms()).await?;
-                if living.is_empty() { Err(ExportError::SessionEnded) } else { Ok(()) }
-            }
-            None => {
-                let profiles = stores.accounts.profiles(&[self.viewer.id]).await?;
-                if profiles.is_empty() { Err(ExportError::NoAccount) } else { Ok(()) }
-            }
+        if let Some(session) = self.viewer.session {
+            let living = stores.sessions.living(&[session], self.exports.clock.now_ms()).await?;
+            return if living.is_empty() { Err(ExportError::SessionEnded) } else { Ok(()) };
         }
+        let profiles = stores.accounts.profiles(&[self.viewer.id]).await?;
+        if profiles.is_empty() { Err(ExportError::NoAccount) } else { Ok(()) }
     }
 }

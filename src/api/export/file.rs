@@ -47,7 +47,8 @@ pub struct File {
 impl File {
     /// Begins with what is known of the owner.
     pub fn of(export: Export, owner: &Owner) -> Result<Self, ExportError> {
-        let mut text = serde_json::to_string(&Head::of(owner, export.opened_at_ms)).map_err(unreadable)?;
+        let mut text =
+            serde_json::to_string(&Head::of(owner, export.opened_at_ms)).map_err(|error| unreadable(&error))?;
         // The head stays open: the lists are further members.
         text.pop();
         Ok(Self { export, stage: Stage::Head(text) })
@@ -70,7 +71,7 @@ impl File {
                     return Ok(Piece::Text(",\n\"complete\":true}\n".to_owned()));
                 };
                 let (rows, next) = self.export.page(list, open.after).await?;
-                let rows = lines(&rows).map_err(unreadable)?;
+                let rows = lines(&rows).map_err(|error| unreadable(&error))?;
                 let text = piece(list, &rows, open, next.is_none());
                 self.stage = Stage::List(match next {
                     Some(_) => Open { after: next, has_rows: open.has_rows || !rows.is_empty(), ..open },
@@ -83,7 +84,7 @@ impl File {
     }
 }
 
-fn unreadable(error: serde_json::Error) -> ExportError {
+fn unreadable(error: &serde_json::Error) -> ExportError {
     StoreError::Unreadable(error.to_string()).into()
 }
 

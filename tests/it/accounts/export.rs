@@ -66,6 +66,35 @@ async fn publish(server: &ApiServer, by: &Tokens, input: Value) -> Result<String
     Ok(payload["timelineEdge"]["node"]["id"].as_str().with_context(|| payload.to_string())?.to_owned())
 }
 
+fn check_headers(response: &reqwest::Response) -> Result<()> {
+    let header =
+        |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or("none").to_owned();
+    let headers = ["content-type", "content-disposition", "cache-control", "referrer-policy", "x-content-type-options"]
+        .map(header);
+    ensure!(
+        headers
+            == ["application/json", "attachment; filename=\"tidefeed-ann.json\"", "no-store", "no-referrer", "nosniff"],
+        "{headers:?}"
+    );
+    Ok(())
+}
+
+/// The lists of people: bob follows and is followed, foe is kept out in each way.
+fn check_people(file: &Value) -> Result<()> {
+    for (list, handles) in [
+        ("following", json!(["bob"])),
+        ("followers", json!(["bob"])),
+        ("mutedUsers", json!(["foe"])),
+        ("blockedUsers", json!(["foe"])),
+        ("hiddenFollowers", json!(["foe"])),
+    ] {
+        let people: Vec<_> =
+            file[list].as_array().context(list)?.iter().map(|it| it["user"]["handle"].clone()).collect();
+        ensure!(json!(people) == handles, "{list}: {people:?}");
+    }
+    Ok(())
+}
+
 on_each_backend! {
     async fn the_file_has_what_the_viewer_has_and_nothing_of_others_that_is_private(backend: Backend) -> Result<()> {
         let server = server(backend, Around::Memory).await?;
@@ -96,9 +125,7 @@ on_each_backend! {
             mutate(&server, by, mutation, input).await?;
         }
         let response = follow(&server, &link(&server, &ann.access).await?).await?;
-        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or("none").to_owned();
-        let headers = ["content-type", "content-disposition", "cache-control", "referrer-policy", "x-content-type-options"].map(header);
-        ensure!(headers == ["application/json", "attachment; filename=\"tidefeed-ann.json\"", "no-store", "no-referrer", "nosniff"], "{headers:?}");
+        check_headers(&response)?;
         let text = response.text().await?;
         for private in ["bob's own words", "secret", "hidden by a block", "not ann's", &ann.refresh, &ann.access] {
             ensure!(!text.contains(private), "{private} is in it: {text}");
@@ -121,13 +148,7 @@ on_each_backend! {
         ensure!(contents[2]["counters"] == json!({ "comments": 0, "likes": 1, "reposts": 0 }), "{contents:#?}");
         ensure!(file["likes"][0]["content"]["text"] == "a question" && file["likes"][0]["content"]["author"]["handle"] == "bob");
         ensure!(file["favourites"][0]["since"].is_string() && file["favourites"][0]["content"].is_null(), "{file:#}");
-        for (list, handles) in [
-            ("following", json!(["bob"])), ("followers", json!(["bob"])), ("mutedUsers", json!(["foe"])),
-            ("blockedUsers", json!(["foe"])), ("hiddenFollowers", json!(["foe"])),
-        ] {
-            let people: Vec<_> = file[list].as_array().context(list)?.iter().map(|it| it["user"]["handle"].clone()).collect();
-            ensure!(json!(people) == handles, "{list}: {people:?}");
-        }
+        check_people(&file)?;
         let session = file["sessions"][0].as_object().context("no session")?;
         ensure!(session.keys().eq(["createdAt", "expiresAt", "lastUsedAt", "userAgent"]), "{session:?}");
         Ok(())
