@@ -83,6 +83,6 @@ mod tests {
     #[test]
     fn text_lines_read_as_sentences() {
         let line = logged(LogFormat::Text);
-        assert!(line.contains("WARN") && line.contains("delivery failed content=7"), "{line}");
+        assert!(line.contains("WARN") && line.contains("A delivery failed. content=7"), "{line}");
     }
 }
