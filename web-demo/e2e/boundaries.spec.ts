@@ -1,7 +1,7 @@
 // Hiding from a follower, and the lists of those whom the viewer keeps out. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
 import { block, follow, hideFrom, mute, numbered, type Person, publish, register, registerThree } from "./api";
-import { namesOf, openAs, postWith, scrollTo, takePicture, waitUntilLive } from "./page";
+import { AFTER_ALL_TRIES, namesOf, openAs, postWith, scrollTo, takePicture, waitUntilLive } from "./page";
 import { test } from "./test";
 
 let vera: Person;
@@ -95,7 +95,7 @@ test("hiding that does not get through is told, and nothing looks hidden", async
   await page.getByTestId("boundaries").click();
   await page.route("**/graphql", (route) => route.abort());
   await page.getByTestId("hide").click();
-  await expect(page.getByTestId("profile").getByRole("alert")).toContainText("cannot be reached");
+  await expect(page.getByTestId("profile").getByRole("alert")).toContainText("cannot be reached", AFTER_ALL_TRIES);
   await expect(page.getByTestId("is-hidden")).toHaveCount(0);
   await page.unroute("**/graphql");
   await page.getByTestId("hide").click();

@@ -58,6 +58,9 @@ export async function scrollTo(page: Page, target: Locator) {
   }).toPass();
 }
 
+/** What may be asked again is tried four times before the page says that the server cannot be reached: up to 7 s of waiting, and the tries. */
+export const AFTER_ALL_TRIES = { timeout: 30_000 };
+
 /** A picture to be looked at; nothing on the page may be cut off at its side, and axe finds nothing in it (WCAG 2.2 A and AA, best practices). */
 export async function takePicture(page: Page, name: string) {
   const cutOff = await page.locator(".feed, body").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth).length);

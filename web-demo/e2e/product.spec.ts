@@ -1,7 +1,7 @@
 // What makes the page a product: a post's words and actions, drafts, threads, the keyboard, a phone. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
 import { follow, like, numbered, type Person, publish, publishMany, register, reply, repost } from "./api";
-import { openAs, postWith, takePicture, waitUntilLive, write } from "./page";
+import { AFTER_ALL_TRIES, openAs, postWith, takePicture, waitUntilLive, write } from "./page";
 import { test } from "./test";
 
 let vera: Person;
@@ -83,7 +83,7 @@ test("a like, a repost and a post are shown before they are answered, and taken 
   gate.go();
   await expect(heart).toHaveAttribute("aria-pressed", "false", { timeout: 30_000 });
   await expect(heart).toHaveText("");
-  await expect(postWith(page, "Worth it").getByRole("alert")).toContainText("cannot be reached");
+  await expect(postWith(page, "Worth it").getByRole("alert")).toContainText("cannot be reached", AFTER_ALL_TRIES);
   await expect(page.getByTestId("compose-text")).toHaveValue("Not arrived yet");
   await expect(page.getByTestId("post")).toHaveCount(1);
 });

@@ -1,7 +1,7 @@
 // What the page says when something does not work.
 import { expect } from "@playwright/test";
 import { endSessions, isTaken, publish, register } from "./api";
-import { openAs, postWith, waitUntilLive, write } from "./page";
+import { AFTER_ALL_TRIES, openAs, postWith, waitUntilLive, write } from "./page";
 import { test } from "./test";
 
 const FORGED = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJub2JvZHkifQ.AAAA";
@@ -120,7 +120,7 @@ test("a draft whose answer was lost is kept, and sending it again publishes noth
     await route.abort();
   });
   await write(page, "Do not lose me");
-  await expect(page.getByTestId("form-error")).toContainText("cannot be reached");
+  await expect(page.getByTestId("form-error")).toContainText("cannot be reached", AFTER_ALL_TRIES);
   await expect(page.getByTestId("compose-text")).toHaveValue("Do not lose me");
   await page.unroute("**/graphql");
   await page.getByTestId("publish").click();

@@ -1,7 +1,7 @@
 // Posts are found from the header, Chinese ones by any stretch of their text. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
 import { deleteContent, follow, freshHandle, numbered, publish, publishMany, register } from "./api";
-import { namesOf, openAs, postWith, scrollTo } from "./page";
+import { AFTER_ALL_TRIES, namesOf, openAs, postWith, scrollTo } from "./page";
 import { test } from "./test";
 
 async function search(page: Page, text: string) {
@@ -65,7 +65,7 @@ test("what cannot be looked for is told, and so is a search that failed", async 
   await expect(page.getByRole("main").getByTestId("failure")).toContainText("neither letters");
   await page.route("**/graphql", (route) => route.abort());
   await search(page, "tide");
-  await expect(page.getByRole("main").getByTestId("failure")).toContainText("cannot be reached");
+  await expect(page.getByRole("main").getByTestId("failure")).toContainText("cannot be reached", AFTER_ALL_TRIES);
   await page.unroute("**/graphql");
   await page.getByRole("main").getByTestId("retry").click();
   await expect(page.getByRole("main").getByTestId("failure")).toHaveCount(0);

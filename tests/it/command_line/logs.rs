@@ -127,7 +127,7 @@ async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> 
 #[tokio::test]
 async fn the_token_of_a_link_to_an_export_is_in_no_line_however_much_is_logged() -> Result<()> {
     let it = quiet()?.with("TIDEFEED__LOG__FILTER", "trace");
-    let (node, peer) = Node::listening(&it, &["serve"], "serving").await?;
+    let (node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
     let token = ann(&peer).await?;
     let payload = peer.query(Some(&token), "mutation { exportViewer { url } }").await?;
     let path =
