@@ -1,8 +1,8 @@
 // Taking one's data along: a file that the browser saves as the server writes it.
 import { readFile } from "node:fs/promises";
-import { expect, type Page } from "@playwright/test";
+import { expect } from "@playwright/test";
 import { block, favourite, follow, hideFrom, like, mute, type Person, publish, publishMany, register } from "./api";
-import { openAs } from "./page";
+import { openSettings } from "./page";
 import { test } from "./test";
 
 let vera: Person;
@@ -10,12 +10,6 @@ let vera: Person;
 test.beforeEach(async () => {
   vera = await register("vera", "Vera Shore");
 });
-
-async function openSettings(page: Page, person: Person) {
-  await openAs(page, person);
-  await page.getByTestId("nav-settings").click();
-  await expect(page.getByTestId("current-session")).toBeVisible();
-}
 
 test("one's data comes as one file, whole lists in it", async ({ page }) => {
   const other = await register("finn", "Finn Harbour");

@@ -14,6 +14,12 @@ export async function openAs(page: Page, person: Person, path = "/") {
   await page.goto(path);
 }
 
+export async function openSettings(page: Page, person: Person) {
+  await openAs(page, person);
+  await page.getByTestId("nav-settings").click();
+  await expect(page.getByTestId("current-session")).toBeVisible();
+}
+
 export async function signUp(page: Page, handle: string, name: string) {
   await page.goto("/");
   await page.getByTestId("switch-form").click();

@@ -1,7 +1,7 @@
 // The settings: where one is signed in, another password, another handle. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
 import { follow, freshHandle, isTaken, type Person, publish, register, signIn, signOut } from "./api";
-import { openAs, takePicture, waitUntilLive } from "./page";
+import { openAs, openSettings, takePicture, waitUntilLive } from "./page";
 import { test } from "./test";
 
 const LINUX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
@@ -12,12 +12,6 @@ let vera: Person;
 test.beforeEach(async () => {
   vera = await register("vera", "Vera Shore");
 });
-
-async function openSettings(page: Page, person: Person) {
-  await openAs(page, person);
-  await page.getByTestId("nav-settings").click();
-  await expect(page.getByTestId("current-session")).toBeVisible();
-}
 
 async function changePassword(page: Page, until: string, from: string) {
   await page.getByLabel("Current password").fill(until);

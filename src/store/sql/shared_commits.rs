@@ -24,10 +24,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{
-    error::{commit_error, store_error},
-    turns::Turns,
-};
+use super::{error::commit_error, turns::Turns};
 use crate::store::StoreError;
 
 /// A commit is shared by transactions that end within this time after the first began.
@@ -47,7 +44,8 @@ impl Group {
         self.outer.begin().await
     }
 
-    fn of(outer: DatabaseTransaction, began: Instant) -> Self {
+    /// Of the first transaction alone.
+    pub(super) fn of(outer: DatabaseTransaction, began: Instant) -> Self {
         Self { outer, began, waiting: Vec::new() }
     }
 
@@ -91,37 +89,9 @@ impl SharedCommits {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Ends the first of a group.
-    pub(super) async fn commit_first(
-        &self,
-        (first, began): (DatabaseTransaction, Instant),
-        turn: OwnedSemaphorePermit,
-    ) -> Result<(), StoreError> {
-        self.end(Group::of(first, began), turn).await
-    }
-
-    /// Ends a savepoint of `group` as if it had not been; then as [`Self::end`].
-    pub(super) async fn roll_back(
-        &self,
-        (savepoint, group): (DatabaseTransaction, Group),
-        turn: OwnedSemaphorePermit,
-    ) -> Result<(), StoreError> {
-        savepoint.rollback().await.map_err(store_error)?;
-        self.end(group, turn).await
-    }
-
-    /// Keeps a savepoint of `group`; then as [`Self::end`].
-    pub(super) async fn commit(
-        &self,
-        (savepoint, group): (DatabaseTransaction, Group),
-        turn: OwnedSemaphorePermit,
-    ) -> Result<(), StoreError> {
-        savepoint.commit().await.map_err(commit_error)?;
-        self.end(group, turn).await
-    }
-
-    /// Waits until `group` has been committed, by whoever comes to it first.
-    async fn end(&self, mut group: Group, turn: OwnedSemaphorePermit) -> Result<(), StoreError> {
+    /// Waits until `group` has been committed, by whoever comes to it first. The caller has the turn, and has ended its
+    /// own savepoint.
+    pub(super) async fn end(&self, mut group: Group, turn: OwnedSemaphorePermit) -> Result<(), StoreError> {
         let (sender, mut ended) = oneshot::channel();
         group.waiting.push(sender);
         if group.began.elapsed() > LONGEST {

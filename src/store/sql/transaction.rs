@@ -63,17 +63,25 @@ struct Parts {
 
 impl Parts {
     async fn commit(self) -> Result<(), StoreError> {
-        match (self.shared_commits, self.group) {
-            (None, _) => self.inner.commit().await.map_err(commit_error),
-            (Some(commits), None) => commits.commit_first((self.inner, self.began), self.turn).await,
-            (Some(commits), Some(group)) => commits.commit((self.inner, group), self.turn).await,
-        }
+        let (Some(commits), group) = (self.shared_commits, self.group) else {
+            return self.inner.commit().await.map_err(commit_error);
+        };
+        let group = match group {
+            None => Group::of(self.inner, self.began),
+            Some(group) => {
+                self.inner.commit().await.map_err(commit_error)?;
+                group
+            }
+        };
+        commits.end(group, self.turn).await
     }
 
+    /// A savepoint has to wait for its group: it may have read what the others wrote.
     async fn roll_back(self) -> Result<(), StoreError> {
+        self.inner.rollback().await.map_err(store_error)?;
         match (self.shared_commits, self.group) {
-            (Some(commits), Some(group)) => commits.roll_back((self.inner, group), self.turn).await,
-            _ => self.inner.rollback().await.map_err(store_error),
+            (Some(commits), Some(group)) => commits.end(group, self.turn).await,
+            _ => Ok(()),
         }
     }
 }
