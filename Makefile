@@ -37,11 +37,11 @@ soak: ## Every random test with fresh seeds: ROUNDS (10) times
 chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
 
-bench: export LIBSQLITE3_FLAGS := -USQLITE_ENABLE_MEMORY_MANAGEMENT -DSQLITE_DEFAULT_MEMSTATUS=0
-bench: ## Measure pages and writes as ratios, and the cost of a point (release build: some minutes)
+bench: ## Measure pages and writes as ratios, the cost of a point, the first post (release build: some minutes)
 	cargo bench --bench page
 	cargo bench --bench writes
 	@scripts/bench-prices.sh
+	@scripts/bench-first-post.sh
 
 schema: ## Print schema.graphql anew
 	cargo run -- schema > target/schema.graphql

@@ -185,6 +185,11 @@ export async function hasDemo(): Promise<boolean> {
   return user !== null;
 }
 
+/** The session of that account. */
+export function signInDemo(): Promise<Person> {
+  return signIn({ id: "", handle: "demo", name: "", password: "demo-tidefeed", token: "", expiresAt: null, refreshToken: null }, "A slow phone");
+}
+
 /** `count` texts "stem 1" to "stem n", in the order in which they are to be published. */
 export function numbered(stem: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${stem} ${index + 1}`);

@@ -28,13 +28,13 @@ const FIELD: u64 = POINT / 10;
 /// What a selection costs that is only looked at: a fragment, and whatever a directive takes out.
 const LOOK: u64 = POINT / 100;
 /// Bytes of an answer that cost as much as an object.
-const ANSWER_BYTES: u64 = 1536;
+const ANSWER_BYTES: u64 = 768;
 /// What each byte of a document and of its variables costs, at each request.
 const REQUEST_BYTE: u64 = POINT / 250;
 /// What it costs to parse and validate a document that is not known yet, beside its bytes: also if it is refused then.
 const READING: u64 = 20 * POINT;
 /// What each byte of a document costs beside, when it is parsed and validated.
-const PARSED_BYTE: u64 = POINT / 20;
+const PARSED_BYTE: u64 = POINT * 7 / 100;
 /// What each field of the mutation costs beside its objects: it writes.
 const MUTATION: u64 = 200 * POINT;
 /// The length assumed for a list if nothing gives it, not even the schema's [`super::CostHints`].

@@ -266,9 +266,9 @@ fn what_the_schema_does_not_say_is_in_the_price() {
     assert_eq!(price("{ viewer { media { id } } }"), 20 + 2 * 20 + 1 + 9 + 2);
     assert_eq!(price("mutation { hash(input: {text: \"x\"}) { id } }"), 20 + 200 + 1000 + 20 + 1 + 1);
     let links = (0..48).map(|n| format!("a{n}: url")).collect::<Vec<_>>().join(" ");
-    // 8 KiB that each link may have are 5.333 points, and each field is a tenth: 2,347.1; the document's bytes are the
+    // 8 KiB that each link may have are 10.666 points, and each field is a tenth: 4,650.9; the document's bytes are the
     // rest.
-    assert_eq!(price(&format!("{{ viewer {{ media {{ {links} }} }} }}")), 20 + 2 * 20 + 1 + 9 + 2349);
+    assert_eq!(price(&format!("{{ viewer {{ media {{ {links} }} }} }}")), 20 + 2 * 20 + 1 + 9 + 4653);
 }
 
 #[test]
@@ -283,6 +283,6 @@ fn bytes_of_a_document_and_of_its_variables_are_paid_at_each_request_and_reading
     assert_eq!(cost(&padded(10_000), value!({})), 20 + 1 + 40);
     assert_eq!(cost(&padded(9), value!({ "unused": "x".repeat(10_000) })), 20 + 1 + 40);
     let reading = |bytes: usize| guard.reading(&padded(bytes));
-    assert_eq!((reading(19), reading(20), reading(1_000), reading(65_536)), (20, 21, 70, 3_296));
+    assert_eq!((reading(19), reading(20), reading(1_000), reading(65_536)), (21, 21, 90, 4_607));
     assert_eq!(reading(65_537), 0, "what is too long is not read");
 }

@@ -3,14 +3,13 @@
 //! A task writes it, so that a client who has stopped reading keeps no place of a node. A body that breaks off ends
 //! with an error: the connection is cut, and no client takes the half for the whole.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use axum::body::{Body, Bytes};
-use futures_util::{StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::task::TaskTracker;
 
-use super::file::{File, Piece};
 use crate::accounts::export::ExportError;
 
 /// How long a client may take for one piece.
@@ -31,12 +30,15 @@ enum Stopped {
     NotRead,
 }
 
-/// The file as a body, read by a task of `tasks`.
-pub fn written_by(file: File, tasks: &TaskTracker) -> Body {
-    // One piece is on its way while the next one is read.
-    let (pieces, sent) = mpsc::channel(1);
+/// The pieces of a file as a body, read by a task of `tasks`.
+pub fn written_by(
+    pieces: impl Stream<Item = Result<String, ExportError>> + Send + 'static,
+    tasks: &TaskTracker,
+) -> Body {
+    // One piece is on its way while the next one is read. Nothing, sent, is the end of a whole file.
+    let (sender, sent) = mpsc::channel(1);
     tasks.spawn(async move {
-        if let Ok(Err(Stopped::Failed(error))) = timeout(LONGEST, write(file, pieces)).await {
+        if let Ok(Err(Stopped::Failed(error))) = timeout(LONGEST, write(pieces, sender)).await {
             match error {
                 ExportError::Store(error) => {
                     tracing::error!(error = &error as &dyn std::error::Error, "An export broke off.");
@@ -45,11 +47,11 @@ pub fn written_by(file: File, tasks: &TaskTracker) -> Body {
             }
         }
     });
-    let body = stream::unfold(Some(sent), async |sent: Option<mpsc::Receiver<Piece>>| {
+    let body = stream::unfold(Some(sent), async |sent: Option<mpsc::Receiver<Option<String>>>| {
         let mut sent = sent?;
         match sent.recv().await {
-            Some(Piece::Text(text)) => Some((Ok(Bytes::from(text)), Some(sent))),
-            Some(Piece::End) => None,
+            Some(Some(text)) => Some((Ok(Bytes::from(text)), Some(sent))),
+            Some(None) => None,
             None => Some((Err(BrokenOff), None)),
         }
     });
@@ -57,16 +59,68 @@ pub fn written_by(file: File, tasks: &TaskTracker) -> Body {
     Body::from_stream(body.fuse())
 }
 
-async fn write(mut file: File, pieces: mpsc::Sender<Piece>) -> Result<(), Stopped> {
+async fn write(
+    pieces: impl Stream<Item = Result<String, ExportError>>,
+    sender: mpsc::Sender<Option<String>>,
+) -> Result<(), Stopped> {
+    let mut pieces = pin!(pieces);
     loop {
-        let piece = file.next().await.map_err(Stopped::Failed)?;
-        let is_last = matches!(piece, Piece::End);
-        let taken = timeout(STALLED_AFTER, pieces.send(piece)).await;
-        if !matches!(taken, Ok(Ok(()))) {
+        let piece = pieces.next().await.transpose().map_err(Stopped::Failed)?;
+        let is_last = piece.is_none();
+        if !matches!(timeout(STALLED_AFTER, sender.send(piece)).await, Ok(Ok(()))) {
             return Err(Stopped::NotRead);
         }
         if is_last {
             return Ok(());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    fn endless() -> impl Stream<Item = Result<String, ExportError>> {
+        stream::repeat_with(|| Ok("a piece".to_owned()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_who_takes_nothing_for_thirty_seconds_loses_the_file() {
+        let (tasks, began) = (TaskTracker::new(), Instant::now());
+        let mut read = written_by(endless(), &tasks).into_data_stream();
+        read.next().await.unwrap().unwrap();
+        tasks.close();
+        tasks.wait().await;
+        assert_eq!(began.elapsed(), STALLED_AFTER);
+        while let Some(Ok(_)) = read.next().await {}
+        assert_eq!(began.elapsed(), STALLED_AFTER, "what was on its way, and then the error");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_who_takes_longer_than_half_an_hour_loses_the_file() {
+        let (tasks, began) = (TaskTracker::new(), Instant::now());
+        let mut read = written_by(endless(), &tasks).into_data_stream();
+        let end = loop {
+            match read.next().await {
+                Some(Ok(_)) => sleep(STALLED_AFTER / 2).await,
+                end => break end,
+            }
+        };
+        assert!(matches!(end, Some(Err(_))), "the half looked whole");
+        assert!((LONGEST..=LONGEST + STALLED_AFTER).contains(&began.elapsed()), "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_patient_reader_of_a_slow_store_gets_the_whole_file() {
+        let slow = stream::iter(0..20).then(async |nth| {
+            sleep(STALLED_AFTER * 2).await;
+            Ok(nth.to_string())
+        });
+        let read: Vec<_> = written_by(slow, &TaskTracker::new()).into_data_stream().collect().await;
+        assert_eq!(read.len(), 20);
+        assert!(read.iter().all(Result::is_ok));
     }
 }

@@ -1,18 +1,12 @@
 //! The file of an export: docs/export.md. Members in a fixed order, written one page of a list after the other.
 
+use futures_util::{Stream, stream};
+
 use super::rows::{ContentRow, Head, PersonRow, ReactedRow, SessionRow};
 use crate::{
     accounts::export::{Export, ExportError, ExportList, Owner, Place, Rows},
     store::StoreError,
 };
-
-/// What is to be sent next.
-pub enum Piece {
-    /// More of the file.
-    Text(String),
-    /// The file is whole.
-    End,
-}
 
 /// Where the file has come to.
 enum Stage {
@@ -54,13 +48,19 @@ impl File {
         Ok(Self { export, stage: Stage::Head(text) })
     }
 
-    /// What comes next. Holds a page of a list and its text, and nothing of the pages before.
-    pub async fn next(&mut self) -> Result<Piece, ExportError> {
+    /// Its pieces, which end when the file is whole. Reads no page before it is asked for.
+    pub fn pieces(self) -> impl Stream<Item = Result<String, ExportError>> {
+        stream::try_unfold(self, async |mut file| Ok(file.next().await?.map(|piece| (piece, file))))
+    }
+
+    /// What comes next; `None` if the file is whole. Holds a page of a list and its text, and nothing of the pages
+    /// before.
+    async fn next(&mut self) -> Result<Option<String>, ExportError> {
         match &mut self.stage {
             Stage::Head(text) => {
                 let text = std::mem::take(text);
                 self.stage = Stage::List(Open::nth(0));
-                Ok(Piece::Text(text))
+                Ok(Some(text))
             }
             Stage::List(open) => {
                 let open = *open;
@@ -68,7 +68,7 @@ impl File {
                     // Whoever has signed out since the last page gets no whole file.
                     self.export.check_alive().await?;
                     self.stage = Stage::Whole;
-                    return Ok(Piece::Text(",\n\"complete\":true}\n".to_owned()));
+                    return Ok(Some(",\n\"complete\":true}\n".to_owned()));
                 };
                 let (rows, next) = self.export.page(list, open.after).await?;
                 let rows = lines(&rows).map_err(|error| unreadable(&error))?;
@@ -77,9 +77,9 @@ impl File {
                     Some(_) => Open { after: next, has_rows: open.has_rows || !rows.is_empty(), ..open },
                     None => Open::nth(open.nth + 1),
                 });
-                Ok(Piece::Text(text))
+                Ok(Some(text))
             }
-            Stage::Whole => Ok(Piece::End),
+            Stage::Whole => Ok(None),
         }
     }
 }

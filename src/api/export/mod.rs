@@ -63,7 +63,7 @@ async fn open(shared: &Shared, token: &str) -> Result<Response, ExportError> {
     let export = shared.exports.open(token).await?;
     let owner = export.owner().await?;
     let name = format!("attachment; filename=\"tidefeed-{}.json\"", owner.profile.handle.as_str());
-    let body = body::written_by(File::of(export, &owner)?, &shared.tasks);
+    let body = body::written_by(File::of(export, &owner)?.pieces(), &shared.tasks);
     let headers = [(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_DISPOSITION, name)];
     Ok((headers, body).into_response())
 }

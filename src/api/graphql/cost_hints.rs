@@ -72,7 +72,7 @@ const TIMELINE: u64 = 20;
 const FILTERED: u64 = 20;
 
 /// Points of counting up to a hundred entries of the timeline, none of which is answered.
-const COUNT: u64 = 100;
+const COUNT: u64 = 200;
 
 /// Points of delivering a content to followers, which goes on after the answer: of fifty.
 const DELIVERY: u64 = 200;

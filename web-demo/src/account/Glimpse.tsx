@@ -1,6 +1,6 @@
 // What those have published whom the demo account follows, to be looked at without an account; nothing on a server without that account.
 import { GlimpseDocument } from "../api/glimpseDocuments";
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { pictureFrom } from "../content/pictures";
 import type { GlimpseQuery } from "../gql/graphql";
 import { counted } from "../parts/numbers";

@@ -1,6 +1,5 @@
-// The page's one client of @tidefeed/client, and typed ways to ask with it. Session, socket, timeline and what the viewer does are the package's.
-import { createTidefeed, localStore, type QueryOptions, type QuerySnapshot } from "@tidefeed/client";
-import { useQuery } from "@tidefeed/react";
+// The page's one client of @tidefeed/client. Session, socket, timeline and what the viewer does are the package's.
+import { createTidefeed, localStore } from "@tidefeed/client";
 import type { TypedDocumentString } from "../gql/graphql";
 
 /** GraphiQL finds the same tokens there. */
@@ -9,37 +8,6 @@ export const TOKENS_KEY = "tidefeed.session";
 const RETRY_MS = 10_000;
 
 export const tidefeed = createTidefeed({ url: window.location.origin, store: localStore(TOKENS_KEY), retryMs: RETRY_MS });
-
-/** Reading on at the end of a list: one request for each end, and a failure waits for the reader to ask again. */
-export interface NextPage {
-  exists: boolean;
-  loading: boolean;
-  /** Why the last attempt failed; null if it did not. */
-  error: unknown;
-  /** Changes with every page that was read, also with one that has added nothing. */
-  after: number;
-  load: () => Promise<void>;
-}
-
-export interface Reading<Data> {
-  /** Null before there is an answer. */
-  data: Data | null;
-  loading: boolean;
-  error: Error | null;
-  nextPage: NextPage;
-  refresh: () => Promise<void>;
-}
-
-type Asked<Data> = QuerySnapshot<Data> & { refresh: () => Promise<void>; loadMore: () => Promise<void> };
-
-/** The answer to `document`, kept current with what the viewer does, and with it the next page of its list. */
-export function useRead<Data, Variables extends Record<string, unknown>>(
-  document: TypedDocumentString<Data, Variables>, variables: NoInfer<Variables>, options?: QueryOptions,
-): Reading<Data> {
-  const { value, isLoading, error, hasMore, isLoadingMore, pages, moreError, refresh, loadMore }: Asked<Data> = useQuery<Data>(document.toString(), variables, options);
-  const nextPage = { exists: hasMore, loading: isLoadingMore, error: moreError, after: pages, load: loadMore };
-  return { data: value, loading: isLoading, error: isLoading ? null : error, nextPage, refresh };
-}
 
 /** Sends a mutation that the package has no method for, or asks once. */
 export function ask<Data, Variables extends Record<string, unknown>>(document: TypedDocumentString<Data, Variables>, variables: NoInfer<Variables>): Promise<Data> {

@@ -1,5 +1,5 @@
 // What the viewer keeps, the post kept last first. Nobody else sees it.
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { FavouritesDocument } from "../api/listDocuments";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";

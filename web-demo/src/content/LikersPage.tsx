@@ -1,5 +1,5 @@
 // A post, and who likes it.
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { LikersDocument } from "../api/listDocuments";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";

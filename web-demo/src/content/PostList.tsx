@@ -1,7 +1,7 @@
 // Posts newest first, endless: the next page is read before the reader gets to the end.
 import type { Content } from "@tidefeed/client";
 import { Fragment, type KeyboardEvent } from "react";
-import type { NextPage } from "../api/tidefeed";
+import type { NextPage } from "../api/useRead";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PostSkeletons } from "../parts/Skeletons";
 import { PageSentinel } from "./PageSentinel";

@@ -1,7 +1,7 @@
 // A post with what it answers above it and the replies below, oldest first.
 import { useSession } from "@tidefeed/react";
 import { ThreadDocument } from "../api/documents";
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { ErrorNotice } from "../parts/ErrorNotice";
 import { PageHead } from "../parts/PageHead";
 import { PostSkeletons } from "../parts/Skeletons";

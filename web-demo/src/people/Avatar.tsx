@@ -14,6 +14,6 @@ export function Avatar({ id, avatarUrl, large = false }: AvatarProps) {
   const pixels = large ? 88 : 44;
   return (
     <img className={large ? "avatar large" : "avatar"} src={isDrawn ? avatarOf(id) : pictureFrom(avatarUrl)} alt="" width={pixels} height={pixels}
-      loading="lazy" decoding="async" onError={() => { setBroken(avatarUrl); }} data-testid={isDrawn ? "generated-avatar" : "avatar"} />
+      loading="lazy" decoding="async" fetchPriority="low" onError={() => { setBroken(avatarUrl); }} data-testid={isDrawn ? "generated-avatar" : "avatar"} />
   );
 }

@@ -1,5 +1,5 @@
 // Whom the viewer has muted, hides from, or has blocked: three lists, a click apart. Nobody else sees them.
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { BlockedDocument, HiddenDocument, MutedDocument } from "../api/boundaryDocuments";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";

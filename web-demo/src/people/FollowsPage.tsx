@@ -1,5 +1,5 @@
 // Who follows a user, and whom they follow: two lists, a click apart.
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { FollowersDocument, FollowingDocument } from "../api/listDocuments";
 import type { FollowersQuery } from "../gql/graphql";
 import { EmptyState } from "../parts/EmptyState";

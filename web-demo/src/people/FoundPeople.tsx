@@ -1,6 +1,6 @@
 // Whom a name or a handle finds: some, and more when asked for.
 import { FoundPeopleDocument } from "../api/listDocuments";
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { describeFailure } from "../api/userErrors";
 import { PersonRow } from "./PeopleList";
 

@@ -1,6 +1,6 @@
 // People as a list, endless: the next page is read before the reader gets to the end.
 import type { ReactNode } from "react";
-import type { NextPage } from "../api/tidefeed";
+import type { NextPage } from "../api/useRead";
 import { PageSentinel } from "../content/PageSentinel";
 import type { PersonFragment } from "../gql/graphql";
 import { ErrorNotice } from "../parts/ErrorNotice";

@@ -1,6 +1,6 @@
 // A user: who they are, the follow button, and what they have published, of all kinds, of one or with pictures; to themselves also what they like.
 import { useState } from "react";
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { ProfileDocument, ProfileLikesDocument, ProfileMediaDocument } from "../api/documents";
 import { KindTabs, LIST_NAMES } from "../content/KindTabs";
 import { PostList } from "../content/PostList";

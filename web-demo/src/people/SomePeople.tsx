@@ -1,6 +1,6 @@
 // People to follow: whom those follow whom the viewer follows, then the most followed.
 import { SuggestedPeopleDocument } from "../api/listDocuments";
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { PersonRow } from "./PeopleList";
 
 export function SomePeople() {

@@ -1,5 +1,5 @@
 // Who and what was found: some people, then the posts, newest first. A page of the server's may be empty and still go on: the list reads on by itself.
-import { useRead } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { PostList } from "../content/PostList";
 import { EmptyState } from "../parts/EmptyState";
 import { ErrorNotice } from "../parts/ErrorNotice";

@@ -1,5 +1,6 @@
 // Where the viewer is signed in, and how to end that: one session, or all of them.
-import { ask, tidefeed, useRead } from "../api/tidefeed";
+import { ask, tidefeed } from "../api/tidefeed";
+import { useRead } from "../api/useRead";
 import { useState } from "react";
 import { EndSessionDocument, SessionsDocument } from "../api/accountDocuments";
 import { describeFailure } from "../api/userErrors";

@@ -2,7 +2,7 @@
 import type { Content, TimelineSnapshot } from "@tidefeed/client";
 import { useObservable, useViewer } from "@tidefeed/react";
 import { useEffect, useMemo, useState } from "react";
-import type { NextPage } from "../api/tidefeed";
+import type { NextPage } from "../api/useRead";
 import { type TimelineList, timelineOf } from "../api/timelineLists";
 
 const READ_AFTER_MS = 1_500;

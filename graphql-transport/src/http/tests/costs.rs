@@ -77,7 +77,7 @@ async fn operations_of_a_socket_pay_as_others_do() {
 
 #[tokio::test(start_paused = true)]
 async fn events_are_paid_for_one_by_one_and_wait_for_points() {
-    let router = router(transport(poor(84))).unwrap();
+    let router = router(transport(poor(85))).unwrap();
     let body = json!({ "query": "subscription { count(to: 5) }" }).to_string();
     let began = tokio::time::Instant::now();
     let response = router.oneshot(post(body, &[("accept", "text/event-stream")])).await.unwrap();
@@ -103,12 +103,12 @@ async fn a_document_is_paid_for_when_it_is_read_and_not_when_it_is_known() {
         assert_eq!(cost["requested"], 61, "an operation, a field, ten thousand bytes: {body}");
         remaining.push(cost["remaining"].as_u64().unwrap());
     }
-    assert_eq!(remaining, [419, 358, 297]);
+    assert_eq!(remaining, [219, 158, 97]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_document_that_is_refused_has_been_paid_for_before_it_was_read() {
-    let router = router(transport(poor(1_100))).unwrap();
+    let router = router(transport(poor(1_500))).unwrap();
     for (query, code) in [
         (long(10_000).replace("hello", "nobody"), "GRAPHQL_VALIDATION_FAILED"),
         (long(10_000).replace("hello }", "hello"), "GRAPHQL_PARSE_FAILED"),
@@ -122,7 +122,7 @@ async fn a_document_that_is_refused_has_been_paid_for_before_it_was_read() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_as_told_is_served_even_where_reading_has_taken_the_last_points() {
-    let router = router(transport(poor(525))).unwrap();
+    let router = router(transport(poor(725))).unwrap();
     let (status, headers, _) = spend(&router, &long(10_000), &[]).await;
     assert_eq!((status, headers["retry-after"].to_str().unwrap()), (StatusCode::TOO_MANY_REQUESTS, "56"));
     tokio::time::advance(std::time::Duration::from_secs(56)).await;
@@ -132,7 +132,7 @@ async fn who_waits_as_told_is_served_even_where_reading_has_taken_the_last_point
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_token_reads_nothing_for_free() {
-    let router = router(transport(poor(1_250))).unwrap();
+    let router = router(transport(poor(1_730))).unwrap();
     for number in 0..3 {
         let query = format!("{} # {number}", long(10_000));
         let (status, ..) = spend(&router, &query, &[("authorization", "Bearer expired")]).await;
