@@ -1,7 +1,9 @@
 -- What the scripts on outside inboxes share; each of them begins with this text. src/domain/timeline/outside/inbox.rs says what they must do.
--- KEYS are inboxes of one bucket: sorted sets of rows (score: publish time in ms, member: content id, 20 digits) with the header below them,
--- at score -1: 'inbox:<node>:<epoch>:<generation>:<revision>:<basis, or nothing>:<floor time>:<floor id>', the last two of 20 digits each.
+-- KEYS are inboxes of one bucket: sorted sets of rows (score: publish time in ms, member: content id, 20 digits) with the header below them.
+-- The header is three members, since one of more than 64 bytes would make the whole set four times as large: '<node>:<epoch>' at score -3,
+-- '<generation>:<revision>:<basis, or nothing>' at -2, '<floor time>:<floor id>' at -1, these two of 20 digits each.
 -- Numbers that may exceed 2^53 are compared as text; publish times stay below it.
+local HEADER = 3
 local NEWEST = '09223372036854775807:09223372036854775807'
 local PIECE = 1000
 
@@ -23,21 +25,26 @@ local function other_node()
 end
 
 local function header(key)
-  local member = redis.call('ZRANGE', key, 0, 0)[1]
-  if not member then return nil end
-  local token, generation, revision, basis, floor =
-    string.match(member, '^inbox:(%x+:%-?%d+):(%-?%d+):(%-?%d+):(%-?%d*):(%d+:%d+)$')
-  if not token then return nil end
-  return { member = member, token = token, generation = generation, revision = revision, basis = basis, floor = floor }
+  local found = redis.call('ZRANGE', key, 0, HEADER - 1, 'WITHSCORES')
+  if found[2] ~= '-3' or found[4] ~= '-2' or found[6] ~= '-1' then return nil end
+  local token, numbers, floor = found[1], found[3], found[5]
+  local generation, revision, basis = string.match(numbers, '^(%-?%d+):(%-?%d+):(%-?%d*)$')
+  if not generation then return nil end
+  local head = { token = token, generation = generation, revision = revision, basis = basis, floor = floor }
+  head.numbers, head.old_floor = numbers, floor
+  return head
 end
 
--- The new header comes before the old one goes: a sorted set without members would be gone, and its time to live with it.
+local function replace(key, score, old, new)
+  if new == old then return end
+  redis.call('ZREM', key, old)
+  redis.call('ZADD', key, score, new)
+end
+
+-- The token never changes, so the set is never empty in between, and keeps its time to live.
 local function write(key, head)
-  local fields = { 'inbox', head.token, head.generation, head.revision, head.basis, head.floor }
-  local member = table.concat(fields, ':')
-  if member == head.member then return end
-  redis.call('ZADD', key, -1, member)
-  redis.call('ZREM', key, head.member)
+  replace(key, -2, head.numbers, table.concat({ head.generation, head.revision, head.basis }, ':'))
+  replace(key, -1, head.old_floor, head.floor)
 end
 
 -- Adds the rows that stand in ARGV from `first` on, each as score and member.
@@ -53,10 +60,10 @@ end
 
 -- Trims to `keep` rows if there are more than `most`.
 local function trim(key, head, keep, most, revision)
-  local rows = redis.call('ZCARD', key) - 1
+  local rows = redis.call('ZCARD', key) - HEADER
   if rows <= most then return end
-  redis.call('ZREMRANGEBYRANK', key, 1, rows - keep)
-  local lowest = redis.call('ZRANGE', key, 1, 1, 'WITHSCORES')
+  redis.call('ZREMRANGEBYRANK', key, HEADER, HEADER + rows - keep - 1)
+  local lowest = redis.call('ZRANGE', key, HEADER, HEADER, 'WITHSCORES')
   raise(head, lowest[1] and string.format('%020.0f:%s', tonumber(lowest[2]), lowest[1]) or NEWEST)
   head.revision = revision
 end

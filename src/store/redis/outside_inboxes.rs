@@ -1,5 +1,5 @@
-//! Outside inboxes as sorted sets `{prefix}inbox1:{bucket}:reader`; [`super::outside_member`] tells how one lies there.
-//! Each method is one script, which looks at the node's role and identity before anything else.
+//! Outside inboxes as sorted sets `{prefix}inbox1:{<bucket>}:<reader>`; [`super::outside_member`] says how one lies
+//! there. Each method is one script, which looks at the node's role and identity before anything else.
 
 use async_trait::async_trait;
 use redis::{FromRedisValue, Script, ScriptInvocation, Value};
@@ -145,9 +145,10 @@ impl InboxStore for RedisInboxes {
     }
 
     async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError> {
-        let header = outside_member::header(&Header::opened(fence, revision));
+        let header = Header::opened(fence, revision);
         let mut call = self.scripts.open.key(self.key(reader));
-        call.arg(outside_member::token(fence.token)).arg(LIFE_MS).arg(header);
+        call.arg(outside_member::token(fence.token)).arg(LIFE_MS);
+        call.arg(outside_member::numbers(&header)).arg(outside_member::floor(header.floor));
         self.change(&call).await
     }
 

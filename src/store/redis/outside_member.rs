@@ -1,9 +1,12 @@
-//! How an outside inbox lies in a sorted set: one member for each row, and the header.
+//! How an outside inbox lies in a sorted set: one member for each row, and three for the header, none of which is
+//! longer than the 64 bytes up to which Redis keeps a set small.
 //!
 //! | member | score |
 //! |---|---|
 //! | the content's id, 20 digits | the publish time in ms |
-//! | `inbox:<node>:<epoch>:<generation>:<revision>:<basis, or nothing>:<floor time>:<floor id>` | -1 |
+//! | `<node>:<epoch>` | -3 |
+//! | `<generation>:<revision>:<basis, or nothing>` | -2 |
+//! | `<floor time>:<floor id>` | -1 |
 //!
 //! The floor's numbers have 20 digits each, so that floors compare as text. All of it is one key: eviction, expiry or a
 //! restored dump cannot tear rows from their header.
@@ -45,44 +48,42 @@ pub fn bound_score(bound: Position) -> String {
     if time <= MAX_SCORE { time.to_string() } else { "+inf".to_owned() }
 }
 
-/// The header's member.
-pub fn header(header: &Header) -> String {
-    let Header { fence, revision, basis, floor: from } = header;
-    let basis = basis.map(|basis| basis.to_string()).unwrap_or_default();
-    format!("inbox:{}:{}:{revision}:{basis}:{}", token(fence.token), fence.generation, floor(*from))
+/// The header's numbers: its generation, revision and basis.
+pub fn numbers(header: &Header) -> String {
+    let basis = header.basis.map(|basis| basis.to_string()).unwrap_or_default();
+    format!("{}:{}:{basis}", header.fence.generation, header.revision)
 }
 
 /// Reads what the script that reads a slice answers: header and rows, oldest first. `None`: no inbox.
 pub fn read(reply: &Value) -> Result<Option<(Header, Vec<Position>)>, StoreError> {
     let unreadable = |error: RedisError| StoreError::Unreadable(error.to_string());
-    let slice = Option::<(String, Vec<(String, f64)>)>::from_redis_value_ref(reply)
+    let slice = Option::<(String, String, String, Vec<(String, f64)>)>::from_redis_value_ref(reply)
         .map_err(|error| unreadable(RedisError::from(error)))?;
-    let Some((header, rows)) = slice else { return Ok(None) };
+    let Some((token, numbers, floor, rows)) = slice else { return Ok(None) };
     let row = |(member, score): (String, f64)| {
         let content = member.parse().ok()?;
         Position::try_new(exact(score)?, content).ok()
     };
     let rows = rows.into_iter().map(row).collect::<Option<Vec<_>>>();
-    match (read_header(&header), rows) {
+    match (read_header(&token, &numbers, &floor), rows) {
         (Some(header), Some(rows)) => Ok(Some((header, rows))),
-        _ => Err(StoreError::Unreadable(format!("an outside inbox with the header {header:?}"))),
+        _ => Err(StoreError::Unreadable(format!("an outside inbox of {token}, {numbers}, {floor}"))),
     }
 }
 
-fn read_header(member: &str) -> Option<Header> {
-    let mut fields = member.strip_prefix("inbox:")?.split(':');
-    let node: NodeId = fields.next()?.parse().ok()?;
-    let mut number = || fields.next()?.parse::<i64>().ok();
-    let token = Token { node, epoch: number()? };
-    let fence = Fence { token, generation: Generation(number()?) };
-    let revision = Revision(number()?);
-    let basis = match fields.next()? {
-        "" => None,
-        basis => Some(Basis(basis.parse().ok()?)),
-    };
-    let mut number = || fields.next()?.parse::<i64>().ok();
-    let floor = Position::bound(number()?, number()?);
-    fields.next().is_none().then_some(Header { fence, revision, basis, floor })
+fn read_header(token: &str, numbers: &str, floor: &str) -> Option<Header> {
+    let (node, epoch) = token.split_once(':')?;
+    let token = Token { node: node.parse::<NodeId>().ok()?, epoch: epoch.parse().ok()? };
+    let (generation, numbers) = numbers.split_once(':')?;
+    let (revision, basis) = numbers.split_once(':')?;
+    let basis = if basis.is_empty() { None } else { Some(Basis(basis.parse().ok()?)) };
+    let (time, id) = floor.split_once(':')?;
+    Some(Header {
+        fence: Fence { token, generation: Generation(generation.parse().ok()?) },
+        revision: Revision(revision.parse().ok()?),
+        basis,
+        floor: Position::bound(time.parse().ok()?, id.parse().ok()?),
+    })
 }
 
 #[cfg(test)]
@@ -96,10 +97,12 @@ mod tests {
         let opened = Header::opened(fence, Revision(-1));
         let claimed = Header { basis: Some(Basis(-7)), floor: Position::bound(3, i64::MAX), ..opened };
         for written in [opened, claimed, Header { floor: Position::OLDEST, ..claimed }] {
-            assert_eq!(read_header(&header(&written)), Some(written));
+            let members = [super::token(written.fence.token), numbers(&written), super::floor(written.floor)];
+            assert!(members.iter().all(|member| member.len() <= 64), "{members:?}");
+            assert_eq!(read_header(&members[0], &members[1], &members[2]), Some(written));
         }
-        for foreign in ["", "inbox:", "stamp:1:0:0", &format!("{}:1", header(&claimed))] {
-            assert_eq!(read_header(foreign), None, "{foreign}");
+        for foreign in ["", ":", "1:2", "1:2:3:4", "x:1:2"] {
+            assert_eq!(read_header(foreign, foreign, foreign), None, "{foreign}");
         }
     }
 

@@ -3,7 +3,7 @@
 local head = header(KEYS[1])
 if not head or not admits(head.token) then return false end
 
--- How many members lie below the bound, or at it if `at` says so; the header is one of them.
+-- How many members lie below the bound, or at it if `at` says so; the header's are among them.
 local function up_to_bound(at)
   local time, member = ARGV[3], ARGV[4]
   local low = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. time)
@@ -19,9 +19,9 @@ end
 local limit, first, last = tonumber(ARGV[2]), nil, nil
 if ARGV[1] == 'older' then
   last = (ARGV[3] == '' and redis.call('ZCARD', KEYS[1]) or up_to_bound(false)) - 1
-  first = math.max(1, last - limit + 1)
+  first = math.max(HEADER, last - limit + 1)
 else
-  first = ARGV[3] == '' and 1 or up_to_bound(true)
+  first = ARGV[3] == '' and HEADER or up_to_bound(true)
   last = first + limit - 1
 end
-return { head.member, redis.call('ZRANGE', KEYS[1], first, last, 'WITHSCORES') }
+return { head.token, head.numbers, head.floor, redis.call('ZRANGE', KEYS[1], first, last, 'WITHSCORES') }
