@@ -48,7 +48,8 @@ pub trait InboxStore: Send + Sync {
     /// opened under another node's identity.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError>;
 
-    /// Replaces whatever is there by an inbox without rows that claims nothing.
+    /// Replaces whatever is there by an inbox without rows that claims nothing. Repeated with the same revision before
+    /// anything was claimed, it keeps what was delivered since: a delivery that has ended does not come again.
     async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError>;
 
     /// Adds a row to each recipient's inbox that has the token and the recipient's generation, and skips the others.

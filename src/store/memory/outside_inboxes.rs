@@ -61,7 +61,12 @@ impl InboxStore for MemoryInboxes {
 
     async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError> {
         self.admits(fence.token)?;
-        self.inboxes.insert(reader, OutsideInbox::open(fence, revision)).await;
+        let opened = OutsideInbox::open(fence, revision);
+        let replaced = |entry: Option<moka::Entry<UserId, OutsideInbox>>| {
+            let repeated = entry.is_some_and(|entry| entry.value().header == opened.header);
+            std::future::ready(if repeated { Op::Nop } else { Op::Put(opened) })
+        };
+        self.inboxes.entry(reader).and_compute_with(replaced).await;
         Ok(())
     }
 

@@ -16,6 +16,16 @@ const NO_ROOM: [&str; 2] = ["OOM", "MISCONF"];
 #[error("no answer from Redis within {0} ms")]
 struct TimedOut(u128);
 
+/// A node that only a master may stand for, during a fail-over or by a wrong address.
+#[derive(Debug, thiserror::Error)]
+#[error("the node that answered is no master")]
+struct NoMaster;
+
+/// A time that no score of a sorted set tells from its neighbours.
+#[derive(Debug, thiserror::Error)]
+#[error("the publish time {0} has no exact score")]
+struct NoScore(i64);
+
 /// Outages and fail-overs are [`StoreError::Unavailable`], full memory and a full disk [`StoreError::TakesNoWrites`];
 /// what Redis will refuse again is [`StoreError::Refused`]; an answer of another shape is [`StoreError::Unreadable`].
 pub fn store_error(error: RedisError) -> StoreError {
@@ -35,6 +45,16 @@ pub fn store_error(error: RedisError) -> StoreError {
 /// No answer within `limit`.
 pub fn late(limit: Duration) -> StoreError {
     StoreError::Unavailable(of_redis(TimedOut(limit.as_millis())))
+}
+
+/// The answer came from a replica.
+pub fn no_master() -> StoreError {
+    StoreError::Unavailable(of_redis(NoMaster))
+}
+
+/// A row of this publish time cannot be kept.
+pub fn no_score(publish_time: i64) -> StoreError {
+    StoreError::Refused(of_redis(NoScore(publish_time)))
 }
 
 fn of_redis(error: impl std::error::Error + Send + Sync + 'static) -> Box<dyn std::error::Error + Send + Sync> {

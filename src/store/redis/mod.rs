@@ -1,6 +1,6 @@
-//! Adapters on Redis 7 or Valkey, a server on its own or a cluster: the queue as streams, the outbox cache as sorted
-//! sets, announcements as sharded publish/subscribe. Nothing kept here is the truth: losing all of it costs delay and
-//! misses only.
+//! Adapters on Redis 7 or Valkey, a server on its own or a cluster: the queue as streams, the outbox cache and
+//! outside inboxes as sorted sets, announcements as sharded publish/subscribe. Nothing kept here is the truth: losing
+//! all of it costs delay and misses only.
 //!
 //! The one place that names the client library. It knows no clock and no other adapter; randomness is handed in.
 
@@ -13,6 +13,8 @@ mod listener;
 mod options;
 mod outbox_cache;
 mod outbox_member;
+mod outside_inboxes;
+mod outside_member;
 mod queue;
 mod reader;
 mod stream;
@@ -23,4 +25,5 @@ pub use connect::{ConnectError, Redis};
 pub use inspection::inspect;
 pub use options::{InvalidRedisOptions, RedisOptions};
 pub use outbox_cache::RedisOutboxCache;
+pub use outside_inboxes::RedisInboxes;
 pub use queue::RedisQueue;

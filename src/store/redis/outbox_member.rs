@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The largest whole number up to which every one has a score of its own: 2^53.
-const MAX_SCORE: i64 = 1 << 53;
+pub const MAX_SCORE: i64 = 1 << 53;
 
 /// An entry as score and member; `None` if its time has no exact score (before 1970 or after the year 285000).
 pub fn scored(entry: &Entry) -> Option<(i64, String)> {
@@ -52,12 +52,13 @@ fn read_head(head: &str) -> Option<(i64, Position)> {
     Some((number()?, Position::bound(number()?, number()?)))
 }
 
+/// A score as the whole number that it stands for; `None` if it stands for none.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     reason = "whole numbers up to 2^53 are exact in both"
 )]
-fn exact(score: f64) -> Option<i64> {
+pub fn exact(score: f64) -> Option<i64> {
     ((0.0..=MAX_SCORE as f64).contains(&score) && score.fract() == 0.0).then_some(score as i64)
 }
 

@@ -1,0 +1,2 @@
+-- KEYS[1] any key of the bucket. The node's identity, or nothing if it is no master.
+return master() or false

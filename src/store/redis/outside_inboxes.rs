@@ -1,0 +1,203 @@
+//! Outside inboxes as sorted sets `{prefix}inbox1:{<bucket>}:<reader>`; [`super::outside_member`] says how one lies
+//! there. Each method is one script, which looks at the node's role and identity before anything else.
+
+use async_trait::async_trait;
+use redis::{FromRedisValue, Script, ScriptInvocation, Value};
+
+use super::{
+    connect::Redis,
+    error::{no_master, no_score},
+    outside_member,
+};
+use crate::{
+    domain::{
+        Direction, Position, UserId,
+        timeline::outside::{
+            Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, Header, NodeId, Revision, Slice, Token,
+            Window, inbox::trimmed_above,
+        },
+    },
+    store::{
+        StoreError,
+        outside_inboxes::{InboxStore, OutsideError, Push},
+    },
+};
+
+/// How keys begin; it names the form of what lies there, so that what an earlier version has left is never read. It
+/// goes with its time to live.
+const FORM: &str = "inbox1";
+/// How long an inbox lives after it was opened or claimed last: 30 days. Keys that never expire would never be evicted
+/// where only keys with a time to live are.
+const LIFE_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
+/// Inboxes in one call of a script: Redis serves nobody else until it is done, here a few milliseconds.
+const MAX_INBOXES: usize = 250;
+/// Rows of a slice at most, whatever the window allows: more than an inbox ever holds.
+const MAX_ROWS: usize = 1 << 31;
+/// How scripts begin their refusal to act on a node that is not the token's master.
+const OTHER_NODE: &str = "OTHERNODE";
+
+macro_rules! script {
+    ($file:literal) => {
+        Script::new(concat!(include_str!("outside_inbox.lua"), include_str!($file)))
+    };
+}
+
+/// The outside inboxes on Redis. A row whose time has no exact score is refused.
+pub struct RedisInboxes {
+    redis: Redis,
+    scripts: Scripts,
+}
+
+struct Scripts {
+    identify: Script,
+    slice: Script,
+    open: Script,
+    deliver: Script,
+    claim: Script,
+    cover: Script,
+    remove: Script,
+}
+
+impl RedisInboxes {
+    /// On this Redis.
+    pub fn new(redis: Redis) -> Self {
+        let scripts = Scripts {
+            identify: script!("outside_identify.lua"),
+            slice: script!("outside_slice.lua"),
+            open: script!("outside_open.lua"),
+            deliver: script!("outside_deliver.lua"),
+            claim: script!("outside_claim.lua"),
+            cover: script!("outside_cover.lua"),
+            remove: script!("outside_remove.lua"),
+        };
+        Self { redis, scripts }
+    }
+
+    /// Keys of one bucket have one slot of a cluster: only what stands in braces is hashed.
+    fn bucket_key(&self, bucket: Bucket) -> String {
+        self.redis.key(&format!("{FORM}:{{{}}}", bucket.number()))
+    }
+
+    fn key(&self, reader: UserId) -> String {
+        format!("{}:{reader}", self.bucket_key(Bucket::of(reader)))
+    }
+
+    /// `None`: the script refused to act on this node.
+    async fn call<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<Option<T>, StoreError> {
+        let mut link = self.redis.commands();
+        let answer = async {
+            match call.invoke_async(&mut link).await {
+                Err(error) if error.code() == Some(OTHER_NODE) => Ok(None),
+                answer => answer.map(Some),
+            }
+        };
+        self.redis.within(answer).await
+    }
+
+    async fn change<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, OutsideError> {
+        self.call(call).await?.ok_or(OutsideError::OtherNode)
+    }
+
+    async fn deliver_piece(&self, push: &Push, piece: &[(UserId, Generation)]) -> Result<Vec<Delivered>, OutsideError> {
+        let mut call = self.scripts.deliver.prepare_invoke();
+        call.arg(outside_member::token(push.token)).arg(push.keep).arg(trimmed_above(push.keep)).arg(push.revision.0);
+        call.arg(scored(push.row)?);
+        for (reader, generation) in piece {
+            call.key(self.key(*reader)).arg(generation.0);
+        }
+        let added: Vec<bool> = self.change(&call).await?;
+        if added.len() != piece.len() {
+            let said = format!("{} answers about {} inboxes", added.len(), piece.len());
+            return Err(StoreError::Unreadable(said).into());
+        }
+        let delivered = |added| if added { Delivered::Added } else { Delivered::Skipped };
+        Ok(added.into_iter().map(delivered).collect())
+    }
+}
+
+fn scored(row: Position) -> Result<(i64, String), StoreError> {
+    outside_member::scored(row).ok_or_else(|| no_score(row.publish_time()))
+}
+
+#[async_trait]
+impl InboxStore for RedisInboxes {
+    async fn identify(&self, bucket: Bucket) -> Result<NodeId, StoreError> {
+        let call = self.scripts.identify.key(self.bucket_key(bucket));
+        let node: Option<String> = self.call(&call).await?.flatten();
+        let node = node.ok_or_else(no_master)?;
+        node.parse().map_err(|error| StoreError::Unreadable(format!("{node:?}: {error}")))
+    }
+
+    async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
+        let (time, member) = match window.bound {
+            None => (String::new(), String::new()),
+            Some(bound) => (outside_member::bound_score(bound), outside_member::member(bound)),
+        };
+        let older = window.direction == Direction::Older;
+        let mut call = self.scripts.slice.key(self.key(reader));
+        call.arg(if older { "older" } else { "newer" }).arg(window.limit.min(MAX_ROWS)).arg(time).arg(member);
+        let reply: Value = self.call(&call).await?.unwrap_or(Value::Nil);
+        let Some((header, mut rows)) = outside_member::read(&reply)? else { return Ok(None) };
+        if older {
+            rows.reverse();
+        }
+        Ok(Some(Slice { header, rows }))
+    }
+
+    async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError> {
+        let header = Header::opened(fence, revision);
+        let mut call = self.scripts.open.key(self.key(reader));
+        call.arg(outside_member::token(fence.token)).arg(LIFE_MS);
+        call.arg(outside_member::numbers(&header)).arg(outside_member::floor(header.floor));
+        self.change(&call).await
+    }
+
+    /// One script for each piece of the recipients, one after the other. If one fails, those before it were done.
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+        let mut delivered = Vec::with_capacity(push.recipients.len());
+        for piece in push.recipients.chunks(MAX_INBOXES) {
+            delivered.extend(self.deliver_piece(push, piece).await?);
+        }
+        Ok(delivered)
+    }
+
+    async fn claim(
+        &self,
+        reader: UserId,
+        (token, expected): (Token, Revision),
+        claim: &Claim,
+        keep: usize,
+    ) -> Result<bool, OutsideError> {
+        let mut call = self.scripts.claim.key(self.key(reader));
+        call.arg(outside_member::token(token)).arg(expected.0).arg(keep).arg(trimmed_above(keep));
+        call.arg(claim.revision.0).arg(claim.basis.0).arg(outside_member::floor(claim.floor)).arg(LIFE_MS);
+        for row in &claim.rows {
+            call.arg(scored(*row)?);
+        }
+        self.change(&call).await
+    }
+
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
+        let mut call = self.scripts.cover.key(self.key(reader));
+        call.arg(outside_member::token(fence.token)).arg(fence.generation.0).arg(keep).arg(trimmed_above(keep));
+        call.arg(newest.revision.0).arg(outside_member::floor(newest.floor));
+        for row in &newest.rows {
+            call.arg(scored(*row)?);
+        }
+        self.change(&call).await
+    }
+
+    async fn remove(
+        &self,
+        reader: UserId,
+        (token, expected): (Token, Revision),
+        cleared: &Cleared,
+    ) -> Result<bool, OutsideError> {
+        let mut call = self.scripts.remove.key(self.key(reader));
+        call.arg(outside_member::token(token)).arg(expected.0).arg(cleared.revision.0).arg(cleared.basis.0);
+        for row in &cleared.rows {
+            call.arg(outside_member::member(*row));
+        }
+        self.change(&call).await
+    }
+}

@@ -1,0 +1,303 @@
+//! What [`InboxStore`] promises, over memory, Redis and Redis Cluster.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use tidefeed::{
+    domain::{
+        Direction, Position, UserId,
+        timeline::outside::{
+            Basis, Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, Header, NodeId, Revision, Slice, Token,
+            Window,
+        },
+    },
+    store::{
+        InboxStore,
+        memory::MemoryInboxes,
+        outside_inboxes::{OutsideError, Push},
+        redis::RedisInboxes,
+    },
+};
+
+use super::{
+    outside_model,
+    places::{Place, on_each_place},
+};
+
+pub const KEEP: usize = 10;
+const ALL: Window = Window { direction: Direction::Older, bound: None, limit: usize::MAX };
+
+on_each_place!(
+    an_opened_inbox_has_no_rows_and_claims_nothing,
+    a_repeated_opening_keeps_what_was_delivered_since,
+    deliveries_answer_in_the_order_of_the_recipients,
+    a_claim_needs_the_expected_revision_and_token,
+    covering_needs_the_fence_and_raises_the_floor,
+    rows_are_removed_at_the_expected_revision_only,
+    nothing_is_done_without_an_inbox,
+    another_nodes_token_is_refused_and_changes_nothing,
+    an_inbox_is_trimmed_above_a_tenth_more_than_is_kept,
+    windows_page_through_equal_times_in_both_directions,
+    the_largest_numbers_are_kept_exactly,
+    random_operations_give_the_answers_of_the_model,
+);
+
+pub async fn store(place: Place) -> Result<Arc<dyn InboxStore>> {
+    Ok(match place.redis(|_| ()).await? {
+        None => Arc::new(MemoryInboxes::new(1_000, NodeId::of([7; 20]))),
+        Some(redis) => Arc::new(RedisInboxes::new(redis)),
+    })
+}
+
+/// A reader of bucket 1.
+pub fn reader(number: i64) -> UserId {
+    UserId::try_new(1 + 128 * number).unwrap()
+}
+
+pub fn at(time: i64) -> Position {
+    Position::bound(time, time)
+}
+
+pub async fn fence(store: &dyn InboxStore) -> Result<Fence> {
+    let node = store.identify(Bucket::of(reader(1))).await?;
+    Ok(Fence { token: Token { node, epoch: -3 }, generation: Generation(i64::MAX) })
+}
+
+pub fn push(fence: Fence, row: Position, revision: i64) -> Push {
+    let recipients = vec![(reader(1), fence.generation)];
+    Push { row, recipients, token: fence.token, keep: KEEP, revision: Revision(revision) }
+}
+
+fn claim(rows: Vec<Position>, floor: Position, revision: i64) -> Claim {
+    Claim { rows, floor, basis: Basis(-5), revision: Revision(revision) }
+}
+
+async fn opened(store: &dyn InboxStore) -> Result<Fence> {
+    let fence = fence(store).await?;
+    store.open(reader(1), fence, Revision(1)).await?;
+    Ok(fence)
+}
+
+pub async fn all(store: &dyn InboxStore) -> Result<Option<Slice>> {
+    Ok(store.slice(reader(1), &ALL).await?)
+}
+
+fn slice(fence: Fence, revision: i64, claimed: Option<Position>, times: &[i64]) -> Slice {
+    let (basis, floor) = (claimed.map(|_| Basis(-5)), claimed.unwrap_or(Position::NEWEST));
+    let header = Header { fence, revision: Revision(revision), basis, floor };
+    Slice { header, rows: times.iter().copied().map(at).collect() }
+}
+
+async fn an_opened_inbox_has_no_rows_and_claims_nothing(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    assert_eq!(all(&*store).await?, None);
+    let fence = opened(&*store).await?;
+    assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[])));
+    store.deliver(&push(fence, at(5), 9)).await?;
+    let next = Fence { generation: Generation(2), ..fence };
+    store.open(reader(1), next, Revision(2)).await?;
+    assert_eq!(all(&*store).await?, Some(slice(next, 2, None, &[])));
+    Ok(())
+}
+
+async fn a_repeated_opening_keeps_what_was_delivered_since(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    store.deliver(&push(fence, at(5), 9)).await?;
+    store.open(reader(1), fence, Revision(1)).await?;
+    assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[5])));
+    assert!(store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(4)], at(4), 2), KEEP).await?);
+    store.open(reader(1), fence, Revision(1)).await?;
+    assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[])), "a claim came between");
+    Ok(())
+}
+
+async fn deliveries_answer_in_the_order_of_the_recipients(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = fence(&*store).await?;
+    // More than one call of a script takes.
+    for number in (1..=600).step_by(2) {
+        store.open(reader(number), fence, Revision(1)).await?;
+    }
+    let recipients = |generation| (1..=600).rev().map(|number| (reader(number), generation)).collect();
+    let expected: Vec<Delivered> =
+        (1..=600).rev().map(|number| if number % 2 == 1 { Delivered::Added } else { Delivered::Skipped }).collect();
+    let mut push = Push { recipients: recipients(fence.generation), ..push(fence, at(5), 9) };
+    for _ in 0..2 {
+        assert_eq!(store.deliver(&push).await?, expected);
+    }
+    assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[5])), "a row changes neither claim nor revision");
+    push.recipients = recipients(Generation(2));
+    assert_eq!(store.deliver(&push).await?, vec![Delivered::Skipped; 600], "of another generation");
+    push.recipients = recipients(fence.generation);
+    push.token.epoch = 4;
+    assert_eq!(store.deliver(&push).await?, vec![Delivered::Skipped; 600], "of another epoch");
+    push.recipients.clear();
+    assert_eq!(store.deliver(&push).await?, []);
+    Ok(())
+}
+
+async fn a_claim_needs_the_expected_revision_and_token(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    store.deliver(&push(fence, at(2), 9)).await?;
+    let made = claim(vec![at(8), at(6), at(7)], at(6), 2);
+    let other = Token { epoch: 8, ..fence.token };
+    assert!(!store.claim(reader(1), (fence.token, Revision(7)), &made, KEEP).await?);
+    assert!(!store.claim(reader(1), (other, Revision(1)), &made, KEEP).await?);
+    assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[2])));
+    assert!(store.claim(reader(1), (fence.token, Revision(1)), &made, KEEP).await?);
+    assert_eq!(all(&*store).await?, Some(slice(fence, 2, Some(at(6)), &[8, 7, 6, 2])));
+    assert!(!store.claim(reader(1), (fence.token, Revision(1)), &made, KEEP).await?, "it was claimed already");
+    let nothing = claim(Vec::new(), Position::OLDEST, -9);
+    assert!(store.claim(reader(1), (fence.token, Revision(2)), &nothing, KEEP).await?);
+    assert_eq!(all(&*store).await?, Some(slice(fence, -9, Some(Position::OLDEST), &[8, 7, 6, 2])));
+    Ok(())
+}
+
+async fn covering_needs_the_fence_and_raises_the_floor(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9)], at(5), 2), KEEP).await?;
+    let cover = |floor, revision| Cover { rows: vec![at(7), at(3)], floor, revision: Revision(revision) };
+    let (token, generation) = (Token { epoch: 8, ..fence.token }, Generation(8));
+    for other in [Fence { token, ..fence }, Fence { generation, ..fence }] {
+        assert!(!store.cover(reader(1), other, &cover(at(3), 3), KEEP).await?);
+    }
+    assert_eq!(all(&*store).await?, Some(slice(fence, 2, Some(at(5)), &[9])));
+    assert!(store.cover(reader(1), fence, &cover(Position::OLDEST, 3), KEEP).await?);
+    assert_eq!(all(&*store).await?, Some(slice(fence, 3, Some(at(5)), &[9, 7, 3])), "the floor does not sink");
+    for _ in 0..2 {
+        assert!(store.cover(reader(1), fence, &cover(at(6), 4), KEEP).await?);
+        assert_eq!(all(&*store).await?, Some(slice(fence, 4, Some(at(6)), &[9, 7, 3])));
+    }
+    let nothing = Cover { rows: Vec::new(), floor: Position::NEWEST, revision: Revision(5) };
+    assert!(store.cover(reader(1), fence, &nothing, KEEP).await?);
+    assert_eq!(all(&*store).await?, Some(slice(fence, 5, Some(Position::NEWEST), &[9, 7, 3])));
+    Ok(())
+}
+
+async fn rows_are_removed_at_the_expected_revision_only(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9), at(8)], at(8), 2), KEEP).await?;
+    let cleared = |rows, revision| Cleared { rows, basis: Basis(-5), revision: Revision(revision) };
+    let one = cleared(vec![at(9), at(1)], 3);
+    let other = Token { epoch: 8, ..fence.token };
+    assert!(!store.remove(reader(1), (fence.token, Revision(1)), &one).await?);
+    assert!(!store.remove(reader(1), (other, Revision(2)), &one).await?);
+    assert_eq!(all(&*store).await?, Some(slice(fence, 2, Some(at(8)), &[9, 8])));
+    assert!(store.remove(reader(1), (fence.token, Revision(2)), &one).await?);
+    assert_eq!(all(&*store).await?, Some(slice(fence, 3, Some(at(8)), &[8])));
+    assert!(!store.remove(reader(1), (fence.token, Revision(2)), &one).await?);
+    assert!(store.remove(reader(1), (fence.token, Revision(3)), &cleared(vec![at(8)], 4)).await?);
+    assert_eq!(all(&*store).await?, Some(slice(fence, 4, Some(at(8)), &[])), "an inbox without rows is one");
+    Ok(())
+}
+
+async fn nothing_is_done_without_an_inbox(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = fence(&*store).await?;
+    let cover = Cover { rows: vec![at(3)], floor: at(3), revision: Revision(3) };
+    let cleared = Cleared { rows: vec![at(3)], basis: Basis(1), revision: Revision(3) };
+    assert_eq!(store.deliver(&push(fence, at(3), 9)).await?, [Delivered::Skipped]);
+    assert!(!store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(3)], at(3), 2), KEEP).await?);
+    assert!(!store.cover(reader(1), fence, &cover, KEEP).await?);
+    assert!(!store.remove(reader(1), (fence.token, Revision(1)), &cleared).await?);
+    assert_eq!(all(&*store).await?, None);
+    Ok(())
+}
+
+pub async fn is_refused_everywhere(store: &dyn InboxStore, fence: Fence) -> Result<()> {
+    let (reader, expected) = (reader(1), (fence.token, Revision(1)));
+    let cover = Cover { rows: vec![at(3)], floor: at(3), revision: Revision(3) };
+    let cleared = Cleared { rows: vec![at(3)], basis: Basis(1), revision: Revision(3) };
+    let refusals = [
+        store.open(reader, fence, Revision(1)).await.err(),
+        store.deliver(&push(fence, at(3), 9)).await.err(),
+        store.claim(reader, expected, &claim(vec![at(3)], at(3), 2), KEEP).await.err(),
+        store.cover(reader, fence, &cover, KEEP).await.err(),
+        store.remove(reader, expected, &cleared).await.err(),
+    ];
+    for refusal in refusals {
+        anyhow::ensure!(matches!(refusal, Some(OutsideError::OtherNode)), "{refusal:?}");
+    }
+    Ok(())
+}
+
+async fn another_nodes_token_is_refused_and_changes_nothing(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    let token = Token { node: NodeId::of([8; 20]), ..fence.token };
+    is_refused_everywhere(&*store, Fence { token, ..fence }).await?;
+    assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[])));
+    Ok(())
+}
+
+async fn an_inbox_is_trimmed_above_a_tenth_more_than_is_kept(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    let made = claim((1..=11).map(at).collect(), Position::OLDEST, 2);
+    store.claim(reader(1), (fence.token, Revision(1)), &made, KEEP).await?;
+    let eleven: Vec<i64> = (1..=11).rev().collect();
+    assert_eq!(all(&*store).await?, Some(slice(fence, 2, Some(Position::OLDEST), &eleven)));
+    store.deliver(&push(fence, at(12), 3)).await?;
+    let ten: Vec<i64> = (3..=12).rev().collect();
+    assert_eq!(all(&*store).await?, Some(slice(fence, 3, Some(at(3)), &ten)));
+    let made = claim(vec![at(1), at(2)], Position::OLDEST, 4);
+    store.claim(reader(1), (fence.token, Revision(3)), &made, KEEP).await?;
+    assert_eq!(all(&*store).await?, Some(slice(fence, 4, Some(at(3)), &ten)), "what is claimed is trimmed as well");
+    let cover = Cover { rows: vec![at(1), at(2)], floor: at(9), revision: Revision(5) };
+    store.cover(reader(1), fence, &cover, KEEP).await?;
+    assert_eq!(all(&*store).await?, Some(slice(fence, 5, Some(at(9)), &ten)), "the floor stays above the lowest row");
+    store.deliver(&Push { keep: 0, ..push(fence, at(13), 6) }).await?;
+    assert_eq!(all(&*store).await?, Some(slice(fence, 6, Some(Position::NEWEST), &[])));
+    Ok(())
+}
+
+async fn windows_page_through_equal_times_in_both_directions(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    let rows: Vec<Position> = (1..=40).map(|id| Position::bound(id / 14, id * 7 + 1)).collect();
+    let made = claim(rows.iter().rev().copied().collect(), Position::OLDEST, 2);
+    assert!(store.claim(reader(1), (fence.token, Revision(1)), &made, 100).await?);
+    let between = (0..300).step_by(3).flat_map(|id| (0..5).map(move |time| Position::bound(time, id)));
+    for bound in rows.iter().copied().chain(between).chain([Position::OLDEST, Position::NEWEST]) {
+        for limit in [0, 1, 7, 100] {
+            let older: Vec<Position> = rows.iter().rev().filter(|row| **row < bound).take(limit).copied().collect();
+            let newer: Vec<Position> = rows.iter().filter(|row| **row > bound).take(limit).copied().collect();
+            for (direction, expected) in [(Direction::Older, older), (Direction::Newer, newer)] {
+                let found = store.slice(reader(1), &Window { direction, bound: Some(bound), limit }).await?;
+                assert_eq!(found.unwrap().rows, expected, "{direction:?} {bound:?} {limit}");
+            }
+        }
+    }
+    let oldest = store.slice(reader(1), &Window { direction: Direction::Newer, bound: None, limit: 2 }).await?;
+    assert_eq!(oldest.unwrap().rows, rows[..2]);
+    Ok(())
+}
+
+async fn the_largest_numbers_are_kept_exactly(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let node = store.identify(Bucket::of(reader(1))).await?;
+    let fence = Fence { token: Token { node, epoch: i64::MIN }, generation: Generation(i64::MAX - 1) };
+    let near = Fence { generation: Generation(i64::MAX), ..fence };
+    let revision = Revision(i64::MIN + 1);
+    store.open(reader(1), fence, revision).await?;
+    let rows = [i64::MAX, i64::MAX - 1, 10, 9].map(|id| Position::bound(1_767_225_600_001, id));
+    assert_eq!(store.deliver(&push(near, rows[0], 2)).await?, [Delivered::Skipped]);
+    for row in rows {
+        assert_eq!(store.deliver(&push(fence, row, 2)).await?, [Delivered::Added]);
+    }
+    let made = Claim { rows: vec![rows[0]], floor: rows[1], basis: Basis(i64::MAX), revision: Revision(i64::MAX) };
+    assert!(!store.claim(reader(1), (fence.token, Revision(i64::MIN)), &made, KEEP).await?);
+    assert!(store.claim(reader(1), (fence.token, revision), &made, KEEP).await?);
+    let header = Header { fence, revision: made.revision, basis: Some(made.basis), floor: rows[1] };
+    assert_eq!(all(&*store).await?, Some(Slice { header, rows: rows.to_vec() }));
+    Ok(())
+}
+
+async fn random_operations_give_the_answers_of_the_model(place: Place) -> Result<()> {
+    outside_model::run(if place == Place::Memory { 64 } else { 96 }, store(place).await?).await
+}

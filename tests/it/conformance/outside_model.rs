@@ -1,0 +1,176 @@
+//! Outside inboxes against the memory adapter: the same random operations give the same answers and then the same
+//! slices.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    test_runner::{Config, TestCaseError, TestRunner},
+};
+use tidefeed::{
+    domain::{
+        Direction, Position,
+        timeline::outside::{
+            Basis, Bucket, Claim, Cleared, Cover, Fence, Generation, NodeId, Revision, Slice, Token, Window,
+        },
+    },
+    store::{
+        InboxStore,
+        memory::MemoryInboxes,
+        outside_inboxes::{OutsideError, Push},
+    },
+};
+use tokio::runtime::Handle;
+
+use super::outside_inboxes::reader;
+
+/// An operation on readers 1 to 3. Small numbers: fences and revisions often agree, times are often equal.
+#[derive(Debug, Clone)]
+enum Step {
+    Open { reader: i64, fence: (i64, i64), revision: i64 },
+    Deliver { generation: i64, epoch: i64, row: i64, revision: i64, keep: usize },
+    Claim { reader: i64, at: (i64, i64), claimed: Rows, basis: i64, keep: usize },
+    Cover { reader: i64, fence: (i64, i64), newest: Rows, keep: usize },
+    Remove { reader: i64, at: (i64, i64), cleared: Rows, basis: i64 },
+    Slice { reader: i64, newer: bool, bound: Option<i64>, limit: usize },
+}
+
+/// Rows by content id, a floor, and the next revision.
+#[derive(Debug, Clone)]
+struct Rows {
+    ids: Vec<i64>,
+    floor: i64,
+    revision: i64,
+}
+
+const IDS: std::ops::Range<i64> = 0..60;
+
+fn rows() -> impl Strategy<Value = Rows> {
+    (vec(IDS, 0..12), -1..62_i64, 0..3_i64).prop_map(|(ids, floor, revision)| Rows { ids, floor, revision })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (reader, fence, at) = (1..4_i64, (0..2_i64, 0..2_i64), (0..2_i64, 0..3_i64));
+    let (keep, revision) = (prop_oneof![Just(0), 3..20_usize], 0..3_i64);
+    let bound = prop::option::of(-1..62_i64);
+    prop_oneof![
+        2 => (reader.clone(), fence.clone(), revision.clone())
+            .prop_map(|(reader, fence, revision)| Step::Open { reader, fence, revision }),
+        8 => (fence.clone(), IDS, revision, keep.clone()).prop_map(|((epoch, generation), row, revision, keep)| {
+            Step::Deliver { generation, epoch, row, revision, keep }
+        }),
+        4 => (reader.clone(), at.clone(), rows(), 0..9_i64, keep.clone())
+            .prop_map(|(reader, at, claimed, basis, keep)| Step::Claim { reader, at, claimed, basis, keep }),
+        4 => (reader.clone(), fence, rows(), keep)
+            .prop_map(|(reader, fence, newest, keep)| Step::Cover { reader, fence, newest, keep }),
+        2 => (reader.clone(), at, rows(), 0..9_i64)
+            .prop_map(|(reader, at, cleared, basis)| Step::Remove { reader, at, cleared, basis }),
+        4 => (reader, any::<bool>(), bound, 0..9_usize)
+            .prop_map(|(reader, newer, bound, limit)| Step::Slice { reader, newer, bound, limit }),
+    ]
+}
+
+/// A content has one publish time: four share each.
+fn position(id: i64) -> Position {
+    match id {
+        -1 => Position::OLDEST,
+        61 => Position::NEWEST,
+        id => Position::bound(1_767_225_600_000 + id / 4, 1 + id),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Did(String),
+    Found(Option<Slice>),
+}
+
+fn told<T: std::fmt::Debug>(answer: Result<T, OutsideError>) -> Result<Answer> {
+    Ok(match answer {
+        Ok(answer) => Answer::Did(format!("{answer:?}")),
+        Err(OutsideError::OtherNode) => Answer::Did("other node".to_owned()),
+        Err(error) => return Err(error.into()),
+    })
+}
+
+async fn run_step(store: &dyn InboxStore, node: NodeId, step: &Step) -> Result<Answer> {
+    let token = |epoch| Token { node, epoch };
+    let fence = |(epoch, generation)| Fence { token: token(epoch), generation: Generation(generation) };
+    let at = |(epoch, revision)| (token(epoch), Revision(revision));
+    let all = |rows: &Rows| rows.ids.iter().copied().map(position).collect();
+    match step.clone() {
+        Step::Open { reader: who, fence: of, revision } => {
+            told(store.open(reader(who), fence(of), Revision(revision)).await)
+        }
+        Step::Deliver { generation, epoch, row, revision, keep } => {
+            let recipients = (1..4).map(|who| (reader(who), Generation(generation))).collect();
+            let (row, token, revision) = (position(row), token(epoch), Revision(revision));
+            told(store.deliver(&Push { row, recipients, token, keep, revision }).await)
+        }
+        Step::Claim { reader: who, at: expected, claimed, basis, keep } => {
+            let (floor, revision) = (position(claimed.floor), Revision(claimed.revision));
+            let claim = Claim { rows: all(&claimed), floor, basis: Basis(basis), revision };
+            told(store.claim(reader(who), at(expected), &claim, keep).await)
+        }
+        Step::Cover { reader: who, fence: of, newest, keep } => {
+            let (floor, revision) = (position(newest.floor), Revision(newest.revision));
+            told(store.cover(reader(who), fence(of), &Cover { rows: all(&newest), floor, revision }, keep).await)
+        }
+        Step::Remove { reader: who, at: expected, cleared, basis } => {
+            let cleared = Cleared { rows: all(&cleared), basis: Basis(basis), revision: Revision(cleared.revision) };
+            told(store.remove(reader(who), at(expected), &cleared).await)
+        }
+        Step::Slice { reader: who, newer, bound, limit } => {
+            let direction = if newer { Direction::Newer } else { Direction::Older };
+            let window = Window { direction, bound: bound.map(position), limit };
+            Ok(Answer::Found(store.slice(reader(who), &window).await?))
+        }
+    }
+}
+
+/// Runs `cases` random histories on `store` and on a memory adapter of the same identity.
+pub async fn run(cases: u32, store: Arc<dyn InboxStore>) -> Result<()> {
+    let runtime = Handle::current();
+    let node = store.identify(Bucket::of(reader(1))).await?;
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let try_all = move || {
+        let found = std::cell::Cell::new(0);
+        let result = runner.run(&vec(step(), 1..80), |steps| {
+            let rows = runtime.block_on(one_history(&*store, node, &steps));
+            found.set(found.get() + rows.map_err(|error| TestCaseError::fail(format!("{error:#}")))?);
+            Ok(())
+        });
+        result.map(|()| found.get()).map_err(|error| anyhow::anyhow!("{error}"))
+    };
+    let rows = tokio::task::spawn_blocking(try_all).await??;
+    ensure!(rows > 200, "only {rows} rows were read");
+    Ok(())
+}
+
+/// Gives the number of rows that were read.
+async fn one_history(store: &dyn InboxStore, node: NodeId, steps: &[Step]) -> Result<usize> {
+    let model = MemoryInboxes::new(100, node);
+    let mut rows = 0;
+    for who in 1..4 {
+        // Whatever the history before has left goes.
+        let token = Token { node, epoch: 0 };
+        let fresh = Step::Open { reader: who, fence: (0, 0), revision: 0 };
+        store.open(reader(who), Fence { token, generation: Generation(77) }, Revision(77)).await?;
+        ensure!(run_step(store, node, &fresh).await? == run_step(&model, node, &fresh).await?);
+    }
+    for step in steps {
+        let (expected, found) = (run_step(&model, node, step).await?, run_step(store, node, step).await?);
+        ensure!(expected == found, "{step:?}: {found:?} is not {expected:?}");
+        for who in 1..4 {
+            let all = Step::Slice { reader: who, newer: false, bound: None, limit: 1_000 };
+            let (expected, found) = (run_step(&model, node, &all).await?, run_step(store, node, &all).await?);
+            ensure!(expected == found, "{step:?}: afterwards {found:?} is not {expected:?}");
+            if let Answer::Found(Some(slice)) = found {
+                rows += slice.rows.len();
+            }
+        }
+    }
+    Ok(rows)
+}

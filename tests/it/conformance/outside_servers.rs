@@ -1,0 +1,201 @@
+//! What only Redis can show of outside inboxes: restarts, replicas, wiped and foreign keys, and how they lie there.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use redis::cmd;
+use tidefeed::{
+    domain::{
+        Position,
+        timeline::outside::{Basis, Bucket, Claim, Delivered, Fence, Revision},
+    },
+    store::{
+        InboxStore as _, StoreError,
+        outside_inboxes::{OutsideError, Push},
+        redis::{Redis, RedisInboxes, RedisOptions},
+    },
+};
+use tokio::time::Instant;
+
+use super::{
+    outside_inboxes::{KEEP, all, at, fence, is_refused_everywhere, push, reader},
+    places::{Backdoor, Place, on_each_place},
+};
+use crate::servers::{Kind, Server, connect_redis};
+
+/// An inbox of reader 1 (the id 129), opened at revision 1, and a way past the adapter.
+struct World {
+    store: RedisInboxes,
+    backdoor: Backdoor,
+    key: String,
+    fence: Fence,
+}
+
+impl World {
+    async fn at(place: Place) -> Result<Self> {
+        Self::with(place.options().await?.context("a server")?).await
+    }
+
+    async fn on(server: &Server) -> Result<Self> {
+        let (command_timeout_ms, connect_timeout_ms) = (20_000, 20_000);
+        let urls = vec![server.url()];
+        Self::with(RedisOptions { urls, command_timeout_ms, connect_timeout_ms, ..RedisOptions::default() }).await
+    }
+
+    async fn with(options: RedisOptions) -> Result<Self> {
+        let backdoor = Backdoor::open(&options).await?;
+        let key = format!("{}inbox1:{{1}}:129", options.prefix);
+        let store = RedisInboxes::new(Redis::connect(options).await?);
+        let fence = fence(&store).await?;
+        store.open(reader(1), fence, Revision(1)).await?;
+        Ok(Self { store, backdoor, key, fence })
+    }
+}
+
+async fn an_inbox_lies_there_as_documented_and_not_for_ever(place: Place) -> Result<()> {
+    let world = World::at(place).await?;
+    let node = world.fence.token.node;
+    for time in [9, 1_700_000_000_000] {
+        world.store.deliver(&push(world.fence, at(time), 2)).await?;
+    }
+    let members: Vec<String> = world.backdoor.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(-1)).await?;
+    let newest = format!("{0:020}:{0:020}", i64::MAX);
+    let (token, numbers) = (format!("{node}:-3"), format!("{}:1:", i64::MAX));
+    assert_eq!(members, [&token, &numbers, &newest, "00000000000000000009", "00000001700000000000"]);
+    let floor = Position::bound(8, 7);
+    let claim = Claim { rows: Vec::new(), floor, basis: Basis(-4), revision: Revision(-2) };
+    assert!(world.store.claim(reader(1), (world.fence.token, Revision(1)), &claim, KEEP).await?);
+    let members: Vec<String> = world.backdoor.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(2)).await?;
+    assert_eq!(members, [token, format!("{}:-2:-4", i64::MAX), format!("{:020}:{:020}", 8, 7)]);
+    let left: i64 = world.backdoor.run(cmd("PTTL").arg(&world.key)).await?;
+    assert!((1..=30 * 24 * 60 * 60 * 1_000).contains(&left), "{left}");
+    Ok(())
+}
+
+async fn a_key_of_another_kind_is_refused_until_it_is_replaced(place: Place) -> Result<()> {
+    let world = World::at(place).await?;
+    world.backdoor.run::<()>(cmd("SET").arg(&world.key).arg("no inbox")).await?;
+    let read = all(&world.store).await.err().context("read")?;
+    ensure!(read.to_string() == "Redis refused a request", "{read:#}");
+    let delivered = world.store.deliver(&push(world.fence, at(3), 2)).await;
+    assert!(matches!(delivered, Err(OutsideError::Store(StoreError::Refused(_)))), "{delivered:?}");
+    world.store.open(reader(1), world.fence, Revision(2)).await?;
+    assert!(all(&world.store).await?.is_some());
+    Ok(())
+}
+
+async fn an_inbox_without_its_header_is_none(place: Place) -> Result<()> {
+    let world = World::at(place).await?;
+    world.store.deliver(&push(world.fence, at(3), 2)).await?;
+    world.backdoor.run::<()>(cmd("ZREMRANGEBYSCORE").arg(&world.key).arg(-1).arg(-1)).await?;
+    assert_eq!(all(&world.store).await?, None);
+    assert_eq!(world.store.deliver(&push(world.fence, at(4), 2)).await?, [Delivered::Skipped]);
+    world.store.open(reader(1), world.fence, Revision(1)).await?;
+    assert_eq!(all(&world.store).await?.unwrap().rows, []);
+    Ok(())
+}
+
+async fn a_time_without_an_exact_score_is_refused(place: Place) -> Result<()> {
+    let world = World::at(place).await?;
+    let refused = world.store.deliver(&push(world.fence, Position::bound(i64::MAX, 5), 2)).await;
+    assert!(matches!(refused, Err(OutsideError::Store(StoreError::Refused(_)))), "{refused:?}");
+    assert_eq!(all(&world.store).await?.unwrap().rows, []);
+    Ok(())
+}
+
+on_each_place!(@in redis_server Redis an_inbox_lies_there_as_documented_and_not_for_ever,
+    a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none, a_time_without_an_exact_score_is_refused);
+on_each_place!(@in redis_cluster Cluster an_inbox_lies_there_as_documented_and_not_for_ever,
+    a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none, a_time_without_an_exact_score_is_refused);
+
+async fn identified(store: &RedisInboxes) -> Result<tidefeed::domain::timeline::outside::NodeId> {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    loop {
+        match store.identify(Bucket::of(reader(1))).await {
+            Err(error) if Instant::now() > deadline => return Err(error.into()),
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Ok(node) => return Ok(node),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restarted_server_is_another_node_even_with_its_old_dump() -> Result<()> {
+    let server = Server::start(Kind::Redis).await?;
+    let world = World::on(&server).await?;
+    world.backdoor.run::<()>(&cmd("SAVE")).await?;
+    server.restart().await?;
+    let node = identified(&world.store).await?;
+    assert_ne!(node, world.fence.token.node);
+    let mut link = connect_redis(&server.url()).await?;
+    let kept: bool = cmd("EXISTS").arg(&world.key).query_async(&mut link).await?;
+    assert!(kept, "the dump was read");
+    assert_eq!(all(&world.store).await?, None);
+    is_refused_everywhere(&world.store, world.fence).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flushed_server_is_the_same_node_without_inboxes() -> Result<()> {
+    let server = Server::start(Kind::Redis).await?;
+    let world = World::on(&server).await?;
+    world.backdoor.run::<()>(&cmd("FLUSHALL")).await?;
+    world.backdoor.run::<()>(cmd("SCRIPT").arg("FLUSH")).await?;
+    assert_eq!(identified(&world.store).await?, world.fence.token.node);
+    assert_eq!(all(&world.store).await?, None);
+    assert_eq!(world.store.deliver(&push(world.fence, at(3), 2)).await?, [Delivered::Skipped]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_refuses_and_is_another_node_once_promoted() -> Result<()> {
+    let (master, replica) = (Server::start(Kind::Redis).await?, Server::start(Kind::Redis).await?);
+    let world = World::on(&master).await?;
+    let mut link = connect_redis(&replica.url()).await?;
+    cmd("REPLICAOF").arg("127.0.0.1").arg(master.port()).exec_async(&mut link).await?;
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !cmd("EXISTS").arg(&world.key).query_async::<bool>(&mut link).await.unwrap_or_default() {
+        ensure!(Instant::now() < deadline, "nothing was replicated");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let (command_timeout_ms, urls) = (20_000, vec![replica.url()]);
+    let options = RedisOptions { urls, command_timeout_ms, ..RedisOptions::default() };
+    let store = RedisInboxes::new(Redis::connect(options).await?);
+    assert!(store.identify(Bucket::of(reader(1))).await.is_err_and(|error| error.is_transient()));
+    assert_eq!(all(&store).await?, None);
+    let node = world.store.identify(Bucket::of(reader(1))).await?;
+    let fence =
+        Fence { token: tidefeed::domain::timeline::outside::Token { node, ..world.fence.token }, ..world.fence };
+    is_refused_everywhere(&store, fence).await?;
+    cmd("REPLICAOF").arg("NO").arg("ONE").exec_async(&mut link).await?;
+    assert_ne!(identified(&store).await?, node);
+    assert_eq!(all(&store).await?, None, "it was opened under the master's identity");
+    is_refused_everywhere(&store, fence).await
+}
+
+/// Run by hand: `cargo test --release --test it figures_of_outside_inboxes -- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures"]
+#[expect(clippy::print_stderr, reason = "the figures are its result")]
+async fn figures_of_outside_inboxes() -> Result<()> {
+    for listpack in [128, 512] {
+        let server = Server::start(Kind::Redis).await?;
+        let world = World::on(&server).await?;
+        let setting = ["SET", "zset-max-listpack-entries"];
+        world.backdoor.run::<()>(cmd("CONFIG").arg(&setting).arg(listpack)).await?;
+        for number in 1..=1_000 {
+            world.store.open(reader(number), world.fence, Revision(1)).await?;
+        }
+        let recipients = (1..=1_000).map(|number| (reader(number), world.fence.generation)).collect();
+        let mut push = Push { recipients, keep: 1_000, ..push(world.fence, at(1), 2) };
+        let begun = Instant::now();
+        for number in 0..300 {
+            push.row = Position::bound(1_767_225_600_000 + number, 7_412_345_678_901_234_567 + number);
+            world.store.deliver(&push).await?;
+        }
+        let rows_per_second = 300_000_000 / begun.elapsed().as_millis();
+        let bytes: u64 = world.backdoor.run(cmd("MEMORY").arg("USAGE").arg(&world.key)).await?;
+        eprintln!("listpack {listpack}: {bytes} bytes for 300 rows, {rows_per_second} rows/s");
+    }
+    Ok(())
+}
