@@ -28,7 +28,7 @@ const FIELD: u64 = POINT / 10;
 /// What a selection costs that is only looked at: a fragment, and whatever a directive takes out.
 const LOOK: u64 = POINT / 100;
 /// Bytes of an answer that cost as much as an object.
-const ANSWER_BYTES: u64 = 768;
+const ANSWER_BYTES: u64 = 900;
 /// What each byte of a document and of its variables costs, at each request.
 const REQUEST_BYTE: u64 = POINT / 250;
 /// What it costs to parse and validate a document that is not known yet, beside its bytes: also if it is refused then.

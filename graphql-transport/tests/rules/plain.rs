@@ -70,13 +70,13 @@ async fn an_operation_above_its_price_is_refused_before_a_resolver_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn who_has_no_points_left_is_told_when_to_come_again() {
-    let points = NonZeroU32::new(141).unwrap();
+    let points = NonZeroU32::new(142).unwrap();
     let each = Bucket { points, per_second: NonZeroU32::MIN };
     let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
     let service = Service::with(HttpSettings { rate, ..HttpSettings::default() });
     let first = service.ask("{ book(number: 1) { next { number } } }").await;
-    // 21 points were for reading the document.
-    let cost = json!({"requested": 63, "limit": 141, "remaining": 57, "restoreRate": 1});
+    // 22 points were for reading the document.
+    let cost = json!({"requested": 63, "limit": 142, "remaining": 57, "restoreRate": 1});
     assert_eq!(first.json()["extensions"]["cost"], cost);
     let second = service.ask("{ book(number: 1) { next { number } } }").await;
     assert_eq!((second.status, second.code().as_str()), (StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED"));
