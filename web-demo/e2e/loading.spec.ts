@@ -1,6 +1,6 @@
 // What there is to see of a page before all of it has come, and how much has to come for that.
 import { expect, type Page } from "@playwright/test";
-import { register } from "./api";
+import { publish, register } from "./api";
 import { openAs, waitUntilLive } from "./page";
 import { test } from "./test";
 
@@ -22,6 +22,24 @@ for (const [path, words] of [["/", "Tidefeed"], ["/graphiql/", "GraphiQL is load
     await page.screenshot({ path: `test-results/screens/loading${path.replaceAll("/", "-")}.png` });
   });
 }
+
+test("the timeline is asked for while the script that shows it is still on its way", async ({ page }) => {
+  let letThrough = () => { /* set below */ };
+  const isLetThrough = new Promise<void>((resolve) => { letThrough = resolve; });
+  await page.route("**/assets/show-*.js", async (route) => {
+    await isLetThrough;
+    await route.continue();
+  });
+  const asked = page.waitForRequest((request) => request.postData()?.includes("timeline(") ?? false);
+  const author = await register("early", "Early Bird");
+  await publish(author, "Asked for early.");
+  await openAs(page, author);
+  const answer = await (await asked).response();
+  expect(answer?.status()).toBe(200);
+  await expect(page.locator(".loading")).toBeVisible();
+  letThrough();
+  await expect(page.getByText("Asked for early.")).toBeVisible();
+});
 
 test("the timeline takes no more than 150 kB, and GraphiQL shows something within 500 kB", async ({ page }) => {
   await openAs(page, await register("light", "Light Load"));
