@@ -38,7 +38,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 8000, // GraphiQL brings the Monaco editor; the app itself stays far below.
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      // One file for what the entry needs, and one for the rest: a browser has six connections to a server.
+      // What the entry needs is one file, not four: a browser has six connections to a server.
       output: { codeSplitting: { groups: [{ name: "client", test: /clients\/typescript|graphql-ws|src\/api\/(tidefeed|timelineLists)|preload-helper/ }] } },
       // GraphiQL's modules carry "use no memo", which means nothing to a bundler.
       onLog: (level, log, handle) => {

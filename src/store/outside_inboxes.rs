@@ -18,7 +18,8 @@ pub enum OutsideError {
     /// token again.
     #[error("another node of the inbox store answered than the one that was meant")]
     OtherNode,
-    /// Whether it was done is unknown. Every operation may be repeated.
+    /// Whether it was done is unknown. An operation that is repeated, or runs late, can bring back an old revision:
+    /// docs/protocol.md#outside says what is still open.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

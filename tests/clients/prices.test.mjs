@@ -99,6 +99,6 @@ test("what clients usually ask for is a small part of a default budget, and of w
     const { json } = await server.post({ query }, bearer(ann.token));
     const cost = json.extensions.cost.requested;
     context.diagnostic(`${name}: ${cost}`);
-    assert.ok(cost <= (name.startsWith("a page of 100") ? 37_000 : 7500), `${name}: ${cost}`);
+    assert.ok(cost <= (name.startsWith("a page of 100") ? 35_000 : 7100), `${name}: ${cost}`);
   }
 });

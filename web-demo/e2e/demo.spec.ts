@@ -1,13 +1,10 @@
 // Looking around in a seeded world, as whoever opens the page for the first time does.
 import { expect } from "@playwright/test";
-import { hasDemo } from "./api";
 import { scrollTo, takePicture } from "./page";
-import { test } from "./test";
+import { skipWithoutDemo, test } from "./test";
 
 test.beforeEach(async ({ page }) => {
-  const skipped = await hasDemo() ? null : "the server has no user \"demo\": fill its database with `tidefeed seed`";
-  if (skipped !== null) console.warn(`NOT RUN: ${skipped}`);
-  test.skip(skipped !== null, skipped ?? "");
+  await skipWithoutDemo();
   await page.goto("/");
   await page.getByTestId("sign-in-demo").click();
   await expect(page.getByTestId("composer")).toBeVisible();

@@ -1,9 +1,9 @@
 // How long a signed-in reader waits for the first post on a slow phone. `npm run first-post` prints a table of several tries; among the other tests there
 // is one try, so that the table can be made, and no time is asserted: machines differ.
 import { expect, type Browser } from "@playwright/test";
-import { hasDemo, signInDemo, type Person } from "./api";
-import { openAs } from "./page";
-import { test } from "./test";
+import { signInDemo, type Person } from "./api";
+import { bytesBy, openAs, timeOf, type Transfer, transfersOf } from "./page";
+import { skipWithoutDemo, test } from "./test";
 
 const TRIES = Number(process.env.TRIES ?? 1);
 const LIMIT_MS = 2_000;
@@ -18,7 +18,7 @@ interface Visit {
   /** Bytes that had come over the line by then, and in the end. */
   bytes: number;
   allBytes: number;
-  requests: { path: string; from: number; to: number; bytes: number }[];
+  transfers: Transfer[];
 }
 
 /** One visit with nothing in the cache. */
@@ -40,34 +40,28 @@ async function visit(browser: Browser, demo: Person): Promise<Visit> {
   await openAs(page, demo);
   await page.waitForFunction(() => performance.getEntriesByName("first-post").length > 0);
   await page.waitForLoadState("networkidle");
-  const seen = await page.evaluate(() => {
-    const [firstPaint, firstPost] = ["first-contentful-paint", "first-post"].map((name) => performance.getEntriesByName(name)[0]?.startTime ?? Infinity) as [number, number];
-    const came = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")] as PerformanceResourceTiming[];
-    const requests = came.map((one) => ({ path: new URL(one.name).pathname, from: one.startTime, to: one.responseEnd, bytes: one.transferSize }));
-    const sum = (some: typeof requests) => some.reduce((all, { bytes }) => all + bytes, 0);
-    return { firstPaint, firstPost, bytes: sum(requests.filter(({ to }) => to <= firstPost)), allBytes: sum(requests), requests };
-  });
+  const [firstPaint, firstPost, transfers] = await Promise.all([timeOf(page, "first-contentful-paint"), timeOf(page, "first-post"), transfersOf(page)]);
   await context.close();
-  return seen;
+  return { firstPaint, firstPost, bytes: bytesBy(firstPost, transfers), allBytes: bytesBy(Infinity, transfers), transfers };
 }
 
 const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN;
 
 test("the first post on a slow phone", async ({ browser }) => {
-  test.skip(!await hasDemo(), "the server has no user \"demo\": fill its database with `tidefeed seed`");
+  await skipWithoutDemo();
   test.setTimeout(60_000 * TRIES);
   const demo = await signInDemo();
   const visits: Visit[] = [];
   for (let nth = 0; nth < TRIES; nth += 1) visits.push(await visit(browser, demo));
-  const row = (name: string, { firstPaint, firstPost, bytes, allBytes }: Omit<Visit, "requests">) =>
+  const row = (name: string, { firstPaint, firstPost, bytes, allBytes }: Omit<Visit, "transfers">) =>
     `| ${[name, firstPaint.toFixed(0), firstPost.toFixed(0), (firstPost / LIMIT_MS).toFixed(2), bytes, allBytes].join(" | ")} |`;
-  const of = (name: keyof Omit<Visit, "requests">) => median(visits.map((one) => one[name]));
+  const of = (name: keyof Omit<Visit, "transfers">) => median(visits.map((one) => one[name]));
   console.log([
     "| try | first paint, ms | first post, ms | of 2 s | bytes until then | bytes in all |", "| --- | --- | --- | --- | --- | --- |",
     ...visits.map((one, nth) => row(String(nth + 1), one)),
     row("median", { firstPaint: of("firstPaint"), firstPost: of("firstPost"), bytes: of("bytes"), allBytes: of("allBytes") }),
     "", "What the last try asked for, from when to when, in ms:",
-    ...(visits.at(-1)?.requests ?? []).map(({ path, from, to, bytes }) => `${from.toFixed(0).padStart(6)} - ${to.toFixed(0).padStart(5)} ${String(bytes).padStart(7)} bytes  ${path}`),
+    ...(visits.at(-1)?.transfers ?? []).map(({ path, from, to, bytes }) => `${from.toFixed(0).padStart(6)} - ${to.toFixed(0).padStart(5)} ${String(bytes).padStart(7)} bytes  ${path}`),
   ].join("\n"));
   expect(visits.every(({ firstPaint, firstPost }) => firstPaint <= firstPost && firstPost < Infinity)).toBe(true);
 });

@@ -1,18 +1,8 @@
 // What there is to see of a page before all of it has come, and how much has to come for that.
-import { expect, type Page } from "@playwright/test";
+import { expect } from "@playwright/test";
 import { publish, register } from "./api";
-import { openAs, waitUntilLive } from "./page";
+import { bytesBy, openAs, timeOf, transfersOf, waitUntilLive } from "./page";
 import { test } from "./test";
-
-/** Bytes that had come over the line when something was first shown, and all that have come by now. */
-function bytesOf(page: Page): Promise<{ shown: number; all: number }> {
-  return page.evaluate(() => {
-    const shownAt = performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity;
-    const came = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")] as PerformanceResourceTiming[];
-    const sum = (some: PerformanceResourceTiming[]) => some.reduce((bytes, { transferSize }) => bytes + transferSize, 0);
-    return { shown: sum(came.filter(({ responseEnd }) => responseEnd <= shownAt)), all: sum(came) };
-  });
-}
 
 for (const [path, words] of [["/", "Tidefeed"], ["/graphiql/", "GraphiQL is loading…"]] as const) {
   test(`${path} shows something before its script has loaded`, async ({ page }) => {
@@ -44,11 +34,11 @@ test("the timeline is asked for while the script that shows it is still on its w
 test("the timeline takes no more than 150 kB, and GraphiQL shows something within 500 kB", async ({ page }) => {
   await openAs(page, await register("light", "Light Load"));
   await waitUntilLive(page);
-  const { all } = await bytesOf(page);
+  const all = bytesBy(Infinity, await transfersOf(page));
   expect(all).toBeLessThan(150_000);
   await page.goto("/graphiql/");
   await expect(page.locator(".graphiql-query-editor")).toContainText("MyTimeline");
-  const { shown } = await bytesOf(page);
+  const shown = bytesBy(await timeOf(page, "first-contentful-paint"), await transfersOf(page));
   expect(shown).toBeGreaterThan(0);
   expect(shown).toBeLessThan(500_000);
   console.log(`the timeline: ${all} bytes; GraphiQL: ${shown} until something is shown`);

@@ -64,6 +64,26 @@ export async function scrollTo(page: Page, target: Locator) {
   }).toPass();
 }
 
+/** What came over the line: when it was asked for and was there, in ms after the page's beginning, and its bytes. */
+export interface Transfer { path: string; from: number; to: number; bytes: number }
+
+export function transfersOf(page: Page): Promise<Transfer[]> {
+  return page.evaluate(() => {
+    const came = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")] as PerformanceResourceTiming[];
+    return came.map((one) => ({ path: new URL(one.name).pathname, from: one.startTime, to: one.responseEnd, bytes: one.transferSize }));
+  });
+}
+
+/** The bytes of all that was there by `time`. */
+export function bytesBy(time: number, transfers: readonly Transfer[]): number {
+  return transfers.filter(({ to }) => to <= time).reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** When something was first painted, or a mark was set, in ms after the page's beginning; never is infinitely late. */
+export function timeOf(page: Page, name: string): Promise<number> {
+  return page.evaluate((entry) => performance.getEntriesByName(entry)[0]?.startTime ?? Infinity, name);
+}
+
 /** What may be asked again is tried four times before the page says that the server cannot be reached: up to 7 s of waiting, and the tries. */
 export const AFTER_ALL_TRIES = { timeout: 30_000 };
 

@@ -1,8 +1,7 @@
 // What somebody sees who has no account yet: what others publish, to be looked at, beside the two ways in. Pictures in test-results/screens/.
 import { expect, type Page } from "@playwright/test";
-import { hasDemo } from "./api";
 import { takePicture } from "./page";
-import { test } from "./test";
+import { skipWithoutDemo, test } from "./test";
 
 const WIDTHS = { wide: { width: 1360, height: 900 }, narrow: { width: 390, height: 844 } } as const;
 
@@ -18,9 +17,7 @@ function shiftOf(page: Page): Promise<number> {
 
 test.describe("in a seeded world", () => {
   test.beforeEach(async () => {
-    const skipped = await hasDemo() ? null : "the server has no user \"demo\": fill its database with `tidefeed seed`";
-    if (skipped !== null) console.warn(`NOT RUN: ${skipped}`);
-    test.skip(skipped !== null, skipped ?? "");
+    await skipWithoutDemo();
   });
 
   for (const colorScheme of ["light", "dark"] as const) {

@@ -1,9 +1,8 @@
 // A walk through the seeded world in four pictures, which the README shows: `npm run walk` writes those to docs/pictures/, other runs to test-results/walk/.
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, type Page } from "@playwright/test";
-import { hasDemo } from "./api";
 import { scrollTo } from "./page";
-import { test } from "./test";
+import { skipWithoutDemo, test } from "./test";
 
 const FOLDER = process.env.WALK ?? "test-results/walk";
 
@@ -19,9 +18,7 @@ async function takeStep(page: Page, name: string) {
 }
 
 test("a walk: looking in, the timeline, a thread, somebody's pictures", async ({ page }) => {
-  const skipped = await hasDemo() ? null : "the server has no user \"demo\": fill its database with `tidefeed seed`";
-  if (skipped !== null) console.warn(`NOT RUN: ${skipped}`);
-  test.skip(skipped !== null, skipped ?? "");
+  await skipWithoutDemo();
 
   await page.goto("/");
   await expect(page.getByTestId("glimpse-post").first()).toBeVisible();

@@ -35,7 +35,7 @@ pub fn written_by(
     pieces: impl Stream<Item = Result<String, ExportError>> + Send + 'static,
     tasks: &TaskTracker,
 ) -> Body {
-    // One piece is on its way while the next one is read. Nothing, sent, is the end of a whole file.
+    // One piece is on its way while the next one is read. `None` marks the end of a whole file.
     let (sender, sent) = mpsc::channel(1);
     tasks.spawn(async move {
         if let Ok(Err(Stopped::Failed(error))) = timeout(LONGEST, write(pieces, sender)).await {

@@ -1,14 +1,12 @@
 //! What only Redis can show of outside inboxes: restarts, replicas, wiped and foreign keys, and how they lie there.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 use redis::cmd;
 use tidefeed::{
     domain::{
         Position,
-        timeline::outside::{Basis, Bucket, Claim, Delivered, Fence, Revision},
+        timeline::outside::{Basis, Bucket, Claim, Delivered, Fence, NodeId, Revision, Token},
     },
     store::{
         InboxStore as _, StoreError,
@@ -16,13 +14,15 @@ use tidefeed::{
         redis::{Redis, RedisInboxes, RedisOptions},
     },
 };
-use tokio::time::Instant;
 
 use super::{
     outside_inboxes::{KEEP, all, at, fence, is_refused_everywhere, push, reader},
     places::{Backdoor, Place, on_each_place},
 };
-use crate::servers::{Kind, Server, connect_redis};
+use crate::{
+    binary::process::until,
+    servers::{Kind, Server, connect_redis},
+};
 
 /// An inbox of reader 1 (the id 129), opened at revision 1, and a way past the adapter.
 struct World {
@@ -109,15 +109,11 @@ on_each_place!(@in redis_server Redis an_inbox_lies_there_as_documented_and_not_
 on_each_place!(@in redis_cluster Cluster an_inbox_lies_there_as_documented_and_not_for_ever,
     a_key_of_another_kind_is_refused_until_it_is_replaced, an_inbox_without_its_header_is_none, a_time_without_an_exact_score_is_refused);
 
-async fn identified(store: &RedisInboxes) -> Result<tidefeed::domain::timeline::outside::NodeId> {
-    let deadline = Instant::now() + Duration::from_mins(1);
-    loop {
-        match store.identify(Bucket::of(reader(1))).await {
-            Err(error) if Instant::now() > deadline => return Err(error.into()),
-            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            Ok(node) => return Ok(node),
-        }
-    }
+/// The identity, as soon as the server answers.
+async fn identified(store: &RedisInboxes) -> Result<NodeId> {
+    let identify = || store.identify(Bucket::of(reader(1)));
+    until("the server answers", async || Ok(identify().await.is_ok())).await?;
+    Ok(identify().await?)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -153,19 +149,17 @@ async fn a_replica_refuses_and_is_another_node_once_promoted() -> Result<()> {
     let world = World::on(&master).await?;
     let mut link = connect_redis(&replica.url()).await?;
     cmd("REPLICAOF").arg("127.0.0.1").arg(master.port()).exec_async(&mut link).await?;
-    let deadline = Instant::now() + Duration::from_mins(1);
-    while !cmd("EXISTS").arg(&world.key).query_async::<bool>(&mut link).await.unwrap_or_default() {
-        ensure!(Instant::now() < deadline, "nothing was replicated");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the inbox is on the replica", async || {
+        Ok(cmd("EXISTS").arg(&world.key).query_async::<bool>(&mut link).await.unwrap_or_default())
+    })
+    .await?;
     let (command_timeout_ms, urls) = (20_000, vec![replica.url()]);
     let options = RedisOptions { urls, command_timeout_ms, ..RedisOptions::default() };
     let store = RedisInboxes::new(Redis::connect(options).await?);
     assert!(store.identify(Bucket::of(reader(1))).await.is_err_and(|error| error.is_transient()));
     assert_eq!(all(&store).await?, None);
     let node = world.store.identify(Bucket::of(reader(1))).await?;
-    let fence =
-        Fence { token: tidefeed::domain::timeline::outside::Token { node, ..world.fence.token }, ..world.fence };
+    let fence = Fence { token: Token { node, ..world.fence.token }, ..world.fence };
     is_refused_everywhere(&store, fence).await?;
     cmd("REPLICAOF").arg("NO").arg("ONE").exec_async(&mut link).await?;
     assert_ne!(identified(&store).await?, node);
@@ -188,7 +182,7 @@ async fn figures_of_outside_inboxes() -> Result<()> {
         }
         let recipients = (1..=1_000).map(|number| (reader(number), world.fence.generation)).collect();
         let mut push = Push { recipients, keep: 1_000, ..push(world.fence, at(1), 2) };
-        let begun = Instant::now();
+        let begun = std::time::Instant::now();
         for number in 0..300 {
             push.row = Position::bound(1_767_225_600_000 + number, 7_412_345_678_901_234_567 + number);
             world.store.deliver(&push).await?;
