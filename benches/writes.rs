@@ -126,7 +126,7 @@ async fn write(store: &SqlStore, kind: Kind, (client, is_given): (i64, bool), su
         Kind::Like if is_given => drop(store.react(user, ContentId::try_new(subject)?, Reaction::Like, NOW).await?),
         Kind::Like => drop(store.take_back(user, ContentId::try_new(subject)?, Reaction::Like).await?),
         Kind::Follow if is_given => drop(store.follow(user, other, EdgeMode::Fill, subject, NOW).await?),
-        Kind::Follow => drop(store.unfollow(user, other, NOW).await?),
+        Kind::Follow => drop(store.unfollow(user, other, 1073, NOW).await?),
         Kind::Publish => drop(store.publish(content(subject, client)?).await?),
     }
     Ok(())

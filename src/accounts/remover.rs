@@ -48,7 +48,7 @@ impl AccountRemover {
         let mut cleared = self.remove_contents(user).await?;
         cleared += self.end_edges(user).await?;
         cleared += deletions.take_back_reactions(user, MAX_CLEARED).await?;
-        cleared += deletions.clear(user, MAX_CLEARED).await?;
+        cleared += deletions.clear(user, self.rng.version(), MAX_CLEARED).await?;
         let settled_at = deleted_at.saturating_add(SETTLED_MS);
         let next_look = if cleared > 0 { Some(now) } else { Some(settled_at).filter(|settled| *settled > now) };
         deletions.look_at(user, next_look).await?;
@@ -74,7 +74,8 @@ impl AccountRemover {
         let mut ended = 0;
         for edge in self.stores.deletions.edges_left(user, MAX_CLEARED).await? {
             let follows = &self.stores.follows;
-            ended += u64::from(follows.unfollow(edge.follower, edge.author, self.clock.now_ms()).await?);
+            let (version, now) = (self.rng.version(), self.clock.now_ms());
+            ended += u64::from(follows.unfollow(edge.follower, edge.author, version, now).await?);
         }
         Ok(ended)
     }

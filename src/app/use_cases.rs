@@ -222,7 +222,7 @@ impl UseCases {
                 ports.exclusions.clone(),
                 ports.queue.clone(),
                 ports.announcements.clone(),
-                clock.clone(),
+                (clock.clone(), rng.clone()),
             )),
             live: Arc::new(live_feed(ports, hub.clone(), settings)),
             hub,

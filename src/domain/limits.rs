@@ -66,6 +66,12 @@ pub const MAX_CLEARED: u64 = 100;
 pub const MAX_IDEMPOTENCY_KEY_CHARS: usize = 64;
 /// Authors that one user may follow: what a single statement can pull for a reader who comes back.
 pub const MAX_FOLLOWS: u64 = 10_000;
+/// Authors that exclusions leave out of a timeline, whom a node remembers; a reader with more is read for without.
+pub const MAX_REMEMBERED_EXCLUSIONS: usize = 10_000;
+/// Bytes of the authors of timelines that a node remembers: some 100 000 readers who follow fifty each.
+pub const MAX_REMEMBERED_AUTHORS_BYTES: u64 = 64 * 1_024 * 1_024;
+/// Contents in flight that a page looks through one by one; with more of them it seeks by followed author.
+pub const MAX_FEW_IN_FLIGHT: usize = 200;
 /// Milliseconds for which nothing is ever put off: a lease or a look that lies further ahead was set by a clock that
 /// has been set back since.
 pub const MAX_WAIT_MS: i64 = 60 * 60 * 1_000;

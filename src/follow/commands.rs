@@ -78,7 +78,7 @@ impl Following {
         if reader == author {
             return Ok(UnfollowOutcome::Oneself);
         }
-        if self.follows.unfollow(reader, author, self.clock.now_ms()).await? {
+        if self.follows.unfollow(reader, author, self.rng.version(), self.clock.now_ms()).await? {
             self.tell(Pair { follower: reader, author }, RelationChange::Unfollowed).await;
         }
         Ok(UnfollowOutcome::NotFollowing)

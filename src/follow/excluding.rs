@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::{
     clock::SharedClock,
     domain::UserId,
+    rng::SharedRng,
     store::{
         Announcements, Exclusions, Queue, StoreError,
         announcements::{Announcement, RelationChange},
@@ -32,6 +33,7 @@ pub struct Excluding {
     queue: Arc<dyn Queue>,
     announcements: Arc<dyn Announcements>,
     clock: SharedClock,
+    rng: SharedRng,
 }
 
 impl Excluding {
@@ -41,9 +43,9 @@ impl Excluding {
         exclusions: Arc<dyn Exclusions>,
         queue: Arc<dyn Queue>,
         announcements: Arc<dyn Announcements>,
-        clock: SharedClock,
+        (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { exclusions, queue, announcements, clock }
+        Self { exclusions, queue, announcements, clock, rng }
     }
 
     /// `reader` sees nothing of `author` in their timeline, and still follows them if they did.
@@ -51,13 +53,13 @@ impl Excluding {
         if reader == author {
             return Ok(ExclusionOutcome::Oneself);
         }
-        let excluded = self.exclusions.mute(reader, author).await?;
+        let excluded = self.exclusions.mute(reader, author, self.rng.version()).await?;
         Ok(self.excluded(excluded, reader, author).await)
     }
 
     /// Undoes [`Self::mute`].
     pub async fn unmute(&self, reader: UserId, author: UserId) -> Result<ExclusionOutcome, StoreError> {
-        if self.exclusions.unmute(reader, author).await? {
+        if self.exclusions.unmute(reader, author, self.rng.version()).await? {
             self.tell_reader(reader, author, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)
@@ -69,13 +71,13 @@ impl Excluding {
         if reader == author {
             return Ok(ExclusionOutcome::Oneself);
         }
-        let excluded = self.exclusions.hide(author, reader).await?;
+        let excluded = self.exclusions.hide(author, reader, self.rng.version()).await?;
         Ok(self.excluded(excluded, reader, author).await)
     }
 
     /// Undoes [`Self::hide`].
     pub async fn unhide(&self, author: UserId, reader: UserId) -> Result<ExclusionOutcome, StoreError> {
-        if self.exclusions.unhide(author, reader).await? {
+        if self.exclusions.unhide(author, reader, self.rng.version()).await? {
             self.tell_reader(reader, author, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)
@@ -86,7 +88,7 @@ impl Excluding {
         if user == other {
             return Ok(ExclusionOutcome::Oneself);
         }
-        match self.exclusions.block(user, other, self.clock.now_ms()).await? {
+        match self.exclusions.block(user, other, self.rng.version(), self.clock.now_ms()).await? {
             Blocked::New { ended } => {
                 self.tell_reconcilers(&ended).await;
                 self.tell_both(user, other, RelationChange::Excluded).await;
@@ -99,7 +101,7 @@ impl Excluding {
 
     /// Undoes [`Self::block`], except that the follow edges stay ended.
     pub async fn unblock(&self, user: UserId, other: UserId) -> Result<ExclusionOutcome, StoreError> {
-        if self.exclusions.unblock(user, other).await? {
+        if self.exclusions.unblock(user, other, self.rng.version()).await? {
             self.tell_both(user, other, RelationChange::Included).await;
         }
         Ok(ExclusionOutcome::Done)

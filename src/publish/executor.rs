@@ -115,7 +115,7 @@ impl SubtaskExecutor {
         let readers = self.follows.pushed_readers(author.author, pushed_through, range.through).await?;
         let pulled = self.options.policy.to_pull(&author, &readers, self.clock.now_ms());
         if !pulled.is_empty() {
-            let demoted = self.follows.demote(author.author, &pulled).await?;
+            let demoted = self.follows.demote(author.author, &pulled, self.rng.version()).await?;
             metrics::counter!(EDGES_DEMOTED).increment(demoted);
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! inbox, completed by cached outboxes that prove to be of exactly that snapshot.
 
 mod folding;
+mod known;
 mod marker;
 mod outboxes;
 mod pulling;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use self::pulling::Pulling;
+use self::{known::KnownAuthors, pulling::Pulling};
 use crate::{
     clock::SharedClock,
     domain::{
@@ -48,6 +49,7 @@ pub struct TimelineReader {
     cache: Option<Arc<dyn OutboxCache>>,
     visits: Visits,
     pulling: Pulling,
+    known: KnownAuthors,
 }
 
 impl TimelineReader {
@@ -59,7 +61,14 @@ impl TimelineReader {
         queue: Arc<dyn Queue>,
         clock: SharedClock,
     ) -> Self {
-        Self { timelines, contents, cache, visits: Visits::new(queue, clock), pulling: Pulling::default() }
+        Self {
+            timelines,
+            contents,
+            cache,
+            visits: Visits::new(queue, clock),
+            pulling: Pulling::default(),
+            known: KnownAuthors::default(),
+        }
     }
 
     /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts
@@ -91,12 +100,18 @@ impl TimelineReader {
     /// The page, and down to which time it was read from below the floor, if at all: a fuller inbox would have held
     /// it.
     async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, Option<i64>), StoreError> {
+        if let Some(page) = self.read_known(reader, request).await? {
+            return Ok(page);
+        }
         // Cached outboxes know no kinds.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
         if cache.is_none() && self.pulling.takes(reader) {
             return self.read_everything(reader, request).await;
         }
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
+        if snapshot.uncovered.is_empty() {
+            self.known.forget_uncovered(reader);
+        }
         let mut next = decide(request, &snapshot, None);
         if next == Next::PullOutboxes {
             match cache {

@@ -68,6 +68,8 @@ pub trait AccountDeletions: Send + Sync {
     async fn take_back_reactions(&self, user: UserId, limit: u64) -> Result<u64, StoreError>;
 
     /// One transaction: deletes what is the user's alone, read marker, mutes, hides and blocks of and by them, and
-    /// sessions that began while the account was deleted; `limit` rows at most of each kind. Returns how many.
-    async fn clear(&self, user: UserId, limit: u64) -> Result<u64, StoreError>;
+    /// sessions that began while the account was deleted; `limit` rows at most of each kind. The version of the authors
+    /// ([`super::timelines`]) of each reader who excluded the user becomes the fresh random `version`. Returns how
+    /// many rows went.
+    async fn clear(&self, user: UserId, version: i64, limit: u64) -> Result<u64, StoreError>;
 }

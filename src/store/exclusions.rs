@@ -43,28 +43,29 @@ pub enum Decided {
 }
 
 /// Exclusions. All changes are idempotent, each one transaction, true for the next read. Nobody is ever excluded from
-/// their own timeline: callers pass two different users.
+/// their own timeline: callers pass two different users. Each change sets the version of the readers' authors
+/// ([`super::timelines`]) to the fresh random `version`.
 #[async_trait]
 pub trait Exclusions: Send + Sync {
     /// `author`'s contents are not in `reader`'s timeline, by the reader's wish.
-    async fn mute(&self, reader: UserId, author: UserId) -> Result<Excluded, StoreError>;
+    async fn mute(&self, reader: UserId, author: UserId, version: i64) -> Result<Excluded, StoreError>;
 
     /// Lifts [`Self::mute`]; `false` if there was nothing to lift.
-    async fn unmute(&self, reader: UserId, author: UserId) -> Result<bool, StoreError>;
+    async fn unmute(&self, reader: UserId, author: UserId, version: i64) -> Result<bool, StoreError>;
 
     /// `author`'s contents are not in `reader`'s timeline, by the author's wish.
-    async fn hide(&self, author: UserId, reader: UserId) -> Result<Excluded, StoreError>;
+    async fn hide(&self, author: UserId, reader: UserId, version: i64) -> Result<Excluded, StoreError>;
 
     /// Lifts [`Self::hide`]; `false` if there was nothing to lift.
-    async fn unhide(&self, author: UserId, reader: UserId) -> Result<bool, StoreError>;
+    async fn unhide(&self, author: UserId, reader: UserId, version: i64) -> Result<bool, StoreError>;
 
     /// One transaction: neither is shown the other's contents, the follow edges between them end (counts and pending
     /// relations as in [`super::Follows::unfollow`]). Takes the counts of both first, by ascending id, as a follow
     /// does: no edge outlives a block.
-    async fn block(&self, user: UserId, other: UserId, now_ms: i64) -> Result<Blocked, StoreError>;
+    async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError>;
 
     /// Lifts `user`'s block of `other`; one that `other` has put stays. `false` if there was nothing to lift.
-    async fn unblock(&self, user: UserId, other: UserId) -> Result<bool, StoreError>;
+    async fn unblock(&self, user: UserId, other: UserId, version: i64) -> Result<bool, StoreError>;
 
     /// What `user` has decided about those of `others` about whom there is something; never what they have decided.
     /// One statement.

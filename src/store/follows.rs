@@ -28,7 +28,8 @@ pub enum Followed {
 pub trait Follows: Send + Sync {
     /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `inc`, the counts,
     /// and the pending relation of the pair (see [`super::Relations`]). `inc` is a fresh random number: it tells this
-    /// edge from an earlier one of the same pair.
+    /// edge from an earlier one of the same pair, and becomes the version of the follower's authors
+    /// ([`super::timelines`]).
     async fn follow(
         &self,
         follower: UserId,
@@ -38,9 +39,10 @@ pub trait Follows: Send + Sync {
         now_ms: i64,
     ) -> Result<Followed, StoreError>;
 
-    /// docs/protocol.md#x1, one transaction: deletes the edge, lowers the counts, records the pending relation.
-    /// `false` if there was none.
-    async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError>;
+    /// docs/protocol.md#x1, one transaction: deletes the edge, lowers the counts, records the pending relation, and
+    /// sets the version of the follower's authors ([`super::timelines`]) to the fresh random `version`. `false` if
+    /// there was none.
+    async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError>;
 
     /// Which of `authors` the follower follows. One statement.
     async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError>;
@@ -57,9 +59,10 @@ pub trait Follows: Send + Sync {
     /// [`crate::domain::limits::MAX_JUDGED_EDGES`]. One statement.
     async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError>;
 
-    /// The edges of these followers to the author become `Pull`, one statement; those that are already, or are no
-    /// more, are not touched. Returns how many became so.
-    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError>;
+    /// The edges of these followers to the author become `Pull`, and the version of each of these readers' authors
+    /// ([`super::timelines`]) becomes the fresh random `version`: one transaction for every 16 384 readers. Edges that
+    /// are `Pull` already, or are gone, are not touched. Returns how many became so.
+    async fn demote(&self, author: UserId, readers: &[UserId], version: i64) -> Result<u64, StoreError>;
 
     /// The authors whom the follower pulls (edges in mode `Pull`), ascending. One statement.
     async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError>;

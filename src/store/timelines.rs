@@ -3,7 +3,13 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{ContentId, Entry, PageRequest, UserId, timeline::plan::Snapshot};
+use crate::domain::{
+    ContentId, Entry, PageRequest, UserId,
+    timeline::{
+        authors::{CandidateLimits, Candidates, TimelineAuthors},
+        plan::Snapshot,
+    },
+};
 
 /// How much of the work a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,11 +21,27 @@ pub enum Depth {
 }
 
 /// Timelines.
+///
+/// The authors of a reader's timeline have a **version**: a random number, drawn anew in the same transaction by
+/// whatever ends or begins an edge of the reader's, sets one to `Pull`, or adds or lifts an exclusion. So the authors of
+/// two snapshots with the same version are the same, and an edge that was covered in the first is in the second.
 #[async_trait]
 pub trait Timelines: Send + Sync {
     /// docs/protocol.md#read: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] the
     /// snapshot always suffices for the page.
     async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError>;
+
+    /// The authors of the reader's timeline, of one snapshot: **one statement**. `None` if the reader has no account,
+    /// or more exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].
+    async fn authors(&self, reader: UserId) -> Result<Option<TimelineAuthors>, StoreError>;
+
+    /// What a page needs if the reader's authors are known: **one statement**, one snapshot, whoever the authors are.
+    async fn page_candidates(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        limits: CandidateLimits,
+    ) -> Result<Candidates, StoreError>;
 
     /// Those of `contents` that are in the reader's timeline now: author followed, content not removed. One statement.
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError>;

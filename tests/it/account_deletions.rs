@@ -63,9 +63,9 @@ impl Story {
                 app.ports.reactions.react(user(who), content, reaction, now).await?;
             }
         }
-        app.ports.exclusions.mute(user(GONE), user(4)).await?;
-        app.ports.exclusions.hide(user(3), user(GONE)).await?;
-        app.ports.exclusions.unhide(user(3), user(GONE)).await?;
+        app.ports.exclusions.mute(user(GONE), user(4), 1001).await?;
+        app.ports.exclusions.hide(user(3), user(GONE), 1002).await?;
+        app.ports.exclusions.unhide(user(3), user(GONE), 1003).await?;
         Ok(Self { app, last, other })
     }
 
@@ -197,7 +197,7 @@ on_each_backend! {
         ensure!(ports.follows.follow(user(5), gone, mode, 5, now).await? == Followed::UnknownAuthor);
         ensure!(ports.reactions.react(gone, story.other, Reaction::Like, now).await? == Reacted::UnknownContent);
         ensure!(ports.reactions.react(user(3), story.last, Reaction::Like, now).await? == Reacted::UnknownContent);
-        ensure!(ports.exclusions.mute(user(2), gone).await? == Excluded::UnknownUser);
+        ensure!(ports.exclusions.mute(user(2), gone, 1004).await? == Excluded::UnknownUser);
         let edit = ProfileEdit { name: Some("back".into()), ..ProfileEdit::default() };
         ensure!(!ports.profiles.edit(gone, &edit).await?);
         ensure!(ports.profiles.rename(gone, &Handle::try_new("back")?).await? == Renamed::NoUser);

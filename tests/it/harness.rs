@@ -197,7 +197,7 @@ impl TestApp {
 
     /// The edge is pulled from now on.
     pub async fn demote(&self, reader: UserId, author: UserId) -> Result<()> {
-        self.ports.follows.demote(author, &[reader]).await?;
+        self.ports.follows.demote(author, &[reader], self.rng.version()).await?;
         Ok(())
     }
 }

@@ -86,7 +86,7 @@ async fn act(app: &TestApp, actor: Actor, rng: &SharedRng) -> Result<()> {
         }
         Actor::Demoter => {
             let readers: Vec<_> = (1..=reader.get()).map(user).collect();
-            app.ports.follows.demote(author, &readers).await?;
+            app.ports.follows.demote(author, &readers, i64::from(rng.u32()) << 20).await?;
         }
         Actor::Remover => {
             let page = app.reader.page(reader, &PageRequest::newest(PageSize::try_new(9)?)).await?;

@@ -113,7 +113,7 @@ on_each_backend! {
         store.followed_by(user(1)).await.map(|_| one("followed_by"))?;
         store.author_facts(user(1)).await.map(|_| one("author_facts"))?;
         store.pushed_readers(user(1), 0, 9).await.map(|_| one("pushed_readers"))?;
-        store.demote(user(1), &users).await.map(|_| one("demote"))?;
+        store.demote(user(1), &users, 1005).await.map(|_| one("demote"))?;
         store.pulled_authors(user(1)).await.map(|_| one("pulled_authors"))?;
         Ok(())
     }

@@ -190,6 +190,26 @@ impl Plan {
         self
     }
 
+    /// Readers who stay, so that nodes remember their authors, while authors are followed, left, muted, hidden, blocked
+    /// and reposted: one seed in eight, so that the other worlds stay what they were.
+    pub fn of_remembered_readers(mut self, seed: u64) -> Self {
+        if seed % 8 != 6 {
+            return self;
+        }
+        self.users = 3;
+        self.nodes = 2;
+        self.shares = [5, 1, 3, 2, 9, 1, 5, 0];
+        self.references = [500_000, 0];
+        self.work = 600_000;
+        self.settings.policy =
+            DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 100, active_days: 0 }, dormant_days: 30 };
+        self.settings.tiers.keep = self.settings.tiers.keep.max(5);
+        (self.leap, self.skew) = (20 * SECOND, 0);
+        (self.rates.crash, self.rates.queue_wiped, self.rates.clock_jumps) = (0, 0, 0);
+        self.rates.message = [0, 0, 0];
+        self
+    }
+
     /// One author who publishes while edges to them are filled, pushed along and pulled again.
     fn of_fickle_edges(mut self, rng: &mut SimRng) -> Self {
         self.users = rng.pick(&[2, 3, 4]);

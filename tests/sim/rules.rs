@@ -87,6 +87,16 @@ rules! {
     RefillOfTwoSnapshots "Cache" "stamp and entries of a refill are of two snapshots";
     AnyChangeIsApplied "Cache" "a change is applied to whatever is cached";
     CutCacheClaimsAll "Cache" "a cached outbox that was cut counts as whole";
+    AuthorsOfAnyVersion "Authors" "remembered authors are believed whatever their version";
+    AuthorsOfTwoSnapshots "Authors" "the version is read after the authors, in a statement of its own";
+    FollowKeepsVersion "Authors" "a follow leaves the version of the reader's authors as it is";
+    UnfollowKeepsVersion "Authors" "an unfollow leaves the version as it is";
+    DemotionKeepsVersion "Authors" "an edge that becomes Pull leaves the version as it is";
+    ExclusionKeepsVersion "Authors" "a mute, a hide or a block leaves the version as it is";
+    InclusionKeepsVersion "Authors" "lifting a mute, a hide or a block leaves the version as it is";
+    UncoveredIsRemembered "Authors" "remembered authors count as covered, whatever their edges";
+    FallenRowsAreNotSeen "Authors" "the inbox is known up to the last row that passed, not the last that was read";
+    FewInFlightAreAll "Authors" "what is in flight counts as read, although it was cut";
     ConnectionIsTrusted "Commit" "a connection is used again although its transaction ended unasked, and a commit within the one that stays open counts";
     CommitIsAssumed "Commit" "a commit that failed or was not answered counts as done";
     LossIsNotTold "Live" "announcements are lost, and listeners are not told of a gap";

@@ -120,6 +120,7 @@ impl World {
         let mut rng = SimRng::of(seed);
         let mut plan = Plan::draw(&mut rng, operations);
         plan.rates.rolled_back = plan::rolled_back(seed);
+        plan = plan.of_remembered_readers(seed);
         let injector = FaultInjector::new(rng.next(), plan.rates.clone(), way.traced);
         let Plan { one_writer, ranges_at_once, .. } = plan;
         let engine = Engine { one_writer, ranges_at_once, broken: way.broken };

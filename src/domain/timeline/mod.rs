@@ -2,6 +2,7 @@
 //! is folded, and how a served page is audited.
 
 pub mod audit;
+pub mod authors;
 pub mod coverage;
 pub mod cursor;
 pub mod exclusion;

@@ -5,7 +5,13 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::{
-    domain::{ContentId, PageRequest, timeline::plan::Snapshot},
+    domain::{
+        ContentId, PageRequest,
+        timeline::{
+            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            plan::Snapshot,
+        },
+    },
     store::{StoreError, timelines::Depth},
 };
 
@@ -19,6 +25,14 @@ struct Everybody {
 #[async_trait]
 impl Timelines for Everybody {
     async fn read(&self, _: UserId, _: &PageRequest, _: Depth) -> Result<Snapshot, StoreError> {
+        Err(StoreError::Refused("not asked here".into()))
+    }
+
+    async fn authors(&self, _: UserId) -> Result<Option<TimelineAuthors>, StoreError> {
+        Ok(None)
+    }
+
+    async fn page_candidates(&self, _: UserId, _: &PageRequest, _: CandidateLimits) -> Result<Candidates, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 

@@ -6,6 +6,7 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    follows::renew_authors,
     rows::{Row, id_list},
     transaction::Tx,
 };
@@ -141,13 +142,15 @@ impl AccountDeletions for SqlStore {
         .await
     }
 
-    async fn clear(&self, user: UserId, limit: u64) -> Result<u64, StoreError> {
+    async fn clear(&self, user: UserId, version: i64, limit: u64) -> Result<u64, StoreError> {
         self.transaction(move |tx| async move {
             let mut gone = tx.execute("DELETE FROM read_markers WHERE user_id = ?", [user.get().into()]).await?;
             gone += end_sessions(&tx, user).await?.len() as u64;
             for column in ["reader_id", "author_id"] {
                 let sql = format!("SELECT reader_id, author_id, cause FROM exclusions WHERE {column} = ? LIMIT ?");
-                for row in tx.query(&sql, [user.get().into(), rows(limit)]).await? {
+                let found = tx.query(&sql, [user.get().into(), rows(limit)]).await?;
+                renew_readers(&tx, &found, version).await?;
+                for row in found {
                     let sql = "DELETE FROM exclusions WHERE reader_id = ? AND author_id = ? AND cause = ?";
                     let key = [row.get::<i64>(0)?, row.get(1)?, row.get(2)?];
                     gone += tx.execute(sql, key.map(Into::into)).await?;
@@ -157,6 +160,14 @@ impl AccountDeletions for SqlStore {
         })
         .await
     }
+}
+
+/// Gives a new version to the authors of the readers of these exclusions.
+async fn renew_readers(tx: &Tx, exclusions: &[Row], version: i64) -> Result<(), StoreError> {
+    let mut readers = exclusions.iter().map(|row| row.user(0)).collect::<Result<Vec<_>, _>>()?;
+    readers.sort_unstable();
+    readers.dedup();
+    if readers.is_empty() { Ok(()) } else { renew_authors(tx, &readers, version).await }
 }
 
 /// Deletes the password if it is this one; whether it was.

@@ -9,7 +9,7 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     account_deletions::account_exists,
-    follows::{end_edge, lock_counts},
+    follows::{end_edge, lock_counts, renew_authors},
     rows::{MAX_LIST, id_list},
 };
 use crate::{
@@ -26,49 +26,47 @@ use crate::{
 
 #[async_trait]
 impl Exclusions for SqlStore {
-    async fn mute(&self, reader: UserId, author: UserId) -> Result<Excluded, StoreError> {
-        self.exclude(reader, author, Cause::Muted, author).await
+    async fn mute(&self, reader: UserId, author: UserId, version: i64) -> Result<Excluded, StoreError> {
+        self.exclude((reader, author, Cause::Muted), author, version).await
     }
 
-    async fn unmute(&self, reader: UserId, author: UserId) -> Result<bool, StoreError> {
-        self.include(reader, author, Cause::Muted).await
+    async fn unmute(&self, reader: UserId, author: UserId, version: i64) -> Result<bool, StoreError> {
+        self.include(&[(reader, author, Cause::Muted)], version).await
     }
 
-    async fn hide(&self, author: UserId, reader: UserId) -> Result<Excluded, StoreError> {
-        self.exclude(reader, author, Cause::Hidden, reader).await
+    async fn hide(&self, author: UserId, reader: UserId, version: i64) -> Result<Excluded, StoreError> {
+        self.exclude((reader, author, Cause::Hidden), reader, version).await
     }
 
-    async fn unhide(&self, author: UserId, reader: UserId) -> Result<bool, StoreError> {
-        self.include(reader, author, Cause::Hidden).await
+    async fn unhide(&self, author: UserId, reader: UserId, version: i64) -> Result<bool, StoreError> {
+        self.include(&[(reader, author, Cause::Hidden)], version).await
     }
 
-    async fn block(&self, user: UserId, other: UserId, now_ms: i64) -> Result<Blocked, StoreError> {
+    async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError> {
         let edges = [Pair { follower: user, author: other }, Pair { follower: other, author: user }];
         self.transaction(move |tx| async move {
             if !lock_counts(&tx, edges[0]).await?.contains(&other) {
                 return tx.roll_back(Blocked::UnknownUser).await;
             }
-            let sides = [(user, other, Cause::BlockedByReader), (other, user, Cause::BlockedByAuthor)];
-            for (reader, author, cause) in sides {
-                if !tx.insert(INSERT, row(reader, author, cause)).await? {
+            for side in sides(user, other) {
+                if !tx.insert(INSERT, row(side)).await? {
                     return tx.roll_back(Blocked::Already).await;
                 }
             }
             let mut ended = Vec::new();
             for edge in edges {
-                if end_edge(&tx, edge, now_ms).await? {
+                if end_edge(&tx, edge, version, now_ms).await? {
                     ended.push(edge);
                 }
             }
+            renew_authors(&tx, &[user, other], version).await?;
             tx.commit(Blocked::New { ended }).await
         })
         .await
     }
 
-    async fn unblock(&self, user: UserId, other: UserId) -> Result<bool, StoreError> {
-        let [from, to] = [row(user, other, Cause::BlockedByReader), row(other, user, Cause::BlockedByAuthor)];
-        let sql = format!("{DELETE} OR (reader_id = ? AND author_id = ? AND cause = ?)");
-        Ok(self.write(&sql, from.into_iter().chain(to)).await? > 0)
+    async fn unblock(&self, user: UserId, other: UserId, version: i64) -> Result<bool, StoreError> {
+        self.include(&sides(user, other), version).await
     }
 
     async fn standings(&self, user: UserId, others: &[UserId]) -> Result<Vec<(UserId, Standing)>, StoreError> {
@@ -121,27 +119,31 @@ impl Exclusions for SqlStore {
 }
 
 const INSERT: &str = "INSERT INTO exclusions (reader_id, author_id, cause) VALUES (?, ?, ?)";
-const DELETE: &str = "DELETE FROM exclusions WHERE (reader_id = ? AND author_id = ? AND cause = ?)";
+const DELETE: &str = "DELETE FROM exclusions WHERE reader_id = ? AND author_id = ? AND cause = ?";
 
-fn row(reader: UserId, author: UserId, cause: Cause) -> [Value; 3] {
+/// A row: whose timeline, who is left out of it, and why.
+type Exclusion = (UserId, UserId, Cause);
+
+/// The two rows of a block.
+const fn sides(user: UserId, other: UserId) -> [Exclusion; 2] {
+    [(user, other, Cause::BlockedByReader), (other, user, Cause::BlockedByAuthor)]
+}
+
+fn row((reader, author, cause): Exclusion) -> [Value; 3] {
     [reader.get().into(), author.get().into(), cause.code().into()]
 }
 
 impl SqlStore {
-    /// `other` is the one of the two who is named by a client, hence may not exist.
-    async fn exclude(
-        &self,
-        reader: UserId,
-        author: UserId,
-        cause: Cause,
-        other: UserId,
-    ) -> Result<Excluded, StoreError> {
+    /// `other` is the one of the two who is named by a client, hence may not exist. Counts are locked first, as by a
+    /// block.
+    async fn exclude(&self, exclusion: Exclusion, other: UserId, version: i64) -> Result<Excluded, StoreError> {
         self.transaction(move |tx| async move {
             let sql = format!("SELECT 1 FROM users WHERE id = ?{}", account_exists("users.id"));
             if tx.query_one(&sql, [other.get().into()]).await?.is_none() {
                 return tx.roll_back(Excluded::UnknownUser).await;
             }
-            if !tx.insert(INSERT, row(reader, author, cause)).await? {
+            renew_authors(&tx, &[exclusion.0], version).await?;
+            if !tx.insert(INSERT, row(exclusion)).await? {
                 return tx.roll_back(Excluded::Already).await;
             }
             tx.commit(Excluded::New).await
@@ -149,7 +151,19 @@ impl SqlStore {
         .await
     }
 
-    async fn include(&self, reader: UserId, author: UserId, cause: Cause) -> Result<bool, StoreError> {
-        Ok(self.write(DELETE, row(reader, author, cause)).await? > 0)
+    /// Deletes the rows; `false` if there was none.
+    async fn include(&self, exclusions: &[Exclusion], version: i64) -> Result<bool, StoreError> {
+        let mut readers: Vec<UserId> = exclusions.iter().map(|(reader, ..)| *reader).collect();
+        readers.sort_unstable();
+        let readers = &readers;
+        self.transaction(move |tx| async move {
+            renew_authors(&tx, readers, version).await?;
+            let mut lifted = 0;
+            for exclusion in exclusions {
+                lifted += tx.execute(DELETE, row(*exclusion)).await?;
+            }
+            if lifted == 0 { tx.roll_back(false).await } else { tx.commit(true).await }
+        })
+        .await
     }
 }

@@ -52,7 +52,7 @@ impl Follows for SqlStore {
                 return tx.roll_back(Followed::Already).await;
             }
             record_relation(&tx, pair, inc, now_ms).await?;
-            add_to_counts(&tx, pair, 1).await?;
+            add_to_counts(&tx, pair, 1, inc).await?;
             if follows_too_many(&tx, follower).await? {
                 return tx.roll_back(Followed::TooMany).await;
             }
@@ -61,11 +61,11 @@ impl Follows for SqlStore {
         .await
     }
 
-    async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
+    async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError> {
         let pair = Pair { follower, author };
         self.transaction(move |tx| async move {
             lock_counts(&tx, pair).await?;
-            let ended = end_edge(&tx, pair, now_ms).await?;
+            let ended = end_edge(&tx, pair, version, now_ms).await?;
             tx.commit(ended).await
         })
         .await
@@ -104,7 +104,7 @@ impl Follows for SqlStore {
         self.read(&statement.text, statement.values).await?.iter().map(reader).collect()
     }
 
-    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
+    async fn demote(&self, author: UserId, readers: &[UserId], version: i64) -> Result<u64, StoreError> {
         let mut demoted = 0;
         for readers in readers.chunks(MAX_LIST) {
             let (list, values) = id_list(readers);
@@ -112,7 +112,7 @@ impl Follows for SqlStore {
                 format!("UPDATE follows SET mode = ? WHERE author_id = ? AND mode <> ? AND follower_id IN {list}");
             let pull = EdgeMode::Pull.code();
             let values = [pull.into(), author.get().into(), pull.into()].into_iter().chain(values);
-            demoted += self.write(&sql, values).await?;
+            demoted += self.demote_some((&sql, values.collect()), readers, version).await?;
         }
         Ok(demoted)
     }
@@ -146,6 +146,24 @@ impl Follows for SqlStore {
                 promoted.extend(pulled);
             }
             tx.commit(promoted).await
+        })
+        .await
+    }
+}
+
+impl SqlStore {
+    /// Counts before edges, as everywhere.
+    async fn demote_some(
+        &self,
+        (sql, values): (&str, Vec<Value>),
+        readers: &[UserId],
+        version: i64,
+    ) -> Result<u64, StoreError> {
+        let values = &values;
+        self.transaction(move |tx| async move {
+            renew_authors(&tx, readers, version).await?;
+            let demoted = tx.execute(sql, values.iter().cloned()).await?;
+            tx.commit(demoted).await
         })
         .await
     }
@@ -203,14 +221,14 @@ pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<Vec<UserId>, Stor
 }
 
 /// Deletes the pair's edge, lowers the counts, records the relation. `false` if there was none. The counts are locked.
-pub(super) async fn end_edge(tx: &Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+pub(super) async fn end_edge(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> Result<bool, StoreError> {
     let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
     let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
     let Some(row) = tx.query_one(&sql, key(pair)).await? else { return Ok(false) };
     let inc: i64 = row.get(0)?;
     tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
     record_relation(tx, pair, inc.wrapping_neg(), now_ms).await?;
-    add_to_counts(tx, pair, -1).await?;
+    add_to_counts(tx, pair, -1, version).await?;
     Ok(true)
 }
 
@@ -241,18 +259,32 @@ fn look_at(now_ms: i64) -> Value {
     now_ms.saturating_add(FIRST_LOOK_MS).into()
 }
 
-/// The author's followers and the follower's following; a user's own edge is not counted.
-async fn add_to_counts(tx: &Tx, pair: Pair, more: i64) -> Result<(), StoreError> {
-    if pair.follower == pair.author {
-        return Ok(());
+/// The author's followers and the follower's following, with the new version of the follower's authors; a user's own
+/// edge is not counted.
+async fn add_to_counts(tx: &Tx, pair: Pair, more: i64, version: i64) -> Result<(), StoreError> {
+    let Pair { follower, author } = pair;
+    if follower == author {
+        return renew_authors(tx, &[follower], version).await;
     }
-    let mut changes = [(pair.follower, "following"), (pair.author, "followers")];
-    changes.sort_unstable();
-    for (user, column) in changes {
-        let sql = format!("UPDATE user_counts SET {column} = {column} + ? WHERE user_id = ?");
-        tx.execute(&sql, [more.into(), user.get().into()]).await?;
+    let following = "UPDATE user_counts SET following = following + ?, authors_version = ? WHERE user_id = ?";
+    let followers = "UPDATE user_counts SET followers = followers + ? WHERE user_id = ?";
+    let mut changes: [(UserId, &str, Vec<Value>); 2] = [
+        (follower, following, vec![more.into(), version.into(), follower.get().into()]),
+        (author, followers, vec![more.into(), author.get().into()]),
+    ];
+    changes.sort_unstable_by_key(|(user, ..)| *user);
+    for (_, sql, values) in changes {
+        tx.execute(sql, values).await?;
     }
     Ok(())
+}
+
+/// Gives the authors of these readers' timelines a new version, in the transaction that changes whose contents they
+/// show. At most [`MAX_LIST`] readers.
+pub(super) async fn renew_authors(tx: &Tx, readers: &[UserId], version: i64) -> Result<(), StoreError> {
+    let (list, values) = id_list(readers);
+    let sql = format!("UPDATE user_counts SET authors_version = ? WHERE user_id IN {list}");
+    tx.execute(&sql, std::iter::once(Value::from(version)).chain(values)).await.map(|_| ())
 }
 
 /// Asked after the count was raised and its row thereby locked, so that no two follows pass the limit together.

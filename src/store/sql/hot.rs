@@ -20,6 +20,7 @@ use crate::{
             Look, Source, Span,
             people::{FoundUser, KeyPrefix},
         },
+        timeline::authors::CandidateLimits,
     },
     store::timelines::Depth,
 };
@@ -29,7 +30,11 @@ use crate::{
 pub enum HotStatement {
     /// The whole statement of a page.
     Page(UserId, PageRequest, Depth),
-    /// Its branch that reads the inbox.
+    /// The whole statement of a page of a reader whose authors are known.
+    KnownPage(UserId, PageRequest, CandidateLimits),
+    /// The authors of a reader's timeline.
+    Authors(UserId),
+    /// The branch of a page that reads the inbox.
     Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
     FanOut(Entry, Range),
@@ -81,6 +86,8 @@ impl HotStatement {
     pub(super) fn part(self, dialect: Dialect) -> Part {
         match self {
             Self::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
+            Self::KnownPage(reader, request, limits) => timelines::candidates(dialect, reader, &request, limits),
+            Self::Authors(reader) => timelines::authors(dialect, reader),
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),

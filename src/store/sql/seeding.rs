@@ -149,20 +149,25 @@ fn content_row(author: UserId, content: &SeedContent, tally: &Tally) -> Result<[
     ])
 }
 
-/// Adds both sides of every edge to the counts; ascending, so that two seeders cannot lock each other out.
+/// Adds both sides of every edge to the counts and renews the version of their authors; ascending, so that two seeders
+/// cannot lock each other out.
 async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError> {
-    let mut more: BTreeMap<UserId, (i64, i64)> = BTreeMap::new();
+    let mut more: BTreeMap<UserId, (i64, i64, i64)> = BTreeMap::new();
     for follow in follows {
-        more.entry(follow.author).or_default().0 += 1;
-        more.entry(follow.follower).or_default().1 += 1;
+        for (user, [followers, following]) in [(follow.author, [1, 0]), (follow.follower, [0, 1])] {
+            let counted = more.entry(user).or_default();
+            *counted = (counted.0 + followers, counted.1 + following, follow.inc);
+        }
     }
-    let rows =
-        more.iter().map(|(user, (followers, following))| [user.get().into(), (*followers).into(), (*following).into()]);
+    let rows = more
+        .iter()
+        .map(|(user, (followers, following, inc))| [user.get(), *followers, *following, *inc].map(Value::from));
     let dialect = tx.dialect();
     let add = |column: &str| format!("{column} = user_counts.{column} + {}", dialect.incoming(column));
     let conflict = dialect.on_conflict_update("user_id");
-    let raise = format!("{conflict} {}, {}", add("followers"), add("following"));
-    insert(tx, "user_counts (user_id, followers, following)", &raise, rows.collect()).await
+    let version = format!("authors_version = {}", dialect.incoming("authors_version"));
+    let raise = format!("{conflict} {}, {}, {version}", add("followers"), add("following"));
+    insert(tx, "user_counts (user_id, followers, following, authors_version)", &raise, rows.collect()).await
 }
 
 /// Inserts `rows` in statements of at most [`ROWS`], cut at powers of two: each distinct text is prepared once a

@@ -38,12 +38,12 @@ impl World {
             world.store.follow(user(1), user(author), EdgeMode::Fill, 7, NOW).await?;
             world.store.follow(user(author), user(5), EdgeMode::Fill, 8, NOW).await?;
         }
-        world.store.mute(user(1), user(3)).await?;
-        world.store.mute(user(4), user(1)).await?;
-        world.store.hide(user(1), user(4)).await?;
-        world.store.hide(user(2), user(1)).await?;
-        world.store.block(user(1), user(5), NOW).await?;
-        world.store.block(user(6), user(1), NOW).await?;
+        world.store.mute(user(1), user(3), 1038).await?;
+        world.store.mute(user(4), user(1), 1039).await?;
+        world.store.hide(user(1), user(4), 1040).await?;
+        world.store.hide(user(2), user(1), 1041).await?;
+        world.store.block(user(1), user(5), 1042, NOW).await?;
+        world.store.block(user(6), user(1), 1043, NOW).await?;
         let password = PasswordHash("hash of user_7".to_owned());
         assert!(matches!(world.store.delete(user(7), Some(&password), NOW).await?, Deleted::Gone { .. }));
         world.store.remove(user(8), of(81), 99, NOW).await?;

@@ -12,7 +12,7 @@ use crate::servers::on_each_backend;
 
 impl World {
     async fn try_block(&self, from: i64, to: i64) -> Result<Blocked, StoreError> {
-        self.store.block(user(from), user(to), NOW).await
+        self.store.block(user(from), user(to), 1034, NOW).await
     }
 
     async fn try_edge(&self, follower: i64, author: i64, inc: i64) -> Result<Followed, StoreError> {
@@ -27,17 +27,17 @@ impl World {
 on_each_backend! {
     async fn mutes_and_hides_are_made_and_lifted_once(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(3).await?;
-        assert_eq!(world.store.mute(user(1), user(2)).await?, Excluded::New);
-        assert_eq!(world.store.mute(user(1), user(2)).await?, Excluded::Already);
-        assert_eq!(world.store.hide(user(2), user(1)).await?, Excluded::New);
-        assert_eq!(world.store.hide(user(2), user(1)).await?, Excluded::Already);
-        assert_eq!(world.store.mute(user(1), user(99)).await?, Excluded::UnknownUser);
-        assert_eq!(world.store.hide(user(1), user(99)).await?, Excluded::UnknownUser);
+        assert_eq!(world.store.mute(user(1), user(2), 1011).await?, Excluded::New);
+        assert_eq!(world.store.mute(user(1), user(2), 1012).await?, Excluded::Already);
+        assert_eq!(world.store.hide(user(2), user(1), 1013).await?, Excluded::New);
+        assert_eq!(world.store.hide(user(2), user(1), 1014).await?, Excluded::Already);
+        assert_eq!(world.store.mute(user(1), user(99), 1015).await?, Excluded::UnknownUser);
+        assert_eq!(world.store.hide(user(1), user(99), 1016).await?, Excluded::UnknownUser);
         assert_eq!(world.exclusions().await?, 2, "one row a cause, though both keep 2 out of 1's timeline");
-        assert!(world.store.unmute(user(1), user(2)).await?);
-        assert!(!world.store.unmute(user(1), user(2)).await?);
-        assert!(!world.store.unhide(user(1), user(2)).await?, "only who hides lifts it");
-        assert!(world.store.unhide(user(2), user(1)).await?);
+        assert!(world.store.unmute(user(1), user(2), 1017).await?);
+        assert!(!world.store.unmute(user(1), user(2), 1018).await?);
+        assert!(!world.store.unhide(user(1), user(2), 1019).await?, "only who hides lifts it");
+        assert!(world.store.unhide(user(2), user(1), 1020).await?);
         assert_eq!(world.exclusions().await?, 0);
         Ok(())
     }
@@ -68,10 +68,10 @@ on_each_backend! {
         let world = World::on(backend).await?.with_users(2).await?;
         assert_eq!(world.try_block(1, 2).await?, Blocked::New { ended: Vec::new() });
         assert_eq!(world.try_block(2, 1).await?, Blocked::New { ended: Vec::new() });
-        assert!(world.store.unblock(user(1), user(2)).await?);
-        assert!(!world.store.unblock(user(1), user(2)).await?);
+        assert!(world.store.unblock(user(1), user(2), 1021).await?);
+        assert!(!world.store.unblock(user(1), user(2), 1022).await?);
         assert_eq!(world.try_edge(1, 2, 7).await?, Followed::Blocked, "the other block stays");
-        assert!(world.store.unblock(user(2), user(1)).await?);
+        assert!(world.store.unblock(user(2), user(1), 1023).await?);
         assert_eq!(world.try_edge(1, 2, 7).await?, Followed::New);
         assert_eq!(world.exclusions().await?, 0);
         Ok(())
@@ -79,12 +79,12 @@ on_each_backend! {
 
     async fn standings_tell_what_a_user_has_decided_and_never_what_others_have(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
-        world.store.mute(user(1), user(2)).await?;
-        world.store.hide(user(1), user(2)).await?;
-        world.store.hide(user(1), user(3)).await?;
+        world.store.mute(user(1), user(2), 1024).await?;
+        world.store.hide(user(1), user(2), 1025).await?;
+        world.store.hide(user(1), user(3), 1026).await?;
         world.try_block(1, 4).await?;
-        world.store.mute(user(5), user(1)).await?;
-        world.store.hide(user(5), user(1)).await?;
+        world.store.mute(user(5), user(1), 1027).await?;
+        world.store.hide(user(5), user(1), 1028).await?;
         world.try_block(6, 1).await?;
         let standing = |has_muted, has_blocked, is_hiding| Standing { has_muted, has_blocked, is_hiding };
         let told = world.store.standings(user(1), &[6, 5, 4, 3, 2, 77].map(user)).await?;
@@ -98,12 +98,12 @@ on_each_backend! {
     async fn decisions_are_listed_page_by_page(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         for other in [7, 3, 5] {
-            world.store.mute(user(1), user(other)).await?;
-            world.store.hide(user(1), user(other + 1)).await?;
+            world.store.mute(user(1), user(other), 1029).await?;
+            world.store.hide(user(1), user(other + 1), 1030).await?;
         }
         world.try_block(1, 9).await?;
         world.try_block(2, 1).await?;
-        world.store.hide(user(2), user(1)).await?;
+        world.store.hide(user(2), user(1), 1031).await?;
         assert_eq!(world.store.decided(user(1), Decided::Muted, None, 2).await?, [3, 5].map(user));
         assert_eq!(world.store.decided(user(1), Decided::Muted, Some(user(5)), 2).await?, [user(7)]);
         assert_eq!(world.store.decided(user(1), Decided::HiddenFrom, None, 9).await?, [4, 6, 8].map(user));
@@ -119,8 +119,8 @@ on_each_backend! {
         }
         world.try_block(1, 2).await?;
         world.try_block(3, 1).await?;
-        world.store.mute(user(1), user(4)).await?;
-        world.store.hide(user(4), user(1)).await?;
+        world.store.mute(user(1), user(4), 1032).await?;
+        world.store.hide(user(4), user(1), 1033).await?;
         let ids = [5, 6, 7].map(content_id);
         let newest = PageRequest::newest(PageSize::default());
         for (viewer, expected) in [(Some(1), vec![7]), (Some(2), vec![5, 6, 7]), (Some(3), vec![5, 6, 7]), (None, vec![5, 6, 7])] {
@@ -145,7 +145,7 @@ on_each_backend! {
                 let (follower, author) = if n % 2 == 0 { (1, 2) } else { (2, 1) };
                 world.try_edge(follower, author, 100 * round + n)
             }));
-            let unfollows = at_once((0..2).map(|_| world.store.unfollow(user(2), user(1), NOW)));
+            let unfollows = at_once((0..2).map(|_| world.store.unfollow(user(2), user(1), 1035, NOW)));
             let blocks = at_once([(1, 2), (2, 1)].map(|(from, to)| world.try_block(from, to)));
             let (made, _, blocked) = tokio::try_join!(follows, unfollows, blocks)?;
             assert!(blocked.iter().all(|it| matches!(it, Blocked::New { .. })), "{blocked:?}");

@@ -48,7 +48,7 @@ on_each_backend! {
         for (follower, at) in [(2, 1), (3, 2)] {
             store.follow(user(follower), user(1), EdgeMode::Fill, 7, NOW + at).await?;
         }
-        store.unfollow(user(2), user(1), NOW).await?;
+        store.unfollow(user(2), user(1), 1048, NOW).await?;
         assert_eq!(ids(&only(store.followers(None, &[user(1)], &newest).await)?), [3]);
         store.follow(user(2), user(1), EdgeMode::Fill, 8, NOW + 3).await?;
         assert_eq!(ids(&only(store.followers(None, &[user(1)], &newest).await)?), [2, 3]);
@@ -62,9 +62,9 @@ on_each_backend! {
             store.follow(user(other), user(1), EdgeMode::Fill, 7, NOW + at).await?;
             store.follow(user(1), user(other), EdgeMode::Fill, 7, NOW + at).await?;
         }
-        store.block(user(3), user(5), NOW).await?;
-        store.mute(user(3), user(4)).await?;
-        store.hide(user(3), user(6)).await?;
+        store.block(user(3), user(5), 1049, NOW).await?;
+        store.mute(user(3), user(4), 1044).await?;
+        store.hide(user(3), user(6), 1045).await?;
         let size = PageSize::try_new(2)?;
         for followers in [true, false] {
             let page = async |viewer: Option<i64>, request: &PageRequest| {
@@ -95,16 +95,16 @@ on_each_backend! {
         for (follower, at) in [(2, 30), (3, 20), (4, 10)] {
             store.follow(user(follower), user(1), EdgeMode::Fill, 7, NOW + at).await?;
         }
-        store.block(user(5), user(2), NOW).await?;
-        store.block(user(4), user(5), NOW).await?;
+        store.block(user(5), user(2), 1050, NOW).await?;
+        store.block(user(4), user(5), 1051, NOW).await?;
         let one = PageRequest::newest(PageSize::try_new(1)?);
         let page = only(store.followers(viewer, &[user(1)], &one).await)?;
         assert_eq!((ids(&page), page.has_older, page.has_newer), (vec![3], false, false));
         let after_a_blocked_one = PageRequest { bound: Some(Position::bound(NOW + 30, 2)), ..one };
         let page = only(store.followers(viewer, &[user(1)], &after_a_blocked_one).await)?;
         assert_eq!((ids(&page), page.has_newer), (vec![3], false), "its place is a place still, and tells nothing");
-        store.unblock(user(5), user(2)).await?;
-        store.unblock(user(4), user(5)).await?;
+        store.unblock(user(5), user(2), 1046).await?;
+        store.unblock(user(4), user(5), 1047).await?;
         let page = only(store.followers(viewer, &[user(1)], &one).await)?;
         assert_eq!((ids(&page), page.has_older), (vec![2], true));
         Ok(())

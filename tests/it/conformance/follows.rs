@@ -18,7 +18,7 @@ impl World {
     }
 
     async fn try_unfollow(&self, follower: i64, author: i64) -> Result<bool, StoreError> {
-        self.store.unfollow(user(follower), user(author), NOW).await
+        self.store.unfollow(user(follower), user(author), 1065, NOW).await
     }
 
     /// (followers, following) as profiles show them.
@@ -184,11 +184,11 @@ on_each_backend! {
         }
         world.try_follow(4, 2, 4).await?;
         world.run("UPDATE follows SET mode = 2 WHERE follower_id = 4").await?;
-        assert_eq!(world.store.demote(user(1), &[3, 4, 6].map(user)).await?, 2, "6 does not follow");
+        assert_eq!(world.store.demote(user(1), &[3, 4, 6].map(user), 1066).await?, 2, "6 does not follow");
         let pulled = "SELECT follower_id FROM follows WHERE author_id = 1 AND mode = 0 ORDER BY follower_id";
         assert_eq!(world.column::<i64>(pulled).await?, [3, 4]);
         assert_eq!(world.number("SELECT COUNT(*) FROM follows WHERE author_id = 2 AND mode = 0").await?, 0);
-        assert_eq!(world.store.demote(user(1), &[3, 4].map(user)).await?, 0, "what is pulled is not touched");
+        assert_eq!(world.store.demote(user(1), &[3, 4].map(user), 1067).await?, 0, "what is pulled is not touched");
         Ok(())
     }
 

@@ -37,8 +37,8 @@ impl World {
         for removed in [5, 24, 35] {
             store.remove(user(1 + removed % 7), content_id(removed), removed, NOW).await?;
         }
-        store.block(user(1), user(3), NOW).await?;
-        store.block(user(4), user(1), NOW).await?;
+        store.block(user(1), user(3), 1068, NOW).await?;
+        store.block(user(4), user(1), 1069, NOW).await?;
         Ok(world)
     }
 }

@@ -182,9 +182,9 @@ on_each_backend! {
 
     async fn between_whom_a_block_stands_do_not_find_each_other(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_names(&["Ada", "Ada", "Ada", "Ada"]).await?;
-        world.store.block(user(1), user(2), NOW).await?;
-        world.store.mute(user(1), user(3)).await?;
-        world.store.hide(user(1), user(4)).await?;
+        world.store.block(user(1), user(2), 1060, NOW).await?;
+        world.store.mute(user(1), user(3), 1053).await?;
+        world.store.hide(user(1), user(4), 1054).await?;
         for text in ["ada", "@h"] {
             assert_eq!(world.people_found(Some(1), text).await?, [1, 3, 4], "{text}");
             assert_eq!(world.people_found(Some(2), text).await?, [2, 3, 4], "{text}");
@@ -192,7 +192,7 @@ on_each_backend! {
             assert_eq!(world.people_found(None, text).await?, [1, 2, 3, 4], "{text}");
         }
         assert_eq!(world.walk(Some(1), "ada", 1).await?.len(), 3, "pages are full");
-        world.store.unblock(user(1), user(2)).await?;
+        world.store.unblock(user(1), user(2), 1055).await?;
         assert_eq!(world.people_found(Some(2), "ada").await?, [1, 2, 3, 4]);
         Ok(())
     }
@@ -273,7 +273,7 @@ on_each_backend! {
         assert_eq!(world.suggestions(None, 3).await?, [8, 7, 5]);
         // 8, whom 9 follows, follows nobody.
         assert_eq!(world.suggestions(Some(9), 3).await?, [7, 5, 6]);
-        world.store.unfollow(user(1), user(4), NOW).await?;
+        world.store.unfollow(user(1), user(4), 1061, NOW).await?;
         assert_eq!(world.suggestions(Some(1), 50).await?, [7, 5, 6, 4, 8, 9], "two each; then 4, whom 3 follows");
         Ok(())
     }
@@ -283,14 +283,14 @@ on_each_backend! {
         let store = &world.store;
         world.follow_all(&[(1, 2), (2, 3), (2, 4), (2, 5), (2, 6), (2, 7), (2, 8), (2, 9)]).await?;
         assert_eq!(world.suggestions(Some(1), 50).await?, [9, 8, 7, 6, 5, 4, 3]);
-        store.block(user(1), user(3), NOW).await?;
-        store.block(user(4), user(1), NOW).await?;
-        store.mute(user(1), user(5)).await?;
-        store.hide(user(1), user(6)).await?;
-        store.hide(user(7), user(1)).await?;
-        store.mute(user(8), user(1)).await?;
+        store.block(user(1), user(3), 1062, NOW).await?;
+        store.block(user(4), user(1), 1063, NOW).await?;
+        store.mute(user(1), user(5), 1056).await?;
+        store.hide(user(1), user(6), 1057).await?;
+        store.hide(user(7), user(1), 1058).await?;
+        store.mute(user(8), user(1), 1059).await?;
         assert_eq!(world.suggestions(Some(1), 50).await?, [9, 8], "that 8 has muted 1 is for 8 to know");
-        store.unfollow(user(1), user(2), NOW).await?;
+        store.unfollow(user(1), user(2), 1064, NOW).await?;
         assert_eq!(world.suggestions(Some(1), 50).await?, [9, 8, 2], "nor among the most followed");
         store.delete(user(9), Some(&PasswordHash("hash of user_9".to_owned())), NOW).await?;
         assert_eq!(world.suggestions(Some(1), 50).await?, [8, 2]);

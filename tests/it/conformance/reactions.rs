@@ -132,7 +132,7 @@ on_each_backend! {
         for fan in 2..=5 {
             store.react(user(fan), content_id(5), Reaction::Like, NOW - fan).await?;
         }
-        store.block(user(2), user(4), NOW).await?;
+        store.block(user(2), user(4), 1052, NOW).await?;
         for (viewer, seen, more) in [(Some(4), [3, 4], true), (Some(2), [2, 3], true), (Some(6), [2, 3], true), (None, [2, 3], true)] {
             let page = only(store.likers(viewer.map(user), &[content_id(5)], &newest).await)?;
             let likers: Vec<i64> = page.rows.iter().map(|row| row.item.get()).collect();

@@ -133,8 +133,8 @@ on_each_backend! {
         }
         world.made(repost(8, 4, 6)).await?;
         world.store.remove(user(1), content_id(5), 9, NOW).await?;
-        world.store.block(user(4), user(2), NOW).await?;
-        world.store.block(user(3), user(4), NOW).await?;
+        world.store.block(user(4), user(2), 1008, NOW).await?;
+        world.store.block(user(3), user(4), 1009, NOW).await?;
         let before = (world.rows().await?, world.counted(6).await?, world.counted(7).await?);
         for of in [5, 6, 7, 8, 99] {
             assert_eq!(world.store.publish(repost(50, 4, of)).await?, Published::UnknownReference, "{of}");
@@ -165,7 +165,7 @@ on_each_backend! {
         world.made(reply(20, 2, 6)).await?;
         world.made(reply(21, 2, 10)).await?;
         world.store.remove(user(1), content_id(14), 9, NOW).await?;
-        world.store.block(user(5), user(3), NOW).await?;
+        world.store.block(user(5), user(3), 1010, NOW).await?;
         let after = |id| Some(Position::bound(NOW + id, id));
         assert_eq!(world.replies_to(None, 5, None, 2).await?, (vec![10, 11], true, false));
         assert_eq!(world.replies_to(None, 5, after(11), 2).await?, (vec![12, 13], false, true));

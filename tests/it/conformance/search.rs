@@ -185,8 +185,8 @@ on_each_backend! {
         for author in 1..=6 {
             world.say(saying(author, author, "tide")).await?;
         }
-        world.store.block(user(1), user(2), NOW).await?;
-        world.store.block(user(3), user(1), NOW).await?;
+        world.store.block(user(1), user(2), 1036, NOW).await?;
+        world.store.block(user(3), user(1), 1037, NOW).await?;
         world.exclude(user(1), user(4), Cause::Muted).await?;
         world.exclude(user(1), user(5), Cause::Hidden).await?;
         let of = |author: i64| Search::try_new(Some("tide"), Some(user(author)), None, None);

@@ -11,6 +11,7 @@ use tidefeed::{
     domain::{
         ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run, UserId,
         timeline::{
+            authors::CandidateLimits,
             exclusion::Cause,
             plan::{Next, Outboxes, UncoveredAuthor, decide},
         },
@@ -152,9 +153,11 @@ impl State {
     }
 
     async fn build(&self, world: &World) -> Result<()> {
-        for table in ["contents", "exclusions", "follows", "inboxes", "inbox_states", "deliveries", "outbox_heads"] {
+        let tables = ["contents", "exclusions", "follows", "inboxes", "inbox_states", "deliveries", "outbox_heads"];
+        for table in tables.into_iter().chain(["user_counts"]) {
             world.run(&format!("DELETE FROM {table}")).await?;
         }
+        world.run("INSERT INTO user_counts (user_id) VALUES (1)").await?;
         let reader = user(1);
         for (place, mode) in (11..).zip(&self.edges) {
             if let Some(mode) = mode {
@@ -229,6 +232,8 @@ fn states() -> impl Strategy<Value = State> {
 struct Seen {
     inbox_served: usize,
     inbox_refused: usize,
+    known_served: usize,
+    known_refused: usize,
 }
 
 /// A followed author's posts, all in an inbox that is trusted as `floor` says: what serves its pages is no matter of
@@ -266,6 +271,7 @@ async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &
     let reader = user(1);
     let (page, needed) = state.page(request);
     ensure!(world.store.oracle(reader, request).await? == needed, "the oracle is wrong");
+    check_known(world, &page, request, seen).await?;
     let snapshot = world.store.read(reader, request, Depth::Everything).await?;
     ensure!(snapshot.floor == state.floor() && snapshot.uncovered.is_empty(), "{snapshot:?}");
     let next = decide(request, &snapshot, None);
@@ -288,6 +294,26 @@ async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &
         seen.inbox_served += 1;
     } else {
         seen.inbox_refused += 1;
+    }
+    Ok(())
+}
+
+/// The page of a reader whose authors are remembered, with as few rows as possible and with many.
+async fn check_known(world: &World, page: &Page, request: &PageRequest, seen: &mut Seen) -> Result<()> {
+    let reader = user(1);
+    let authors = world.store.authors(reader).await?.context("the reader has an account")?;
+    let few = CandidateLimits { ahead: request.need(), behind: 1 };
+    for limits in [few, CandidateLimits { ahead: 100, behind: 100 }] {
+        let found = world.store.page_candidates(reader, request, limits).await?;
+        let snapshot = authors.snapshot(request, &found, limits);
+        ensure!(snapshot.is_some() == authors.is_covered(), "{snapshot:?} of {authors:?}");
+        let next = snapshot.as_ref().map(|snapshot| decide(request, snapshot, None));
+        if let Some(Next::Serve(served)) = next {
+            ensure!(served == *page, "known authors give {served:?}, wanted {page:?}, of {found:?} and {authors:?}");
+            seen.known_served += 1;
+        } else {
+            seen.known_refused += 1;
+        }
     }
     Ok(())
 }
@@ -324,8 +350,10 @@ on_each_backend! {
         world.hurry().await?;
         let covered = check(&world, &of_one_author(Floor::At(Position::OLDEST)), 3).await?;
         assert!(covered.inbox_served > 0 && covered.inbox_refused == 0, "{covered:?}");
+        assert!(covered.known_served > 0 && covered.known_refused == 0, "{covered:?}");
         let off = check(&world, &of_one_author(Floor::Off), 3).await?;
         assert!(off.inbox_served == 0 && off.inbox_refused > 0, "{off:?}");
+        assert!(off.known_served == 0 && off.known_refused > 0, "{off:?}");
         over_states(&world, if backend == Backend::Sqlite { 200 } else { 25 })
     }
 

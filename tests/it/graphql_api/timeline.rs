@@ -105,7 +105,7 @@ async fn what_goes_while_a_page_is_read_has_no_edge_and_the_page_is_full() {
         api.publish(author, text).await;
     }
     let (store, ids) = (api.store.clone(), (bob.viewer.id, ann.viewer.id));
-    let block = async move { drop(store.block(ids.0, ids.1, 1).await.unwrap()) };
+    let block = async move { drop(store.block(ids.0, ids.1, 1006, 1).await.unwrap()) };
     *api.contents.meanwhile.lock().unwrap() = Some(Box::pin(block));
     let read = page(&api, &ann, json!({"first": 2})).await;
     assert_eq!((texts(&read), more(&read)), (numbers([3, 2].into_iter()), (true, false)));
@@ -123,7 +123,7 @@ async fn what_goes_while_a_list_is_read_has_no_edge() {
     assert_eq!(whole["nodes"], json!([{ "id": reply }]));
     let (store, contents, ids) = (api.store.clone(), api.contents.clone(), (bob.viewer.id, ann.viewer.id));
     // The first read is that of the post itself, the next one that of the reply.
-    let block = async move { drop(store.block(ids.0, ids.1, 1).await.unwrap()) };
+    let block = async move { drop(store.block(ids.0, ids.1, 1007, 1).await.unwrap()) };
     let between = async move { *contents.meanwhile.lock().unwrap() = Some(Box::pin(block)) };
     *api.contents.meanwhile.lock().unwrap() = Some(Box::pin(between));
     let query = format!("query($id: ID!) {{ viewer {{ id }} {}", query.trim_start_matches("query($id: ID!) {"));

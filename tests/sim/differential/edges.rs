@@ -71,8 +71,8 @@ impl Act {
             Self::Follow(follower, author, mode, inc) => {
                 told(follows.follow(*follower, *author, *mode, *inc, now).await)
             }
-            Self::Unfollow(follower, author) => told(follows.unfollow(*follower, *author, now).await),
-            Self::Demote(author, readers) => told(follows.demote(*author, readers).await),
+            Self::Unfollow(follower, author) => told(follows.unfollow(*follower, *author, now ^ 1, now).await),
+            Self::Demote(author, readers) => told(follows.demote(*author, readers, now ^ 2).await),
             Self::Promote(follower, authors, inc) => in_any_order(follows.promote(*follower, authors, *inc, now).await),
             Self::AuthorFacts(author) => told(follows.author_facts(*author).await),
             Self::PushedReaders(author, after, through) => {
@@ -92,12 +92,12 @@ impl Act {
     async fn answer_of_exclusions(&self, ports: &Ports, now: i64) -> String {
         let exclusions = &ports.exclusions;
         match self {
-            Self::Mute(user, other, true) => told(exclusions.mute(*user, *other).await),
-            Self::Mute(user, other, false) => told(exclusions.unmute(*user, *other).await),
-            Self::Hide(user, other, true) => told(exclusions.hide(*user, *other).await),
-            Self::Hide(user, other, false) => told(exclusions.unhide(*user, *other).await),
-            Self::Block(user, other, true) => told(exclusions.block(*user, *other, now).await),
-            Self::Block(user, other, false) => told(exclusions.unblock(*user, *other).await),
+            Self::Mute(user, other, true) => told(exclusions.mute(*user, *other, now ^ 3).await),
+            Self::Mute(user, other, false) => told(exclusions.unmute(*user, *other, now ^ 4).await),
+            Self::Hide(user, other, true) => told(exclusions.hide(*user, *other, now ^ 5).await),
+            Self::Hide(user, other, false) => told(exclusions.unhide(*user, *other, now ^ 6).await),
+            Self::Block(user, other, true) => told(exclusions.block(*user, *other, now ^ 7, now).await),
+            Self::Block(user, other, false) => told(exclusions.unblock(*user, *other, now ^ 8).await),
             Self::Standings(user, others) => in_any_order(exclusions.standings(*user, others).await),
             Self::Decided(user, what, after, limit) => told(exclusions.decided(*user, *what, *after, *limit).await),
             other => unreachable!("{other:?} is about edges"),

@@ -2,7 +2,7 @@
 
 use tidefeed::{
     app::Ports,
-    domain::{ContentId, PageRequest, UserId},
+    domain::{ContentId, PageRequest, UserId, timeline::authors::CandidateLimits},
     store::{
         accounts::{NewAccount, PasswordHash},
         timelines::Depth,
@@ -14,6 +14,8 @@ use super::acts::{Drawer, in_any_order, registration, told};
 #[derive(Debug, Clone)]
 pub enum Act {
     Page(UserId, PageRequest, Depth),
+    Authors(UserId),
+    KnownPage(UserId, PageRequest, CandidateLimits),
     Visible(UserId, Vec<ContentId>),
     VisibleTo(ContentId, Vec<UserId>),
     Oracle(UserId, PageRequest),
@@ -28,7 +30,13 @@ pub enum Act {
 impl Act {
     pub fn draw(from: &mut Drawer<'_>) -> Self {
         match from.rng.below(30) {
-            0..=18 => {
+            0..=2 => Self::Authors(from.user()),
+            3..=8 => {
+                let limits =
+                    CandidateLimits { ahead: from.rng.below(6) as usize + 1, behind: from.rng.below(3) as usize + 1 };
+                Self::KnownPage(from.user(), from.request(), limits)
+            }
+            9..=18 => {
                 let depth = from.rng.pick(&[Depth::Inbox, Depth::Everything, Depth::Everything]);
                 Self::Page(from.user(), from.request(), depth)
             }
@@ -50,6 +58,14 @@ impl Act {
             Self::Page(reader, request, depth) => {
                 told(timelines.read(*reader, request, *depth).await.map(|mut page| {
                     page.uncovered.sort_unstable_by_key(|edge| edge.author);
+                    page
+                }))
+            }
+            Self::Authors(reader) => told(timelines.authors(*reader).await),
+            Self::KnownPage(reader, request, limits) => {
+                told(timelines.page_candidates(*reader, request, *limits).await.map(|mut page| {
+                    // The model looks through fewer of them.
+                    page.in_flight = None;
                     page
                 }))
             }

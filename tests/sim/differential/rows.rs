@@ -24,7 +24,7 @@ const COMPARED: [(&str, &str); 11] = [
     ("outbox_heads", "author_id, stamp, published_at, publish_every_ms"),
     ("relations", "follower_id, author_id, version, attempts, look_at"),
     ("subtasks", "content_id, first_fan, task_no, last_fan, pushed_through, lease_until"),
-    ("user_counts", "user_id, followers, following, contents"),
+    ("user_counts", "user_id, followers, following, contents, authors_version"),
 ];
 
 /// All rows of the database, in one statement.
@@ -131,11 +131,8 @@ fn of_people(tables: &Tables) -> Vec<Row> {
     rows.extend(tables.relations.iter().map(|((follower, author), it)| {
         row("relations", [follower.get(), author.get(), it.version, it.attempts.into(), it.look_at])
     }));
-    rows.extend(
-        tables
-            .counts
-            .iter()
-            .map(|(user, it)| row("user_counts", [user.get(), it.followers, it.following, it.contents])),
-    );
+    rows.extend(tables.counts.iter().map(|(user, it)| {
+        row("user_counts", [user.get(), it.followers, it.following, it.contents, it.authors_version])
+    }));
     rows
 }

@@ -16,10 +16,11 @@ use tidefeed::{
 };
 
 use super::{
-    follows::{end_edge, lock_counts},
+    follows::{end_edge, lock_counts, renew_authors, renewed},
     tables::{Change, Tables},
     transaction::{PrimaryStore, Tx, transaction},
 };
+use crate::rules::Rule;
 
 /// The numbers of all causes.
 pub const EVERY_CAUSE: RangeInclusive<i32> = 1..=4;
@@ -30,28 +31,28 @@ type Key = (UserId, UserId, i32);
 
 #[async_trait]
 impl Exclusions for PrimaryStore {
-    async fn mute(&self, reader: UserId, author: UserId) -> Result<Excluded, StoreError> {
-        transaction!(self, tx => exclude(tx, (reader, author, Cause::Muted.code()), author))
+    async fn mute(&self, reader: UserId, author: UserId, version: i64) -> Result<Excluded, StoreError> {
+        transaction!(self, tx => exclude(tx, (reader, author, Cause::Muted.code()), author, self.excluded_at(version)))
     }
 
-    async fn unmute(&self, reader: UserId, author: UserId) -> Result<bool, StoreError> {
-        transaction!(self, tx => include(tx, &[(reader, author, Cause::Muted.code())]))
+    async fn unmute(&self, reader: UserId, author: UserId, version: i64) -> Result<bool, StoreError> {
+        transaction!(self, tx => include(tx, &[(reader, author, Cause::Muted.code())], self.included_at(version)))
     }
 
-    async fn hide(&self, author: UserId, reader: UserId) -> Result<Excluded, StoreError> {
-        transaction!(self, tx => exclude(tx, (reader, author, Cause::Hidden.code()), reader))
+    async fn hide(&self, author: UserId, reader: UserId, version: i64) -> Result<Excluded, StoreError> {
+        transaction!(self, tx => exclude(tx, (reader, author, Cause::Hidden.code()), reader, self.excluded_at(version)))
     }
 
-    async fn unhide(&self, author: UserId, reader: UserId) -> Result<bool, StoreError> {
-        transaction!(self, tx => include(tx, &[(reader, author, Cause::Hidden.code())]))
+    async fn unhide(&self, author: UserId, reader: UserId, version: i64) -> Result<bool, StoreError> {
+        transaction!(self, tx => include(tx, &[(reader, author, Cause::Hidden.code())], self.included_at(version)))
     }
 
-    async fn block(&self, user: UserId, other: UserId, now_ms: i64) -> Result<Blocked, StoreError> {
-        transaction!(self, tx => block(tx, (user, other), now_ms))
+    async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError> {
+        transaction!(self, tx => block(tx, (user, other), self.excluded_at(version), now_ms))
     }
 
-    async fn unblock(&self, user: UserId, other: UserId) -> Result<bool, StoreError> {
-        transaction!(self, tx => include(tx, &sides(user, other)))
+    async fn unblock(&self, user: UserId, other: UserId, version: i64) -> Result<bool, StoreError> {
+        transaction!(self, tx => include(tx, &sides(user, other), self.included_at(version)))
     }
 
     async fn standings(&self, user: UserId, others: &[UserId]) -> Result<Vec<(UserId, Standing)>, StoreError> {
@@ -87,30 +88,50 @@ impl Exclusions for PrimaryStore {
     }
 }
 
+impl PrimaryStore {
+    fn excluded_at(&self, version: i64) -> Option<i64> {
+        renewed(self, Rule::ExclusionKeepsVersion, version)
+    }
+
+    fn included_at(&self, version: i64) -> Option<i64> {
+        renewed(self, Rule::InclusionKeepsVersion, version)
+    }
+}
+
 const fn sides(user: UserId, other: UserId) -> [Key; 2] {
     [(user, other, Cause::BlockedByReader.code()), (other, user, Cause::BlockedByAuthor.code())]
 }
 
-async fn exclude(mut tx: Tx, key: Key, other: UserId) -> Result<Excluded, StoreError> {
+async fn exclude(mut tx: Tx, key: Key, other: UserId, version: Option<i64>) -> Result<Excluded, StoreError> {
     if !tx.read(|tables| tables.users.contains_key(&other)).await? {
         return tx.roll_back(Excluded::UnknownUser).await;
     }
+    renew_authors(&mut tx, &[key.0], version).await?;
     if !tx.insert(Change::Exclusion(key, Some(()), None)).await? {
         return tx.roll_back(Excluded::Already).await;
     }
     tx.commit(Excluded::New).await
 }
 
-async fn include(mut tx: Tx, keys: &[Key]) -> Result<bool, StoreError> {
-    let lifted = |tables: &Tables| {
-        let there = keys.iter().filter(|key| tables.exclusions.contains_key(key));
-        there.map(|key| Change::Exclusion(*key, None, None)).collect()
-    };
-    let lifted = tx.write(lifted).await?;
-    tx.commit(lifted > 0).await
+async fn include(mut tx: Tx, keys: &[Key], version: Option<i64>) -> Result<bool, StoreError> {
+    let mut readers: Vec<UserId> = keys.iter().map(|(reader, ..)| *reader).collect();
+    readers.sort_unstable();
+    renew_authors(&mut tx, &readers, version).await?;
+    let mut lifted = 0;
+    for key in keys {
+        let there =
+            |tables: &Tables| tables.exclusions.contains_key(key).then_some(Change::Exclusion(*key, None, None));
+        lifted += tx.write(|tables| there(tables).into_iter().collect()).await?;
+    }
+    if lifted == 0 { tx.roll_back(false).await } else { tx.commit(true).await }
 }
 
-async fn block(mut tx: Tx, (user, other): (UserId, UserId), now_ms: i64) -> Result<Blocked, StoreError> {
+async fn block(
+    mut tx: Tx,
+    (user, other): (UserId, UserId),
+    version: Option<i64>,
+    now_ms: i64,
+) -> Result<Blocked, StoreError> {
     if !lock_counts(&mut tx, (user, other)).await?.contains(&other) {
         return tx.roll_back(Blocked::UnknownUser).await;
     }
@@ -121,9 +142,10 @@ async fn block(mut tx: Tx, (user, other): (UserId, UserId), now_ms: i64) -> Resu
     }
     let mut ended = Vec::new();
     for (follower, author) in [(user, other), (other, user)] {
-        if end_edge(&mut tx, (follower, author), now_ms).await? {
+        if end_edge(&mut tx, (follower, author), version, now_ms).await? {
             ended.push(Pair { follower, author });
         }
     }
+    renew_authors(&mut tx, &[user, other], version).await?;
     tx.commit(Blocked::New { ended }).await
 }

@@ -12,7 +12,7 @@ use tidefeed::{
 
 use super::{
     exclusions::BLOCKS,
-    tables::{Change, Edge, Relation, Row, Tables},
+    tables::{Change, Counts, Edge, Relation, Row, Tables},
     transaction::{PrimaryStore, Tx, transaction},
 };
 use crate::rules::Rule;
@@ -38,8 +38,8 @@ impl Follows for PrimaryStore {
         transaction!(self, tx => follow(self, tx, (follower, author), Edge { mode, inc }, now_ms))
     }
 
-    async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
-        transaction!(self, tx => unfollow(tx, (follower, author), now_ms))
+    async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError> {
+        transaction!(self, tx => unfollow(self, tx, (follower, author), version, now_ms))
     }
 
     async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError> {
@@ -80,8 +80,8 @@ impl Follows for PrimaryStore {
         .await
     }
 
-    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
-        transaction!(self, tx => demote(tx, author, readers))
+    async fn demote(&self, author: UserId, readers: &[UserId], version: i64) -> Result<u64, StoreError> {
+        transaction!(self, tx => demote(self, tx, author, readers, version))
     }
 
     async fn promote(
@@ -140,7 +140,7 @@ async fn follow(
     if !primary_store.breaks(Rule::FollowWithoutRecord) {
         record(&mut tx, pair, edge.inc, now_ms).await?;
     }
-    count(&mut tx, pair, 1).await?;
+    count(&mut tx, pair, 1, renewed(primary_store, Rule::FollowKeepsVersion, edge.inc)).await?;
     let following = tx.read(|tables| tables.counts.get(&pair.0).map_or(0, |counts| counts.following)).await?;
     if u64::try_from(following).unwrap_or(0) > MAX_FOLLOWS {
         return tx.roll_back(Followed::TooMany).await;
@@ -148,21 +148,28 @@ async fn follow(
     tx.commit(Followed::New).await
 }
 
-async fn unfollow(mut tx: Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+async fn unfollow(
+    primary_store: &PrimaryStore,
+    mut tx: Tx,
+    pair: Pair,
+    version: i64,
+    now_ms: i64,
+) -> Result<bool, StoreError> {
     lock_counts(&mut tx, pair).await?;
-    let ended = end_edge(&mut tx, pair, now_ms).await?;
+    let version = renewed(primary_store, Rule::UnfollowKeepsVersion, version);
+    let ended = end_edge(&mut tx, pair, version, now_ms).await?;
     tx.commit(ended).await
 }
 
 /// Whether there was an edge. The counts are locked.
-pub async fn end_edge(tx: &mut Tx, pair: Pair, now_ms: i64) -> Result<bool, StoreError> {
+pub async fn end_edge(tx: &mut Tx, pair: Pair, version: Option<i64>, now_ms: i64) -> Result<bool, StoreError> {
     if !tx.lock(Row::Edge(pair)).await? {
         return Ok(false);
     }
     let inc = tx.look(|tables| tables.follows.get(&pair).map_or(0, |edge| edge.inc));
     tx.write(|_| vec![Change::Edge(pair, None, None)]).await?;
     record(tx, pair, inc.wrapping_neg(), now_ms).await?;
-    count(tx, pair, -1).await?;
+    count(tx, pair, -1, version).await?;
     Ok(true)
 }
 
@@ -171,16 +178,36 @@ async fn record(tx: &mut Tx, pair: Pair, version: i64, now_ms: i64) -> Result<()
     tx.write(|_| vec![Change::Relation(pair, Some(relation), None)]).await.map(|_| ())
 }
 
-async fn count(tx: &mut Tx, (follower, author): Pair, more: i64) -> Result<(), StoreError> {
+/// The new version of a reader's authors; `None` if the rule that draws it is broken.
+pub fn renewed(primary_store: &PrimaryStore, broken: Rule, version: i64) -> Option<i64> {
+    (!primary_store.breaks(broken)).then_some(version)
+}
+
+/// One statement: the authors of these readers have a new version.
+pub async fn renew_authors(tx: &mut Tx, readers: &[UserId], version: Option<i64>) -> Result<(), StoreError> {
+    let Some(version) = version else { return Ok(()) };
+    let renewed = |tables: &Tables, reader: &UserId| {
+        let counts = Counts { authors_version: version, ..*tables.counts.get(reader)? };
+        Some(Change::Counts(*reader, Some(counts), None))
+    };
+    tx.write(|tables| readers.iter().filter_map(|reader| renewed(tables, reader)).collect()).await.map(|_| ())
+}
+
+async fn count(tx: &mut Tx, (follower, author): Pair, more: i64, version: Option<i64>) -> Result<(), StoreError> {
     if follower == author {
-        return Ok(());
+        return renew_authors(tx, &[follower], version).await;
     }
     let mut users = [(follower, true), (author, false)];
     users.sort_unstable();
     for (user, follows) in users {
         let changed = |tables: &Tables| {
             let mut counts = *tables.counts.get(&user)?;
-            *(if follows { &mut counts.following } else { &mut counts.followers }) += more;
+            if follows {
+                counts.following += more;
+                counts.authors_version = version.unwrap_or(counts.authors_version);
+            } else {
+                counts.followers += more;
+            }
             Some(Change::Counts(user, Some(counts), None))
         };
         tx.write(|tables| changed(tables).into_iter().collect()).await?;
@@ -188,7 +215,14 @@ async fn count(tx: &mut Tx, (follower, author): Pair, more: i64) -> Result<(), S
     Ok(())
 }
 
-async fn demote(mut tx: Tx, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
+async fn demote(
+    primary_store: &PrimaryStore,
+    mut tx: Tx,
+    author: UserId,
+    readers: &[UserId],
+    version: i64,
+) -> Result<u64, StoreError> {
+    renew_authors(&mut tx, readers, renewed(primary_store, Rule::DemotionKeepsVersion, version)).await?;
     let pulled = |tables: &Tables, fan: UserId| {
         let edge = tables.follows.get(&(fan, author)).filter(|edge| edge.mode != EdgeMode::Pull)?;
         Some(Change::Edge((fan, author), Some(Edge { mode: EdgeMode::Pull, ..*edge }), None))

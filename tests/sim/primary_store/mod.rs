@@ -14,6 +14,7 @@ mod exclusions;
 mod follows;
 mod growth;
 mod inboxes;
+mod known_authors;
 mod outside;
 mod references;
 mod relations;

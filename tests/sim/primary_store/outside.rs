@@ -82,7 +82,7 @@ impl AccountDeletions for PrimaryStore {
         refused()
     }
 
-    async fn clear(&self, _: UserId, _: u64) -> Result<u64, StoreError> {
+    async fn clear(&self, _: UserId, _: i64, _: u64) -> Result<u64, StoreError> {
         refused()
     }
 }

@@ -89,6 +89,8 @@ pub struct Counts {
     pub followers: i64,
     pub following: i64,
     pub contents: i64,
+    /// Of the authors of the user's timeline.
+    pub authors_version: i64,
 }
 
 /// An inbox row's key.

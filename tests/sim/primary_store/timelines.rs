@@ -4,12 +4,15 @@ use async_trait::async_trait;
 use tidefeed::{
     domain::{
         ContentId, Direction, EdgeMode, Entry, Floor, Kinds, PageRequest, Position, Run, UserId,
-        timeline::plan::{Snapshot, UncoveredAuthor},
+        timeline::{
+            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            plan::{Snapshot, UncoveredAuthor},
+        },
     },
     store::{StoreError, Timelines, timelines::Depth},
 };
 
-use super::{exclusions::EVERY_CAUSE, tables::Tables, transaction::PrimaryStore};
+use super::{exclusions::EVERY_CAUSE, known_authors, tables::Tables, transaction::PrimaryStore};
 use crate::rules::Rule;
 
 /// One side of a page's bound.
@@ -17,7 +20,7 @@ use crate::rules::Rule;
 pub struct Side {
     pub direction: Direction,
     pub bound: Option<Position>,
-    inclusive: bool,
+    pub inclusive: bool,
     pub limit: usize,
     pub kinds: Kinds,
 }
@@ -74,6 +77,19 @@ impl Timelines for PrimaryStore {
             return view.pulled_later(request).await;
         }
         PrimaryStore::read(self, |tables| view.snapshot(tables, request, depth, tables.floor(reader))).await
+    }
+
+    async fn authors(&self, reader: UserId) -> Result<Option<TimelineAuthors>, StoreError> {
+        known_authors::authors(self, reader).await
+    }
+
+    async fn page_candidates(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        limits: CandidateLimits,
+    ) -> Result<Candidates, StoreError> {
+        known_authors::candidates(self, reader, request, limits).await
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

@@ -112,10 +112,10 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
             store.edit(user(4), &edit).await.map(drop)
         }
         "admit" => store.admit(&subjects, 40).await.map(drop),
-        "mute" => store.mute(user(4), user(1)).await.map(drop),
-        "unfollow" => store.unfollow(user(4), user(1), 50).await.map(drop),
+        "mute" => store.mute(user(4), user(1), 1070).await.map(drop),
+        "unfollow" => store.unfollow(user(4), user(1), 1071, 50).await.map(drop),
         "clear" => store.clear_unfollowed(user(4), user(1)).await.map(drop),
-        "block" => store.block(user(4), user(1), 60).await.map(drop),
+        "block" => store.block(user(4), user(1), 1072, 60).await.map(drop),
         "remove" => store.remove(user(1), id(20), 70, 70).await.map(drop),
         other => panic!("no such write: {other}"),
     }

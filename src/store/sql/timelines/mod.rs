@@ -1,6 +1,7 @@
 //! Timelines in SQL: one statement gives every row that a page can need, and what the rows cover is told by the rules
 //! of [`Run`]. The text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
 
+mod candidates;
 mod pulled;
 mod shown;
 mod side;
@@ -24,7 +25,10 @@ use super::{
 use crate::{
     domain::{
         ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
-        timeline::plan::{Snapshot, UncoveredAuthor},
+        timeline::{
+            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            plan::{Snapshot, UncoveredAuthor},
+        },
     },
     store::{StoreError, Timelines, timelines::Depth},
 };
@@ -38,6 +42,21 @@ impl Timelines for SqlStore {
         let ahead = answer.runs(Side::ahead(request), depth);
         let behind = Side::behind(request).map(|side| answer.runs(side, depth)).unwrap_or_default();
         Ok(Snapshot { floor, excludes, uncovered: answer.uncovered, ahead, behind })
+    }
+
+    async fn authors(&self, reader: UserId) -> Result<Option<TimelineAuthors>, StoreError> {
+        let statement = Timeline { dialect: self.dialect, reader }.authors();
+        candidates::authors(&self.read(&statement.text, statement.values).await?)
+    }
+
+    async fn page_candidates(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        limits: CandidateLimits,
+    ) -> Result<Candidates, StoreError> {
+        let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits);
+        candidates::candidates(&self.read(&statement.text, statement.values).await?)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
@@ -107,6 +126,16 @@ pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, l
 pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, depth: Depth) -> (Part, Part) {
     let timeline = Timeline { dialect, reader };
     (timeline.statement(request, depth), timeline.inbox(Side::ahead(request).shown_to(timeline)))
+}
+
+/// The statement of [`Timelines::candidates`].
+pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, limits: CandidateLimits) -> Part {
+    Timeline { dialect, reader }.candidates(request, limits)
+}
+
+/// The statement of [`Timelines::authors`].
+pub(super) fn authors(dialect: Dialect, reader: UserId) -> Part {
+    Timeline { dialect, reader }.authors()
 }
 
 /// What the statement said, taken apart.

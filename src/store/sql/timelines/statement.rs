@@ -29,7 +29,8 @@ pub(super) const UNCOVERED: i64 = 4;
 pub(super) const BELOW: i64 = 5;
 
 const DELIVERY: Columns = Columns { time: "d.publish_time", id: "d.content_id" };
-const ROW: Columns = Columns { time: "i.publish_time", id: "i.content_id" };
+/// Columns of the position of an inbox row.
+pub(super) const ROW: Columns = Columns { time: "i.publish_time", id: "i.content_id" };
 
 impl Timeline {
     /// The whole statement: rows of a tag and three numbers, an entry's in the order of `Row::entry`.

@@ -1,0 +1,168 @@
+//! The authors of a timeline, as a node remembers them between pages: whom the reader follows and whom exclusions leave
+//! out, of one snapshot, with its version. A page may use them if its own snapshot has the same version.
+
+use super::{
+    coverage::{Run, TrustedArea},
+    floor::Floor,
+    page::{Direction, PageRequest},
+    plan::Snapshot,
+    position::{Entry, Position},
+};
+use crate::domain::ids::UserId;
+
+/// Whose contents a reader's timeline has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimelineAuthors {
+    version: i64,
+    followed: Box<[UserId]>,
+    excluded: Box<[UserId]>,
+    is_covered: bool,
+}
+
+/// A content that a page may show: it exists and is of the kinds that were asked for. Whether its author is in the
+/// timeline is not known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its position and its author.
+    pub entry: Entry,
+    /// Who published what it reposts; `None` if it is no repost.
+    pub original_author: Option<UserId>,
+}
+
+/// What one snapshot says about a page of a reader whose authors are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidates {
+    /// The version of the reader's authors; `None` if the reader has no account.
+    pub version: Option<i64>,
+    /// The reader's floor.
+    pub floor: Floor,
+    /// Contents in flight, on both sides of the bound and in any order; `None` if there were too many to read all.
+    pub in_flight: Option<Vec<Candidate>>,
+    /// Rows of the inbox beyond the bound as the page meets them, from the floor on.
+    pub ahead: Vec<Candidate>,
+    /// As `ahead`, at the bound and on its near side; empty if there is no bound.
+    pub behind: Vec<Candidate>,
+}
+
+/// How many rows of an inbox [`Candidates`] hold at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CandidateLimits {
+    /// Beyond the bound.
+    pub ahead: usize,
+    /// At the bound and on its near side.
+    pub behind: usize,
+}
+
+impl TimelineAuthors {
+    /// `followed` with whether deliveries and the inbox cover the edge, and `excluded`, both in any order and of one
+    /// snapshot with `version`.
+    pub fn new(version: i64, followed: Vec<(UserId, bool)>, mut excluded: Vec<UserId>) -> Self {
+        excluded.sort_unstable();
+        excluded.dedup();
+        let is_shown = |author: &UserId| excluded.binary_search(author).is_err();
+        let is_covered = followed.iter().all(|(author, is_covered)| *is_covered || !is_shown(author));
+        let mut followed: Vec<UserId> = followed.into_iter().map(|(author, _)| author).filter(is_shown).collect();
+        followed.sort_unstable();
+        Self { version, followed: followed.into(), excluded: excluded.into(), is_covered }
+    }
+
+    /// Of the snapshot that the authors were read from.
+    pub const fn version(&self) -> i64 {
+        self.version
+    }
+
+    /// Whether the inbox is trusted for every author; then it still is in every snapshot of the same version, as only
+    /// changes with a new version take trust away.
+    pub const fn is_covered(&self) -> bool {
+        self.is_covered
+    }
+
+    /// Whether exclusions leave anybody out.
+    pub const fn excludes(&self) -> bool {
+        !self.excluded.is_empty()
+    }
+
+    /// Bytes that this holds.
+    pub const fn bytes(&self) -> usize {
+        size_of::<Self>() + (self.followed.len() + self.excluded.len()) * size_of::<UserId>()
+    }
+
+    /// Whether the timeline has this content.
+    pub fn shows(&self, candidate: &Candidate) -> bool {
+        let is_excluded = |author: &UserId| self.excluded.binary_search(author).is_ok();
+        self.followed.binary_search(&candidate.entry.author).is_ok()
+            && !candidate.original_author.as_ref().is_some_and(is_excluded)
+    }
+
+    /// The snapshot of a page, out of candidates of the same version that `limits` bounded. `None` if they are of
+    /// another version, or cannot make a snapshot: some edge is not covered, or too much is in flight.
+    pub fn snapshot(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> Option<Snapshot> {
+        let in_flight = found.in_flight.as_ref()?;
+        if found.version != Some(self.version) || !self.is_covered {
+            return None;
+        }
+        let PageRequest { direction, bound, .. } = *request;
+        let edge = found.floor.trusted_from();
+        let area = |direction, limit| TrustedArea { direction, bound, limit, edge };
+        let ahead = self.runs(&area(direction, limits.ahead), &found.ahead, in_flight, |position, from| {
+            direction.meets_first(from, position)
+        });
+        let back = direction.reversed();
+        let behind = bound.map(|_| {
+            self.runs(&area(back, limits.behind), &found.behind, in_flight, |position, from| {
+                back.meets_first(from, position) || position == from
+            })
+        });
+        Some(Snapshot {
+            floor: found.floor,
+            excludes: self.excludes(),
+            uncovered: Vec::new(),
+            ahead,
+            behind: behind.unwrap_or_default(),
+        })
+    }
+
+    /// What is in flight in the window, and what the inbox has.
+    fn runs(
+        &self,
+        area: &TrustedArea,
+        inbox: &[Candidate],
+        in_flight: &[Candidate],
+        is_beyond: impl Fn(Position, Position) -> bool,
+    ) -> Vec<Run> {
+        let from = area.bound.unwrap_or(area.direction.start());
+        let entries = |candidates: &[Candidate]| -> Vec<Entry> {
+            candidates.iter().filter(|it| self.shows(it)).map(|it| it.entry).collect()
+        };
+        let mut flying = entries(in_flight);
+        flying.retain(|entry| area.bound.is_none() || is_beyond(entry.position(), from));
+        let seen: Vec<Position> = inbox.iter().map(|it| it.entry.position()).collect();
+        vec![
+            Run::from_limited_query(area.direction, flying, usize::MAX),
+            Run::from_filtered_area(area, &seen, entries(inbox)),
+        ]
+    }
+}
+
+impl CandidateLimits {
+    /// What a page needs of a reader who excludes nobody, and twice as much of one who does: their rows fall away.
+    pub fn of(request: &PageRequest, authors: &TimelineAuthors) -> Self {
+        let rows = if authors.excludes() { 2 } else { 1 };
+        Self { ahead: request.need() * rows, behind: 4 * rows }
+    }
+
+    /// Twice as much of both, unless that is more than any page needs.
+    pub fn doubled(self, most: usize) -> Option<Self> {
+        let Self { ahead, behind } = self;
+        (ahead < most).then_some(Self { ahead: ahead * 2, behind: behind * 2 })
+    }
+}
+
+/// Whether the page certainly reaches below this floor, judging by its bound alone.
+pub fn lies_below(request: &PageRequest, floor: Floor) -> bool {
+    let edge = floor.trusted_from();
+    match request.direction {
+        Direction::Older => request.bound.unwrap_or(Position::NEWEST) <= edge,
+        Direction::Newer => request.bound.unwrap_or(Position::OLDEST) < edge,
+    }
+}

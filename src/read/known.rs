@@ -1,0 +1,141 @@
+//! Pages of readers whose authors this node remembers: one statement, which asks neither for edges nor for exclusions.
+//!
+//! What is remembered is used only if the version in the page's own snapshot is the same. Forgetting somebody costs a
+//! statement.
+
+use std::sync::Arc;
+
+use quick_cache::{Weighter, sync::Cache};
+
+use super::{TimelineReader, count, reached_below};
+use crate::{
+    domain::{
+        Floor, Page, PageRequest, UserId,
+        limits::{MAX_RAW_COUNT, MAX_REMEMBERED_AUTHORS_BYTES},
+        timeline::{
+            authors::{CandidateLimits, Candidates, TimelineAuthors, lies_below},
+            plan::{Next, decide},
+        },
+    },
+    store::StoreError,
+};
+
+/// Rows of an inbox that are read for one page at most.
+const MOST_ROWS: usize = 2 * MAX_RAW_COUNT as usize;
+/// Readers that the memory is laid out for; it grows as needed.
+const EXPECTED_READERS: usize = 1_000;
+
+/// Readers and the authors of their timelines.
+pub struct KnownAuthors(Cache<UserId, Known, Bytes>);
+
+/// What is remembered of a reader.
+#[derive(Clone)]
+struct Known {
+    authors: Arc<TimelineAuthors>,
+    /// As the latest page saw it. Decides which statement is tried first, and nothing else.
+    floor: Floor,
+}
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<UserId, Known> for Bytes {
+    fn weight(&self, _: &UserId, known: &Known) -> u64 {
+        (size_of::<(UserId, Known)>() + known.authors.bytes()) as u64
+    }
+}
+
+impl Default for KnownAuthors {
+    fn default() -> Self {
+        Self(Cache::with_weighter(EXPECTED_READERS, MAX_REMEMBERED_AUTHORS_BYTES, Bytes))
+    }
+}
+
+impl KnownAuthors {
+    /// Forgets the reader's authors.
+    pub fn forget(&self, reader: UserId) {
+        self.0.remove(&reader);
+    }
+
+    /// Forgets them if some edge was not covered: all are now.
+    pub fn forget_uncovered(&self, reader: UserId) {
+        if self.0.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
+            self.forget(reader);
+        }
+    }
+
+    fn remember(&self, reader: UserId, authors: &Arc<TimelineAuthors>, floor: Floor) {
+        self.0.insert(reader, Known { authors: Arc::clone(authors), floor });
+    }
+}
+
+impl TimelineReader {
+    /// The page, as [`Self::read`] gives it, if the reader's inbox and what is in flight suffice for it; `None` if they
+    /// do not.
+    pub(super) async fn read_known(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+    ) -> Result<Option<(Page, Option<i64>)>, StoreError> {
+        let known = self.known.0.get(&reader);
+        if known.as_ref().is_some_and(|known| !known.authors.is_covered() || lies_below(request, known.floor)) {
+            return Ok(None);
+        }
+        let Some(mut authors) = (match known {
+            Some(Known { authors, .. }) => Some(authors),
+            None => self.learn(reader).await?,
+        }) else {
+            return Ok(None);
+        };
+        let mut found = self.candidates(reader, request, &authors).await?;
+        if found.1.version != Some(authors.version()) {
+            let Some(renewed) = self.learn(reader).await? else { return Ok(None) };
+            authors = renewed;
+            found = self.candidates(reader, request, &authors).await?;
+        }
+        self.serve(reader, request, &authors, found).await
+    }
+
+    /// Reads the reader's authors, and remembers them.
+    async fn learn(&self, reader: UserId) -> Result<Option<Arc<TimelineAuthors>>, StoreError> {
+        let Some(authors) = self.timelines.authors(reader).await?.map(Arc::new) else {
+            self.known.forget(reader);
+            return Ok(None);
+        };
+        self.known.remember(reader, &authors, Floor::At(crate::domain::Position::OLDEST));
+        Ok(authors.is_covered().then_some(authors))
+    }
+
+    async fn candidates(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        authors: &TimelineAuthors,
+    ) -> Result<(CandidateLimits, Candidates), StoreError> {
+        let limits = CandidateLimits::of(request, authors);
+        Ok((limits, self.timelines.page_candidates(reader, request, limits).await?))
+    }
+
+    /// Longer and longer stretches of the inbox are read while too many of its rows fall away.
+    async fn serve(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        authors: &Arc<TimelineAuthors>,
+        (mut limits, mut found): (CandidateLimits, Candidates),
+    ) -> Result<Option<(Page, Option<i64>)>, StoreError> {
+        loop {
+            let Some(snapshot) = authors.snapshot(request, &found, limits) else { return Ok(None) };
+            self.known.remember(reader, authors, found.floor);
+            if let Next::Serve(page) = decide(request, &snapshot, None) {
+                count("inbox");
+                let reached = reached_below(&page, found.floor);
+                return Ok(Some((page, reached)));
+            }
+            let is_cut = found.ahead.len() == limits.ahead || found.behind.len() == limits.behind;
+            let Some(wider) = limits.doubled(MOST_ROWS).filter(|_| is_cut) else { return Ok(None) };
+            limits = wider;
+            found = self.timelines.page_candidates(reader, request, limits).await?;
+        }
+    }
+}

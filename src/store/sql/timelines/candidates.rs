@@ -1,0 +1,129 @@
+//! The page of a reader whose authors a node remembers: one statement that asks neither for edges nor for exclusions.
+
+use super::{
+    super::{account_deletions::author_remains, part::Part, rows::Row},
+    floor,
+    shown::Timeline,
+    side::{BEHIND, Side},
+    statement::{IN_FLIGHT, INBOX, ROW, STATE},
+};
+use crate::{
+    domain::{
+        EdgeMode, Floor, PageRequest, UserId,
+        limits::{MAX_FEW_IN_FLIGHT, MAX_REMEMBERED_EXCLUSIONS},
+        timeline::authors::{Candidate, CandidateLimits, Candidates, TimelineAuthors},
+    },
+    store::StoreError,
+};
+
+const VERSION: i64 = 0;
+const FOLLOWED: i64 = 1;
+const EXCLUDED: i64 = 2;
+
+impl Timeline {
+    /// Rows of a tag and two numbers: the version; followed authors with the mode of the edge; excluded authors.
+    pub(super) fn authors(self) -> Part {
+        let reader = self.reader.get();
+        let by_key = self.by_key();
+        let text = format!(
+            "SELECT {VERSION} AS tag, n.authors_version AS a, 0 AS m FROM user_counts n WHERE n.user_id = ? \
+             UNION ALL SELECT {FOLLOWED} AS tag, f.author_id AS a, f.mode AS m FROM follows f{by_key} WHERE f.follower_id = ? \
+             UNION ALL SELECT {EXCLUDED} AS tag, e.author_id AS a, 0 AS m FROM (SELECT x.author_id FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT {most}) e",
+            most = MAX_REMEMBERED_EXCLUSIONS + 1,
+        );
+        Part::new(text, [reader, reader, reader])
+    }
+
+    /// Rows of a tag and five columns: floor, version and how much is in flight; or position, author and original's
+    /// author of a candidate.
+    pub(super) fn candidates(self, request: &PageRequest, limits: CandidateLimits) -> Part {
+        let text = format!(
+            "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, \
+             (SELECT COUNT(*) FROM (SELECT d.content_id FROM deliveries d LIMIT {most}) b) AS o \
+             FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ?",
+            most = MAX_FEW_IN_FLIGHT + 1,
+        );
+        let ahead = Side { limit: limits.ahead, ..Side::ahead(request) };
+        let mut whole = Part::new(text, [self.reader.get()])
+            .add(&format!(" UNION ALL SELECT {IN_FLIGHT} AS tag, x.* FROM "), [])
+            .then(self.few_in_flight(ahead).into_table("x"));
+        let behind = Side::behind(request).map(|side| Side { limit: limits.behind, ..side });
+        for side in [Some(ahead), behind].into_iter().flatten() {
+            let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.tag + INBOX);
+            whole = whole.add(&open, []).then(self.inbox_of_anybody(side).into_table("x"));
+        }
+        whole
+    }
+
+    fn few_in_flight(self, side: Side) -> Part {
+        let text = format!(
+            "SELECT d.publish_time, d.content_id, d.author_id, c.repost_author_id FROM \
+             (SELECT e.content_id, e.author_id, e.publish_time FROM deliveries e LIMIT {most}) d \
+             {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id \
+             {then} contents c ON c.id = d.content_id WHERE ",
+            most = MAX_FEW_IN_FLIGHT + 1,
+            then = self.dialect.join_in_order(),
+            by_key = self.by_key(),
+        );
+        Part::new(text, [self.reader.get()]).then(side.of_contents("c")).add(&author_remains("d.author_id"), [])
+    }
+
+    /// As [`Timeline::inbox`], whoever the rows' authors are.
+    fn inbox_of_anybody(self, side: Side) -> Part {
+        let then = self.dialect.join_in_order();
+        let text = format!(
+            "SELECT i.publish_time, i.content_id, i.author_id, c.repost_author_id FROM inbox_states s \
+             {then} inboxes i ON i.user_id = s.user_id AND i.publish_time >= s.floor_time \
+             AND (i.publish_time > s.floor_time OR i.content_id >= s.floor_content) \
+             {then} contents c ON c.id = i.content_id WHERE s.user_id = ? AND ",
+        );
+        Part::new(text, [self.reader.get()])
+            .then(side.of_contents("c"))
+            .add(&author_remains("i.author_id"), [])
+            .then(side.window(ROW))
+            .then(side.first(ROW))
+    }
+}
+
+/// What the rows of [`Timeline::authors`] say.
+pub(super) fn authors(rows: &[Row]) -> Result<Option<TimelineAuthors>, StoreError> {
+    let (mut version, mut followed, mut excluded) = (None, Vec::with_capacity(rows.len()), Vec::new());
+    for row in rows {
+        match row.get(0)? {
+            VERSION => version = Some(row.get(1)?),
+            FOLLOWED => followed.push((row.user(1)?, row.get::<i64>(2)? == i64::from(EdgeMode::Push.code()))),
+            _ => excluded.push(row.user(1)?),
+        }
+    }
+    let is_bounded = excluded.len() <= MAX_REMEMBERED_EXCLUSIONS;
+    Ok(version.filter(|_| is_bounded).map(|version| TimelineAuthors::new(version, followed, excluded)))
+}
+
+/// What the rows of [`Timeline::candidates`] say.
+pub(super) fn candidates(rows: &[Row]) -> Result<Candidates, StoreError> {
+    let (mut version, mut trusted, mut few) = (None, Floor::Off, false);
+    let (mut in_flight, mut ahead, mut behind) = (Vec::new(), Vec::with_capacity(rows.len()), Vec::new());
+    for row in rows {
+        match row.get(0)? {
+            STATE => {
+                trusted = floor(row)?;
+                version = Some(row.get(3)?);
+                few = row.count(4)? <= MAX_FEW_IN_FLIGHT as u64;
+            }
+            IN_FLIGHT => in_flight.push(candidate(row)?),
+            INBOX => ahead.push(candidate(row)?),
+            tag => {
+                debug_assert_eq!(tag, BEHIND + INBOX);
+                behind.push(candidate(row)?);
+            }
+        }
+    }
+    Ok(Candidates { version, floor: trusted, in_flight: few.then_some(in_flight), ahead, behind })
+}
+
+fn candidate(row: &Row) -> Result<Candidate, StoreError> {
+    let original: Option<i64> = row.get(4)?;
+    let original_author =
+        original.map(UserId::try_new).transpose().map_err(|invalid| StoreError::Unreadable(invalid.to_string()))?;
+    Ok(Candidate { entry: row.entry(1)?, original_author })
+}
