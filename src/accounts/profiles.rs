@@ -10,6 +10,7 @@ use crate::{
             profile::{InvalidProfile, check_avatar, check_bio, check_name},
         },
     },
+    rng::SharedRng,
     store::{
         Profiles, StoreError,
         profiles::{ProfileEdit, Renamed},
@@ -65,13 +66,14 @@ pub enum RenameOutcome {
 /// Changes profiles.
 pub struct ProfilesService {
     profiles: Arc<dyn Profiles>,
+    rng: SharedRng,
 }
 
 impl ProfilesService {
     /// Over the port that keeps profiles.
     #[must_use]
-    pub fn new(profiles: Arc<dyn Profiles>) -> Self {
-        Self { profiles }
+    pub fn new(profiles: Arc<dyn Profiles>, rng: SharedRng) -> Self {
+        Self { profiles, rng }
     }
 
     /// Changes all that `change` names, at once, or nothing.
@@ -80,7 +82,7 @@ impl ProfilesService {
             Ok(edit) => edit,
             Err(fault) => return Ok(EditOutcome::Invalid(fault)),
         };
-        let exists = self.profiles.edit(user, &edit).await?;
+        let exists = self.profiles.edit(user, &edit, self.rng.version()).await?;
         Ok(if exists { EditOutcome::Edited } else { EditOutcome::UnknownUser })
     }
 
@@ -90,7 +92,7 @@ impl ProfilesService {
             Ok(handle) => handle,
             Err(fault) => return Ok(RenameOutcome::Invalid(fault)),
         };
-        Ok(match self.profiles.rename(user, &handle).await? {
+        Ok(match self.profiles.rename(user, &handle, self.rng.version()).await? {
             Renamed::Done => RenameOutcome::Renamed,
             Renamed::Taken => RenameOutcome::Taken,
             Renamed::NoUser => RenameOutcome::UnknownUser,

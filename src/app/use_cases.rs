@@ -210,7 +210,7 @@ impl UseCases {
             reader,
             publisher: Arc::new(publisher(ports, clock, rng)),
             reacting: Arc::new(Reacting::new(ports.contents.clone(), ports.reactions.clone(), clock.clone())),
-            profiles: Arc::new(ProfilesService::new(ports.profiles.clone())),
+            profiles: Arc::new(ProfilesService::new(ports.profiles.clone(), rng.clone())),
             following: Arc::new(Following::new(
                 ports.follows.clone(),
                 ports.queue.clone(),

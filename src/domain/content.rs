@@ -56,6 +56,12 @@ pub struct Content {
 }
 
 impl Content {
+    /// Bytes that it takes in memory.
+    pub fn bytes(&self) -> usize {
+        let media = self.media.iter().map(|media| size_of_val(media) + media.url.len() + media.alt.len());
+        size_of_val(self) + self.text.len() + media.sum::<usize>()
+    }
+
     /// What timelines hold of it.
     pub const fn entry(&self) -> Entry {
         Entry { publish_time: self.publish_time, content: self.id, author: self.author }

@@ -70,6 +70,10 @@ pub const MAX_FOLLOWS: u64 = 10_000;
 pub const MAX_REMEMBERED_EXCLUSIONS: usize = 10_000;
 /// Bytes of the authors of timelines that a node remembers: some 100 000 readers who follow fifty each.
 pub const MAX_REMEMBERED_AUTHORS_BYTES: u64 = 64 * 1_024 * 1_024;
+/// Bytes of the contents that a node remembers: some 100 000 posts of a few lines.
+pub const MAX_REMEMBERED_CONTENTS_BYTES: u64 = 64 * 1_024 * 1_024;
+/// Bytes of the profiles that a node remembers: some 50 000.
+pub const MAX_REMEMBERED_PROFILES_BYTES: u64 = 16 * 1_024 * 1_024;
 /// Contents in flight that a page looks through one by one; with more of them it seeks by followed author.
 pub const MAX_FEW_IN_FLIGHT: usize = 200;
 /// Milliseconds for which nothing is ever put off: a lease or a look that lies further ahead was set by a clock that

@@ -1,6 +1,6 @@
 //! Pages as they are shown: reposts folded, and filled up by longer raw pages, each of one snapshot.
 
-use super::{Count, TimelineReader};
+use super::{Count, Raw, TimelineReader};
 use crate::{
     domain::{
         ContentKind, Direction, Kinds, Page, PageRequest, PageSize, Position, UserId,
@@ -18,7 +18,7 @@ impl TimelineReader {
         let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
         let mut subjects = Subjects::default();
         loop {
-            let (page, _) = self.read(reader, &raw).await?;
+            let Raw { page, .. } = self.read(reader, &raw, false).await?;
             self.look_up(&page, &raw, &mut subjects).await?;
             let shown = subjects.distinct(&page);
             if shown > max.get() || !page.has_newer || raw.size == PageSize::WIDEST_COUNT {
@@ -28,22 +28,23 @@ impl TimelineReader {
         }
     }
 
-    /// The folded page, made of one raw page; and how deep that was read, as [`Self::read`] tells. Raw pages are read
+    /// The folded page, made of one raw page; and that. Raw pages are read
     /// again only while the shown one is short, each wider than the one before: see [`crate::domain::PageSize::wider`]
     /// for the last.
     pub(super) async fn read_folded(
         &self,
         reader: UserId,
         request: &PageRequest,
-    ) -> Result<(Folded, Option<i64>), StoreError> {
+        with_facts: bool,
+    ) -> Result<(Folded, Raw), StoreError> {
         let (mut raw, mut subjects) = (*request, Subjects::default());
         loop {
-            let (page, reached) = self.read(reader, &raw).await?;
-            self.look_up(&page, request, &mut subjects).await?;
-            let folded = fold(request, page, &subjects);
+            let read = self.read(reader, &raw, with_facts).await?;
+            self.look_up(&read.page, request, &mut subjects).await?;
+            let folded = fold(request, read.page.clone(), &subjects);
             match raw.size.wider() {
                 Some(wider) if folded.is_short(request) => raw.size = wider,
-                _ => return Ok((folded, reached)),
+                _ => return Ok((folded, read)),
             }
         }
     }

@@ -3,17 +3,17 @@
 //! What is remembered is used only if the version in the page's own snapshot is the same. Forgetting somebody costs a
 //! statement.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use quick_cache::{Weighter, sync::Cache};
 
-use super::{TimelineReader, count, reached_below};
+use super::{Raw, TimelineReader, count, reached_below};
 use crate::{
     domain::{
-        Floor, Page, PageRequest, UserId,
+        ContentId, Floor, PageRequest, Position, UserId,
         limits::{MAX_RAW_COUNT, MAX_REMEMBERED_AUTHORS_BYTES},
         timeline::{
-            authors::{CandidateLimits, Candidates, TimelineAuthors, lies_below},
+            authors::{CandidateLimits, Candidates, CardFacts, TimelineAuthors, lies_below},
             plan::{Next, decide},
         },
     },
@@ -76,7 +76,8 @@ impl TimelineReader {
         &self,
         reader: UserId,
         request: &PageRequest,
-    ) -> Result<Option<(Page, Option<i64>)>, StoreError> {
+        with_facts: bool,
+    ) -> Result<Option<Raw>, StoreError> {
         let known = self.known.0.get(&reader);
         if known.as_ref().is_some_and(|known| !known.authors.is_covered() || lies_below(request, known.floor)) {
             return Ok(None);
@@ -87,13 +88,13 @@ impl TimelineReader {
         }) else {
             return Ok(None);
         };
-        let mut found = self.candidates(reader, request, &authors).await?;
+        let mut found = self.candidates(reader, request, &authors, with_facts).await?;
         if found.1.version != Some(authors.version()) {
             let Some(renewed) = self.learn(reader).await? else { return Ok(None) };
             authors = renewed;
-            found = self.candidates(reader, request, &authors).await?;
+            found = self.candidates(reader, request, &authors, with_facts).await?;
         }
-        self.serve(reader, request, &authors, found).await
+        self.serve(reader, request, &authors, (found.0, found.1, with_facts)).await
     }
 
     /// Reads the reader's authors, and remembers them.
@@ -102,7 +103,7 @@ impl TimelineReader {
             self.known.forget(reader);
             return Ok(None);
         };
-        self.known.remember(reader, &authors, Floor::At(crate::domain::Position::OLDEST));
+        self.known.remember(reader, &authors, Floor::At(Position::OLDEST));
         Ok(authors.is_covered().then_some(authors))
     }
 
@@ -111,9 +112,10 @@ impl TimelineReader {
         reader: UserId,
         request: &PageRequest,
         authors: &TimelineAuthors,
+        with_facts: bool,
     ) -> Result<(CandidateLimits, Candidates), StoreError> {
         let limits = CandidateLimits::of(request, authors);
-        Ok((limits, self.timelines.page_candidates(reader, request, limits).await?))
+        Ok((limits, self.timelines.page_candidates(reader, request, limits, with_facts).await?))
     }
 
     /// Longer and longer stretches of the inbox are read while too many of its rows fall away.
@@ -122,20 +124,25 @@ impl TimelineReader {
         reader: UserId,
         request: &PageRequest,
         authors: &Arc<TimelineAuthors>,
-        (mut limits, mut found): (CandidateLimits, Candidates),
-    ) -> Result<Option<(Page, Option<i64>)>, StoreError> {
+        (mut limits, mut found, with_facts): (CandidateLimits, Candidates, bool),
+    ) -> Result<Option<Raw>, StoreError> {
         loop {
             let Some(snapshot) = authors.snapshot(request, &found, limits) else { return Ok(None) };
             self.known.remember(reader, authors, found.floor);
             if let Next::Serve(page) = decide(request, &snapshot, None) {
                 count("inbox");
                 let reached = reached_below(&page, found.floor);
-                return Ok(Some((page, reached)));
+                return Ok(Some(Raw { page, reached, facts: facts(&found) }));
             }
             let is_cut = found.ahead.len() == limits.ahead || found.behind.len() == limits.behind;
             let Some(wider) = limits.doubled(MOST_ROWS).filter(|_| is_cut) else { return Ok(None) };
             limits = wider;
-            found = self.timelines.page_candidates(reader, request, limits).await?;
+            found = self.timelines.page_candidates(reader, request, limits, with_facts).await?;
         }
     }
+}
+
+fn facts(found: &Candidates) -> HashMap<ContentId, CardFacts> {
+    let all = found.ahead.iter().chain(found.in_flight.iter().flatten());
+    all.filter_map(|it| Some((it.entry.content, it.facts?))).collect()
 }

@@ -8,24 +8,26 @@ mod known;
 mod marker;
 mod outboxes;
 mod pulling;
+mod remembered_cards;
 mod search;
 mod visits;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use tokio::time::Instant;
 
-use self::{known::KnownAuthors, pulling::Pulling};
+use self::{known::KnownAuthors, pulling::Pulling, remembered_cards::RememberedCards};
 use crate::{
     clock::SharedClock,
     domain::{
-        ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
+        Content, ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
         timeline::{
+            authors::CardFacts,
             folding::Folded,
             plan::{Next, Snapshot, decide},
         },
     },
-    store::{Contents, OutboxCache, Queue, StoreError, Timelines, timelines::Depth},
+    store::{Contents, OutboxCache, Queue, StoreError, Timelines, cards::ContentCard, timelines::Depth},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
@@ -50,6 +52,25 @@ pub struct TimelineReader {
     visits: Visits,
     pulling: Pulling,
     known: KnownAuthors,
+    cards: RememberedCards,
+}
+
+/// A page as it is shown, and the cards of those of its entries that need not be read.
+#[derive(Debug)]
+pub struct TimelinePage {
+    /// The page.
+    pub folded: Folded,
+    /// Of one snapshot with the page.
+    pub cards: Vec<ContentCard>,
+}
+
+/// An exact page, nothing folded.
+struct Raw {
+    page: Page,
+    /// Down to which time it was read from below the floor, if at all: a fuller inbox would have held it.
+    reached: Option<i64>,
+    /// What the page's snapshot says of its contents besides.
+    facts: HashMap<ContentId, CardFacts>,
 }
 
 impl TimelineReader {
@@ -68,17 +89,44 @@ impl TimelineReader {
             visits: Visits::new(queue, clock),
             pulling: Pulling::default(),
             known: KnownAuthors::default(),
+            cards: RememberedCards::default(),
         }
     }
 
     /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts
     /// folded.
     pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Folded, StoreError> {
+        self.visit(reader, request, false).await.map(|(page, _)| page)
+    }
+
+    /// As [`Self::page`], with the cards that this node can make of what it remembers.
+    pub async fn page_with_cards(&self, reader: UserId, request: &PageRequest) -> Result<TimelinePage, StoreError> {
+        let (folded, facts) = self.visit(reader, request, true).await?;
+        let card = |entry: &Entry| self.cards.card(entry, facts.get(&entry.content)?);
+        Ok(TimelinePage { cards: folded.entries.iter().filter_map(card).collect(), folded })
+    }
+
+    /// Remembers what was read to be shown, for the pages that come.
+    pub fn remember_cards(&self, cards: &[ContentCard]) {
+        self.cards.remember(cards);
+    }
+
+    /// As [`Self::remember_cards`], of contents alone.
+    pub fn remember_contents(&self, contents: &[Arc<Content>]) {
+        self.cards.remember_contents(contents);
+    }
+
+    async fn visit(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        with_facts: bool,
+    ) -> Result<(Folded, HashMap<ContentId, CardFacts>), StoreError> {
         let started = Instant::now();
-        let (page, reached) = self.read_folded(reader, request).await?;
+        let (page, Raw { reached, facts, .. }) = self.read_folded(reader, request, with_facts).await?;
         metrics::histogram!(PAGE_SECONDS).record(started.elapsed());
         self.visits.note(reader, reached).await;
-        Ok(page)
+        Ok((page, facts))
     }
 
     /// Those of `contents` that are in `reader`'s timeline now.
@@ -89,18 +137,17 @@ impl TimelineReader {
     /// The raw page, nothing folded, for somebody who looks on: no visit is noted, nothing is measured as a reader's
     /// page.
     pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.read(reader, request).await.map(|(page, _)| page)
+        self.read(reader, request, false).await.map(|raw| raw.page)
     }
 
     /// As [`Self::look`], with everything read from SQL.
     pub async fn look_past_the_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
-        self.read_everything(reader, request).await.map(|(page, _)| page)
+        self.read_everything(reader, request).await.map(|raw| raw.page)
     }
 
-    /// The page, and down to which time it was read from below the floor, if at all: a fuller inbox would have held
-    /// it.
-    async fn read(&self, reader: UserId, request: &PageRequest) -> Result<(Page, Option<i64>), StoreError> {
-        if let Some(page) = self.read_known(reader, request).await? {
+    /// The page; with facts only where reading them costs no statement.
+    async fn read(&self, reader: UserId, request: &PageRequest, with_facts: bool) -> Result<Raw, StoreError> {
+        if let Some(page) = self.read_known(reader, request, with_facts).await? {
             return Ok(page);
         }
         // Cached outboxes know no kinds.
@@ -127,19 +174,19 @@ impl TimelineReader {
             Next::Serve(page) => {
                 count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
                 let reached = reached_below(&page, snapshot.floor);
-                Ok((page, reached))
+                Ok(Raw { page, reached, facts: HashMap::new() })
             }
             Next::PullOutboxes | Next::PullEverything => self.read_everything(reader, request).await,
         }
     }
 
-    async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<(Page, Option<i64>), StoreError> {
+    async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<Raw, StoreError> {
         count("everything");
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
         match decide(request, &snapshot, None) {
             Next::Serve(page) => {
                 let reached = reached_below(&page, snapshot.floor);
-                Ok((page, reached))
+                Ok(Raw { page, reached, facts: HashMap::new() })
             }
             next => Err(StoreError::Unreadable(format!("a complete snapshot that does not suffice ({next:?})"))),
         }

@@ -35,11 +35,12 @@ pub enum Renamed {
 /// those who ask for them, so that pages of others carry none.
 #[async_trait]
 pub trait Profiles: Send + Sync {
-    /// Changes what `edit` names, at once; `false` if there is no such user.
-    async fn edit(&self, user: UserId, edit: &ProfileEdit) -> Result<bool, StoreError>;
+    /// Changes what `edit` names, at once, and sets the profile's version to the fresh random `version`; `false` if
+    /// there is no such user.
+    async fn edit(&self, user: UserId, edit: &ProfileEdit, version: i64) -> Result<bool, StoreError>;
 
-    /// Gives the user another handle. The old one is free at once.
-    async fn rename(&self, user: UserId, handle: &Handle) -> Result<Renamed, StoreError>;
+    /// Gives the user another handle, and the profile the fresh random `version`. The old handle is free at once.
+    async fn rename(&self, user: UserId, handle: &Handle, version: i64) -> Result<Renamed, StoreError>;
 
     /// Attributes of those of `users` that exist, in any order. One statement.
     async fn attributes(&self, users: &[UserId]) -> Result<Vec<(UserId, Attributes)>, StoreError>;

@@ -36,11 +36,13 @@ pub trait Timelines: Send + Sync {
     async fn authors(&self, reader: UserId) -> Result<Option<TimelineAuthors>, StoreError>;
 
     /// What a page needs if the reader's authors are known: **one statement**, one snapshot, whoever the authors are.
+    /// `with_facts`: also what cards need besides what never changes or has a version.
     async fn page_candidates(
         &self,
         reader: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
+        with_facts: bool,
     ) -> Result<Candidates, StoreError>;
 
     /// Those of `contents` that are in the reader's timeline now: author followed, content not removed. One statement.

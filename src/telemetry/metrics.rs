@@ -36,6 +36,8 @@ pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
 pub const PAGES: &str = "tidefeed_timeline_pages_total";
 /// Outboxes asked of the cache, by outcome: hit or miss.
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
+/// Contents of pages, by whether the node remembered their card (hit) or read it (miss).
+pub const REMEMBERED_CARDS: &str = "tidefeed_remembered_cards_total";
 /// Contents published.
 pub const PUBLISHED: &str = "tidefeed_contents_published_total";
 /// Messages, announcements and cache updates that could not be sent, by destination.
@@ -141,6 +143,12 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         "Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL)",
     ),
     (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
+    (
+        REMEMBERED_CARDS,
+        Kind::Counter,
+        Unit::Count,
+        "Contents of pages, by whether the node remembered their card (hit) or read it (miss)",
+    ),
     (PUBLISHED, Kind::Counter, Unit::Count, "Contents published"),
     (
         NOTIFICATIONS_LOST,

@@ -199,8 +199,8 @@ on_each_backend! {
         ensure!(ports.reactions.react(user(3), story.last, Reaction::Like, now).await? == Reacted::UnknownContent);
         ensure!(ports.exclusions.mute(user(2), gone, 1004).await? == Excluded::UnknownUser);
         let edit = ProfileEdit { name: Some("back".into()), ..ProfileEdit::default() };
-        ensure!(!ports.profiles.edit(gone, &edit).await?);
-        ensure!(ports.profiles.rename(gone, &Handle::try_new("back")?).await? == Renamed::NoUser);
+        ensure!(!ports.profiles.edit(gone, &edit, 2001).await?);
+        ensure!(ports.profiles.rename(gone, &Handle::try_new("back")?, 2002).await? == Renamed::NoUser);
         ensure!(ports.account_deletions.delete(gone, None, now).await? == Deleted::Unknown);
         let registration = Registration::try_new("user1", "Another", "", None)?;
         let another = NewAccount { id: user(77), registration, password_hash: None, inc: 1, now_ms: now };

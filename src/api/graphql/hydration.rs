@@ -27,7 +27,8 @@ use crate::{
         account::{attributes::Attributes, profile::ProfileCounts},
         timeline::exclusion::Standing,
     },
-    store::cards::{ContentParts, UserCard, UserParts},
+    read::TimelinePage,
+    store::cards::{ContentCard, ContentParts, UserCard, UserParts},
 };
 
 /// The loaders of one answer, for one viewer.
@@ -83,6 +84,29 @@ impl Hydration {
     /// cannot be loaded is left to the field that shows it: it tries again, and fails alone.
     pub async fn prime_contents(&self, contents: &[ContentId], selection: ContentSelection) {
         self.prime_each(contents, selection).await;
+        self.prime_linked(contents, selection).await;
+    }
+
+    /// As [`Self::prime_contents`], for the entries of a page, some of whose cards are known from the page's snapshot.
+    pub async fn prime_page(&self, page: &TimelinePage, selection: ContentSelection) {
+        let mut unread: Vec<ContentId> = page.folded.entries.iter().map(|entry| entry.content).collect();
+        let all = unread.clone();
+        let suffices = selection.author.is_none_or(|author| !author.counts && !author.standing);
+        let is_known = |card: &&ContentCard| suffices && (card.author.is_some() || selection.author.is_none());
+        for card in page.cards.iter().filter(is_known) {
+            if self.loader.loader().count_card(card).is_ok() {
+                unread.retain(|id| *id != card.content.id);
+                self.take_content_card(card.content.id, card.clone()).await;
+            }
+        }
+        if !unread.is_empty() {
+            self.prime_each(&unread, selection).await;
+        }
+        self.prime_linked(&all, selection).await;
+    }
+
+    /// Loads what the contents answer or repeat.
+    async fn prime_linked(&self, contents: &[ContentId], selection: ContentSelection) {
         let (mut subjects, mut linked) = (Vec::new(), Vec::new());
         if selection.reposted || selection.linked {
             for content in self.contents(contents, ContentSelection::default()).await.into_iter().flatten().flatten() {
@@ -112,16 +136,20 @@ impl Hydration {
                 self.loader.feed_one(id, None).await;
                 continue;
             };
-            self.loader.feed_one(id, Some(card.content)).await;
-            if card.counters.is_some() {
-                self.loader.feed_one(CountersOf(id), card.counters).await;
-            }
-            if let Some(reactions) = card.reactions {
-                self.loader.feed_one(ReactionsTo(id), reactions).await;
-            }
-            if let Some(author) = card.author {
-                self.take_card(author).await;
-            }
+            self.take_content_card(id, card).await;
+        }
+    }
+
+    async fn take_content_card(&self, id: ContentId, card: ContentCard) {
+        self.loader.feed_one(id, Some(card.content)).await;
+        if card.counters.is_some() {
+            self.loader.feed_one(CountersOf(id), card.counters).await;
+        }
+        if let Some(reactions) = card.reactions {
+            self.loader.feed_one(ReactionsTo(id), reactions).await;
+        }
+        if let Some(author) = card.author {
+            self.take_card(author).await;
         }
     }
 

@@ -46,27 +46,22 @@ impl Source {
         if fits { Ok(()) } else { Err(Failure::TooMuchRead.shown()) }
     }
 
+    /// As [`Self::count`], for a card that was remembered.
+    pub fn count_card(&self, card: &ContentCard) -> Result<(), ApiError> {
+        self.count(bytes_of_card(card))
+    }
+
     /// As [`Self::count`], for a content that was read elsewhere.
     pub fn count_content(&self, content: &Content) -> Result<(), ApiError> {
-        self.count(bytes_of(content))
+        self.count(content.bytes())
     }
 }
 
 /// Contents of one statement: what is read beyond a budget is less than this many.
 const CONTENTS_AT_ONCE: usize = 256;
 
-fn bytes_of(content: &Content) -> usize {
-    let media = content.media.iter().map(|media| size_of_val(media) + media.url.len() + media.alt.len());
-    size_of_val(content) + content.text.len() + media.sum::<usize>()
-}
-
 fn bytes_of_card(card: &ContentCard) -> usize {
-    bytes_of(&card.content) + card.author.as_ref().map_or(0, |author| bytes_of_profile(&author.profile))
-}
-
-fn bytes_of_profile(profile: &Profile) -> usize {
-    let avatar = profile.avatar_url.as_ref().map_or(0, String::len);
-    size_of_val(profile) + profile.handle.as_str().len() + profile.name.len() + profile.bio.len() + avatar
+    card.content.bytes() + card.author.as_ref().map_or(0, |author| author.profile.bytes())
 }
 
 /// Key of a content with what is shown beside it.
@@ -119,10 +114,12 @@ impl Loader<ContentId> for Source {
         let mut found = Vec::with_capacity(keys.len());
         for some in keys.chunks(CONTENTS_AT_ONCE) {
             let contents = logged(self.services.contents.by_ids(viewer, some).await)?;
-            self.count(contents.iter().map(bytes_of).sum())?;
+            self.count(contents.iter().map(Content::bytes).sum())?;
+            let contents: Vec<Arc<Content>> = contents.into_iter().map(Arc::new).collect();
+            self.services.timelines.remember_contents(&contents);
             found.extend(contents);
         }
-        Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(Arc::new(content))))))
+        Ok(complete(keys, found.into_iter().map(|content| (content.id, Some(content)))))
     }
 }
 
@@ -137,6 +134,7 @@ impl Loader<ContentCardOf> for Source {
             for some in ids.chunks(CONTENTS_AT_ONCE) {
                 let cards = logged(self.services.cards.content_cards(viewer, some, parts).await)?;
                 self.count(cards.iter().map(bytes_of_card).sum())?;
+                self.services.timelines.remember_cards(&cards);
                 found.extend(cards.into_iter().map(|card| (ContentCardOf(card.content.id, parts), Some(card))));
             }
         }
@@ -153,7 +151,7 @@ impl Loader<UserCardOf> for Source {
         let mut found = Vec::with_capacity(keys.len());
         for (parts, ids) in alike(keys.iter().map(|key| (key.1, key.0))) {
             let cards = logged(self.services.cards.user_cards(viewer, &ids, parts).await)?;
-            self.count(cards.iter().map(|card| bytes_of_profile(&card.profile)).sum())?;
+            self.count(cards.iter().map(|card| card.profile.bytes()).sum())?;
             found.extend(cards.into_iter().map(|card| (UserCardOf(card.profile.id, parts), Some(card))));
         }
         Ok(complete(keys, found.into_iter()))
@@ -198,7 +196,7 @@ impl Loader<UserId> for Source {
 
     async fn load(&self, keys: &[UserId]) -> Result<HashMap<UserId, Self::Value>, ApiError> {
         let found = logged(self.services.accounts.profiles(keys).await)?;
-        self.count(found.iter().map(bytes_of_profile).sum())?;
+        self.count(found.iter().map(Profile::bytes).sum())?;
         Ok(complete(keys, found.into_iter().map(|profile| (profile.id, Some(Arc::new(profile))))))
     }
 }

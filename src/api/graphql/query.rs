@@ -244,10 +244,13 @@ async fn timeline(
 ) -> Result<(Folded, Shown), Failure> {
     let mut reads = 1;
     loop {
-        let page = hydration.services().timelines.page(viewer, request).await?;
-        let shown = Shown::load(hydration, &page, selection).await?;
+        let page = hydration.services().timelines.page_with_cards(viewer, request).await?;
+        if let Some(selection) = selection {
+            hydration.prime_page(&page, selection).await;
+        }
+        let shown = Shown::primed(hydration, &page.folded, selection.is_some()).await?;
         if shown.is_whole() || reads == MAX_PAGE_READS {
-            return Ok((page, shown));
+            return Ok((page.folded, shown));
         }
         reads += 1;
     }

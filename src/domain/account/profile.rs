@@ -57,6 +57,16 @@ pub struct Profile {
     pub avatar_url: Option<String>,
     /// Milliseconds UTC.
     pub created_at: i64,
+    /// Random, drawn anew by every change of the profile.
+    pub version: i64,
+}
+
+impl Profile {
+    /// Bytes that it takes in memory.
+    pub fn bytes(&self) -> usize {
+        let avatar = self.avatar_url.as_ref().map_or(0, String::len);
+        size_of_val(self) + self.handle.as_str().len() + self.name.len() + self.bio.len() + avatar
+    }
 }
 
 /// How many, as a profile shows them.

@@ -8,7 +8,7 @@ use super::{
     plan::Snapshot,
     position::{Entry, Position},
 };
-use crate::domain::ids::UserId;
+use crate::domain::{Counters, ViewerReactions, ids::UserId};
 
 /// Whose contents a reader's timeline has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,19 @@ pub struct Candidate {
     pub entry: Entry,
     /// Who published what it reposts; `None` if it is no repost.
     pub original_author: Option<UserId>,
+    /// `None` if they were not asked for.
+    pub facts: Option<CardFacts>,
+}
+
+/// What a page's snapshot says of a content that may change as long as it exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CardFacts {
+    /// The content's counters.
+    pub counters: Counters,
+    /// The reader's reactions to it.
+    pub reactions: ViewerReactions,
+    /// The version of its author's profile.
+    pub profile_version: i64,
 }
 
 /// What one snapshot says about a page of a reader whose authors are known.

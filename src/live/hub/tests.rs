@@ -32,7 +32,13 @@ impl Timelines for Everybody {
         Ok(None)
     }
 
-    async fn page_candidates(&self, _: UserId, _: &PageRequest, _: CandidateLimits) -> Result<Candidates, StoreError> {
+    async fn page_candidates(
+        &self,
+        _: UserId,
+        _: &PageRequest,
+        _: CandidateLimits,
+        _: bool,
+    ) -> Result<Candidates, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 

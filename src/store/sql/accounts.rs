@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What [`profile_at`] reads of `users`.
-pub(super) const COLUMNS: &str = "id, handle, name, bio, avatar_url, created_at";
+pub(super) const COLUMNS: &str = "id, handle, name, bio, avatar_url, created_at, profile_version";
 
 #[async_trait]
 impl Accounts for SqlStore {
@@ -159,6 +159,7 @@ pub(super) fn profile_at(row: &Row, place: usize) -> Result<Profile, StoreError>
         bio: row.get(place + 3)?,
         avatar_url: row.get(place + 4)?,
         created_at: row.get(place + 5)?,
+        version: row.get(place + 6)?,
     })
 }
 

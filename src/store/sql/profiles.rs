@@ -23,10 +23,9 @@ use crate::{
 
 #[async_trait]
 impl Profiles for SqlStore {
-    async fn edit(&self, user: UserId, edit: &ProfileEdit) -> Result<bool, StoreError> {
-        // Naming the id keeps the statement whole when nothing else changes, and MySQL counts found rows.
-        let mut sets = vec!["id = id"];
-        let mut values: Vec<Value> = Vec::new();
+    async fn edit(&self, user: UserId, edit: &ProfileEdit, version: i64) -> Result<bool, StoreError> {
+        let mut sets = vec!["profile_version = ?"];
+        let mut values: Vec<Value> = vec![version.into()];
         if let Some(name) = &edit.name {
             sets.push("name = ?");
             values.push(name.as_str().into());
@@ -59,11 +58,13 @@ impl Profiles for SqlStore {
         .await
     }
 
-    async fn rename(&self, user: UserId, handle: &Handle) -> Result<Renamed, StoreError> {
+    async fn rename(&self, user: UserId, handle: &Handle, version: i64) -> Result<Renamed, StoreError> {
         let values = || [Value::from(handle.as_str()), user.get().into()];
         self.transaction(move |tx| async move {
-            let sql = format!("UPDATE users SET handle = ? WHERE id = ?{}", account_exists("users.id"));
-            if !tx.insert(&sql, values()).await? {
+            let sql =
+                format!("UPDATE users SET handle = ?, profile_version = ? WHERE id = ?{}", account_exists("users.id"));
+            let changed = [Value::from(handle.as_str()), version.into(), user.get().into()];
+            if !tx.insert(&sql, changed).await? {
                 return tx.roll_back(Renamed::Taken).await;
             }
             if tx.query("SELECT 1 FROM users WHERE handle = ? AND id = ?", values()).await?.is_empty() {

@@ -39,7 +39,7 @@ on_each_backend! {
         new.registration = longest();
         assert_eq!(world.store.register(new.clone()).await?, Registered::Created);
         let Registration { handle: taken, name, bio, avatar_url } = longest();
-        let profile = Profile { id: user(7), handle: taken.clone(), name, bio, avatar_url, created_at: NOW };
+        let profile = Profile { id: user(7), handle: taken.clone(), name, bio, avatar_url, created_at: NOW, version: 0 };
         assert_eq!(world.store.profiles(&[user(7)]).await?, std::slice::from_ref(&profile));
         assert_eq!(world.store.by_handle(&taken).await?, Some(profile));
         let (id, hash) = world.store.credential(&taken).await?.context("a credential")?;

@@ -135,10 +135,10 @@ on_each_backend! {
         let mut users: BTreeMap<i64, (String, String)> =
             (1..).zip(NAMES).map(|(id, name)| (id, (format!("h{id}"), name.to_owned()))).collect();
         for (id, own) in [(4, "lo_h"), (5, "ada_1"), (6, "_ada")] {
-            ensure!(world.store.rename(user(id), &handle(own)).await? == Renamed::Done);
+            ensure!(world.store.rename(user(id), &handle(own), 2014).await? == Renamed::Done);
             users.entry(id).and_modify(|it| own.clone_into(&mut it.0));
         }
-        ensure!(world.store.edit(user(2), &edit("Lovelace Ada")).await?);
+        ensure!(world.store.edit(user(2), &edit("Lovelace Ada"), 2015).await?);
         users.entry(2).and_modify(|it| "Lovelace Ada".clone_into(&mut it.1));
         let mut found = 0;
         for text in TEXTS.into_iter().chain(["_a", "lovelace", "@lo", "@_"]) {
@@ -169,7 +169,7 @@ on_each_backend! {
             let place = met.last().map_or(0, |it| it.user.get());
             for (id, name) in [(mover, "Ada zz"), (place, name)] {
                 if id % 3 != 2 {
-                    ensure!(world.store.edit(user(id), &edit(name)).await?);
+                    ensure!(world.store.edit(user(id), &edit(name), 2016).await?);
                 }
             }
             ensure!(turn < 40, "it goes on for ever: {met:?}");
@@ -212,20 +212,20 @@ on_each_backend! {
         }]).await?;
         assert_eq!(world.people_found(None, "ada").await?, [3, 4, 1]);
         assert_eq!([world.people_found(None, "outside").await?, world.people_found(None, "@seed").await?], [[3], [4]]);
-        assert_eq!(store.rename(user(1), &handle("h2")).await?, Renamed::Taken);
-        assert_eq!(store.rename(user(9), &handle("h9")).await?, Renamed::NoUser);
-        assert!(!store.edit(user(9), &edit("Ada")).await?);
+        assert_eq!(store.rename(user(1), &handle("h2"), 2017).await?, Renamed::Taken);
+        assert_eq!(store.rename(user(9), &handle("h9"), 2018).await?, Renamed::NoUser);
+        assert!(!store.edit(user(9), &edit("Ada"), 2019).await?);
         assert_eq!(world.people_found(None, "@h").await?, [1, 2, 3], "what is refused changes nothing");
-        ensure!(store.rename(user(1), &handle("Countess")).await? == Renamed::Done);
-        ensure!(store.edit(user(1), &edit("Augusta")).await? && store.edit(user(1), &edit("Augusta")).await?);
-        ensure!(store.edit(user(1), &ProfileEdit { bio: Some("Ada".to_owned()), ..ProfileEdit::default() }).await?);
+        ensure!(store.rename(user(1), &handle("Countess"), 2020).await? == Renamed::Done);
+        ensure!(store.edit(user(1), &edit("Augusta"), 2021).await? && store.edit(user(1), &edit("Augusta"), 2022).await?);
+        ensure!(store.edit(user(1), &ProfileEdit { bio: Some("Ada".to_owned()), ..ProfileEdit::default() }, 2023).await?);
         assert_eq!([world.people_found(None, "ada").await?, world.people_found(None, "@h").await?], [[3, 4], [2, 3]]);
         assert_eq!([world.people_found(None, "aug").await?, world.people_found(None, "count").await?], [[1], [1]]);
         store.delete(user(1), None, NOW).await?;
         for text in ["aug", "count", "@count"] {
             assert!(world.people_found(None, text).await?.is_empty(), "{text}");
         }
-        ensure!(!store.edit(user(1), &edit("Augusta")).await? && store.rename(user(1), &handle("back")).await? == Renamed::NoUser);
+        ensure!(!store.edit(user(1), &edit("Augusta"), 2024).await? && store.rename(user(1), &handle("back"), 2025).await? == Renamed::NoUser);
         assert_eq!(world.number("SELECT COUNT(*) FROM user_names WHERE user_id = 1").await?, 0);
         Ok(())
     }
@@ -234,9 +234,9 @@ on_each_backend! {
         let world = World::on(backend).await?.with_names(&["Start", "Other"]).await?;
         let names: Vec<String> = (0..8).map(|number| format!("Name{number} End")).collect();
         let store = &world.store;
-        at_once(names.iter().map(|name| async move { store.edit(user(1), &edit(name)).await })).await?;
+        at_once(names.iter().map(|name| async move { store.edit(user(1), &edit(name), 2026).await })).await?;
         let handles: Vec<Handle> = (0..8).map(|number| handle(&format!("handle_{number}"))).collect();
-        at_once(handles.iter().map(|own| store.rename(user(1), own))).await?;
+        at_once(handles.iter().map(|own| store.rename(user(1), own, 2027))).await?;
         let profile = store.profiles(&[user(1)]).await?.remove(0);
         let kept: Vec<String> = world.walk(None, "@handle", 9).await?.into_iter().map(|it| it.key).collect();
         assert_eq!(kept, [format!("@{}", profile.handle)]);

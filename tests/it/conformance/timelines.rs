@@ -304,7 +304,7 @@ async fn check_known(world: &World, page: &Page, request: &PageRequest, seen: &m
     let authors = world.store.authors(reader).await?.context("the reader has an account")?;
     let few = CandidateLimits { ahead: request.need(), behind: 1 };
     for limits in [few, CandidateLimits { ahead: 100, behind: 100 }] {
-        let found = world.store.page_candidates(reader, request, limits).await?;
+        let found = world.store.page_candidates(reader, request, limits, false).await?;
         let snapshot = authors.snapshot(request, &found, limits);
         ensure!(snapshot.is_some() == authors.is_covered(), "{snapshot:?} of {authors:?}");
         let next = snapshot.as_ref().map(|snapshot| decide(request, snapshot, None));

@@ -85,7 +85,7 @@ impl Api {
             accounts_service: Arc::new(accounts),
             sessions,
             exports: exports(&store, clock.clone()),
-            profiles_service: Arc::new(ProfilesService::new(store.clone())),
+            profiles_service: Arc::new(ProfilesService::new(store.clone(), rng.clone())),
             profiles: store.clone(),
             reacting: Arc::new(Reacting::new(contents.clone(), store.clone(), clock.clone())),
             people: store.clone(),

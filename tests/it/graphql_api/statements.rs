@@ -40,7 +40,11 @@ async fn a_reader_who_must_pull_is_not_asked_of_the_inbox_first_each_time() {
     for _ in 0..20 {
         costs.push(cost(&api, &ann, query, json!({})).await);
     }
-    assert_eq!(costs, [1; 20], "covered again: one each, pulled or not");
+    let learning = costs.iter().filter(|cost| **cost == 2).count();
+    assert!(
+        learning <= 2 && costs.iter().all(|cost| *cost <= 2),
+        "covered again: one each, and the authors once: {costs:?}"
+    );
 }
 
 async fn cost(api: &Api, reader: &Person, query: &str, variables: Value) -> u64 {
@@ -56,7 +60,7 @@ async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
         "query($first: Int) {{ timeline(first: $first) {{ edges {{ cursor node {CONTENT} }} nodes {CONTENT} }} }}"
     );
     let known = "page, cards";
-    assert_eq!(cost(&api, &ann, &query, json!({ "first": 40 })).await, 3, "{known}; and originals, once");
+    assert_eq!(cost(&api, &ann, &query, json!({ "first": 40 })).await, 4, "{known}; authors and originals, once");
     for first in [1, 2, 20, 40] {
         assert_eq!(cost(&api, &ann, &query, json!({ "first": first })).await, 2, "{known}; for {first}");
     }
@@ -65,16 +69,19 @@ async fn a_timeline_page_of_twenty_costs_what_a_page_of_two_does() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_timeline_costs_only_what_is_selected() {
     let (api, ann, _) = read_by_ann().await;
-    assert_eq!(cost(&api, &ann, "{ timeline { edges { cursor } } }", json!({})).await, 2, "page, originals");
+    let first = cost(&api, &ann, "{ timeline { edges { cursor } } }", json!({})).await;
+    assert_eq!(first, 3, "authors, page, originals");
     // One at least, the page itself: which of its entries are reposts is known.
     for (selection, statements) in [
         ("pageInfo { hasNextPage }", 1),
         ("edges { cursor }", 1),
         ("nodes { text }", 2),
-        ("edges { node { counters { likes } } }", 2),
-        ("edges { node { viewerHasLiked viewerHasFavourited } }", 2),
+        ("nodes { text }", 1),
+        ("edges { node { counters { likes } } }", 1),
+        ("edges { node { viewerHasLiked viewerHasFavourited } }", 1),
         ("edges { node { author { handle } } }", 2),
-        ("edges { node { ...f } } ", 2),
+        ("edges { node { text counters { likes } viewerHasLiked author { handle name avatarUrl } } }", 1),
+        ("edges { node { ...f } } ", 1),
         ("nodes { author { viewerHasMuted viewerIsHiding } }", 2),
         ("nodes @include(if: false) { counters { likes } } edges { cursor }", 1),
     ] {
@@ -96,10 +103,11 @@ async fn what_a_page_refers_to_costs_the_same_however_much_it_is() {
     let query = format!(
         "query($first: Int) {{ timeline(first: $first) {{ nodes {{ id viewerHasReposted repostOf {card} inReplyTo {card} }} }} }}"
     );
-    assert_eq!(cost(&api, &ann, &query, json!({ "first": 20 })).await, 5, "the same, and originals, once");
+    let first = cost(&api, &ann, &query, json!({ "first": 20 })).await;
+    assert_eq!(first, 6, "authors, page, originals, cards, cards of what they refer to, reposted");
     for first in [2, 20] {
         let statements = cost(&api, &ann, &query, json!({ "first": first })).await;
-        assert_eq!(statements, 4, "page, cards, cards of what they refer to, reposted; for {first}");
+        assert_eq!(statements, 3, "page, cards of what they refer to, reposted; for {first}");
     }
 }
 
@@ -189,13 +197,13 @@ async fn lists_on_a_page_of_twenty_cost_what_those_on_a_page_of_two_do() {
     cost_of("", 20).await; // From now on it is known which entries are reposts.
     for list in LISTS {
         for first in [1, 2, 20] {
-            assert_eq!(cost_of(list, first).await, 2 + 2, "for {first} times {list}");
+            assert_eq!(cost_of(list, first).await, 1 + 2, "for {first} times {list}");
         }
     }
     let more = "more: replies(first: 4) { nodes { text } }";
     let all = LISTS.join(" ") + " " + more;
     let few = cost_of(&all, 2).await;
-    assert_eq!(few, 2 + 7 + 7, "seven lists; what each shows, as no two ask for the same of it");
+    assert_eq!(few, 1 + 7 + 7, "seven lists; what each shows, as no two ask for the same of it");
     for _ in 0..5 {
         assert_eq!(cost_of(&all, 20).await, few, "all lists at once");
     }

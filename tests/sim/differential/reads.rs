@@ -63,7 +63,7 @@ impl Act {
             }
             Self::Authors(reader) => told(timelines.authors(*reader).await),
             Self::KnownPage(reader, request, limits) => {
-                told(timelines.page_candidates(*reader, request, *limits).await.map(|mut page| {
+                told(timelines.page_candidates(*reader, request, *limits, false).await.map(|mut page| {
                     // The model looks through fewer of them.
                     page.in_flight = None;
                     page

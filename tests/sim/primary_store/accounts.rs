@@ -99,5 +99,6 @@ fn profile(id: UserId, user: &User) -> Profile {
         bio: it.bio,
         avatar_url: it.avatar_url,
         created_at: user.created_at,
+        version: 0,
     }
 }

@@ -98,5 +98,9 @@ fn is_shown(tables: &Tables, entry: &Entry, side: Side) -> bool {
 }
 
 fn candidate(tables: &Tables, entry: Entry) -> Candidate {
-    Candidate { entry, original_author: tables.contents.get(&entry.content).and_then(|it| it.repost_author) }
+    Candidate {
+        entry,
+        original_author: tables.contents.get(&entry.content).and_then(|it| it.repost_author),
+        facts: None,
+    }
 }

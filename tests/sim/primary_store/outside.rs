@@ -139,11 +139,11 @@ impl Sessions for PrimaryStore {
 
 #[async_trait]
 impl Profiles for PrimaryStore {
-    async fn edit(&self, _: UserId, _: &ProfileEdit) -> Result<bool, StoreError> {
+    async fn edit(&self, _: UserId, _: &ProfileEdit, _: i64) -> Result<bool, StoreError> {
         refused()
     }
 
-    async fn rename(&self, _: UserId, _: &Handle) -> Result<Renamed, StoreError> {
+    async fn rename(&self, _: UserId, _: &Handle, _: i64) -> Result<Renamed, StoreError> {
         refused()
     }
 

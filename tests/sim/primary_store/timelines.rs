@@ -88,6 +88,7 @@ impl Timelines for PrimaryStore {
         reader: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
+        _: bool,
     ) -> Result<Candidates, StoreError> {
         known_authors::candidates(self, reader, request, limits).await
     }

@@ -106,7 +106,13 @@ impl Shown {
         page: &Folded,
         selection: Option<ContentSelection>,
     ) -> Result<Self, Failure> {
-        let rows = Self::rows(hydration, &page.entries, selection).await?;
+        Self::prime(hydration, &page.entries, selection).await;
+        Self::primed(hydration, page, selection.is_some()).await
+    }
+
+    /// As [`Self::load`], of contents that have been loaded; without contents if none are selected.
+    pub async fn primed(hydration: &Arc<Hydration>, page: &Folded, with_contents: bool) -> Result<Self, Failure> {
+        let rows = Self::rows(hydration, &page.entries, with_contents).await?;
         let page_info = PageInfo {
             has_next_page: Metered(page.has_older),
             has_previous_page: Metered(page.has_newer),
@@ -123,7 +129,8 @@ impl Shown {
         page: &Found,
         selection: Option<ContentSelection>,
     ) -> Result<Self, Failure> {
-        let rows = Self::rows(hydration, &page.entries, selection).await?;
+        Self::prime(hydration, &page.entries, selection).await;
+        let rows = Self::rows(hydration, &page.entries, selection.is_some()).await?;
         let page_info = PageInfo {
             has_next_page: Metered(page.has_older),
             has_previous_page: Metered(false),
@@ -138,20 +145,23 @@ impl Shown {
         self.is_whole
     }
 
-    async fn rows(
-        hydration: &Arc<Hydration>,
-        entries: &[Entry],
-        selection: Option<ContentSelection>,
-    ) -> Result<Vec<(String, Option<Content>)>, Failure> {
+    async fn prime(hydration: &Hydration, entries: &[Entry], selection: Option<ContentSelection>) {
         if let Some(selection) = selection {
             let contents: Vec<ContentId> = entries.iter().map(|entry| entry.content).collect();
             hydration.prime_contents(&contents, selection).await;
         }
+    }
+
+    async fn rows(
+        hydration: &Arc<Hydration>,
+        entries: &[Entry],
+        with_contents: bool,
+    ) -> Result<Vec<(String, Option<Content>)>, Failure> {
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {
-            let content = match selection {
-                None => None,
-                Some(_) => match hydration.content(entry.content).await? {
+            let content = match with_contents {
+                false => None,
+                true => match hydration.content(entry.content).await? {
                     Some(content) => Some(Content::new(content, Arc::clone(hydration))),
                     None => continue,
                 },

@@ -109,7 +109,7 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
         "read" => store.advance(user(4), Position::bound(20, 20)).await,
         "edit" => {
             let edit = ProfileEdit { name: Some(name("another name")), ..ProfileEdit::default() };
-            store.edit(user(4), &edit).await.map(drop)
+            store.edit(user(4), &edit, 2028).await.map(drop)
         }
         "admit" => store.admit(&subjects, 40).await.map(drop),
         "mute" => store.mute(user(4), user(1), 1070).await.map(drop),

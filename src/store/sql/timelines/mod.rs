@@ -54,9 +54,10 @@ impl Timelines for SqlStore {
         reader: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
+        with_facts: bool,
     ) -> Result<Candidates, StoreError> {
-        let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits);
-        candidates::candidates(&self.read(&statement.text, statement.values).await?)
+        let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits, with_facts);
+        candidates::candidates(&self.read(&statement.text, statement.values).await?, with_facts)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
@@ -130,7 +131,7 @@ pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, dept
 
 /// The statement of [`Timelines::candidates`].
 pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, limits: CandidateLimits) -> Part {
-    Timeline { dialect, reader }.candidates(request, limits)
+    Timeline { dialect, reader }.candidates(request, limits, true)
 }
 
 /// The statement of [`Timelines::authors`].

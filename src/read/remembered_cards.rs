@@ -1,0 +1,133 @@
+//! Contents and profiles that this node remembers, so that a page of well-read authors reads neither from SQL again.
+//!
+//! A content never changes as long as it exists, and a profile has a version. Whether the content exists, and which
+//! version the profile has, is for the page's own snapshot to say: nothing remembered is shown without.
+
+use std::sync::Arc;
+
+use quick_cache::{Weighter, sync::Cache};
+
+use crate::{
+    domain::{
+        Content, ContentId, Entry, Profile, UserId,
+        limits::{MAX_REMEMBERED_CONTENTS_BYTES, MAX_REMEMBERED_PROFILES_BYTES},
+        timeline::authors::CardFacts,
+    },
+    store::cards::{ContentCard, UserCard},
+    telemetry::metrics::REMEMBERED_CARDS,
+};
+
+/// Contents and profiles that the memories are laid out for; they grow as needed.
+const EXPECTED: usize = 1_000;
+
+/// Contents and profiles.
+pub struct RememberedCards {
+    contents: Cache<ContentId, Arc<Content>, Bytes>,
+    profiles: Cache<UserId, Arc<Profile>, Bytes>,
+}
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<ContentId, Arc<Content>> for Bytes {
+    fn weight(&self, _: &ContentId, content: &Arc<Content>) -> u64 {
+        (size_of::<ContentId>() + content.bytes()) as u64
+    }
+}
+
+impl Weighter<UserId, Arc<Profile>> for Bytes {
+    fn weight(&self, _: &UserId, profile: &Arc<Profile>) -> u64 {
+        (size_of::<UserId>() + profile.bytes()) as u64
+    }
+}
+
+impl Default for RememberedCards {
+    fn default() -> Self {
+        Self {
+            contents: Cache::with_weighter(EXPECTED, MAX_REMEMBERED_CONTENTS_BYTES, Bytes),
+            profiles: Cache::with_weighter(EXPECTED, MAX_REMEMBERED_PROFILES_BYTES, Bytes),
+        }
+    }
+}
+
+impl RememberedCards {
+    /// The card of a page's entry with all that `facts` of the page's snapshot prove: with its author if this version of
+    /// their profile is remembered; `None` if the content is not.
+    pub fn card(&self, entry: &Entry, facts: &CardFacts) -> Option<ContentCard> {
+        let content = self.contents.get(&entry.content);
+        let profile = self.profiles.get(&entry.author).filter(|profile| profile.version == facts.profile_version);
+        let author = profile.map(|profile| UserCard { profile, counts: None, is_followed: Some(true), standing: None });
+        let card = content.map(|content| ContentCard {
+            content,
+            counters: Some(facts.counters),
+            reactions: Some(facts.reactions),
+            author,
+        });
+        let outcome = if card.is_some() { "hit" } else { "miss" };
+        metrics::counter!(REMEMBERED_CARDS, "outcome" => outcome).increment(1);
+        card
+    }
+
+    /// Remembers contents that were read.
+    pub fn remember_contents(&self, contents: &[Arc<Content>]) {
+        for content in contents {
+            self.contents.insert(content.id, Arc::clone(content));
+        }
+    }
+
+    /// Remembers what committed rows say.
+    pub fn remember(&self, cards: &[ContentCard]) {
+        for card in cards {
+            self.contents.insert(card.content.id, Arc::clone(&card.content));
+            if let Some(author) = &card.author {
+                self.profiles.insert(author.profile.id, Arc::clone(&author.profile));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::{ContentKind, Counters, Handle, Reference, ViewerReactions};
+
+    fn card(version: i64) -> ContentCard {
+        let author = UserId::try_new(1).unwrap();
+        let profile = Profile {
+            id: author,
+            handle: Handle::try_new("ann").unwrap(),
+            name: format!("Ann {version}"),
+            bio: String::new(),
+            avatar_url: None,
+            created_at: 1,
+            version,
+        };
+        let content = Content {
+            id: ContentId::try_new(7).unwrap(),
+            author,
+            kind: ContentKind::Post,
+            reference: Reference::Nothing,
+            text: "words".to_owned(),
+            media: Vec::new(),
+            publish_time: 5,
+        };
+        let author = Some(UserCard { profile: Arc::new(profile), counts: None, is_followed: None, standing: None });
+        ContentCard { content: Arc::new(content), counters: None, reactions: None, author }
+    }
+
+    fn facts(profile_version: i64) -> CardFacts {
+        CardFacts { counters: Counters::default(), reactions: ViewerReactions::default(), profile_version }
+    }
+
+    #[test]
+    fn a_profile_of_another_version_is_not_shown() {
+        let (cards, entry) = (RememberedCards::default(), card(3).content.entry());
+        assert!(cards.card(&entry, &facts(3)).is_none(), "nothing is remembered");
+        cards.remember(&[card(3)]);
+        assert_eq!(cards.card(&entry, &facts(3)).unwrap().author.unwrap().profile.name, "Ann 3");
+        assert!(cards.card(&entry, &facts(4)).unwrap().author.is_none(), "the profile has changed since");
+        cards.remember(&[card(4)]);
+        assert!(cards.card(&entry, &facts(3)).unwrap().author.is_none(), "a snapshot before the change");
+    }
+}
