@@ -4,10 +4,12 @@
 //! inbox, completed by cached outboxes that prove to be of exactly that snapshot.
 
 mod folding;
+pub mod lists;
 mod marker;
 mod outboxes;
 mod pulling;
 mod search;
+mod top;
 mod visits;
 
 use std::sync::Arc;
