@@ -1,5 +1,5 @@
 //! The index of this node's subscribers: announcements go in, signals come out at each subscriber's bounded buffer. A
-//! subscriber whose buffer is full loses signals and is told so; nobody waits for it.
+//! subscriber whose buffer is full loses signals, which it learns from the next one; nobody waits for it.
 
 use std::{
     collections::{HashMap, HashSet},

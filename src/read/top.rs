@@ -9,8 +9,9 @@ use crate::{
 };
 
 impl TimelineReader {
-    /// `reader`'s timeline above `floor` at one instant during the call, past the cache: one statement, and one for what
-    /// the entries show, which never changes. Whole only if it has at most `max` entries there. No visit is noted.
+    /// `reader`'s timeline above `floor` at one instant during the call, past the cache: one statement, and one for
+    /// what the entries show, which never changes. Whole only if it has at most `max` entries there. No visit is
+    /// noted.
     pub async fn top(&self, reader: UserId, floor: Position, max: PageSize) -> Result<TimelineTop, StoreError> {
         let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
         let request = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(max) };

@@ -62,8 +62,8 @@ pub fn decide(request: &PageRequest, snapshot: &Snapshot, outboxes: Option<&Outb
     exact_page(request, &ahead, &behind).map_or(Next::PullEverything, Next::Serve)
 }
 
-/// The page of a timeline, or of a list such as an outbox, whose sources are these: `ahead` of the request's bound, each
-/// to the page's need, and on its near side (inclusive), each to one entry. `None` if the sources do not reach far
+/// The page of a timeline, or of a list such as an outbox, whose sources are these: `ahead` of the request's bound,
+/// each to the page's need, and on its near side (inclusive), each to one entry. `None` if the sources do not reach far
 /// enough to make the page exact.
 pub fn exact_page(request: &PageRequest, ahead: &[Run], behind: &[Run]) -> Option<Page> {
     let ahead = merge(request.direction, ahead, request.need());
