@@ -3,16 +3,22 @@ PORT ?= 8080
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help run run-servers web test test-fast check sim soak chaos bench schema clean-data
+.PHONY: help run run-servers release install web test test-fast check sim soak chaos bench schema clean-data
 
 help: ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-run: ## Build, seed if empty, and serve on 127.0.0.1:$PORT (8080), with SQLite in ./data
+run: ## Build (PROFILE=dev: quicker), seed if empty, and serve on 127.0.0.1:$PORT (8080), with SQLite in ./data
 	@scripts/run.sh
 
 run-servers: ## As run, with a private MariaDB and Redis in ./data/servers
 	@scripts/run-servers.sh
+
+release: ## Build the pages and a stripped binary, target/tidefeed
+	@scripts/release.sh
+
+install: ## Build the pages and install the binary with cargo, into ~/.cargo/bin
+	@scripts/install.sh
 
 web: ## Build the web pages, if they or the schema have changed
 	@scripts/web.sh

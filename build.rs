@@ -32,6 +32,10 @@ fn main() -> io::Result<()> {
     }
     list.push(']');
     fs::write(out.join("pages.rs"), list)?;
+    if !is_built && env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
+        println!("cargo::warning=The web pages are not built. This binary serves the API, and a page that says so.");
+        println!("cargo::warning=For the demo and GraphiQL run `make web` first, or `make release` or `make install`.");
+    }
     println!("cargo::rustc-env=TIDEFEED_PAGES={}", if is_built { "built" } else { "unbuilt" });
     Ok(())
 }

@@ -10,7 +10,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-home=$root/target/mysql # tests/it/servers looks here
+home=$root/target/mysql # tests/support/src/servers looks here
 unavailable() {
     printf '\n*** MySQL 9 cannot be fetched: %s.\n' "$1" >&2
     printf '*** The tests on MySQL will NOT run; they run on MariaDB only. Try again with scripts/fetch-mysql.sh.\n' >&2

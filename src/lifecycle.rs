@@ -1,4 +1,4 @@
-//! The process's life: named tasks, a drain, a stop, and a process that ends when one of its tasks dies.
+//! The life of the process: named tasks, draining, stopping, and an exit when a task dies.
 //!
 //! Only this module spawns tasks.
 
@@ -14,7 +14,7 @@ use std::{
 use tokio::time::{sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// What tasks get to drop what they hold, once they are told to stop.
+/// Time for tasks to release what they hold after the stop.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// How the process has ended.
@@ -111,7 +111,7 @@ impl Lifecycle {
         // Not among the tasks: draining must not wait for a second signal.
         spawn(async move {
             signals.next().await;
-            tracing::info!("Stopping. Running work may end first; a second signal stops at once.");
+            tracing::info!("Stopping. Running work may finish; a second signal stops at once.");
             tokio::join!(life.leave(unready), async {
                 signals.next().await;
                 tracing::warn!("Stopping at once.");

@@ -4,6 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
+/// Ids drawn for one thing before giving up; two collisions in a row are already beyond belief.
+pub const MAX_DRAWS: usize = 5;
+
 /// A shared, seedable generator (`StdRng`): ids, edge identities, tokens, jitter.
 #[derive(Clone, Debug)]
 pub struct SharedRng(Arc<Mutex<StdRng>>);
@@ -15,7 +18,7 @@ impl SharedRng {
         Self(Arc::new(Mutex::new(rand::make_rng())))
     }
 
-    /// The same draws for the same seed.
+    /// The same numbers for the same seed.
     pub fn from_seed(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(StdRng::seed_from_u64(seed))))
     }
@@ -30,14 +33,19 @@ impl SharedRng {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).next_u64()
     }
 
-    /// A positive number: an edge's identity.
-    pub fn inc(&self) -> i64 {
+    /// Random bits for one id after another, until one is free; at most [`MAX_DRAWS`].
+    pub fn draws(&self) -> impl Iterator<Item = u32> + Send {
+        (0..MAX_DRAWS).map(|_| self.u32())
+    }
+
+    /// A positive number: the generation of a follow edge.
+    pub fn generation(&self) -> i64 {
         i64::try_from(self.u64() >> 1).unwrap_or(i64::MAX).max(1)
     }
 
-    /// A positive number: an outbox's stamp.
-    pub fn stamp(&self) -> i64 {
-        self.inc()
+    /// A positive number: the version of an outbox.
+    pub fn version(&self) -> i64 {
+        self.generation()
     }
 
     /// A positive number: a version that nothing had before.

@@ -9,7 +9,7 @@ mod tidy {
 
 use std::sync::LazyLock;
 
-use tidy::rules::{Rule, docs, imports, layers, references, resolvers, sizes, transport, words};
+use tidy::rules::{Rule, docs, engine, imports, layers, references, resolvers, sizes, transport, walks, words};
 use tidy::tree::Tree;
 
 static REPOSITORY: LazyLock<std::io::Result<Tree>> = LazyLock::new(Tree::of_the_repository);
@@ -31,6 +31,9 @@ table! {
     each_library_stays_in_its_place: layers::LIBRARIES,
     the_domain_is_pure_and_sync: layers::PURE_DOMAIN,
     resolvers_call_no_port_that_writes: resolvers::WRITES,
+    one_engine_makes_pages: engine::ONE_ENGINE,
+    no_value_hides_its_type: engine::NO_ANY,
+    nothing_branches_on_an_errors_wording: engine::NO_WORDING,
     no_file_imports_itself_through_others: imports::CYCLES,
     no_file_of_the_transport_imports_itself_through_others: transport::CYCLES,
     the_transport_knows_nothing_of_the_product: transport::PRODUCT,
@@ -47,6 +50,7 @@ table! {
     functions_stay_short: sizes::FUNCTIONS,
     links_between_documents_resolve: docs::LINKS,
     tests_that_documents_name_exist: docs::PROOFS,
+    each_walk_leads_through_few_files: walks::SHORT,
     anchors_that_are_cited_exist: references::ANCHORS,
     every_table_and_column_is_described: references::TABLES,
 }

@@ -1,6 +1,7 @@
 //! GraphQL over HTTP, WebSocket and server-sent events, for async-graphql on axum.
 #![doc = include_str!("../README.md")]
 
+mod codes;
 pub mod guard;
 pub mod http;
 pub mod measurements;

@@ -1,10 +1,11 @@
-//! The commands of somebody with a password: register, sign in, change it. The first two end in a session.
+//! Commands of users with a password: register, sign in, change the password, delete the account. The first two begin a
+//! session.
 
 use std::sync::Arc;
 
 use super::{
     digest::digest,
-    error::{AccountError, MAX_DRAWS},
+    error::AccountError,
     network::network,
     passwords::{PasswordError, Passwords},
     registrations::Registrations,
@@ -120,7 +121,7 @@ pub struct AccountsService {
 }
 
 impl AccountsService {
-    /// Open to everybody until told otherwise.
+    /// Registration and sign-in by password are open until [`Self::open_to`] closes them.
     pub fn new(
         stores: AccountStores,
         passwords: Arc<Passwords>,
@@ -159,10 +160,10 @@ impl AccountsService {
         self.count_registration(caller)?;
         let password_hash = self.passwords.hash(new.password).await?;
         let (now_ms, rng) = (self.ambient.0.now_ms(), &self.ambient.1);
-        for _ in 0..MAX_DRAWS {
-            let id = UserId::draw(now_ms, rng.u32());
+        for random in rng.draws() {
+            let id = UserId::draw(now_ms, random);
             let (registration, password_hash) = (registration.clone(), Some(password_hash.clone()));
-            let account = NewAccount { id, registration, password_hash, inc: rng.inc(), now_ms };
+            let account = NewAccount { id, registration, password_hash, inc: rng.generation(), now_ms };
             match self.stores.accounts.register(account).await? {
                 Registered::Created => {
                     return Ok(RegisterOutcome::Registered(self.sessions.begin(id, caller).await?));
@@ -310,12 +311,12 @@ impl AccountsService {
             Ok::<_, AccountError>(self.stores.accounts.replace_password(user, stored, &new).await?)
         };
         if let Err(error) = renewed.await {
-            tracing::warn!(%user, error = &error as &dyn std::error::Error, "A password was not hashed again with today's parameters.");
+            tracing::warn!(%user, error = &error as &dyn std::error::Error, "A password could not be rehashed with the configured parameters.");
         }
     }
 }
 
-/// `account`: the handle, or empty for what is none.
+/// `account`: the handle, or empty if the text is not a valid handle.
 fn subjects(account: &str, caller: &Caller) -> Subjects {
     let (account, network) = (account.as_bytes(), network(caller.address));
     Subjects {

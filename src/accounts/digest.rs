@@ -19,7 +19,7 @@ pub fn digest(parts: &[&[u8]]) -> String {
     hex(&sha.finalize())
 }
 
-/// HMAC-SHA256 of `message` under `key`: without both, nobody makes it.
+/// HMAC-SHA256 of `message` under `key`.
 pub fn derived(key: &[u8], message: &[u8]) -> [u8; DIGEST_BYTES] {
     let mut bytes = [0; DIGEST_BYTES];
     // A key of any length will do: this cannot fail.

@@ -2,10 +2,7 @@
 //! own.
 
 use super::{passwords::PasswordError, tokens::TokenError};
-use crate::store::StoreError;
-
-/// Ids drawn before giving up; two collisions in a row are already beyond belief.
-pub const MAX_DRAWS: usize = 5;
+use crate::{rng::MAX_DRAWS, store::StoreError};
 
 /// Why a command reached none of its outcomes.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +10,7 @@ pub enum AccountError {
     /// The store failed.
     #[error("the account could not be read or stored")]
     Store(#[from] StoreError),
-    /// The password could not be worked on.
+    /// The password could not be hashed or checked.
     #[error(transparent)]
     Password(#[from] PasswordError),
     /// No token could be made.

@@ -19,7 +19,7 @@ use crate::{
     store::{Sessions, StoreError, announcements::Announcement},
 };
 
-/// Sessions remembered; one that is not is asked about.
+/// Sessions in the cache; the store is asked about others.
 const REMEMBERED: usize = 100_000;
 /// Between two looks at the watched sessions at least.
 const SHORTEST_LOOK: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// `trust`: for how long what the store said is believed. 0: it is asked each time.
+    /// `trust`: how long an answer of the store is used. 0: the store is asked each time.
     pub fn new(sessions: Arc<dyn Sessions>, trust: Duration, clock: SharedClock) -> Self {
         Self { sessions, seen: Cache::new(REMEMBERED), watched: Mutex::default(), trust, clock }
     }
@@ -73,7 +73,7 @@ impl Liveness {
         watch.ended.cancelled().await;
     }
 
-    /// Looks after the watched sessions and listens to `announcements`, for ever.
+    /// Checks the watched sessions and listens to `announcements`, for ever.
     pub async fn run(&self, mut announcements: broadcast::Receiver<Announcement>) {
         let mut looks = interval(self.trust.max(SHORTEST_LOOK));
         let mut open = true;
@@ -104,7 +104,7 @@ impl Liveness {
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "The sessions of open WebSockets cannot be checked."
+                    "The sessions behind open WebSockets could not be checked."
                 );
             }
         }

@@ -39,7 +39,7 @@ impl Default for PasswordSettings {
 /// Why a password was neither hashed nor checked.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
-    /// The settings are no argon2 parameters.
+    /// argon2 does not accept the parameters.
     #[error("argon2 does not take these parameters: {0}")]
     Parameters(argon2::Error),
     /// Too many wait already.
@@ -49,7 +49,7 @@ pub enum PasswordError {
     #[error("the password could not be hashed or checked: {0}")]
     Hash(HashError),
     /// The task was cut off: the process is ending.
-    #[error("hashing was cut off")]
+    #[error("hashing was interrupted")]
     CutOff,
 }
 

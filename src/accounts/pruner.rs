@@ -1,4 +1,4 @@
-//! What nobody asks for any more: sessions that are over, and failed sign-ins that are forgotten.
+//! Deletes sessions that have ended and failed sign-ins that no longer count.
 
 use std::sync::Arc;
 

@@ -60,7 +60,7 @@ impl RefreshToken {
         URL_SAFE_NO_PAD.encode([id.as_slice(), &self.family, &self.secret].concat())
     }
 
-    /// What the client presents; `None` if it cannot be one.
+    /// Reads a token that a client presents; `None` if its form is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; BYTES];
         let length = URL_SAFE_NO_PAD.decode_slice(text.trim(), &mut bytes).ok()?;

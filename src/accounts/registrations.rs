@@ -1,4 +1,4 @@
-//! How many registrations one network may ask for: a bucket each, which fills up again within an hour.
+//! Limits registrations by network: a bucket for each, which refills within an hour.
 
 use std::{
     net::IpAddr,
@@ -16,7 +16,7 @@ use governor::{
 use super::network::network;
 
 const HOUR: Duration = Duration::from_hours(1);
-/// Networks that are told apart; those beyond share one bucket.
+/// Networks with a bucket of their own; those beyond share one.
 const KNOWN: usize = 100_000;
 /// After so many registrations the buckets that are full again are forgotten.
 const BETWEEN_CLEANINGS: usize = 1_024;

@@ -1,4 +1,4 @@
-//! Clears away what deleted accounts leave behind. Nobody sees any of it, so the order does not matter and a crash
+//! Deletes the rows of deleted accounts. Readers see none of them already, so the order does not matter and a crash
 //! only delays: each step looks at what is left.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const SETTLED_MS: i64 = 60_000;
 
 /// What a remover works on.
 pub struct RemoverStores {
-    /// Whose accounts are deleted, and what is left of them.
+    /// The stores that a deleted account has rows in.
     pub deletions: Arc<dyn AccountDeletions>,
     /// Their contents.
     pub contents: Arc<dyn Contents>,
@@ -33,7 +33,7 @@ pub struct AccountRemover {
 }
 
 impl AccountRemover {
-    /// Over the ports that keep what is to go.
+    /// Over these stores.
     #[must_use]
     pub fn new(stores: RemoverStores, clock: SharedClock, rng: SharedRng) -> Self {
         Self { stores, clock, rng }
@@ -60,7 +60,7 @@ impl AccountRemover {
     async fn remove_contents(&self, user: UserId) -> Result<u64, StoreError> {
         let left = self.stores.deletions.contents_left(user, MAX_CLEARED).await?;
         for content in left.iter().filter(|it| !it.is_removed) {
-            let (stamp, now) = (self.rng.stamp(), self.clock.now_ms());
+            let (stamp, now) = (self.rng.version(), self.clock.now_ms());
             self.stores.contents.remove(user, content.entry.content, stamp, now).await?;
         }
         let entries: Vec<Entry> = left.iter().map(|it| it.entry).collect();

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     digest::hex,
-    error::{AccountError, MAX_DRAWS},
+    error::AccountError,
     liveness::Liveness,
     refresh::RefreshToken,
     tokens::{Token, Tokens},
@@ -22,7 +22,10 @@ use crate::{
     },
     rng::SharedRng,
     store::{Announcements, Sessions, StoreError, announcements::Announcement, sessions::Rotation},
-    telemetry::metrics::{NOTIFICATIONS_LOST, REFRESHES, SESSIONS_ENDED},
+    telemetry::{
+        metrics::{REFRESHES, SESSIONS_ENDED},
+        notifications::note_lost,
+    },
 };
 
 /// How long sessions last.
@@ -30,9 +33,9 @@ use crate::{
 pub struct SessionSettings {
     /// From the last refresh on.
     pub idle: Duration,
-    /// For how long a refresh token is taken that has been used just now.
+    /// How long a used refresh token still gives the same answer.
     pub grace: Duration,
-    /// For how long a node may not know that a session has ended.
+    /// How long a node may go on accepting a session that another node has ended.
     pub revocation: Duration,
 }
 
@@ -90,7 +93,7 @@ impl SessionsService {
         Self { sessions, announcements, tokens, liveness, settings, ambient: (clock, rng) }
     }
 
-    /// What this node knows of the sessions that it serves; somebody has to run it.
+    /// This node's cache of sessions. The caller runs [`Liveness::run`].
     pub fn liveness(&self) -> Arc<Liveness> {
         Arc::clone(&self.liveness)
     }
@@ -98,8 +101,8 @@ impl SessionsService {
     /// A new session of `user`. Their oldest beyond [`MAX_SESSIONS`] end.
     pub async fn begin(&self, user: UserId, caller: &Caller) -> Result<SignedIn, AccountError> {
         let (now, rng) = (self.now_ms(), &self.ambient.1);
-        for _ in 0..MAX_DRAWS {
-            let id = SessionId::draw(now, rng.u32());
+        for random in rng.draws() {
+            let id = SessionId::draw(now, random);
             let refresh = RefreshToken::draw(id, rng);
             let session = Session {
                 id,
@@ -189,7 +192,7 @@ impl SessionsService {
         self.sessions.of_user(user, self.now_ms()).await
     }
 
-    /// This node knows at once, the others when they hear or look.
+    /// This node notices at once, the others by the announcement or at their next check.
     async fn tell(&self, user: UserId, ended: &[SessionId]) {
         metrics::counter!(SESSIONS_ENDED).increment(ended.len() as u64);
         for &session in ended {
@@ -199,13 +202,8 @@ impl SessionsService {
     }
 
     async fn announce(&self, announcement: &Announcement) {
-        if let Err(error) = self.announcements.announce(announcement).await {
-            tracing::debug!(
-                error = &error as &dyn std::error::Error,
-                "Other nodes were not told of an ended session. They notice it at their next check."
-            );
-            metrics::counter!(NOTIFICATIONS_LOST, "to" => "announcements").increment(1);
-        }
+        // Other nodes notice an ended session at their next check, too.
+        note_lost("announcement", self.announcements.announce(announcement).await);
     }
 
     fn signed_in(&self, user: UserId, refresh: &RefreshToken, now: i64) -> Result<SignedIn, AccountError> {
@@ -223,7 +221,7 @@ impl SessionsService {
     }
 }
 
-/// What a client calls itself, fit to be shown.
+/// The client's `User-Agent`, without control characters and cut to its bound.
 fn printable(agent: &str) -> String {
     agent.chars().filter(|c| !c.is_control()).take(MAX_AGENT_CHARS).collect()
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 const ISSUER: &str = "tidefeed";
-/// Clocks of two nodes may differ by this.
+/// Difference that two nodes' clocks may have.
 const LEEWAY_MS: i64 = 5_000;
 /// As long as the output of the hash (RFC 7518 section 3.2).
 const MIN_SECRET_BYTES: usize = 32;
@@ -135,7 +135,7 @@ impl Tokens {
         self
     }
 
-    /// A token that speaks for `user` as long as `session` lives, and the viewer that it gives.
+    /// A token for `user`, valid as long as `session` exists, and its viewer.
     pub fn issue(&self, user: UserId, session: SessionId) -> Result<(Viewer, Token), TokenError> {
         self.issue_for(user, Some(session))
     }

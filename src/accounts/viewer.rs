@@ -1,4 +1,4 @@
-//! Who is asking, and from where.
+//! The viewer of a request, and the address and agent it comes from.
 
 use std::net::IpAddr;
 
@@ -11,15 +11,15 @@ pub struct Viewer {
     pub id: UserId,
     /// The session that the token belongs to; `None` for tokens that somebody else has signed.
     pub session: Option<SessionId>,
-    /// Until when the token is taken for good, leeway included; milliseconds UTC.
+    /// The end of the token's validity, leeway included; milliseconds UTC.
     pub good_until_ms: i64,
 }
 
-/// From where a request comes, as far as the transport can tell.
+/// The origin of a request, as far as the transport knows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
     /// The client's address.
     pub address: Option<IpAddr>,
-    /// What the client calls itself; anything.
+    /// The client's `User-Agent`, unchecked.
     pub agent: String,
 }

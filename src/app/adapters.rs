@@ -1,5 +1,5 @@
-//! Which adapter stands behind each port, by configuration: SQL for what is true, Redis or this process for what is
-//! not.
+//! Chooses the adapter behind each port by configuration: SQL for the primary store, Redis or this process for the
+//! rest.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,7 +36,7 @@ pub struct Adapters {
 }
 
 impl Adapters {
-    /// Refuses tables that are missing or old.
+    /// Fails if tables are missing or old.
     pub async fn expect_current_tables(&self) -> Result<(), AppError> {
         match self.store.pending_migrations().await.map_err(AppError::Store)?.len() {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! The API over a house: accounts, schema and transport put together into one router.
+//! Builds the router of the API: accounts, schema and transport over the use cases.
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -63,9 +63,9 @@ pub struct OutsideSettings {
     pub keys: KeySettings,
     /// Where its keys are.
     pub source: Arc<dyn KeySource>,
-    /// Whether somebody who is seen for the first time becomes a user.
+    /// Whether a subject that is seen for the first time becomes a user.
     pub provisions: bool,
-    /// Whether it alone signs in: nobody has a password here.
+    /// Whether only the issuer signs users in, and there are no passwords.
     pub only: bool,
 }
 
@@ -76,7 +76,7 @@ pub struct ApiRuntime {
     pub clock: SharedClock,
     /// Ids, salts, tokens.
     pub rng: SharedRng,
-    /// Cancelled when no new work is welcome: sockets complete and close.
+    /// Cancelled when draining begins: sockets complete and close.
     pub stop: CancellationToken,
     /// Counts sockets and loaders' batches.
     pub tasks: TaskTracker,
@@ -109,7 +109,7 @@ pub fn router(
         .open_to(settings.open_registration, passwords_count)
         .limited_to(NonZeroU32::new(settings.registrations_per_hour).map(Registrations::new));
     let issuer = settings.outside.as_ref().map(|outside| issuer(outside, ports, &runtime));
-    let exports = Arc::new(exports(settings, ports, &runtime)?);
+    let exports = Arc::new(exports(settings, use_cases, ports, &runtime)?);
     let copies = export::router(exports.clone(), runtime.tasks.clone());
     let sdl = schema_sdl();
     let described = schema_route(settings.http.guard.introspection.then(|| sdl.clone()));
@@ -131,7 +131,7 @@ pub fn router(
     Ok(router.merge(copies).merge(pages::router()).merge(pictures::router()))
 }
 
-/// `/schema.graphql`: the schema for tools that make types of it, where clients may ask for it at all.
+/// `/schema.graphql`: the schema for code generators, if introspection is allowed.
 fn schema_route(sdl: Option<String>) -> Router {
     let answer = move || async move {
         let text = [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];
@@ -154,16 +154,19 @@ fn tokens(settings: &ApiSettings, runtime: &ApiRuntime) -> Result<Tokens, AppErr
     settings.former_secrets.iter().try_fold(tokens, |tokens, secret| Ok(tokens.with_former_key(key(secret)?)))
 }
 
-fn exports(settings: &ApiSettings, ports: &Ports, runtime: &ApiRuntime) -> Result<Exports, AppError> {
+fn exports(
+    settings: &ApiSettings,
+    use_cases: &UseCases,
+    ports: &Ports,
+    runtime: &ApiRuntime,
+) -> Result<Exports, AppError> {
     let stores = ExportStores {
         accounts: ports.accounts.clone(),
         profiles: ports.profiles.clone(),
         read_markers: ports.read_markers.clone(),
         sessions: ports.sessions.clone(),
         contents: ports.contents.clone(),
-        follow_lists: ports.follow_lists.clone(),
-        reactions: ports.reactions.clone(),
-        exclusions: ports.exclusions.clone(),
+        lists: use_cases.lists.clone(),
     };
     Exports::try_new(stores, &settings.secret, &settings.former_secrets, runtime.clock.clone())
         .map_err(AppError::Secret)
@@ -188,8 +191,8 @@ fn services(
         exports,
         profiles_service: use_cases.profiles.clone(),
         profiles: ports.profiles.clone(),
-        people: ports.people.clone(),
         timelines: use_cases.reader.clone(),
+        lists: use_cases.lists.clone(),
         searcher: use_cases.searcher.clone(),
         read_marker: use_cases.read_marker.clone(),
         publisher: use_cases.publisher.clone(),
@@ -201,7 +204,6 @@ fn services(
         cards: ports.cards.clone(),
         contents: ports.contents.clone(),
         follows: ports.follows.clone(),
-        follow_lists: ports.follow_lists.clone(),
         reactions: ports.reactions.clone(),
         exclusions: ports.exclusions.clone(),
         clock: runtime.clock.clone(),

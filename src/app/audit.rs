@@ -1,4 +1,4 @@
-//! The auditor, put together: over the adapters of a running node, or over its own for the command line.
+//! Builds the auditor, over the adapters of a running node or over its own for the command line.
 
 use std::sync::Arc;
 

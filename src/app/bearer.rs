@@ -1,5 +1,5 @@
-//! What a bearer token means: one of this service's own, signed, in time and of a session that lives; or one of the
-//! outside issuer.
+//! Decides what a bearer token means: one of this service's own (signed, in time, of a session that exists), or one of
+//! the outside issuer.
 //!
 //! Apart from the router, because which of the two a token is, is decided here and nowhere else.
 
@@ -16,7 +16,7 @@ use crate::{
     clock::SharedClock,
 };
 
-/// What somebody is told whose session was ended.
+/// The message for a token whose session has ended.
 const SESSION_ENDED: &str = "The session has ended. Sign in again.";
 
 impl http::Viewer for Viewer {

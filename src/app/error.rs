@@ -21,9 +21,9 @@ pub enum AppError {
     #[error("redis (redis.urls) cannot be used; `tidefeed doctor` tells more")]
     Redis(#[source] ConnectError),
     /// Announcements cannot be listened to.
-    #[error("announcements cannot be listened to; is Redis 7 or later?")]
+    #[error("subscribing to announcements failed; Tidefeed needs Redis 7 or later")]
     Announcements(#[source] StoreError),
-    /// There is nothing to sign tokens with.
+    /// `auth.secret` is missing or cannot be read.
     #[error("auth.secret cannot be used")]
     SigningSecret(#[from] SecretError),
     /// The secret is too short.
@@ -35,10 +35,10 @@ pub enum AppError {
     /// The schema cannot be read back.
     #[error("the schema cannot be used")]
     Schema(#[source] UnreadableSchema),
-    /// The manifest of trusted documents is not what it has to be.
+    /// The manifest of trusted documents is not valid.
     #[error("the manifest (persisted.manifest) cannot be used")]
     Manifest(#[source] ManifestError),
-    /// The issuer's keys cannot even be asked for.
+    /// No HTTP client for the issuer's keys could be made.
     #[error("the issuer (issuer.jwks_url) cannot be used")]
     Issuer(#[source] reqwest::Error),
 }

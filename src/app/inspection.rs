@@ -1,4 +1,4 @@
-//! For `tidefeed doctor`: the servers that are configured, asked without building a node.
+//! Asks the configured servers for `tidefeed doctor`, without building a node.
 
 use super::redis_options;
 use crate::{

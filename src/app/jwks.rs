@@ -6,7 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reqwest::redirect::Policy;
 
-use crate::accounts::issuer::{KeySource, NoKeys};
+use crate::{
+    accounts::issuer::{KeySource, NoKeys},
+    telemetry::causes::with_causes,
+};
 
 /// From asking to the last byte.
 const TIME: Duration = Duration::from_secs(5);
@@ -22,7 +25,7 @@ pub struct HttpKeys {
 impl HttpKeys {
     /// Nothing is asked yet. Fails if this machine has no certificates to trust.
     pub fn try_new(url: &str) -> Result<Self, reqwest::Error> {
-        // Somebody else may have chosen for the whole process already; then that is used.
+        // The process may have a provider already; then that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(TIME).redirect(Policy::none()).build()?;
         Ok(Self { client, url: url.to_owned() })
@@ -32,7 +35,7 @@ impl HttpKeys {
 #[async_trait]
 impl KeySource for HttpKeys {
     async fn fetch(&self) -> Result<Vec<u8>, NoKeys> {
-        let failed = |error: reqwest::Error| NoKeys(causes(&error));
+        let failed = |error: reqwest::Error| NoKeys(with_causes(&error));
         let mut answer = self.client.get(&self.url).send().await.map_err(failed)?;
         if !answer.status().is_success() {
             return Err(NoKeys(format!("{} answers {}", self.url, answer.status())));
@@ -46,15 +49,4 @@ impl KeySource for HttpKeys {
         }
         Ok(json)
     }
-}
-
-/// The error with everything that led to it, in one line.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text = format!("{text}: {cause}");
-        next = cause.source();
-    }
-    text
 }

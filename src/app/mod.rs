@@ -38,7 +38,7 @@ use crate::{
     telemetry::metrics::Measurements,
 };
 
-/// How often measurements are folded together, scraped or not.
+/// How often histograms are folded, scraped or not.
 const FOLD_EVERY: Duration = Duration::from_secs(5);
 
 /// A node: every adapter open, every use case built, nothing running yet.
@@ -135,7 +135,7 @@ impl App {
         server::serve(listener, routes, limits, lifecycle).await;
     }
 
-    /// From now on measurements are folded, too, and the store is watched.
+    /// Starts folding histograms and watching the store.
     fn operators(&self, lifecycle: &Lifecycle, measurements: Option<Measurements>) -> Operators {
         if let Some(measurements) = measurements.clone() {
             fold(measurements, lifecycle);

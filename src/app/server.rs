@@ -1,4 +1,4 @@
-//! The HTTP server of a node: what operators and load balancers ask, and the API and its pages where there is one.
+//! The HTTP server of a node: the endpoints of operators and load balancers, and, for `serve`, the API and its pages.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ use crate::{
     telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
 };
 
-/// A store that takes longer than this to say that it lives is not ready.
+/// A store that answers later than this is not ready.
 const PROBE_LIMIT: Duration = Duration::from_secs(2);
 
 /// What the operators' routes look at.
@@ -38,7 +38,7 @@ pub struct Operators {
     pub adapters: Arc<Adapters>,
     /// Is the process leaving?
     pub lifecycle: Lifecycle,
-    /// Without them `/metrics` is not found.
+    /// Without one, `/metrics` is 404.
     pub measurements: Option<Measurements>,
 }
 
@@ -99,7 +99,7 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     http::serve(listener, routes, limits, lifecycle.draining()).await;
 }
 
-/// What those are answered for whom there is no room: operators as ever, everybody else 503.
+/// The answer to connections beyond the limit: operators' endpoints as usual, everything else 503.
 async fn no_room() -> Response {
     let told = "No room for another connection: too many are open, of all clients or of this address.\n";
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], told).into_response()

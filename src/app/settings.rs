@@ -1,4 +1,4 @@
-//! From the configuration to the numbers that each part works by.
+//! Turns the configuration into the settings of each part.
 
 use std::{sync::Arc, time::Duration};
 
@@ -107,7 +107,7 @@ fn outside(config: &Config) -> Result<Option<OutsideSettings>, AppError> {
     }))
 }
 
-/// What a page of an origin that is not listed is told.
+/// The message for a page of an origin that is not listed.
 const ORIGIN_REFUSAL: &str = "Pages of this origin may not use this server. Add the origin to server.allowed_origins.";
 
 /// What the transport's measurements are called here.
@@ -120,7 +120,7 @@ const METRICS: MetricNames = MetricNames {
     streams: metrics::STREAMS,
 };
 
-/// Room for what is on its way: for bodies and, apart from them, for heads.
+/// Bounds of incoming bytes: for bodies, and separately for heads.
 fn incoming(server: &ServerSettings) -> LedgerLimits {
     LedgerLimits { node: server.max_incoming_bytes, client: server.max_incoming_bytes_per_address }
 }

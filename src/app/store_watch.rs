@@ -1,5 +1,4 @@
-//! Watches whether the store takes writes: tells the log once when it stops and once when it is over, and asks again
-//! meanwhile.
+//! Watches whether the store takes writes: logs once when it stops and once when it takes them again.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use crate::{
     telemetry::metrics::STORE_TAKES_WRITES,
 };
 
-/// Between two probes of a store that takes no writes. One that does is not probed.
+/// Time between two probes of a store that takes no writes. Otherwise nothing is probed.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
 /// Watches until the process drains.
@@ -27,7 +26,7 @@ pub fn watch(store: SqlStore, lifecycle: &Lifecycle) {
     });
 }
 
-/// Waits for something to tell; asks the store itself unless all is well.
+/// Waits for a change; probes the store while it takes no writes.
 async fn look(store: &SqlStore, writes: &mut watch::Receiver<Writes>) {
     if *writes.borrow() == Writes::Taken {
         // The store holds the sender.
@@ -39,7 +38,7 @@ async fn look(store: &SqlStore, writes: &mut watch::Receiver<Writes>) {
     let _ = store.probe_writes().await;
 }
 
-/// Whether the log has been told that writes are refused.
+/// Whether the log says that writes are refused.
 #[derive(Default)]
 struct Told(bool);
 

@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use crate::{
     accounts::{AccountRemover, ProfilesService, Pruner, RemoverStores},
+    api::graphql::FeedShare,
     clock::SharedClock,
     domain::{delivery::DeliveryPolicy, timeline::tier::InboxTiers},
     follow::{Excluding, Following, RelationReconciler},
     live::{Hub, LiveFeed, LiveSettings},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Indexer, Publisher, Reacting, SubtaskExecutor},
-    read::{ReadMarker, Searcher, TimelineReader},
+    read::{
+        ReadMarker, Searcher, TimelineReader,
+        lists::{ListReader, ListStores},
+    },
     rng::SharedRng,
     store::{
         AccountDeletions, Accounts, Announcements, Attempts, Cards, Contents, Deliveries, Exclusions, FollowLists,
@@ -46,9 +50,9 @@ pub struct Ports {
     pub follow_lists: Arc<dyn FollowLists>,
     /// Likes and favourites.
     pub reactions: Arc<dyn Reactions>,
-    /// Up to where readers have read.
+    /// Read markers.
     pub read_markers: Arc<dyn ReadMarkers>,
-    /// By what contents are found.
+    /// The search index.
     pub search_terms: Arc<dyn SearchTerms>,
     /// Mutes, hides and blocks.
     pub exclusions: Arc<dyn Exclusions>,
@@ -64,12 +68,12 @@ pub struct Ports {
     pub queue: Arc<dyn Queue>,
     /// Cached outboxes; without them every pull reads SQL.
     pub outbox_cache: Option<Arc<dyn OutboxCache>>,
-    /// What nodes tell each other.
+    /// Announcements between nodes.
     pub announcements: Arc<dyn Announcements>,
 }
 
 impl Ports {
-    /// Ports of which one adapter keeps everything that is true.
+    /// The ports, with one adapter behind all that the primary store keeps.
     pub fn with_primary_store<T>(
         truth: Arc<T>,
         queue: Arc<dyn Queue>,
@@ -134,9 +138,9 @@ pub struct Settings {
     pub subtask_size: u32,
     /// Inbox rows of one transaction.
     pub batch_size: u32,
-    /// How long a subtask is its executor's own, in ms.
+    /// How long a subtask's lease lasts, in ms.
     pub lease_ms: i64,
-    /// Failures from which on a delivery is shown as failing.
+    /// Failures after which a delivery counts as failing.
     pub failing_after: u32,
     /// How much inboxes hold.
     pub tiers: InboxTiers,
@@ -151,6 +155,8 @@ const DISPATCH_BATCH: usize = 16;
 pub struct UseCases {
     /// Reads timelines.
     pub reader: Arc<TimelineReader>,
+    /// Reads lists.
+    pub lists: Arc<ListReader>,
     /// Finds contents.
     pub searcher: Arc<Searcher>,
     /// Moves read markers.
@@ -166,9 +172,9 @@ pub struct UseCases {
     /// Mutes, hides and blocks.
     pub excluding: Arc<Excluding>,
     /// Opens live feeds.
-    pub live: Arc<LiveFeed>,
+    pub live: Arc<LiveFeed<FeedShare>>,
     /// This node's subscribers.
-    pub hub: Arc<Hub>,
+    pub hub: Arc<Hub<FeedShare>>,
     /// Content -> subtasks.
     pub dispatcher: Arc<Dispatcher>,
     /// Subtask -> inbox rows.
@@ -183,9 +189,9 @@ pub struct UseCases {
     pub trimmer: Arc<Trimmer>,
     /// Sessions that are over.
     pub pruner: Arc<Pruner>,
-    /// What deleted accounts leave behind.
+    /// Deletes the rows of deleted accounts.
     pub remover: Arc<AccountRemover>,
-    /// Contents from before the search's index.
+    /// Indexes contents that are older than the search index.
     pub indexer: Arc<Indexer>,
 }
 
@@ -207,7 +213,7 @@ impl UseCases {
                 ports.announcements.clone(),
                 reader.clone(),
             )),
-            reader,
+            lists: Arc::new(ListReader::new(list_stores(ports))),
             publisher: Arc::new(publisher(ports, clock, rng)),
             reacting: Arc::new(Reacting::new(ports.contents.clone(), ports.reactions.clone(), clock.clone())),
             profiles: Arc::new(ProfilesService::new(ports.profiles.clone(), rng.clone())),
@@ -224,8 +230,9 @@ impl UseCases {
                 ports.announcements.clone(),
                 (clock.clone(), rng.clone()),
             )),
-            live: Arc::new(live_feed(ports, hub.clone(), settings)),
+            live: Arc::new(LiveFeed::new(hub.clone(), ports.follows.clone(), reader.clone(), settings.live)),
             hub,
+            reader,
             dispatcher: Arc::new(dispatcher(ports, settings, clock, rng)),
             executor: Arc::new(executor(ports, settings, clock, rng)),
             reconciler: Arc::new(RelationReconciler::new(
@@ -251,8 +258,14 @@ impl UseCases {
     }
 }
 
-fn live_feed(ports: &Ports, hub: Arc<Hub>, settings: Settings) -> LiveFeed {
-    LiveFeed::new(hub, ports.follows.clone(), ports.timelines.clone(), ports.contents.clone(), settings.live)
+fn list_stores(ports: &Ports) -> ListStores {
+    ListStores {
+        contents: ports.contents.clone(),
+        follow_lists: ports.follow_lists.clone(),
+        reactions: ports.reactions.clone(),
+        exclusions: ports.exclusions.clone(),
+        people: ports.people.clone(),
+    }
 }
 
 fn publisher(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> Publisher {

@@ -1,4 +1,4 @@
-//! What runs in the background of a node: each worker's `run_once` in a loop that ends when draining begins.
+//! Runs a node's background workers: each worker's `run_once` in a loop that ends when draining begins.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,11 +20,11 @@ use crate::{
 
 /// How long a worker waits for a message before it looks whether the process is leaving.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often what is over is looked for, when there was none.
+/// Time between two looks for ended sessions, when there were none.
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
 /// How often deleted accounts are looked for, when there were none.
 const REMOVE_EVERY: Duration = Duration::from_secs(5);
-/// How long the indexer and the remover leave the store to others between two steps.
+/// Pause of the indexer and the remover between two steps.
 const INDEX_PAUSE: Duration = Duration::from_millis(20);
 /// How long a worker rests after a store failed it.
 const REST: Duration = Duration::from_millis(500);
@@ -169,7 +169,7 @@ fn index(lifecycle: &Lifecycle, indexer: Arc<Indexer>) {
     });
 }
 
-/// How a worker gets on with its stores; told when it changes, not at every try.
+/// Whether a worker's stores work. Logged when it changes, not at every try.
 struct Health {
     worker: &'static str,
     draining: CancellationToken,

@@ -1,5 +1,5 @@
-//! `tidefeed audit`: holds what readers are served against the oracle, says what is wrong and what is to blame, and
-//! mends it.
+//! `tidefeed audit`: checks every timeline against its definition, reports differences with their cause, and repairs
+//! them.
 
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
@@ -46,7 +46,7 @@ struct Tally {
     wrong: u64,
 }
 
-/// Exit code 1 if anything was wrong, mended or not.
+/// Exit code 1 if there was a difference, repaired or not.
 pub async fn run(arguments: AuditArguments, config: &Config) -> anyhow::Result<Outcome> {
     let lifecycle = Lifecycle::new();
     lifecycle.watch_signals(std::time::Duration::ZERO).context("signals cannot be watched")?;

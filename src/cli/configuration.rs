@@ -1,4 +1,4 @@
-//! `tidefeed config`: what is in force, the defaults, the reference.
+//! `tidefeed config`: prints the values in force, the defaults, or the reference.
 
 use clap::Args;
 
@@ -15,7 +15,7 @@ pub struct ConfigArguments {
     reference: bool,
 }
 
-/// Prints even what cannot be used, so that its origin can be seen; then tells the problems.
+/// Prints invalid values, too, so that their origin can be seen; then lists the problems.
 pub fn run(arguments: &ConfigArguments, sources: &Sources) -> anyhow::Result<Outcome> {
     if arguments.defaults {
         print::whole(DEFAULTS)?;

@@ -1,4 +1,4 @@
-//! `tidefeed migrate`: brings the tables up to date, or tells what is missing.
+//! `tidefeed migrate`: brings the tables up to date, or says which migrations are missing.
 
 use anyhow::Context;
 use clap::Args;
@@ -16,7 +16,7 @@ pub struct MigrateArguments {
 pub async fn run(arguments: &MigrateArguments, config: &Config) -> anyhow::Result<Outcome> {
     let store = open_store(config).await?;
     let schema: &dyn Schema = &store;
-    let pending = schema.pending().await.context("the migrations that are pending cannot be found out")?;
+    let pending = schema.pending().await.context("the pending migrations cannot be listed")?;
     if pending.is_empty() {
         print::line(format!("{}: up to date", config.store.url))?;
         return Ok(Outcome::Done);

@@ -102,7 +102,7 @@ async fn end(config: &Config, lifecycle: &Lifecycle) -> anyhow::Result<Outcome> 
     match lifecycle.ended(config.server.drain_ms.duration()).await {
         Ending::Drained => tracing::info!("Stopped."),
         Ending::Stopped => tracing::warn!(
-            "Stopped before all work had ended. Another node continues it, or this one after its next start."
+            "Stopped before all work had ended. Another node continues it, or this node after its next start."
         ),
         Ending::Failed(task) => bail!("the task `{task}` has died; the log says why"),
     }

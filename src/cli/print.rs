@@ -1,4 +1,4 @@
-//! What commands say on standard output. Log lines go elsewhere; a reader that has gone away is no failure.
+//! Standard output of commands. Log lines go to standard error; a reader that has gone away is no failure.
 
 use std::io::{self, ErrorKind, Write};
 

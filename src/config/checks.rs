@@ -1,4 +1,4 @@
-//! What must hold between settings that are fine one by one.
+//! Checks between settings that are valid one by one.
 
 use super::{Config, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
 

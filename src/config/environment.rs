@@ -1,4 +1,4 @@
-//! Environment variables: the one place that reads them, and how they become values.
+//! Environment variables. Only this file reads them.
 
 use figment::{
     Error, Metadata, Profile, Provider,

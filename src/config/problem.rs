@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, told all at once.
+//! Problems of a configuration, reported all at once.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct Problem {
     pub key: String,
     /// What was given, as a person would write it; `None` for secrets, and where nothing was.
     pub given: Option<String>,
-    /// Where it was given; empty if that is told by `key`.
+    /// The source of the value; empty if `key` says it.
     pub from: String,
     /// What is expected instead.
     pub expected: String,

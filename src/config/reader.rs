@@ -1,4 +1,4 @@
-//! Reads typed values one by one and collects everything that is wrong, where others stop at the first.
+//! Reads typed values one by one and collects every problem, instead of stopping at the first.
 
 use std::{fmt::Display, ops::RangeInclusive};
 

@@ -1,4 +1,4 @@
-//! What is in force, as text: a file that could be given back, with each value's origin beside it.
+//! Prints the values in force as a configuration file, each with its origin.
 
 use std::fmt::Write;
 

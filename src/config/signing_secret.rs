@@ -1,4 +1,4 @@
-//! The secret that signs tokens: configured, or made and kept beside the database.
+//! The secret that signs tokens: from the configuration, or generated and kept beside the database.
 
 use std::{
     fs::{self, OpenOptions},
@@ -21,7 +21,7 @@ pub enum SecretError {
     File(PathBuf, #[source] io::Error),
     /// The file holds too little.
     #[error(
-        "{} holds no secret of at least {MIN_SECRET_BYTES} bytes: delete it to have a new one made (everybody signs in again)",
+        "{} holds no secret of at least {MIN_SECRET_BYTES} bytes: delete it to generate a new one (everybody has to sign in again)",
         .0.display()
     )]
     TooShort(PathBuf),

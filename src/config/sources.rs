@@ -1,4 +1,4 @@
-//! Where values come from, and in which order.
+//! The sources of values, and their order.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What authors publish, and what readers see of it.
+//! Contents: drafts as authors send them, and contents as readers see them.
 
 use serde::{Deserialize, Serialize};
 

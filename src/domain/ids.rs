@@ -1,4 +1,5 @@
-//! Identities of users and contents: positive signed 64-bit integers, told apart by type.
+//! Ids of users, contents and sessions: positive 64-bit integers, one type each. The API and the database each have
+//! their own form of them.
 //!
 //! Apart from the rest because every layer names them; they refuse to know how a client sees them (`api`) or how a
 //! database stores them (`store`).

@@ -1,4 +1,4 @@
-//! What a content can be to its readers, and which of it a reader wants to see.
+//! Kinds of contents, and sets of kinds that a page is limited to.
 
 use serde::{Deserialize, Serialize};
 

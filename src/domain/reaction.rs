@@ -1,4 +1,4 @@
-//! What readers do with a content besides answering it.
+//! Reactions: likes and favourites.
 
 /// A reaction; each at most once for a user and a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! What a content is to another: an answer, or the same shown again. It never changes.
+//! References between contents: a reply or a repost, and the content that it refers to. They never change.
 
 use super::{ids::ContentId, kinds::ContentKind};
 

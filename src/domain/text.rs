@@ -1,4 +1,4 @@
-//! What the characters of a text are to its readers: seen, unseen, or a means to make it look like another text.
+//! Classifies characters: visible, invisible, or able to disguise a text as another one.
 
 use icu_properties::{
     CodePointMapData, CodePointSetData,

@@ -1,4 +1,4 @@
-//! Following: the commands, the reconciler that makes inboxes follow suit, and what users keep out.
+//! Following: the commands, the reconciler that brings inboxes in line, and mutes, hides and blocks.
 
 mod commands;
 mod excluding;

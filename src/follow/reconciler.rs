@@ -1,5 +1,5 @@
-//! Brings an inbox in line with a follow edge, whatever has happened to the pair since: a followed author's contents
-//! are filled in and the edge is covered; an unfollowed author's rows go.
+//! Brings an inbox in line with a follow edge: fills in a followed author's contents and covers the edge, or deletes an
+//! unfollowed author's rows.
 //!
 //! Operations on one pair merge: they share one pending record, and this looks at the edge as it is now.
 

@@ -1,4 +1,4 @@
-//! One reader's live feed: listens, reads what its session asks for, tells what its session says.
+//! One subscriber's feed: receives signals, reads the timeline when its session asks, and yields what the session says.
 
 use std::{collections::HashSet, iter, sync::Arc, time::Duration};
 
@@ -9,19 +9,16 @@ use tokio::{
 
 use super::{
     fresh::Batch,
-    hub::{Heard, Hub, Registration},
+    hub::{Hub, Registration, Signal},
     session::{Cause, Session, Told},
 };
 use crate::{
     domain::{
-        Direction, Entry, PageRequest, PageSize, Position, ResumePoint, UserId,
-        live::view::{Above, Change},
-        timeline::{
-            folding::Subjects,
-            plan::{Next, decide},
-        },
+        Entry, PageSize, Position, ResumePoint, UserId,
+        live::view::{Change, TimelineTop},
     },
-    store::{Contents, Follows, StoreError, Timelines, timelines::Depth},
+    read::TimelineReader,
+    store::{Follows, StoreError},
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
 };
 
@@ -34,7 +31,8 @@ pub struct LiveSettings {
     pub catch_up: u16,
     /// Catch-ups of this node that read at the same time.
     pub catch_ups: usize,
-    /// How long nothing may have been missed without anybody noticing; zero: for ever.
+    /// Time between two comparisons of a subscription with its timeline, which find what was missed unnoticed; zero:
+    /// never.
     pub check_every: Duration,
 }
 
@@ -44,46 +42,44 @@ impl Default for LiveSettings {
     }
 }
 
-/// Opens live feeds.
-pub struct LiveFeed {
-    hub: Arc<Hub>,
+/// Opens live feeds; `S` as in [`Batch`].
+pub struct LiveFeed<S> {
+    hub: Arc<Hub<S>>,
     follows: Arc<dyn Follows>,
-    timelines: Arc<dyn Timelines>,
-    contents: Arc<dyn Contents>,
+    timelines: Arc<TimelineReader>,
     settings: LiveSettings,
     room: Semaphore,
 }
 
-/// What a subscriber is told, and what shows it.
-#[derive(Debug, Clone)]
-pub struct Event {
+/// An event, with what is needed to show it.
+#[derive(Debug)]
+pub struct Event<S> {
     /// What has happened.
     pub told: Told,
-    /// If that is a new entry: those that it travels with.
-    pub batch: Option<Arc<Batch>>,
+    /// The batch of a new entry; `None` for other events.
+    pub batch: Option<Arc<Batch<S>>>,
 }
 
 /// A running subscription.
-pub struct Subscription {
-    feed: Arc<LiveFeed>,
+pub struct Subscription<S> {
+    feed: Arc<LiveFeed<S>>,
     reader: UserId,
-    registration: Registration,
+    registration: Registration<S>,
     session: Session,
-    /// That of the entries now being told.
-    batch: Arc<Batch>,
+    /// The batch of the entries that are being passed on.
+    batch: Arc<Batch<S>>,
     check_at: Instant,
 }
 
-impl LiveFeed {
+impl<S: Default> LiveFeed<S> {
     /// Events come from `hub`.
     pub fn new(
-        hub: Arc<Hub>,
+        hub: Arc<Hub<S>>,
         follows: Arc<dyn Follows>,
-        timelines: Arc<dyn Timelines>,
-        contents: Arc<dyn Contents>,
+        timelines: Arc<TimelineReader>,
         settings: LiveSettings,
     ) -> Self {
-        Self { hub, follows, timelines, contents, settings, room: Semaphore::new(settings.catch_ups.max(1)) }
+        Self { hub, follows, timelines, settings, room: Semaphore::new(settings.catch_ups.max(1)) }
     }
 
     /// What happens in `reader`'s timeline, for a client that holds what `point` says: first what it has missed.
@@ -93,7 +89,7 @@ impl LiveFeed {
         self: &Arc<Self>,
         reader: UserId,
         point: Option<ResumePoint>,
-    ) -> Result<Subscription, StoreError> {
+    ) -> Result<Subscription<S>, StoreError> {
         let registration = self.hub.register(reader);
         let followed = self.watch(&registration, reader).await?;
         let session = Session::begin(followed, point);
@@ -101,31 +97,19 @@ impl LiveFeed {
         Ok(Subscription { feed, reader, registration, session, batch, check_at })
     }
 
-    /// Whom the reader follows, all watched before this returns: what is read after it misses nothing of theirs.
-    async fn watch(&self, registration: &Registration, reader: UserId) -> Result<HashSet<UserId>, StoreError> {
+    /// Watches everybody whom the reader follows, and returns them. A later read of the timeline misses nothing that
+    /// they do from now on.
+    async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<HashSet<UserId>, StoreError> {
         let followed: HashSet<UserId> = self.follows.followed_by(reader).await?.into_iter().collect();
         registration.watch(followed.clone());
         Ok(followed)
     }
 
-    /// The timeline above `floor` at one instant: one statement, and one for what the entries show, which never
-    /// changes. Waits for room: a gap of everybody's is no stampede.
-    async fn above(&self, reader: UserId, floor: Position) -> Result<Above, StoreError> {
+    /// The timeline above `floor` at one instant. At most [`LiveSettings::catch_ups`] read at once, so that
+    /// a gap on every subscription is no stampede.
+    async fn top(&self, reader: UserId, floor: Position) -> Result<TimelineTop, StoreError> {
         let _room = self.room.acquire().await;
-        let newest = PageRequest::newest(PageSize::of_catch_up(self.settings.catch_up));
-        let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
-        let request = PageRequest { direction: Direction::Newer, bound, ..newest };
-        let snapshot = self.timelines.read(reader, &request, Depth::Everything).await?;
-        let page = match decide(&request, &snapshot, None) {
-            Next::Serve(page) if !page.has_newer => page,
-            _ => return Ok(Above { whole: false, entries: Vec::new() }),
-        };
-        let mut subjects = Subjects::default();
-        let contents = subjects.unknown(&page);
-        if !contents.is_empty() {
-            subjects.learn(&contents, &self.contents.originals(&contents).await?);
-        }
-        Ok(Above { whole: true, entries: page.entries.into_iter().map(|entry| subjects.showing(entry)).collect() })
+        self.timelines.top(reader, floor, PageSize::of_catch_up(self.settings.catch_up)).await
     }
 
     fn next_check(&self) -> Instant {
@@ -135,32 +119,32 @@ impl LiveFeed {
     }
 }
 
-impl Subscription {
+impl<S: Default> Subscription<S> {
     /// The next event; `None` when there will be none. After a failure the subscription is over: what the client holds
     /// is still what [`Self::point`] says.
-    pub async fn next(&mut self) -> Result<Option<Event>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<Event<S>>, StoreError> {
         loop {
             if let Some(told) = self.session.next() {
                 return Ok(Some(self.event(told)));
             }
-            if let Some(floor) = self.session.wants() {
+            if let Some(floor) = self.session.look_from() {
                 self.look(floor).await?;
                 continue;
             }
             let known = self.session.is_known();
-            let heard = tokio::select! {
-                heard = self.registration.next() => heard,
-                () = sleep_until(self.check_at), if known => Some(Heard::Look(Cause::Missed)),
+            let signal = tokio::select! {
+                signal = self.registration.next() => signal,
+                () = sleep_until(self.check_at), if known => Some(Signal::Look(Cause::Missed)),
             };
-            match heard {
+            match signal {
                 None => return Ok(None),
-                Some(Heard::ReadUpTo(marker)) => return Ok(Some(self.event(Told::ReadUpTo(marker)))),
-                Some(Heard::Removed(entry)) => self.session.removed(entry),
-                Some(Heard::Added(new, batch)) => {
+                Some(Signal::ReadUpTo(marker)) => return Ok(Some(self.event(Told::ReadUpTo(marker)))),
+                Some(Signal::Removed(entry)) => self.session.removed(entry),
+                Some(Signal::Added(new, batch)) => {
                     self.batch = batch;
                     self.session.added(new);
                 }
-                Some(Heard::Look(cause)) => {
+                Some(Signal::Look(cause)) => {
                     let followed = self.feed.watch(&self.registration, self.reader).await?;
                     self.session.follows(cause, followed);
                 }
@@ -168,32 +152,32 @@ impl Subscription {
         }
     }
 
-    /// From now on the client is told when what it holds may differ in what no event tells.
+    /// From now on [`Told::MayDiffer`] is among the events.
     #[must_use]
     pub fn comparing(mut self) -> Self {
         self.session.compare();
         self
     }
 
-    /// What the client can resume with after the last event; `None` if nobody knows what it holds.
+    /// What the client can resume with after the last event; `None` if what it holds is not known.
     pub fn point(&self) -> Option<ResumePoint> {
         self.session.point()
     }
 
-    /// The last event could not be shown: the next one asks the client to read again.
+    /// The last event could not be shown: the next one is a refetch.
     pub fn failed_to_show(&mut self) {
         self.session.failed_to_show();
     }
 
     async fn look(&mut self, floor: Position) -> Result<(), StoreError> {
-        let above = self.feed.above(self.reader, floor).await?;
+        let top = self.feed.top(self.reader, floor).await?;
         self.check_at = self.feed.next_check();
-        self.session.looked(&above);
+        self.session.looked(&top);
         metrics::counter!(LIVE_CATCH_UPS, "outcome" => self.session.outcome()).increment(1);
         Ok(())
     }
 
-    fn event(&mut self, told: Told) -> Event {
+    fn event(&mut self, told: Told) -> Event<S> {
         metrics::counter!(LIVE_CHANGES, "kind" => told.kind()).increment(1);
         let batch = match told {
             Told::Change(Change::Added(entry)) => Some(self.batch_of(entry)),
@@ -202,8 +186,8 @@ impl Subscription {
         Event { told, batch }
     }
 
-    /// That which the entry came with; or, for one that a look or a removal has brought, one of all that wait.
-    fn batch_of(&mut self, entry: Entry) -> Arc<Batch> {
+    /// The batch that the entry came with. An entry out of a read or a removal gets a batch of all that wait.
+    fn batch_of(&mut self, entry: Entry) -> Arc<Batch<S>> {
         if !self.batch.entries().contains(&entry) {
             let come = self.session.waiting().filter_map(added);
             self.batch = Batch::of(iter::once(entry).chain(come).collect());

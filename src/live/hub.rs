@@ -1,5 +1,5 @@
-//! Who on this node is watching whom: announcements go in, events come out at each subscriber's bounded buffer. Nobody
-//! waits for a slow subscriber: one whose buffer is full loses events and is told that it has.
+//! The index of this node's subscribers: announcements go in, signals come out at each subscriber's bounded buffer. A
+//! subscriber whose buffer is full loses signals, which it learns from the next one; nobody waits for it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,53 +21,52 @@ use crate::{
     telemetry::metrics::{LIVE_EVENTS_MISSED, SUBSCRIPTIONS},
 };
 
-/// What reaches a subscriber.
+/// A signal to a subscriber.
 #[derive(Debug, Clone)]
-pub enum Heard {
+pub enum Signal<S> {
     /// A followed author has published, and the reader sees it. The batch holds this one entry.
-    Added(Showing, Arc<Batch>),
+    Added(Showing, Arc<Batch<S>>),
     /// A followed author's content is gone.
     Removed(Entry),
     /// The reader has read up to here, perhaps on another device.
     ReadUpTo(Position),
-    /// The subscriber must be looked after.
+    /// The subscriber must read its follows again, and perhaps its timeline.
     Look(Cause),
 }
 
-#[derive(Default)]
-struct State {
-    subscribers: HashMap<u64, Subscriber>,
+struct State<S> {
+    subscribers: HashMap<u64, Subscriber<S>>,
     by_author: HashMap<UserId, HashSet<u64>>,
     by_reader: HashMap<UserId, HashSet<u64>>,
 }
 
-struct Subscriber {
+struct Subscriber<S> {
     reader: UserId,
     authors: HashSet<UserId>,
-    events: mpsc::Sender<Heard>,
+    events: mpsc::Sender<Signal<S>>,
     missed: Arc<AtomicBool>,
 }
 
-/// The index of this node's subscribers.
-pub struct Hub {
+/// The index of this node's subscribers; `S` as in [`Batch`].
+pub struct Hub<S> {
     timelines: Arc<dyn Timelines>,
     buffer: usize,
-    state: Mutex<State>,
+    state: Mutex<State<S>>,
     next: AtomicU64,
 }
 
-/// A subscriber's end; dropping it ends the subscription.
-pub struct Registration {
-    hub: Arc<Hub>,
+/// The receiving side of a subscriber. Dropping it unregisters the subscriber.
+pub struct Registration<S> {
+    hub: Arc<Hub<S>>,
     id: u64,
-    events: mpsc::Receiver<Heard>,
+    events: mpsc::Receiver<Signal<S>>,
     missed: Arc<AtomicBool>,
 }
 
-impl Hub {
+impl<S: Default> Hub<S> {
     /// `timelines` tell who sees what was announced; `buffer` events wait for a subscriber at most.
     pub fn new(timelines: Arc<dyn Timelines>, buffer: usize) -> Self {
-        Self { timelines, buffer: buffer.max(1), state: Mutex::default(), next: AtomicU64::new(0) }
+        Self { timelines, buffer: buffer.max(1), state: Mutex::new(State::empty()), next: AtomicU64::new(0) }
     }
 
     /// Passes announcements on until there are no more to come. Announcements that this node was too slow for count as
@@ -91,7 +90,7 @@ impl Hub {
             }
             Announcement::Removed { entry } => {
                 let state = self.lock();
-                state.tell(state.by_author.get(&entry.author), |_| Some(Heard::Removed(*entry)));
+                state.send(state.by_author.get(&entry.author), |_| Some(Signal::Removed(*entry)));
             }
             Announcement::FollowsChanged { reader, author, change } => {
                 let excluded = *change == Some(RelationChange::Excluded);
@@ -100,17 +99,17 @@ impl Hub {
                 let author = author.filter(|_| *change != Some(RelationChange::Included));
                 let cause = Cause::Relation { author, excluded };
                 let state = self.lock();
-                state.tell(state.by_reader.get(reader), |_| Some(Heard::Look(cause)));
+                state.send(state.by_reader.get(reader), |_| Some(Signal::Look(cause)));
             }
             Announcement::ReadMarkerMoved { reader, marker } => {
                 let state = self.lock();
-                state.tell(state.by_reader.get(reader), |_| Some(Heard::ReadUpTo(*marker)));
+                state.send(state.by_reader.get(reader), |_| Some(Signal::ReadUpTo(*marker)));
             }
             // As if everybody had unfollowed them at once: whom one follows is read anew, and they are not among them.
             Announcement::AccountDeleted { user } => {
                 let cause = Cause::Relation { author: Some(*user), excluded: false };
                 let state = self.lock();
-                state.tell(state.by_author.get(user), |_| Some(Heard::Look(cause)));
+                state.send(state.by_author.get(user), |_| Some(Signal::Look(cause)));
             }
             // A session's end is its socket's end, see graphql-transport.
             Announcement::SessionEnded { .. } => {}
@@ -118,8 +117,8 @@ impl Hub {
         }
     }
 
-    /// One statement for all who watch the author, however many: an event is told to those who see the content *after*
-    /// it was announced, so that what was removed or unfollowed before is not told after.
+    /// One statement for all who watch the author, however many. It runs after the announcement, so that nobody is
+    /// shown what was removed, or whom they unfollowed, before.
     async fn pass_on_published(&self, new: Showing) {
         let entry = new.entry;
         let readers = self.lock().readers_watching(entry.author);
@@ -133,20 +132,20 @@ impl Hub {
             Ok(seeing) => {
                 let seeing: HashSet<UserId> = seeing.into_iter().collect();
                 let batch = Batch::of(vec![entry]);
-                state.tell(watching, |reader| seeing.contains(&reader).then(|| Heard::Added(new, Arc::clone(&batch))));
+                state.send(watching, |reader| seeing.contains(&reader).then(|| Signal::Added(new, Arc::clone(&batch))));
             }
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "The subscribers who see a new content could not be determined."
+                    "The subscribers who see a new content could not be read. They will be caught up."
                 );
                 watching.into_iter().flatten().filter_map(|id| state.subscribers.get(id)).for_each(Subscriber::miss);
             }
         }
     }
 
-    /// Registers a subscriber, who hears of nobody until [`Registration::watch`].
-    pub fn register(self: &Arc<Self>, reader: UserId) -> Registration {
+    /// Registers a subscriber, who watches nobody until [`Registration::watch`].
+    pub fn register(self: &Arc<Self>, reader: UserId) -> Registration<S> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, events) = mpsc::channel(self.buffer);
         let missed = Arc::new(AtomicBool::new(false));
@@ -163,27 +162,33 @@ impl Hub {
         self.lock().subscribers.len()
     }
 
-    /// Subscribers on this node that watch somebody, hence hear of what happens from now on.
+    /// Subscribers on this node that watch somebody.
     pub fn watching(&self) -> usize {
         self.lock().subscribers.values().filter(|it| !it.authors.is_empty()).count()
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<S> Hub<S> {
+    fn lock(&self) -> MutexGuard<'_, State<S>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl<S> State<S> {
+    fn empty() -> Self {
+        Self { subscribers: HashMap::new(), by_author: HashMap::new(), by_reader: HashMap::new() }
+    }
+
     fn readers_watching(&self, author: UserId) -> Vec<UserId> {
         let ids = self.by_author.get(&author).into_iter().flatten();
         let readers: HashSet<UserId> = ids.filter_map(|id| self.subscribers.get(id)).map(|it| it.reader).collect();
         readers.into_iter().collect()
     }
 
-    fn tell(&self, ids: Option<&HashSet<u64>>, what: impl Fn(UserId) -> Option<Heard>) {
+    fn send(&self, ids: Option<&HashSet<u64>>, what: impl Fn(UserId) -> Option<Signal<S>>) {
         for subscriber in ids.into_iter().flatten().filter_map(|id| self.subscribers.get(id)) {
-            if let Some(heard) = what(subscriber.reader) {
-                subscriber.tell(heard);
+            if let Some(signal) = what(subscriber.reader) {
+                subscriber.send(signal);
             }
         }
     }
@@ -218,40 +223,40 @@ fn remove(index: &mut HashMap<UserId, HashSet<u64>>, key: UserId, id: u64) {
     }
 }
 
-impl Subscriber {
-    fn tell(&self, heard: Heard) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(heard) {
+impl<S> Subscriber<S> {
+    fn send(&self, signal: Signal<S>) {
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(signal) {
             self.missed.store(true, Ordering::SeqCst);
             metrics::counter!(LIVE_EVENTS_MISSED).increment(1);
         }
     }
 
-    /// However often, until the subscriber notices, it is one.
+    /// Repeated calls count once until the subscriber notices.
     fn miss(&self) {
         self.missed.store(true, Ordering::SeqCst);
         // Only wakes: a full buffer means that the subscriber has something to wake up for.
-        let _ = self.events.try_send(Heard::Look(Cause::Missed));
+        let _ = self.events.try_send(Signal::Look(Cause::Missed));
     }
 }
 
-impl Registration {
-    /// From now on events of exactly these authors come.
+impl<S> Registration<S> {
+    /// From now on the subscriber gets signals of exactly these authors.
     pub fn watch(&self, authors: HashSet<UserId>) {
         self.hub.lock().watch(self.id, authors);
     }
 
-    /// The next event; what waits when something was missed is dropped for a single [`Cause::Missed`].
-    pub async fn next(&mut self) -> Option<Heard> {
-        let heard = self.events.recv().await?;
+    /// The next signal. If something was missed, everything that waits is replaced by one [`Cause::Missed`].
+    pub async fn next(&mut self) -> Option<Signal<S>> {
+        let signal = self.events.recv().await?;
         if self.missed.swap(false, Ordering::SeqCst) {
             while self.events.try_recv().is_ok() {}
-            return Some(Heard::Look(Cause::Missed));
+            return Some(Signal::Look(Cause::Missed));
         }
-        Some(heard)
+        Some(signal)
     }
 }
 
-impl Drop for Registration {
+impl<S> Drop for Registration<S> {
     fn drop(&mut self) {
         self.hub.lock().remove(self.id);
     }

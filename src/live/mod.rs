@@ -1,5 +1,5 @@
-//! Live: from announcements to the readers who are watching. One announcement serves a whole node: an index leads from
-//! authors to the local subscribers. What a subscriber is promised, and why it holds, is in docs/live.md.
+//! Live feeds, from announcements to subscribers. An index leads from each author to the local subscribers, so one
+//! announcement serves a whole node. docs/live.md says what a subscriber is promised, and why it holds.
 
 mod feed;
 mod fresh;

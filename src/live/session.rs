@@ -1,21 +1,20 @@
-//! One subscriber as a state machine: what it is told next, when it must be looked after, and what a look says. Pure;
-//! `feed` listens, reads and awaits. tests.rs plays it against a world that loses, repeats and disorders
-//! announcements.
+//! One subscriber as a pure state machine: the next event, whether to read the timeline, and what a read means. `feed`
+//! does the I/O; tests.rs runs it against lost, repeated and reordered announcements.
 
 use std::collections::{HashSet, VecDeque};
 
 use crate::domain::{
     Entry, Position, ResumePoint, UserId,
-    live::view::{Above, Change, Reason, View},
+    live::view::{Change, Reason, TimelineTop, View},
     timeline::folding::Showing,
 };
 
-/// What a subscriber is told.
+/// An event for a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
     /// Its timeline has changed.
     Change(Change),
-    /// It follows the author, or does so no more.
+    /// It follows the author now, or no longer does.
     Relation {
         /// Whom.
         author: UserId,
@@ -24,8 +23,8 @@ pub enum Told {
     },
     /// It has read up to here, perhaps on another device. Best effort: the marker itself is in the store.
     ReadUpTo(Position),
-    /// What it holds may differ from its timeline in what no event tells: below the window, and where a newer entry of
-    /// a subject stands.
+    /// What the client holds may differ from its timeline where no event says so: below the window, and where a newer
+    /// entry of a subject stands.
     MayDiffer,
 }
 
@@ -46,7 +45,7 @@ impl Told {
     }
 }
 
-/// Why a subscriber must be looked after: who is in its timeline is read anew.
+/// Why a subscriber's follows, and perhaps its timeline, are read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// Something has changed between the reader and the author, if that is known.
@@ -75,42 +74,43 @@ pub struct Session {
 }
 
 impl Session {
-    /// Of a reader who follows `followed`, and holds what `point` says, if it says anything.
+    /// A session of a reader who follows `followed`. The client holds what `point` says; without one, what it holds is
+    /// not known.
     pub fn begin(followed: HashSet<UserId>, point: Option<ResumePoint>) -> Self {
         let look = point.is_some();
         let (view, relations) = (View::default(), VecDeque::new());
         Self { view, followed, relations, point, look, compares: false, may_differ: look }
     }
 
-    /// From now on it is told when what it holds may differ in what no event tells.
+    /// From now on [`Told::MayDiffer`] is among the events.
     pub fn compare(&mut self) {
         self.compares = true;
     }
 
-    /// What the subscriber is told next; told it is, once it has been taken.
+    /// The next event. The session counts it as received by the client once it has been taken.
     pub fn next(&mut self) -> Option<Told> {
         self.view.take_next().map(Told::Change).or_else(|| self.relations.pop_front()).or_else(|| self.doubt())
     }
 
-    /// After everything that a look has brought: what is read then lies above nothing that was missed.
+    /// Comes after all changes of a read, so that the client compares when nothing is on its way.
     fn doubt(&mut self) -> Option<Told> {
         let may_differ = self.compares && !self.look && std::mem::take(&mut self.may_differ);
         may_differ.then_some(Told::MayDiffer)
     }
 
-    /// From where on the timeline must be read for [`Self::looked`], before anything else is heard and once nothing is
-    /// left to tell.
-    pub fn wants(&self) -> Option<Position> {
+    /// The position above which the timeline must be read for [`Self::looked`]; `None` if it need not be. To be asked
+    /// when [`Self::next`] has nothing left, and before any further signal.
+    pub fn look_from(&self) -> Option<Position> {
         if self.look { self.floor() } else { None }
     }
 
-    /// Whether what the client holds is known, so that a look now and then makes up for what nobody noticed.
+    /// Whether what the client holds is known, so that a periodic read can find what was missed unnoticed.
     pub fn is_known(&self) -> bool {
         self.floor().is_some()
     }
 
-    /// The timeline above [`Self::wants`] as it was at one instant after all of `followed` were watched.
-    pub fn looked(&mut self, now: &Above) {
+    /// The timeline above [`Self::look_from`] as it was at one instant after all of `followed` were watched.
+    pub fn looked(&mut self, now: &TimelineTop) {
         self.look = false;
         match self.point.take() {
             Some(point) => self.view = View::resume(&point, now),
@@ -118,12 +118,12 @@ impl Session {
         }
     }
 
-    /// Changes that wait to be told, in their order.
+    /// Changes that the client has not received yet, in their order.
     pub fn waiting(&self) -> impl Iterator<Item = &Change> {
         self.view.waiting()
     }
 
-    /// Of the last look, for metrics.
+    /// The outcome of the last read, for metrics.
     pub fn outcome(&self) -> &'static str {
         match self.waiting().next() {
             None => "nothing_missed",
@@ -143,7 +143,7 @@ impl Session {
         self.view.removed(entry);
     }
 
-    /// Because of `cause`, whom the reader follows was read: `followed`, all of whom are watched by now.
+    /// The reader's follows were read because of `cause`: they are `followed`, and all of them are watched by now.
     pub fn follows(&mut self, cause: Cause, followed: HashSet<UserId>) {
         self.may_differ = true;
         let before = std::mem::replace(&mut self.followed, followed);
@@ -174,12 +174,12 @@ impl Session {
         }
     }
 
-    /// The client could not be shown a change that it was to be told.
+    /// A change could not be shown to the client: it has to read again.
     pub fn failed_to_show(&mut self) {
         self.give_up(Reason::Missed);
     }
 
-    /// What the client can resume with after what it has been told so far; `None` if nobody knows what it holds.
+    /// What the client can resume with after the events so far; `None` if what it holds is not known.
     pub fn point(&self) -> Option<ResumePoint> {
         self.point.clone().or_else(|| self.view.point())
     }

@@ -1,4 +1,4 @@
-//! Takes contents into the search's index that were there before it, or were indexed in another form.
+//! Adds contents to the search index that are older than it, or were indexed in an older form.
 
 use std::sync::{
     Arc,
@@ -7,7 +7,7 @@ use std::sync::{
 
 use crate::store::{SearchTerms, StoreError};
 
-/// Steps after which is told how far it is.
+/// Steps between two log lines about the progress.
 const TOLD_EVERY: u64 = 100;
 
 /// Walks through all contents once.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::{
     clock::SharedClock,
     domain::{Content, ContentId, UserId, content::Draft},
-    rng::SharedRng,
+    rng::{MAX_DRAWS, SharedRng},
     store::{
         Announcements, Contents, OutboxCache, Queue, StoreError,
         announcements::Announcement,
@@ -16,9 +16,6 @@ use crate::{
     },
     telemetry::{metrics::PUBLISHED, notifications::note_lost},
 };
-
-/// Ids drawn before giving up; two collisions in a row are already beyond belief.
-const MAX_DRAWS: usize = 5;
 
 /// How a publish ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,10 +88,10 @@ impl Publisher {
     /// refers to its original.
     pub async fn publish(&self, author: UserId, draft: Draft) -> Result<PublishOutcome, PublishError> {
         let draft = self.directed(author, draft).await?;
-        for _ in 0..MAX_DRAWS {
+        for random in self.rng.draws() {
             let publish_time = self.clock.now_ms();
-            let id = ContentId::draw(publish_time, self.rng.u32());
-            let new = NewContent { id, author, draft: draft.clone(), publish_time, stamp: self.rng.stamp() };
+            let id = ContentId::draw(publish_time, random);
+            let new = NewContent { id, author, draft: draft.clone(), publish_time, stamp: self.rng.version() };
             match self.contents.publish(new).await? {
                 Published::Created { stamps } => {
                     let Draft { text, media, reference, .. } = draft;
@@ -137,7 +134,7 @@ impl Publisher {
 
     /// Removes a content of `author`. When this returns, no read shows it.
     pub async fn remove(&self, author: UserId, content: ContentId) -> Result<RemoveOutcome, StoreError> {
-        match self.contents.remove(author, content, self.rng.stamp(), self.clock.now_ms()).await? {
+        match self.contents.remove(author, content, self.rng.version(), self.clock.now_ms()).await? {
             Removed::Gone { entry, stamps } => {
                 let change = OutboxChange::Removed(entry);
                 self.tell(stamps, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;

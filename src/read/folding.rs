@@ -50,7 +50,12 @@ impl TimelineReader {
     }
 
     /// Looks up, after the snapshot and outside of it, what the page's entries show: it never changes.
-    async fn look_up(&self, page: &Page, request: &PageRequest, subjects: &mut Subjects) -> Result<(), StoreError> {
+    pub(super) async fn look_up(
+        &self,
+        page: &Page,
+        request: &PageRequest,
+        subjects: &mut Subjects,
+    ) -> Result<(), StoreError> {
         let unknown = subjects.unknown(page);
         if unknown.is_empty() || !request.kinds.contains(ContentKind::Repost) {
             return Ok(());

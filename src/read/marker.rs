@@ -1,4 +1,4 @@
-//! The reader's marker: up to where they have read. Moved on one device, it is heard of on all others.
+//! The read marker: how far a reader has read. Moving it on one device announces it to the others.
 
 use std::sync::Arc;
 

@@ -5,11 +5,13 @@
 
 mod folding;
 mod known;
+pub mod lists;
 mod marker;
 mod outboxes;
 mod pulling;
 mod remembered_cards;
 mod search;
+mod top;
 mod visits;
 
 use std::{collections::HashMap, sync::Arc};

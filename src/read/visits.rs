@@ -12,6 +12,7 @@ use crate::{
     clock::SharedClock,
     domain::UserId,
     store::{Queue, queue::Message},
+    telemetry::notifications::note_lost,
 };
 
 /// A reader who keeps reading is noted once in this time, in ms; last-seen times are exact to it.
@@ -69,9 +70,7 @@ impl Visits {
         if !recent.is_due(reader, self.clock.now_ms(), reached.unwrap_or(NOT_BELOW)) {
             return;
         }
-        if let Err(error) = self.queue.send(&[Message::ReaderSeen { reader, reached }]).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "A reader's visit could not be recorded.");
-        }
+        note_lost("queue", self.queue.send(&[Message::ReaderSeen { reader, reached }]).await);
     }
 }
 

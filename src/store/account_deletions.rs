@@ -1,5 +1,4 @@
-//! Deleted accounts. One row hides everything of the user from then on; a worker clears away what it hides, step by
-//! step.
+//! Deleted accounts. One row hides everything of the user at once; a worker then deletes it step by step.
 
 use async_trait::async_trait;
 

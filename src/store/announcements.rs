@@ -1,5 +1,5 @@
-//! Announcements: what just happened, told to every node at most once and without a promise. Live subscriptions
-//! listen.
+//! Announcements: events of this moment, sent to every node at most once, best effort. Live subscriptions listen to
+//! them.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What an audit looks at: a reader's rows held against the invariant of docs/coverage.md.
+//! What an audit reads: a reader's rows, compared with the invariant of docs/coverage.md.
 
 use async_trait::async_trait;
 

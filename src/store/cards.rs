@@ -1,4 +1,4 @@
-//! What is shown of contents and of users, all of it at once.
+//! Cards: contents and users with everything that is shown beside them, in one statement.
 
 use std::sync::Arc;
 

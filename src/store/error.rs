@@ -1,4 +1,6 @@
-//! Why a store could not do what it was asked: one error for all ports, told by what the caller can do about it.
+//! Failures of a store, sorted by what the caller can do about them. All ports share the type.
+
+use crate::telemetry::causes;
 
 /// A store's failure. Expected outcomes (a taken handle, a missing content) are values, never this.
 #[derive(Debug, thiserror::Error)]
@@ -32,18 +34,9 @@ fn place(source: &(dyn std::error::Error + Send + Sync + 'static)) -> &'static s
 }
 
 impl StoreError {
-    /// The error with all its causes in one line, for operators; a cause that only repeats what was said is left out.
+    /// As [`causes::with_causes`].
     pub fn with_causes(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            let words = error.to_string();
-            if !text.ends_with(&words) {
-                text = format!("{text}: {words}");
-            }
-            cause = error.source();
-        }
-        text
+        causes::with_causes(self)
     }
 
     /// Whether the same request may succeed later without anybody's help.

@@ -1,5 +1,4 @@
-//! Who is kept out of whose timeline: mutes, hides and blocks. Reads look here; inboxes, floors and edge modes know
-//! nothing of it.
+//! Mutes, hides and blocks. Only reads look here; inboxes, floors and edge modes do not depend on them.
 
 use async_trait::async_trait;
 
@@ -67,8 +66,8 @@ pub trait Exclusions: Send + Sync {
     /// Lifts `user`'s block of `other`; one that `other` has put stays. `false` if there was nothing to lift.
     async fn unblock(&self, user: UserId, other: UserId, version: i64) -> Result<bool, StoreError>;
 
-    /// What `user` has decided about those of `others` about whom there is something; never what they have decided.
-    /// One statement.
+    /// `user`'s mutes, hides and blocks among `others`: a row for each of them with at least one. Never what the others
+    /// have decided. One statement.
     async fn standings(&self, user: UserId, others: &[UserId]) -> Result<Vec<(UserId, Standing)>, StoreError>;
 
     /// At most `limit` of the users about whom `user` has decided so, with ids above `after`, ascending. One

@@ -1,4 +1,4 @@
-//! Who follows whom, as lists to be shown. Apart from the edges' own port: nothing here is about deliveries.
+//! Followers and followed users, as lists to show. Deliveries use `follows` instead.
 
 use async_trait::async_trait;
 

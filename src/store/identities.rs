@@ -1,4 +1,4 @@
-//! Users of an outside issuer: who at the issuer is who here.
+//! Maps users of an outside issuer to users here.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! What a server says of itself, judged: for `tidefeed doctor`.
+//! Findings about a server for `tidefeed doctor`.
 
 use async_trait::async_trait;
 

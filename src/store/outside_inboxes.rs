@@ -16,7 +16,7 @@ use crate::domain::{
 pub enum OutsideError {
     /// The node that answered is no master, or not the one that the token names. That inbox is unchanged: read the
     /// token again.
-    #[error("another node of the inbox store answered than the one that was meant")]
+    #[error("a different node of the inbox store answered")]
     OtherNode,
     /// Whether it was done is unknown. An operation that is repeated, or runs late, can bring back an old revision:
     /// docs/protocol.md#outside says what is still open.

@@ -1,4 +1,4 @@
-//! People as they are found: by name, and as somebody to follow.
+//! Finds people by name, and suggests people to follow.
 
 use async_trait::async_trait;
 

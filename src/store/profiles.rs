@@ -1,4 +1,4 @@
-//! What users say of themselves, as they change it.
+//! Changes of profiles and open attributes.
 
 use async_trait::async_trait;
 

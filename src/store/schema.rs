@@ -1,4 +1,4 @@
-//! The tables themselves: whether they are as this version expects them, and bringing them there.
+//! The tables: whether they are as this version expects, and migrating them.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! One read of a timeline: everything that one snapshot says about one page.
+//! Reads everything that one page needs, in one snapshot.
 
 use async_trait::async_trait;
 

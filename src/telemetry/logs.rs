@@ -12,10 +12,10 @@ use crate::config::{LogFormat, LogSettings};
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The filter cannot be read.
-    #[error("log.filter cannot be read")]
+    #[error("log.filter is not valid")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
     /// Something in this process has set a subscriber before.
-    #[error("log lines are written by something else already")]
+    #[error("another logger is already installed")]
     Taken(#[from] tracing_subscriber::util::TryInitError),
 }
 

@@ -1,4 +1,4 @@
-//! What is measured: every name, its unit and its meaning in one table, and how it is told to Prometheus.
+//! Every metric with its unit and meaning in one table, and its form for Prometheus.
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
@@ -228,7 +228,7 @@ impl Measurements {
 
 /// Why nothing can be measured.
 #[derive(Debug, thiserror::Error)]
-#[error("measurements cannot be started")]
+#[error("the metrics could not be set up")]
 pub struct MetricsError(#[from] BuildError);
 
 /// Measures from now on, for the whole process; once.

@@ -1,5 +1,6 @@
-//! What an operator sees from outside: log lines and measurements. Nothing here decides anything.
+//! What operators see: log lines and metrics. Nothing here decides anything.
 
+pub mod causes;
 pub mod logs;
 pub mod metrics;
 pub mod notifications;

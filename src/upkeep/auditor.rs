@@ -1,5 +1,4 @@
-//! The auditor: holds what readers are served against the oracle, tells what is to blame for a difference, and mends
-//! it.
+//! The auditor: compares what readers are served with the oracle, finds the cause of a difference, and repairs it.
 //!
 //! Page and oracle are two reads, and the world goes on between them: a difference counts only if it stays while the
 //! oracle says the same before and after. Mending needs no proof: giving up what an inbox claims is exact at any time
@@ -51,7 +50,7 @@ pub struct AuditedStores {
     pub contents: Arc<dyn Contents>,
     /// Whose outboxes a reader sees.
     pub follows: Arc<dyn Follows>,
-    /// What may say something else than SQL.
+    /// The outbox cache, which may differ from SQL.
     pub outbox_cache: Option<Arc<dyn OutboxCache>>,
 }
 
@@ -62,7 +61,7 @@ pub struct AuditOptions {
     pub pages: u32,
     /// Entries of a page.
     pub size: PageSize,
-    /// Whether what is wrong is mended.
+    /// Whether differences are repaired.
     pub repair: bool,
     /// Entries that a mended inbox is filled with.
     pub step: u32,
@@ -110,7 +109,7 @@ impl Auditor {
         self.stores.audits.readers(after, limit).await
     }
 
-    /// Audits one reader, found by a random `draw`; `None` if there is nobody.
+    /// Audits the reader that the random number `draw` selects; `None` if there is none.
     pub async fn sample(&self, draw: u64) -> Result<Option<Audit>, StoreError> {
         let last = self.stores.audits.last_reader().await?.max(1).unsigned_abs();
         let after = i64::try_from(draw % last).unwrap_or(0);
@@ -135,7 +134,7 @@ impl Auditor {
         };
         let cause = Cause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache);
         metrics::counter!(AUDIT_DIFFERENCES, "cause" => cause.name()).increment(1);
-        tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "A timeline is wrong.");
+        tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "A served timeline differs from its definition.");
         if self.options.repair {
             self.repair(reader, cause).await?;
         }
@@ -197,7 +196,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// Replaces whatever is cached of the authors whom the reader follows.
+    /// Replaces the cached outboxes of all authors whom the reader follows.
     async fn fill_outboxes(&self, reader: UserId) -> Result<(), StoreError> {
         let Some(cache) = &self.stores.outbox_cache else { return Ok(()) };
         let authors = self.stores.follows.followed_by(reader).await?;

@@ -1,5 +1,5 @@
-//! A reader has come: deliveries include them again, authors that were only pulled are pushed again, and the inbox is
-//! filled from the outboxes if it holds less than it may.
+//! Reactivates a reader who came back: deliveries include them again, authors that were only pulled are pushed again,
+//! and a short inbox is filled from the outboxes.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -114,7 +114,7 @@ impl Reactivator {
         if worthy.is_empty() {
             return Ok(());
         }
-        let promoted = self.follows.promote(follower, &worthy, self.rng.inc(), now).await?;
+        let promoted = self.follows.promote(follower, &worthy, self.rng.generation(), now).await?;
         let messages: Vec<Message> =
             promoted.into_iter().map(|author| Message::RelationChanged { pair: Pair { follower, author } }).collect();
         self.queue.send(&messages).await

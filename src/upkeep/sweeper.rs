@@ -1,5 +1,5 @@
-//! The sweeper: notifies again of whatever has been waiting too long, so that losing every message only delays; and
-//! takes readers who have not been seen for long out of deliveries.
+//! The sweeper: repeats notifications for work that waits too long, so that losing every message only delays; and takes
+//! dormant readers out of deliveries.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! The cleaner of inboxes: walks all of them, over and over, and trims those that have grown.
+//! The trimmer: walks all inboxes, over and over, and trims those that have grown too long.
 
 use std::sync::Arc;
 

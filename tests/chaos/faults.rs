@@ -19,7 +19,7 @@ const LAPSE: &str = "UPDATE inbox_states SET last_seen = 0 WHERE user_id % 3 = "
 
 /// Twice as long as any statement may take.
 const FULL_AT_LEAST: Duration = Duration::from_secs(3);
-/// What somebody deletes is not to be had for longer.
+/// Space that somebody frees is taken again after this.
 const REFILL_EVERY: Duration = Duration::from_millis(20);
 
 /// A kind of fault.

@@ -17,11 +17,4 @@ mod proxy;
 mod run;
 mod sabotage;
 
-#[path = "../it/binary/mod.rs"]
-#[expect(dead_code, reason = "tests of the command line use the rest")]
-mod binary;
-#[path = "../it/coverage.rs"]
-mod coverage;
-#[path = "../it/servers/mod.rs"]
-#[expect(dead_code, unused_macros, unused_imports, reason = "the integration tests use the rest")]
-mod servers;
+use support::{binary, coverage, servers};

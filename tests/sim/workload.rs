@@ -116,8 +116,8 @@ impl World {
         true
     }
 
-    /// One operation, in peace; mostly one that somebody who watches must hear of: an exclusion, a repost of what they
-    /// are shown, or the end of either.
+    /// One operation without faults; mostly one that a live subscriber must be sent: an exclusion, a repost of what
+    /// they are shown, or the end of either.
     pub fn change_something(&mut self) {
         let client = Client { app: Arc::clone(&self.nodes[0].app), shared: Arc::clone(&self.shared) };
         let injector = &self.shared.injector;

@@ -3,6 +3,7 @@
 use async_graphql::{ErrorExtensionValues, Pos, ServerError, parser};
 
 use super::fault::Fault;
+use crate::codes;
 
 /// Bytes of one error's message at most: names of the client's own stand in it.
 const MESSAGE_BYTES: usize = 1_000;
@@ -26,11 +27,11 @@ impl RefusalCode {
     /// The code as clients read it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::ParseFailed => "GRAPHQL_PARSE_FAILED",
-            Self::ValidationFailed => "GRAPHQL_VALIDATION_FAILED",
-            Self::TooComplex => "QUERY_TOO_COMPLEX",
-            Self::OperationResolution => "OPERATION_RESOLUTION_FAILURE",
-            Self::BadUserInput => "BAD_USER_INPUT",
+            Self::ParseFailed => codes::PARSE_FAILED,
+            Self::ValidationFailed => codes::VALIDATION_FAILED,
+            Self::TooComplex => codes::TOO_COMPLEX,
+            Self::OperationResolution => codes::OPERATION_RESOLUTION,
+            Self::BadUserInput => codes::BAD_USER_INPUT,
         }
     }
 }
@@ -232,7 +233,7 @@ pub enum Refusal {
         /// The bound.
         limit: u64,
     },
-    /// The description of the schema is not to be had.
+    /// The service does not describe its schema.
     #[error("This server does not describe its schema: leave out __schema and __type.")]
     NoIntrospection {
         /// Where the operation begins.

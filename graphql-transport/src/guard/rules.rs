@@ -19,6 +19,11 @@ use super::{fault::Fault, positions, refusal::Refusal};
 /// Faults of one document that are told at most.
 const TOLD: usize = 20;
 
+/// The library's name for a field that its type does not have.
+const UNKNOWN_FIELD: &str = "UndefinedField";
+/// The library's name for an argument that its field does not take.
+const UNKNOWN_ARGUMENT: &str = "UndefinedArgument";
+
 /// How like a known name an unknown one has to be for a suggestion, 0 to 1.
 const LIKENESS: f64 = 0.8;
 
@@ -46,16 +51,21 @@ impl Rules {
             let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
             syntax(&fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
         })?;
-        let faults: Vec<Fault> = match parsed.to_executable_validate(&self.schema) {
-            Ok(document) => positions::faults(&document, &self.schema),
-            Err(invalid) => invalid.errors.iter().take(TOLD).map(|it| fault(&it, it.error.to_string())).collect(),
+        let faults: Vec<(Fault, Option<&str>)> = match parsed.to_executable_validate(&self.schema) {
+            Ok(document) => positions::faults(&document, &self.schema).into_iter().map(|fault| (fault, None)).collect(),
+            Err(invalid) => {
+                let named = |it: &Diagnostic<'_, DiagnosticData>| {
+                    (fault(it, it.error.to_string()), it.error.unstable_error_name())
+                };
+                invalid.errors.iter().take(TOLD).map(|it| named(&it)).collect()
+            }
         };
         if faults.is_empty() {
             return Ok(());
         }
         let written = words(query).collect();
-        let told = |fault: Fault| {
-            let message = match (tells, self.suggestion(&fault.message)) {
+        let told = |(fault, kind): (Fault, Option<&str>)| {
+            let message = match (tells, self.suggestion(kind, &fault.message)) {
                 (false, _) => sentence(&self.without_names(&fault.message, &written)),
                 (true, None) => sentence(&fault.message),
                 (true, Some(like)) => format!("{} Did you mean \"{like}\"?", sentence(&fault.message)),
@@ -65,23 +75,26 @@ impl Rules {
         Err(Refusal::Invalid { faults: faults.into_iter().take(TOLD).map(told).collect() })
     }
 
-    /// The name that an unknown field or argument is most like.
-    fn suggestion(&self, message: &str) -> Option<String> {
+    /// The name that an unknown field or argument, as `kind` calls the fault, is most like. The message quotes it and
+    /// what it was asked of.
+    fn suggestion(&self, kind: Option<&str>, message: &str) -> Option<String> {
         let mut quoted = message.split('`').skip(1).step_by(2);
         let (first, second) = (quoted.next()?, quoted.next()?);
-        let (unknown, known): (_, Vec<&str>) = if message.contains("does not have a field") {
-            let fields = match self.schema.types.get(first)? {
-                ExtendedType::Object(object) => &object.fields,
-                ExtendedType::Interface(interface) => &interface.fields,
-                _ => return None,
-            };
-            (second, fields.keys().map(Name::as_str).collect())
-        } else if message.contains("is not supported by") {
-            let (of, field) = second.split_once('.')?;
-            let arguments = &self.schema.type_field(of, field).ok()?.arguments;
-            (first, arguments.iter().map(|argument| argument.name.as_str()).collect())
-        } else {
-            return None;
+        let (unknown, known): (_, Vec<&str>) = match kind? {
+            UNKNOWN_FIELD => {
+                let fields = match self.schema.types.get(first)? {
+                    ExtendedType::Object(object) => &object.fields,
+                    ExtendedType::Interface(interface) => &interface.fields,
+                    _ => return None,
+                };
+                (second, fields.keys().map(Name::as_str).collect())
+            }
+            UNKNOWN_ARGUMENT => {
+                let (of, field) = second.split_once('.')?;
+                let arguments = &self.schema.type_field(of, field).ok()?.arguments;
+                (first, arguments.iter().map(|argument| argument.name.as_str()).collect())
+            }
+            _ => return None,
         };
         let likeness = |name: &str| strsim::jaro_winkler(unknown, name);
         let best = known.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;

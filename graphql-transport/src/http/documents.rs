@@ -9,7 +9,7 @@ use async_graphql::ServerError;
 use quick_cache::{Weighter, sync::Cache};
 
 use super::{
-    codes::{BAD_USER_INPUT, coded},
+    codes::{BAD_USER_INPUT, PERSISTED_NOT_FOUND, PERSISTED_NOT_IN_LIST, PERSISTED_NOT_SUPPORTED, coded},
     document::{DocumentHash, Known},
     limits::RequestLimits,
     params::Source,
@@ -37,10 +37,10 @@ impl NoDocument {
     pub(super) fn into_errors(self) -> Vec<ServerError> {
         let code = match self {
             Self::Refused(refusal) => return refusal.into_errors(),
-            Self::NotFound => "PERSISTED_QUERY_NOT_FOUND",
-            Self::NotSupported => "PERSISTED_QUERY_NOT_SUPPORTED",
+            Self::NotFound => PERSISTED_NOT_FOUND,
+            Self::NotSupported => PERSISTED_NOT_SUPPORTED,
             Self::WrongHash => BAD_USER_INPUT,
-            Self::NotTrusted => "PERSISTED_QUERY_NOT_IN_LIST",
+            Self::NotTrusted => PERSISTED_NOT_IN_LIST,
         };
         vec![coded(code, self.to_string())]
     }

@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use tokio::time::sleep;
 
 use super::{
-    codes::RATE_LIMITED,
+    codes::{RATE_LIMITED, VALIDATION_FAILED},
     documents::{Documents, NoDocument, Opened},
     mask::{mask, take_request_errors},
     outcome::{Reason, Refused, cost_extension, no_room_for_answer, seconds},
@@ -194,7 +194,7 @@ impl From<NoDocument> for Refused {
 /// What the executor's own validation says names what it likes; the guard has validated before, so that this is rare.
 fn without_names(error: &mut ServerError) {
     let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
-    if code == Some(&async_graphql::Value::from("GRAPHQL_VALIDATION_FAILED")) {
+    if code == Some(&async_graphql::Value::from(VALIDATION_FAILED)) {
         "The document does not fit the schema here.".clone_into(&mut error.message);
     }
 }

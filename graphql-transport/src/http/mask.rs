@@ -3,10 +3,10 @@
 use async_graphql::{ErrorExtensionValues, Response, ServerError, Value};
 
 use super::{
-    codes::{BAD_USER_INPUT, INTERNAL, coded},
+    codes::{BAD_USER_INPUT, INTERNAL, VALIDATION_FAILED, coded},
     request_id::RequestId,
 };
-use crate::memory::ANSWER_TOO_LARGE;
+use crate::codes::ANSWER_TOO_LARGE;
 
 /// What a client reads of a fault of this server.
 const NEUTRAL: &str = "Something went wrong on our side. If it stays, report the requestId.";
@@ -23,7 +23,7 @@ pub(super) fn mask(errors: &mut [ServerError], request_id: &RequestId) {
     let hidden: Vec<ServerError> = errors.iter_mut().filter(|error| !has_code(error)).map(hide).collect();
     if !hidden.is_empty() {
         let shown: Vec<String> = hidden.iter().take(LOGGED_ERRORS).map(describe).collect();
-        tracing::error!(count = hidden.len(), errors = ?shown, "Resolvers failed.");
+        tracing::error!(count = hidden.len(), errors = ?shown, "Fields of an answer failed.");
     }
     for error in errors {
         error.extensions.get_or_insert_default().set("requestId", request_id.as_str());
@@ -54,7 +54,7 @@ pub(super) fn take_request_errors(response: &mut Response) -> Option<Vec<ServerE
     }
     let mut errors = std::mem::take(&mut response.errors);
     for error in errors.iter_mut().filter(|error| !has_code(error)) {
-        error.extensions.get_or_insert_default().set("code", "GRAPHQL_VALIDATION_FAILED");
+        error.extensions.get_or_insert_default().set("code", VALIDATION_FAILED);
     }
     Some(errors)
 }

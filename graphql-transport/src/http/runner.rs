@@ -20,8 +20,8 @@ use super::{
 };
 use crate::memory::Hold;
 
-/// Before a token ends, whatever was opened with it is closed: so the client hears of it from the one who can tell it
-/// in the protocol's words, not from an operation that fails.
+/// Streams and sockets close so long before their token ends: the client gets the protocol's own message, not the error
+/// of an operation that fails.
 const BEFORE_THE_END: Duration = Duration::from_millis(100);
 
 /// Nothing was sent: it has too many bytes.

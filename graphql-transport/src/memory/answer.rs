@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use async_graphql::{ErrorExtensionValues, ServerError};
 
 use super::ledger::{Hold, NoRoom};
-
-/// The code of an answer that would be larger than the bound.
-pub const ANSWER_TOO_LARGE: &str = "ANSWER_TOO_LARGE";
+use crate::codes::ANSWER_TOO_LARGE;
 
 /// Bytes of an answer, if nothing else is configured: four times a page of 100 of the longest texts in four-byte
 /// characters.

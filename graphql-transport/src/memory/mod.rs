@@ -4,6 +4,6 @@ mod answer;
 mod ledger;
 
 pub use self::{
-    answer::{ANSWER_TOO_LARGE, AnswerBudget, DEFAULT_ANSWER_BYTES, Stop, too_large},
+    answer::{AnswerBudget, DEFAULT_ANSWER_BYTES, Stop, too_large},
     ledger::{Clients, Hold, Ledger, LedgerLimits, NoRoom},
 };

@@ -1,4 +1,4 @@
-//! The lists of a copy, each read in pages by key: however long a list is, a page of it is what memory holds.
+//! The lists of an exported account, read page by page: memory holds one page, however long a list is.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,10 +10,8 @@ use crate::{
         limits::MAX_PAGE,
         timeline::page::{Direction, InvalidPage, PageSize},
     },
-    store::{
-        Accounts, Contents, Exclusions, FollowLists, Profiles, Reactions, ReadMarkers, Sessions, StoreError,
-        exclusions::Decided,
-    },
+    read::lists::{Forward, ListReader},
+    store::{Accounts, Contents, Profiles, ReadMarkers, Sessions, StoreError, exclusions::Decided},
 };
 
 /// What an export reads.
@@ -23,24 +21,20 @@ pub struct ExportStores {
     pub accounts: Arc<dyn Accounts>,
     /// Open attributes.
     pub profiles: Arc<dyn Profiles>,
-    /// Up to where readers have read.
+    /// Read markers.
     pub read_markers: Arc<dyn ReadMarkers>,
     /// Sign-ins.
     pub sessions: Arc<dyn Sessions>,
-    /// Own contents, and those that were reacted to.
+    /// Contents and their counters.
     pub contents: Arc<dyn Contents>,
-    /// Followers and the followed.
-    pub follow_lists: Arc<dyn FollowLists>,
-    /// Likes and favourites.
-    pub reactions: Arc<dyn Reactions>,
-    /// Whom the viewer keeps out.
-    pub exclusions: Arc<dyn Exclusions>,
+    /// The lists themselves.
+    pub lists: Arc<ListReader>,
 }
 
 /// The lists, in the order of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportList {
-    /// Sign-ins that have not ended.
+    /// Sessions that have not ended.
     Sessions,
     /// What the viewer has published.
     Contents,
@@ -87,9 +81,9 @@ pub enum Place {
 /// Somebody in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// Since when they are in it, ms UTC; `None` in lists that keep no time.
+    /// When they came into the list, ms UTC; `None` in lists that keep no time.
     pub since: Option<i64>,
-    /// What everybody sees of them.
+    /// Their public profile.
     pub profile: Profile,
 }
 
@@ -107,7 +101,7 @@ pub struct Reacted {
 pub enum Rows {
     /// All of them at once: their number is bounded.
     Sessions(Vec<Session>),
-    /// With what others have made of them.
+    /// With their counters.
     Contents(Vec<(Content, Counters)>),
     /// Of likes or favourites.
     Reacted(Vec<Reacted>),
@@ -128,14 +122,8 @@ pub async fn page(
         ExportList::Contents => contents(stores, user, after).await,
         ExportList::Favourites => reacted(stores, user, Reaction::Favourite, after).await,
         ExportList::Likes => reacted(stores, user, Reaction::Like, after).await,
-        ExportList::Following => {
-            let listed = stores.follow_lists.following(Some(user), &[user], &request(after)?).await?;
-            followed(stores, listed).await
-        }
-        ExportList::Followers => {
-            let listed = stores.follow_lists.followers(Some(user), &[user], &request(after)?).await?;
-            followed(stores, listed).await
-        }
+        ExportList::Following => followed(stores, stores.lists.own_following(user, &request(after)?).await?).await,
+        ExportList::Followers => followed(stores, stores.lists.own_followers(user, &request(after)?).await?).await,
         ExportList::Muted => decided(stores, user, Decided::Muted, after).await,
         ExportList::Blocked => decided(stores, user, Decided::Blocked, after).await,
         ExportList::HiddenFrom => decided(stores, user, Decided::HiddenFrom, after).await,
@@ -144,13 +132,16 @@ pub async fn page(
 
 /// The next full page.
 fn request(after: Option<Place>) -> Result<PageRequest, StoreError> {
-    let unreadable = |error: InvalidPage| StoreError::Unreadable(error.to_string());
-    let size = PageSize::try_new(MAX_PAGE.into()).map_err(unreadable)?;
     let bound = match after {
         Some(Place::Below(position)) => Some(position),
         Some(Place::Above(_)) | None => None,
     };
-    Ok(PageRequest { direction: Direction::Older, bound, size, kinds: Kinds::ALL })
+    Ok(PageRequest { direction: Direction::Older, bound, size: size()?, kinds: Kinds::ALL })
+}
+
+fn size() -> Result<PageSize, StoreError> {
+    let unreadable = |error: InvalidPage| StoreError::Unreadable(error.to_string());
+    PageSize::try_new(MAX_PAGE.into()).map_err(unreadable)
 }
 
 async fn contents(
@@ -158,12 +149,9 @@ async fn contents(
     user: UserId,
     after: Option<Place>,
 ) -> Result<(Rows, Option<Place>), StoreError> {
-    let request = request(after)?;
-    let pages = stores.contents.outbox(Some(user), &[user], &request).await?;
-    let ahead = pages.first().map(|page| page.ahead.entries()).unwrap_or_default();
-    let entries = &ahead[..ahead.len().min(request.size.get())];
-    let next = entries.last().filter(|_| ahead.len() > entries.len()).map(|last| Place::Below(last.position()));
-    let ids: Vec<ContentId> = entries.iter().map(|entry| entry.content).collect();
+    let page = stores.lists.own_outbox(user, &request(after)?).await?;
+    let next = page.entries.last().filter(|_| page.has_older).map(|last| Place::Below(last.position()));
+    let ids: Vec<ContentId> = page.entries.iter().map(|entry| entry.content).collect();
     let mut found = by_id(stores, user, &ids).await?;
     let counters: HashMap<ContentId, Counters> = stores.contents.counters(&ids).await?.into_iter().collect();
     let counted = |content: Content| {
@@ -189,7 +177,7 @@ async fn reacted(
     reaction: Reaction,
     after: Option<Place>,
 ) -> Result<(Rows, Option<Place>), StoreError> {
-    let listing = stores.reactions.reacted_to(user, reaction, &request(after)?).await?;
+    let listing = stores.lists.reacted_to(user, reaction, &request(after)?).await?;
     let next = next(&listing, |entry| entry.content.get());
     let ids: Vec<ContentId> = listing.rows.iter().map(|row| row.item.content).collect();
     let mut found = by_id(stores, user, &ids).await?;
@@ -202,8 +190,7 @@ async fn reacted(
     Ok((Rows::Reacted(rows.collect()), next))
 }
 
-async fn followed(stores: &ExportStores, listed: Vec<Listing<UserId>>) -> Result<(Rows, Option<Place>), StoreError> {
-    let Some(listing) = listed.into_iter().next() else { return Ok((Rows::People(Vec::new()), None)) };
+async fn followed(stores: &ExportStores, listing: Listing<UserId>) -> Result<(Rows, Option<Place>), StoreError> {
     let next = next(&listing, |user| user.get());
     let mut profiles = profiles(stores, listing.rows.iter().map(|row| row.item)).await?;
     let rows = listing.rows.iter().filter_map(|row| {
@@ -223,8 +210,8 @@ async fn decided(
         Some(Place::Above(user)) => Some(user),
         Some(Place::Below(_)) | None => None,
     };
-    let users = stores.exclusions.decided(user, what, above, MAX_PAGE.into()).await?;
-    let next = users.last().filter(|_| users.len() >= usize::from(MAX_PAGE)).copied().map(Place::Above);
+    let Forward { rows: users, has_more } = stores.lists.decided(user, what, above, size()?).await?;
+    let next = users.last().filter(|_| has_more).copied().map(Place::Above);
     let mut profiles = profiles(stores, users.iter().copied()).await?;
     let rows = users.iter().filter_map(|user| Some(Person { since: None, profile: profiles.remove(user)? }));
     Ok((Rows::People(rows.collect()), next))

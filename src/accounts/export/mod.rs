@@ -1,4 +1,4 @@
-//! A copy of everything that an account holds: links to it, and what is read for one, page after page.
+//! A copy of everything that an account holds: the links to it, and the pages that it is written from.
 //!
 //! A link carries a token of its own kind. It is good as long as the session lives that has asked for it.
 

@@ -1,4 +1,4 @@
-//! How many copies a node writes at once: of one account, and of all.
+//! Limits how many copies a node writes at once, for each account and in all.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ use crate::domain::{
 pub struct Slots(Arc<Mutex<HashMap<UserId, usize>>>);
 
 impl Slots {
-    /// A place for one more copy of this user's.
+    /// Takes a slot for one more copy of this user's account.
     pub fn take(&self, user: UserId) -> Result<Slot, ExportError> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, own) = (taken.values().sum::<usize>(), taken.get(&user).copied().unwrap_or(0));
@@ -31,7 +31,7 @@ impl Slots {
     }
 }
 
-/// A place that is taken until this is dropped.
+/// A slot, taken until this is dropped.
 #[derive(Debug)]
 pub struct Slot {
     slots: Slots,

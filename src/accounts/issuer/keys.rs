@@ -24,7 +24,7 @@ const MAX_KEYS: usize = 100;
 /// So many times `max_age` old keys are used when the issuer cannot be asked. After that nobody's token is taken.
 const STALE_AGES: i64 = 24;
 
-/// The issuer cannot be asked, or what it answers is no key set. For the log.
+/// The issuer does not answer, or not with a key set. For the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoKeys(pub String);
@@ -39,15 +39,15 @@ pub trait KeySource: Send + Sync {
 /// How long keys are kept, and how often they are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeySettings {
-    /// Older keys are asked for again, before or beside their use.
+    /// Age at which keys are fetched again.
     pub max_age: Duration,
-    /// Between two askings, whatever tokens name and whether or not it worked.
+    /// Time between two fetches at least, failed ones included.
     pub wait: Duration,
 }
 
 struct Key {
     kid: Option<String>,
-    /// The one that it is for, if it says so.
+    /// The algorithm that the key is for, if it names one.
     algorithm: Option<Algorithm>,
     decoding: DecodingKey,
 }
@@ -75,14 +75,14 @@ pub struct Keys {
     source: Arc<dyn KeySource>,
     settings: KeySettings,
     known: RwLock<Option<Arc<Known>>>,
-    /// When they were asked for last, ms UTC. Held while they are.
+    /// The last fetch, ms UTC. Locked during a fetch.
     asked: Mutex<Option<i64>>,
     clock: SharedClock,
     tasks: TaskTracker,
 }
 
 impl Keys {
-    /// Nothing is asked yet. `tasks`: where asking goes on when whoever needed it has left.
+    /// Fetches nothing yet. `tasks`: where a fetch goes on when the request that needed it has ended.
     pub fn new(source: Arc<dyn KeySource>, settings: KeySettings, clock: SharedClock, tasks: TaskTracker) -> Self {
         Self { source, settings, known: RwLock::default(), asked: Mutex::default(), clock, tasks }
     }

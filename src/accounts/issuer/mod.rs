@@ -17,9 +17,9 @@ pub use self::users::{NoUser, Users};
 use super::{tokens::TokenError, viewer::Viewer};
 use crate::clock::SharedClock;
 
-/// The issuer's clock and ours may differ by this.
+/// Difference that the issuer's clock and ours may have.
 const LEEWAY_MS: i64 = 5_000;
-/// Bytes of a token at most: what a header has room for.
+/// Bytes of a token at most.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// Whose tokens are taken, and which of them.
@@ -29,7 +29,7 @@ pub struct IssuerSettings {
     pub issuer: String,
     /// What the claim `aud` has to be, or to contain.
     pub audience: String,
-    /// What a token may be signed by.
+    /// Algorithms that may sign a token.
     pub algorithms: Vec<Algorithm>,
 }
 
@@ -40,13 +40,13 @@ pub enum IssuerError {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// For the client: the issuer says who they are, and this service has nobody for them.
-    #[error("There is no account here for whom the token speaks.")]
+    #[error("There is no account here for the token's user.")]
     Stranger,
     /// For the log.
-    #[error("the issuer's keys are not to be had: {0}")]
+    #[error("the issuer's keys are not available: {0}")]
     Keys(#[from] NoKeys),
     /// For the log.
-    #[error("no user could be read or made: {0}")]
+    #[error("the user could not be read or created: {0}")]
     User(#[from] NoUser),
 }
 
@@ -73,7 +73,7 @@ pub fn is_outside(token: &str) -> bool {
 }
 
 impl Issuer {
-    /// Symmetric algorithms are left out of the settings, whoever has put them there.
+    /// Drops symmetric algorithms from the settings.
     pub fn new(mut settings: IssuerSettings, keys: Arc<Keys>, users: Users, clock: SharedClock) -> Self {
         settings.algorithms.retain(|algorithm| algorithm.family() != AlgorithmFamily::Hmac);
         Self { settings, keys, users, clock }

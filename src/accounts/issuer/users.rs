@@ -8,7 +8,7 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 
 use crate::{
-    accounts::{digest::digest, error::MAX_DRAWS},
+    accounts::digest::digest,
     clock::SharedClock,
     domain::{
         UserId,
@@ -28,7 +28,7 @@ const REMEMBERED: usize = 100_000;
 /// Digits of a digest that make a handle nobody else's.
 const DISTINCT_DIGITS: usize = 12;
 
-/// Why nobody could be named.
+/// Why the token's user could not be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum NoUser {
     /// The store failed.
@@ -39,9 +39,9 @@ pub enum NoUser {
     NothingFree,
 }
 
-/// What the issuer says beside who it is.
+/// The issuer's suggestions for a new profile.
 pub struct Profiled {
-    /// What they would like to be called.
+    /// The preferred handle.
     pub handle: Option<String>,
     /// The name to show.
     pub name: Option<String>,
@@ -84,10 +84,15 @@ impl Users {
         let (now_ms, rng) = (self.ambient.0.now_ms(), &self.ambient.1);
         let mut registrations = registrations(identity, profiled).into_iter();
         let mut registration = registrations.next().ok_or(NoUser::NothingFree)?;
-        for _ in 0..MAX_DRAWS {
-            let id = UserId::draw(now_ms, rng.u32());
-            let account =
-                NewAccount { id, registration: registration.clone(), password_hash: None, inc: rng.inc(), now_ms };
+        for random in rng.draws() {
+            let id = UserId::draw(now_ms, random);
+            let account = NewAccount {
+                id,
+                registration: registration.clone(),
+                password_hash: None,
+                inc: rng.generation(),
+                now_ms,
+            };
             match self.identities.adopt(&account, identity).await? {
                 Adopted::Created => return Ok(id),
                 Adopted::Known(user) => return Ok(user),
@@ -111,7 +116,7 @@ fn registrations(identity: &Identity, profiled: &Profiled) -> Vec<Registration> 
     let register = |handle: &String| {
         let shown = profiled.name.as_deref().map_or("", str::trim);
         let name: String = if shown.is_empty() { handle } else { shown }.chars().take(MAX_NAME_CHARS).collect();
-        // A name that is none does not keep anybody out.
+        // An invalid name does not prevent the registration.
         let named = Registration::try_new(handle, &name, "", None);
         named.or_else(|_| Registration::try_new(handle, handle, "", None)).ok()
     };

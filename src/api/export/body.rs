@@ -1,4 +1,4 @@
-//! The body of an answer that is written while it is sent, a piece at a time.
+//! An answer body that is written while it is sent, piece by piece.
 //!
 //! A task writes it, so that a client who has stopped reading keeps no place of a node. A body that breaks off ends
 //! with an error: the connection is cut, and no client takes the half for the whole.

@@ -1,4 +1,4 @@
-//! What somebody reads whose link leads to no file: a sentence that says what to do next.
+//! The answer to a link that does not open: a sentence that says what to do next.
 
 use axum::{
     http::{StatusCode, header},

@@ -1,4 +1,4 @@
-//! What the rows of an export look like: as the API shows the same things, without what nobody else may know.
+//! The rows of an export, in the shapes of the API, without what only others may know.
 
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ struct AttributeMember<'a> {
     value: &'a str,
 }
 
-/// What is told of anybody.
+/// A user's public profile in an export.
 #[derive(Serialize)]
 struct UserMember<'a> {
     id: String,

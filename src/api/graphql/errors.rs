@@ -81,7 +81,7 @@ pub enum Failure {
     #[error("publishing failed")]
     Publish(#[from] PublishError),
     /// A registration or a sign-in failed.
-    #[error("an account could not be worked on")]
+    #[error("an operation on an account failed")]
     Account(#[from] AccountError),
     /// A live feed broke off.
     #[error("the live feed broke off")]

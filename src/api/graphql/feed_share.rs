@@ -5,33 +5,26 @@
 
 use std::{
     collections::HashMap,
-    hash::Hash,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use async_graphql::{Context, Value};
 use tokio::sync::OnceCell;
 
-use super::{errors::Failure, selection::ContentSelection, services::Services};
-use crate::{
-    domain::{Content, ContentId, Counters, Entry, Profile, UserId, account::profile::ProfileCounts},
-    store::StoreError,
-};
+use crate::domain::{Content, ContentId, Counters, Profile, UserId, account::profile::ProfileCounts};
 
 /// What was loaded of one kind; `None` if that failed, which is told once.
-type Loaded<K, V> = OnceCell<Option<HashMap<K, V>>>;
+pub(super) type Loaded<K, V> = OnceCell<Option<HashMap<K, V>>>;
 /// `None` if it is not the same for all.
-type Rendered = Arc<OnceCell<Option<Value>>>;
+pub(super) type Rendered = Arc<OnceCell<Option<Value>>>;
 
-/// Shared by all who are shown the entries of one batch.
+/// Shared by all who are shown the entries of one batch; `feed_parts` loads.
+#[derive(Default)]
 pub struct FeedShare {
-    services: Arc<Services>,
-    contents: Vec<ContentId>,
-    authors: Vec<UserId>,
-    found: Loaded<ContentId, Arc<Content>>,
-    counters: Loaded<ContentId, Counters>,
-    profiles: Loaded<UserId, Arc<Profile>>,
-    counts: Loaded<UserId, ProfileCounts>,
+    pub(super) contents: Loaded<ContentId, Arc<Content>>,
+    pub(super) counters: Loaded<ContentId, Counters>,
+    pub(super) profiles: Loaded<UserId, Arc<Profile>>,
+    pub(super) counts: Loaded<UserId, ProfileCounts>,
     rendered: Mutex<HashMap<RenderKey, Rendered>>,
 }
 
@@ -68,71 +61,11 @@ pub enum Part<T> {
 }
 
 impl FeedShare {
-    /// Nothing is loaded of `entries` yet.
-    pub fn new(services: Arc<Services>, entries: &[Entry]) -> Self {
-        let contents = entries.iter().map(|entry| entry.content).collect();
-        let mut authors: Vec<UserId> = entries.iter().map(|entry| entry.author).collect();
-        authors.sort_unstable();
-        authors.dedup();
-        Self {
-            services,
-            contents,
-            authors,
-            found: Loaded::new(),
-            counters: Loaded::new(),
-            profiles: Loaded::new(),
-            counts: Loaded::new(),
-            rendered: Mutex::default(),
-        }
-    }
-
-    /// What `selection` says of `entry`: one statement a kind for all entries and all subscribers.
-    pub async fn parts(&self, entry: &Entry, selection: ContentSelection) -> Parts {
-        let services = &self.services;
-        let found = async {
-            // As nobody in particular: whoever is shown the entry was found to see it.
-            let read = services.contents.by_ids(None, &self.contents).await;
-            told(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
-        };
-        let counters =
-            async { told(services.contents.counters(&self.contents).await).map(|all| all.into_iter().collect()) };
-        let profiles = async {
-            let read = services.accounts.profiles(&self.authors).await;
-            told(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
-        };
-        let counts = async { told(services.accounts.counts(&self.authors).await).map(|all| all.into_iter().collect()) };
-        Parts {
-            content: one(&self.found, found, true, entry.content).await,
-            counters: one(&self.counters, counters, selection.counters, entry.content).await,
-            profile: one(&self.profiles, profiles, selection.author.is_some(), entry.author).await,
-            counts: one(&self.counts, counts, selection.author.is_some_and(|it| it.counts), entry.author).await,
-        }
-    }
-
     /// Where the answer of `key` is kept.
     pub fn rendered(&self, key: RenderKey) -> Rendered {
         let mut rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(rendered.entry(key).or_default())
     }
-}
-
-async fn one<K: Copy + Eq + Hash, V: Clone>(
-    loaded: &Loaded<K, V>,
-    load: impl Future<Output = Option<HashMap<K, V>>>,
-    wanted: bool,
-    key: K,
-) -> Part<V> {
-    if !wanted {
-        return Part::Unknown;
-    }
-    match loaded.get_or_init(|| load).await {
-        Some(all) => Part::Known(all.get(&key).cloned()),
-        None => Part::Unknown,
-    }
-}
-
-fn told<T>(read: Result<T, StoreError>) -> Option<T> {
-    read.map_err(|error| Failure::Store(error).told()).ok()
 }
 
 /// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's whole

@@ -15,7 +15,6 @@ use super::{
         AttributesOf, ContentCardOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source,
         StandingOf, Tracked, UserCardOf,
     },
-    pages::{PageOf, Paged},
     selection::{ContentSelection, UserSelection},
     services::Services,
     viewer_dependence::ViewerDependence,
@@ -27,7 +26,10 @@ use crate::{
         account::{attributes::Attributes, profile::ProfileCounts},
         timeline::exclusion::Standing,
     },
-    read::TimelinePage,
+    read::{
+        TimelinePage,
+        lists::{PageOf, Paged},
+    },
     store::cards::{ContentCard, ContentParts, UserCard, UserParts},
 };
 
@@ -54,11 +56,6 @@ impl Hydration {
     /// Use cases and ports.
     pub fn services(&self) -> &Services {
         &self.loader.loader().services
-    }
-
-    /// As [`Self::services`], to keep.
-    pub fn shared_services(&self) -> Arc<Services> {
-        Arc::clone(&self.loader.loader().services)
     }
 
     /// The viewer, and whether building the answer has read them.

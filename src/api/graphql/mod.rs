@@ -4,6 +4,7 @@
 
 mod cost_hints;
 mod errors;
+mod feed_parts;
 mod feed_share;
 mod hydration;
 pub(super) mod ids;
@@ -31,6 +32,7 @@ use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 
 pub use self::{
     cost_hints::COST_HINTS,
+    feed_share::FeedShare,
     mutation::{EXPORT_PATH, WITHOUT_TOKEN},
     scalars::rfc3339,
     scope::attach,

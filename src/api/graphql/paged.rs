@@ -1,14 +1,11 @@
-//! Pages of lists out of the loaders, each as the type that its list has.
+//! Pages of lists from the loaders, each in the type of its list.
 
 use std::sync::Arc;
 
-use super::{
-    errors::Failure,
-    hydration::Hydration,
-    pages::{PageOf, Paged},
-};
+use super::{errors::Failure, hydration::Hydration};
 use crate::{
     domain::{ContentId, Listing, UserId, timeline::folding::Folded},
+    read::lists::{PageOf, Paged},
     store::StoreError,
 };
 

@@ -1,4 +1,4 @@
-//! The entry points for reading.
+//! The root of queries.
 
 use std::sync::Arc;
 

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
+use super::feed_share::FeedShare;
 use crate::{
     accounts::{AccountsService, ProfilesService, SessionsService, export::Exports},
     clock::SharedClock,
     follow::{Excluding, Following},
     live::LiveFeed,
     publish::{Publisher, Reacting},
-    read::{ReadMarker, Searcher, TimelineReader},
-    store::{Accounts, Cards, Contents, Exclusions, FollowLists, Follows, People, Profiles, Reactions},
+    read::{ReadMarker, Searcher, TimelineReader, lists::ListReader},
+    store::{Accounts, Cards, Contents, Exclusions, Follows, Profiles, Reactions},
 };
 
 /// Everything behind the schema. The fields are public, because the composition root and tests fill them.
@@ -28,6 +29,8 @@ pub struct Services {
     pub profiles_service: Arc<ProfilesService>,
     /// Reads timelines.
     pub timelines: Arc<TimelineReader>,
+    /// Reads lists: of contents, of people, of reactions.
+    pub lists: Arc<ListReader>,
     /// Finds contents.
     pub searcher: Arc<Searcher>,
     /// Moves read markers.
@@ -41,24 +44,20 @@ pub struct Services {
     /// Mutes, hides and blocks.
     pub excluding: Arc<Excluding>,
     /// Opens live feeds.
-    pub live: Arc<LiveFeed>,
+    pub live: Arc<LiveFeed<FeedShare>>,
     /// Profiles and their counts.
     pub accounts: Arc<dyn Accounts>,
     /// Open attributes of profiles.
     pub profiles: Arc<dyn Profiles>,
-    /// Finds people.
-    pub people: Arc<dyn People>,
     /// Contents and users with what is shown beside them.
     pub cards: Arc<dyn Cards>,
-    /// Contents, their counters, and authors' own contents.
+    /// Contents and their counters.
     pub contents: Arc<dyn Contents>,
     /// Whom the viewer follows.
     pub follows: Arc<dyn Follows>,
-    /// Followers and the followed, as lists.
-    pub follow_lists: Arc<dyn FollowLists>,
-    /// Likes and favourites.
+    /// The viewer's reactions.
     pub reactions: Arc<dyn Reactions>,
-    /// Whom the viewer keeps out, and from whom they hide.
+    /// What the viewer has decided about others.
     pub exclusions: Arc<dyn Exclusions>,
     /// Decides whether a token has ended since it was checked.
     pub clock: SharedClock,

@@ -1,4 +1,4 @@
-//! The entry points for watching.
+//! The root of subscriptions.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     errors::{ApiError, Failure},
+    feed_parts,
     feed_share::{FeedShare, Part, shape},
     hydration::Hydration,
     objects::{Content, FeedEdge, NewFeedPayload, TimelineEdge, User},
@@ -72,7 +73,7 @@ async fn begin(ctx: &Context<'_>, after: Option<&str>, compares: bool) -> Result
 
 /// A running subscription.
 struct Watch {
-    feed: live::Subscription,
+    feed: live::Subscription<FeedShare>,
     hydration: Arc<Hydration>,
     selection: Option<ContentSelection>,
     selects_token: bool,
@@ -118,18 +119,13 @@ impl Watch {
 
     /// The new entry with its content as it is now; `None` if there is nothing to show: it was removed meanwhile, or
     /// cannot be read, in which case the client is asked to read later.
-    async fn added(&mut self, entry: &Entry, batch: Option<Arc<Batch>>) -> Option<NewFeedPayload> {
+    async fn added(&mut self, entry: &Entry, batch: Option<Arc<Batch<FeedShare>>>) -> Option<NewFeedPayload> {
         let hydration = self.hydration.renewed();
         let batch = batch.unwrap_or_else(|| Batch::of(vec![*entry]));
-        let services = hydration.shared_services();
-        let Some(share) = batch.shared(|| FeedShare::new(services, batch.entries())) else {
-            self.feed.failed_to_show();
-            return None;
-        };
         let node = match self.selection {
             None => None,
             Some(selection) => {
-                let parts = share.parts(entry, selection).await;
+                let parts = feed_parts::parts(hydration.services(), &batch, entry, selection).await;
                 let Part::Known(content) = parts.content.clone() else {
                     self.feed.failed_to_show();
                     return None;
@@ -139,7 +135,7 @@ impl Watch {
             }
         };
         let (edge, viewer_dependence) = (TimelineEdge::new(entry, node), hydration.viewer_dependence().clone());
-        let content = entry.content;
+        let (content, share) = (entry.content, Arc::clone(batch.shared()));
         Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape: self.shape.clone(), viewer_dependence }))
     }
 

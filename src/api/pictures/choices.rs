@@ -1,4 +1,4 @@
-//! Numbers that decide what a picture shows, each drawn by its name: a change of one leaves the others.
+//! Random choices of a picture. Each is drawn by its own name, so changing one leaves the others.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 

@@ -1,4 +1,4 @@
-//! Likes and favourites in a neighbourhood, as reactions of people who are there: counters have nothing else to count.
+//! Likes and favourites within a neighbourhood, as reactions of seeded users: counters are the sums of real rows.
 
 use rand::{Rng, RngExt, seq::index};
 

@@ -1,4 +1,4 @@
-//! When things happen in the made-up world: by day and night of those who do them.
+//! When seeded users act: by day and night where they live.
 
 use rand::{Rng, RngExt};
 

@@ -1,5 +1,4 @@
-//! The account that is there to be tried: follows popular authors, is followed by a few, has said hello and been
-//! answered, has favourites.
+//! The account `demo`: follows popular authors, has a few followers, a conversation and favourites.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! `tidefeed seed`: a believable world of any size. What the world is, is decided by [`world`], purely; here it is
-//! written, and told how far it has come.
+//! `tidefeed seed`: writes a believable world of any size. [`world`] decides what it contains; this module writes it
+//! and shows progress.
 
 mod applause;
 mod calendar;
@@ -102,7 +102,7 @@ fn own_pictures(listen: SocketAddr, folder: &str) -> String {
 
 pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Outcome> {
     let store = open_store(config).await?;
-    let pending = store.pending().await.context("the tables cannot be looked at")?;
+    let pending = store.pending().await.context("the tables cannot be read")?;
     ensure!(pending.is_empty(), "the tables are not up to date: run `tidefeed migrate` first");
     let there = store.count().await.context("the users cannot be counted")?;
     if there > 0 && arguments.if_empty {
@@ -110,7 +110,7 @@ pub async fn run(arguments: SeedArguments, config: &Config) -> anyhow::Result<Ou
         return Ok(Outcome::Done);
     }
     if there > 0 && !arguments.add {
-        bail!("{there} users are there already: `--add` adds a world to them, `--if-empty` leaves them alone");
+        bail!("the store already has {there} users: `--add` adds a world to them, `--if-empty` leaves them alone");
     }
     let lifecycle = Lifecycle::new();
     lifecycle.watch_signals(std::time::Duration::ZERO).context("signals cannot be watched")?;

@@ -1,4 +1,4 @@
-//! Between whole numbers and fractions: the only place of the generator that converts, with what is lost said once.
+//! Converts between integers and fractions. The generator converts nowhere else.
 
 /// Exact up to 2^53, far above any count here.
 #[expect(clippy::cast_precision_loss, reason = "counts of a made-up world stay below 2^53")]

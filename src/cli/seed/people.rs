@@ -1,4 +1,4 @@
-//! Who lives in the made-up world: languages, names, handles that no two share, a few words about themselves.
+//! The users of the seeded world: languages, names, unique handles and short bios.
 
 use rand::{Rng, RngExt};
 

@@ -1,4 +1,4 @@
-//! Who is how popular, and who is how busy: the heavy tails of the made-up world, as pure arithmetic.
+//! How popular and how busy each seeded user is: two heavy-tailed distributions.
 //!
 //! Popularity falls with rank r as 1 / (r + flattening): Zipf's law with its head rounded off, so that the most
 //! followed author has a large share of all users but not all of them.

@@ -1,4 +1,4 @@
-//! Open attributes of a profile: keys and values that a product chooses, bounded and otherwise not understood.
+//! Open attributes of a profile: keys and values whose meaning is the product's, within bounds.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who a user is to others: a handle to be found by, a name, a few words.
+//! A user's public profile: handle, name, bio and avatar.
 
 use std::fmt;
 

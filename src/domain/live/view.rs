@@ -18,7 +18,7 @@ use crate::domain::{
     },
 };
 
-/// What a client is told.
+/// A change of what a client holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// The entry stands in the timeline, at its position.
@@ -44,14 +44,14 @@ pub enum Reason {
 
 /// What the timeline holds above a floor at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Above {
+pub struct TimelineTop {
     /// Folded ones, too; in any order.
     pub entries: Vec<Showing>,
     /// Whether these are all.
     pub whole: bool,
 }
 
-/// What is known of what a client holds, and what it is still to be told.
+/// What a client holds, as far as it is known, and the changes that wait for it.
 #[derive(Debug, Clone, Default)]
 pub struct View {
     /// `None`: nothing is known, and changes are passed on as they come.
@@ -64,33 +64,34 @@ pub struct View {
 #[derive(Debug, Clone)]
 struct Window {
     floor: Position,
-    /// What the timeline held when it was last looked at or heard of, folded or not; oldest first. At most
-    /// [`VIEW_WINDOW`] when nothing waits.
+    /// The timeline as last read or announced, folded entries included; oldest first. At most [`VIEW_WINDOW`] when no
+    /// change waits.
     entries: Vec<Showing>,
-    /// What the client holds until it is told otherwise; what stands of the entries when nothing waits.
+    /// What the client holds now. When no change waits, these are the entries that stand.
     held: HashSet<ContentId>,
 }
 
 impl View {
-    /// Of a client that holds what `point` says while the timeline above its floor is `now`; what waits to be told is
-    /// what is gone, then what has come, oldest first, then what has been folded away by it.
-    pub fn resume(point: &ResumePoint, now: &Above) -> Self {
+    /// The view of a client that holds what `point` says while the timeline above its floor is `now`. The changes that
+    /// wait are removals, then additions, oldest first, then removals of what these fold away.
+    pub fn resume(point: &ResumePoint, now: &TimelineTop) -> Self {
         let mut view = Self::default();
         view.become_true(point.floor(), point.held().iter().copied().collect(), now);
         view
     }
 
-    /// From where on a catch-up has to read; `None` if only the client itself can.
+    /// The position above which a catch-up reads; `None` if what the client holds is not known, so that only the client
+    /// itself can read again.
     pub fn floor(&self) -> Option<Position> {
         self.window.as_ref().map(|window| window.floor)
     }
 
-    /// What waits to be told, in its order.
+    /// Changes that the client has not received yet, in their order.
     pub fn waiting(&self) -> impl Iterator<Item = &Change> {
         self.waiting.iter()
     }
 
-    /// The next change that waits to be told; told it is, once it has been taken.
+    /// The next change. It counts as received once it has been taken.
     pub fn take_next(&mut self) -> Option<Change> {
         let change = self.waiting.pop_front()?;
         if let Some(window) = &mut self.window {
@@ -102,16 +103,16 @@ impl View {
         Some(change)
     }
 
-    /// The timeline above [`View::floor`] is `now`, whatever has been heard or missed before. Nothing must wait to be
-    /// told.
-    pub fn catch_up(&mut self, now: &Above) {
+    /// The timeline above [`View::floor`] is `now`, whatever was announced or missed before. To be called when no
+    /// change waits.
+    pub fn catch_up(&mut self, now: &TimelineTop) {
         match self.window.take() {
             Some(window) => self.become_true(window.floor, window.held, now),
             None => self.refetch(Reason::Missed),
         }
     }
 
-    /// The entry was in the timeline a moment ago. Nothing must wait to be told.
+    /// The entry was in the timeline a moment ago. To be called when no change waits.
     pub fn added(&mut self, new: Showing) {
         match &mut self.window {
             Some(window) if new.entry.position() > window.floor => {
@@ -131,7 +132,7 @@ impl View {
         self.window.as_ref().is_some_and(folds)
     }
 
-    /// `entry` is in no timeline any more. Nothing must wait to be told.
+    /// The entry's content was removed. To be called when no change waits.
     pub fn removed(&mut self, entry: Entry) {
         match &mut self.window {
             Some(window) if entry.position() > window.floor => {
@@ -148,13 +149,13 @@ impl View {
         self.waiting.push_back(Change::AuthorRemoved(author));
     }
 
-    /// The client is to be told to read again; from then on it is not known what it holds.
+    /// The client must read again; from then on what it holds is not known.
     pub fn refetch(&mut self, reason: Reason) {
         *self = Self::default();
         self.waiting.push_back(Change::Refetch(reason));
     }
 
-    /// What the client can resume with after all that it has been told so far; `None` if that is not known.
+    /// What the client can resume with after the changes so far; `None` if what it holds is not known.
     pub fn point(&self) -> Option<ResumePoint> {
         let window = self.window.as_ref()?;
         Some(ResumePoint::exactly(window.floor, window.held.iter().copied().collect()))
@@ -163,7 +164,7 @@ impl View {
 
 impl View {
     /// The client holds `held` above `floor`, where the timeline is `now`.
-    fn become_true(&mut self, floor: Position, held: HashSet<ContentId>, now: &Above) {
+    fn become_true(&mut self, floor: Position, held: HashSet<ContentId>, now: &TimelineTop) {
         if !now.whole {
             return self.refetch(Reason::GapTooLarge);
         }
@@ -173,8 +174,8 @@ impl View {
         self.settle();
     }
 
-    /// What the client does not hold as it should is to be told; if it holds everything so, the window is cut to its
-    /// size. Nothing waits to be told.
+    /// Queues the differences between what the client holds and what stands. Without any, cuts the window to its size.
+    /// To be called when no change waits.
     fn settle(&mut self) {
         let Some(window) = &mut self.window else { return };
         self.waiting.extend(window.differences());

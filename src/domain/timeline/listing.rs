@@ -2,7 +2,7 @@
 //! source is the whole answer.
 
 use super::{
-    page::{Direction, PageRequest},
+    page::{Cut, PageRequest},
     position::Position,
 };
 
@@ -34,18 +34,10 @@ pub struct Listing<T> {
 }
 
 impl<T> Listing<T> {
-    /// `ahead`: the rows beyond the request's bound as its direction meets them, up to its need. `behind`: whether
-    /// there is a row at the bound or on its near side.
-    pub fn of(request: &PageRequest, mut ahead: Vec<Listed<T>>, behind: bool) -> Self {
-        let more = ahead.len() > request.size.get();
-        ahead.truncate(request.size.get());
-        match request.direction {
-            Direction::Older => Self { rows: ahead, has_older: more, has_newer: behind },
-            Direction::Newer => {
-                ahead.reverse();
-                Self { rows: ahead, has_older: behind, has_newer: more }
-            }
-        }
+    /// The page that `request` asks for; `ahead` and `behind` as [`Cut::of`] takes them.
+    pub fn of(request: &PageRequest, ahead: Vec<Listed<T>>, behind: bool) -> Self {
+        let Cut { rows, has_older, has_newer } = Cut::of(request, ahead, behind);
+        Self { rows, has_older, has_newer }
     }
 }
 
@@ -53,7 +45,7 @@ impl<T> Listing<T> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
     use super::*;
-    use crate::domain::timeline::page::PageSize;
+    use crate::domain::timeline::page::{Direction, PageSize};
 
     #[test]
     fn one_row_more_than_the_page_holds_tells_that_it_goes_on() {

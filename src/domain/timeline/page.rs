@@ -223,6 +223,33 @@ impl PageRequest {
     }
 }
 
+/// The rows of a page, newest first, and whether there are more at either end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut<T> {
+    /// Newest first.
+    pub rows: Vec<T>,
+    /// Whether an older row follows the last one.
+    pub has_older: bool,
+    /// Whether a newer row precedes the first one.
+    pub has_newer: bool,
+}
+
+impl<T> Cut<T> {
+    /// `ahead`: the rows beyond the request's bound as its direction meets them, up to its need. `behind`: whether
+    /// there is a row at the bound or on its near side.
+    pub fn of(request: &PageRequest, mut ahead: Vec<T>, behind: bool) -> Self {
+        let more = ahead.len() > request.size.get();
+        ahead.truncate(request.size.get());
+        match request.direction {
+            Direction::Older => Self { rows: ahead, has_older: more, has_newer: behind },
+            Direction::Newer => {
+                ahead.reverse();
+                Self { rows: ahead, has_older: behind, has_newer: more }
+            }
+        }
+    }
+}
+
 /// A page: entries newest first, and whether the timeline goes on at either end. Exact at the moment of the read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {

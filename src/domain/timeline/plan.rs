@@ -5,8 +5,8 @@
 use super::{
     coverage::Run,
     floor::Floor,
-    merge::{Merged, merge},
-    page::{Direction, Page, PageRequest},
+    merge::merge,
+    page::{Cut, Direction, Page, PageRequest},
     position::Entry,
 };
 use crate::domain::ids::UserId;
@@ -57,30 +57,31 @@ pub fn decide(request: &PageRequest, snapshot: &Snapshot, outboxes: Option<&Outb
     }
     let none = Outboxes::default();
     let pulled = outboxes.unwrap_or(&none);
-    let ahead = join(request.direction, &snapshot.ahead, &pulled.ahead, request.need());
-    if !ahead.complete {
-        return Next::PullEverything;
-    }
-    let behind = if request.bound.is_none() {
-        Merged { entries: Vec::new(), complete: true }
-    } else {
-        behind(request.direction.reversed(), snapshot, pulled)
-    };
-    if !behind.complete {
-        return Next::PullEverything;
-    }
-    Next::Serve(page(request, ahead.entries, !behind.entries.is_empty()))
+    let ahead = joined(&snapshot.ahead, &pulled.ahead);
+    let behind = joined(&snapshot.behind, &pulled.behind);
+    exact_page(request, &ahead, &behind).map_or(Next::PullEverything, Next::Serve)
 }
 
-/// Whether anything lies behind: one entry of any source is proof enough, its exact place does not matter.
-fn behind(direction: Direction, snapshot: &Snapshot, pulled: &Outboxes) -> Merged {
-    let seen: Vec<Entry> =
-        snapshot.behind.iter().chain(&pulled.behind).flat_map(Run::entries).take(1).copied().collect();
-    if seen.is_empty() {
-        join(direction, &snapshot.behind, &pulled.behind, 1)
-    } else {
-        Merged { entries: seen, complete: true }
+/// The page of a timeline, or of a list such as an outbox, whose sources are these: `ahead` of the request's bound,
+/// each to the page's need, and on its near side (inclusive), each to one entry. `None` if the sources do not reach far
+/// enough to make the page exact.
+pub fn exact_page(request: &PageRequest, ahead: &[Run], behind: &[Run]) -> Option<Page> {
+    let ahead = merge(request.direction, ahead, request.need());
+    if !ahead.complete {
+        return None;
     }
+    let more_behind = request.bound.is_some() && lies_behind(request.direction.reversed(), behind)?;
+    Some(page(request, ahead.entries, more_behind))
+}
+
+/// Whether anything lies behind: one entry of any source is proof enough, its exact place does not matter. `None` if no
+/// source can tell.
+fn lies_behind(direction: Direction, runs: &[Run]) -> Option<bool> {
+    if runs.iter().any(|run| !run.entries().is_empty()) {
+        return Some(true);
+    }
+    let nothing = merge(direction, runs, 1);
+    nothing.complete.then_some(false)
 }
 
 /// The runs of outboxes, on either side of the bound.
@@ -92,21 +93,13 @@ pub struct Outboxes {
     pub behind: Vec<Run>,
 }
 
-fn join(direction: Direction, ours: &[Run], pulled: &[Run], need: usize) -> Merged {
-    let runs: Vec<Run> = ours.iter().chain(pulled).cloned().collect();
-    merge(direction, &runs, need)
+fn joined(ours: &[Run], pulled: &[Run]) -> Vec<Run> {
+    ours.iter().chain(pulled).cloned().collect()
 }
 
-fn page(request: &PageRequest, mut entries: Vec<Entry>, more_behind: bool) -> Page {
-    let more_ahead = entries.len() > request.size.get();
-    entries.truncate(request.size.get());
-    match request.direction {
-        Direction::Older => Page { entries, has_older: more_ahead, has_newer: more_behind },
-        Direction::Newer => {
-            entries.reverse();
-            Page { entries, has_older: more_behind, has_newer: more_ahead }
-        }
-    }
+fn page(request: &PageRequest, entries: Vec<Entry>, more_behind: bool) -> Page {
+    let Cut { rows: entries, has_older, has_newer } = Cut::of(request, entries, more_behind);
+    Page { entries, has_older, has_newer }
 }
 
 #[cfg(test)]

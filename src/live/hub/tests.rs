@@ -59,7 +59,7 @@ impl Timelines for Everybody {
     }
 }
 
-fn hub() -> (Arc<Hub>, Arc<Everybody>) {
+fn hub() -> (Arc<Hub<()>>, Arc<Everybody>) {
     let timelines = Arc::new(Everybody { fails: AtomicBool::new(false) });
     (Arc::new(Hub::new(timelines.clone(), BUFFER)), timelines)
 }
@@ -73,8 +73,8 @@ fn published(author: i64, content: i64) -> Announcement {
     Announcement::Published { entry, original: None }
 }
 
-fn is_added(heard: Option<&Heard>, content: i64) -> bool {
-    matches!(heard, Some(Heard::Added(new, _)) if new.entry.content.get() == content)
+fn is_added(signal: Option<&Signal<()>>, content: i64) -> bool {
+    matches!(signal, Some(Signal::Added(new, _)) if new.entry.content.get() == content)
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
     for content in 1..=i64::try_from(BUFFER).unwrap() + 1 {
         hub.pass_on(&published(7, content)).await;
     }
-    assert!(matches!(slow.next().await, Some(Heard::Look(Cause::Missed))));
+    assert!(matches!(slow.next().await, Some(Signal::Look(Cause::Missed))));
     hub.pass_on(&published(7, 999)).await;
     assert!(is_added(slow.next().await.as_ref(), 999));
 }
@@ -110,7 +110,7 @@ async fn many_gaps_are_one_until_the_subscriber_notices() {
     for _ in 0..20 {
         hub.pass_on(&Announcement::Gap).await;
     }
-    assert!(matches!(subscriber.next().await, Some(Heard::Look(Cause::Missed))));
+    assert!(matches!(subscriber.next().await, Some(Signal::Look(Cause::Missed))));
     hub.pass_on(&published(7, 1)).await;
     assert!(is_added(subscriber.next().await.as_ref(), 1));
 }
@@ -122,7 +122,7 @@ async fn when_nobody_knows_who_sees_it_those_who_watch_have_missed_something() {
     subscriber.watch(HashSet::from([user(7)]));
     timelines.fails.store(true, Ordering::SeqCst);
     hub.pass_on(&published(7, 1)).await;
-    assert!(matches!(subscriber.next().await, Some(Heard::Look(Cause::Missed))));
+    assert!(matches!(subscriber.next().await, Some(Signal::Look(Cause::Missed))));
 }
 
 #[tokio::test]
@@ -133,9 +133,9 @@ async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
     hub.pass_on(&Announcement::ReadMarkerMoved { reader: user(1), marker }).await;
     hub.pass_on(&Announcement::FollowsChanged { reader: user(2), author: None, change: None }).await;
     for own in [&mut phone, &mut desk] {
-        assert!(matches!(own.next().await, Some(Heard::ReadUpTo(moved)) if moved == marker));
+        assert!(matches!(own.next().await, Some(Signal::ReadUpTo(moved)) if moved == marker));
     }
-    assert!(matches!(other.next().await, Some(Heard::Look(Cause::Relation { .. }))));
+    assert!(matches!(other.next().await, Some(Signal::Look(Cause::Relation { .. }))));
 }
 
 #[tokio::test]

@@ -219,12 +219,12 @@ impl World {
             self.session.follows(cause, followed);
         } else if let Some(told) = self.session.next() {
             self.told(told);
-        } else if let Some(floor) = self.session.wants() {
+        } else if let Some(floor) = self.session.look_from() {
             let mut entries = self.timeline(floor);
             let whole = entries.len() <= self.catch_up;
             entries.reverse();
             entries.truncate(self.catch_up);
-            self.session.looked(&Above { entries, whole });
+            self.session.looked(&TimelineTop { entries, whole });
         } else if self.missed {
             self.missed = false;
             self.queue.clear();

@@ -1,27 +1,22 @@
 //! Announcements as sharded publish/subscribe, which a single server and a cluster know alike: sixteen channels,
 //! chosen by whom an announcement is about, so that a cluster spreads them over its nodes.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use redis::cmd;
-use tokio::{
-    sync::{Notify, broadcast},
-    time::sleep,
-};
+use tokio::sync::{Notify, broadcast};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{connect::Redis, listener::Listener, wire};
+use super::{connect::Redis, listener::Listener, retry::Retry, wire};
 use crate::{
-    domain::{UserId, backoff::wait_ms},
+    domain::UserId,
     rng::SharedRng,
     store::{Announcements, StoreError, announcements::Announcement},
 };
 
 /// Channels; a constant of the interface between nodes, which must agree on it.
 const CHANNELS: i64 = 16;
-/// Failures after which the wait between attempts to own up to a loss grows no longer: about four seconds.
-const MAX_BACKOFF_ATTEMPTS: u32 = 4;
 
 /// Announcements on Redis: channels `{prefix}announcements:0` to `15`, payloads as JSON with a version. Whoever
 /// listens is told [`Announcement::Gap`] each time the subscription had to be made anew, and each time a node could
@@ -29,12 +24,12 @@ const MAX_BACKOFF_ATTEMPTS: u32 = 4;
 pub struct RedisAnnouncements {
     redis: Redis,
     listeners: broadcast::Sender<Announcement>,
-    /// Something was not sent, or nobody knows.
+    /// An announcement was not sent, or whether it was is unknown.
     lost: Arc<Notify>,
 }
 
 impl RedisAnnouncements {
-    /// Subscribes, and has a task in `tracker` hold the subscription until `stop`; `draw` spreads its attempts to
+    /// Subscribes, and has a task in `tracker` hold the subscription until `stop`; `rng` spreads its attempts to
     /// reconnect. What is announced after this has returned is heard.
     pub async fn start(
         redis: Redis,
@@ -70,10 +65,9 @@ async fn send(redis: &Redis, number: i64, announcement: &Announcement) -> Result
 async fn own_up(redis: Redis, lost: Arc<Notify>, rng: SharedRng) {
     loop {
         lost.notified().await;
-        let mut attempts = 0;
+        let mut retry = Retry::new(&rng);
         while send(&redis, 0, &Announcement::Gap).await.is_err() {
-            attempts = MAX_BACKOFF_ATTEMPTS.min(attempts + 1);
-            sleep(Duration::from_millis(wait_ms(attempts, rng.u32()).unsigned_abs())).await;
+            retry.wait().await;
         }
     }
 }

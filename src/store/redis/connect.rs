@@ -33,10 +33,10 @@ const RECONNECT_AFTER: Duration = Duration::from_millis(50);
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The options contradict themselves.
-    #[error("the Redis options cannot work")]
+    #[error("the Redis options are not valid")]
     Options(#[from] InvalidRedisOptions),
     /// No answer, or a refused password.
-    #[error("Redis at {address} does not let us in: check that it runs, its address, and its password")]
+    #[error("Redis at {address} cannot be connected to: check that it runs, its address, and its password")]
     Unreachable {
         /// host:port.
         address: String,

@@ -1,4 +1,4 @@
-//! What a failure of Redis means to a caller of a port.
+//! Maps errors of Redis to `StoreError`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What each Redis server says of itself, judged for `tidefeed doctor`. On connections of its own, so that one server
-//! that is away hides no other; sets one key, which goes by itself.
+//! Findings about each Redis server for `tidefeed doctor`, on connections of its own, so that one unreachable server
+//! hides no other. Sets one key, which expires.
 
 use redis::{Client, ConnectionInfo, InfoDict, RedisResult, aio::MultiplexedConnection};
 
@@ -8,7 +8,7 @@ use crate::store::{StoreError, inspection::Finding};
 
 /// The oldest that knows sharded publish/subscribe.
 const OLDEST_MAJOR: u32 = 7;
-/// Entries up to which Redis keeps a sorted set small, if nobody has said otherwise.
+/// Redis' default for the entries of a compact sorted set.
 const LISTPACK_HINT: &str = "zset-max-listpack-entries";
 
 /// Findings of every configured server, in the order of the addresses.

@@ -1,5 +1,5 @@
-//! The subscription behind announcements: held for ever, made anew whenever it breaks, and honest about what may have
-//! been lost in between.
+//! The subscription behind announcements: held for ever, made anew whenever it breaks. Listeners are told of what may
+//! have been lost in between.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,10 +13,10 @@ use super::{
     connect::Redis,
     error::{late, store_error},
     link::Link,
+    retry::Retry,
     wire,
 };
 use crate::{
-    domain::backoff::wait_ms,
     rng::SharedRng,
     store::{StoreError, announcements::Announcement},
 };
@@ -24,8 +24,6 @@ use crate::{
 /// How often a silent connection is asked whether the subscription still stands: subscribing again says so, and does
 /// nothing if it does.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
-/// Failures after which the wait between attempts grows no longer: about four seconds.
-const MAX_BACKOFF_ATTEMPTS: u32 = 4;
 
 /// Keeps a subscription to some channels and tells what comes to local listeners.
 pub struct Listener {
@@ -42,7 +40,7 @@ pub struct Subscription {
 }
 
 impl Listener {
-    /// For these channels; `draw` spreads attempts to reconnect.
+    /// For these channels; `rng` spreads attempts to reconnect.
     pub const fn new(
         redis: Redis,
         channels: Vec<String>,
@@ -90,18 +88,17 @@ impl Listener {
     }
 
     async fn resubscribe(&self) -> Subscription {
-        let mut attempts = 0;
+        let mut retry = Retry::new(&self.rng);
         loop {
             match self.subscribe().await {
                 Ok(subscription) => return subscription,
                 Err(error) => tracing::debug!(
-                    attempts,
+                    attempts = retry.failures(),
                     error = &error as &dyn std::error::Error,
                     "Subscribing to announcements failed. It will be tried again."
                 ),
             }
-            attempts = MAX_BACKOFF_ATTEMPTS.min(attempts + 1);
-            sleep(Duration::from_millis(wait_ms(attempts, self.rng.u32()).unsigned_abs())).await;
+            retry.wait().await;
         }
     }
 

@@ -17,6 +17,7 @@ mod outside_inboxes;
 mod outside_member;
 mod queue;
 mod reader;
+mod retry;
 mod stream;
 mod wire;
 

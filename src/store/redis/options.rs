@@ -64,7 +64,7 @@ pub enum InvalidRedisOptions {
     #[error("{0} addresses but no cluster: name one, or set `cluster` to true")]
     ManyAddresses(usize),
     /// Not an address.
-    #[error("address {place} is not one: expected redis://[user:password@]host:port/ ({reason})")]
+    #[error("address {place} is not valid: expected redis://[user:password@]host:port/ ({reason})")]
     Address {
         /// 1 is the first.
         place: usize,
@@ -152,6 +152,6 @@ mod tests {
     fn a_refused_address_is_named_by_its_place_and_its_password_stays_unsaid() {
         let options = RedisOptions { urls: vec!["rodis://:secret@host:1/".to_owned()], ..RedisOptions::default() };
         let said = options.addresses().err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(said.starts_with("address 1 is not one") && !said.contains("secret"), "{said}");
+        assert!(said.starts_with("address 1 is not valid") && !said.contains("secret"), "{said}");
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
-use redis::{RedisResult, Script, aio::ConnectionLike, streams::StreamInfoGroupsReply};
+use redis::{RedisResult, Script, Value, aio::ConnectionLike, from_redis_value, streams::StreamInfoGroupsReply};
 use tokio::time::Instant;
 
 use super::{
@@ -40,14 +40,18 @@ impl RedisQueue {
 }
 
 async fn depth_of(link: &mut impl ConnectionLike, key: &str) -> RedisResult<u64> {
-    let length: u64 = redis::cmd("XLEN").arg(key).query_async(link).await?;
-    let groups: RedisResult<StreamInfoGroupsReply> = redis::cmd("XINFO").arg("GROUPS").arg(key).query_async(link).await;
-    let groups = match groups {
-        Ok(reply) => reply.groups,
+    // In one transaction, so that all three speak of the same stream; XINFO fails if there is none.
+    let mut looks = redis::pipe();
+    looks.atomic().ignore_errors();
+    looks.cmd("EXISTS").arg(key).cmd("XLEN").arg(key).cmd("XINFO").arg("GROUPS").arg(key);
+    let mut answers = looks.query_async::<Vec<RedisResult<Value>>>(link).await?.into_iter();
+    let mut answer = || answers.next().unwrap_or(Ok(Value::Nil));
+    if !from_redis_value::<bool>(answer()?)? {
         // Nothing was ever sent, or everything was flushed.
-        Err(error) if error.to_string().contains("no such key") => return Ok(0),
-        Err(error) => return Err(error),
-    };
+        return Ok(0);
+    }
+    let length: u64 = from_redis_value(answer()?)?;
+    let groups = from_redis_value::<StreamInfoGroupsReply>(answer()?)?.groups;
     let ours = groups.iter().find(|group| group.name == stream::GROUP);
     let wide = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     Ok(match ours {

@@ -45,7 +45,7 @@ const WAL_BYTES: &str = "67108864";
 enum Unusable {
     #[error("store.url must start with sqlite:// or mysql://")]
     Scheme,
-    #[error("store.url must name a file: a database in memory has one connection and no future")]
+    #[error("store.url must name a file: a database in memory is lost when its connection closes")]
     Memory,
     #[error("store.url must name a database: mysql://user:password@host:port/database")]
     NoDatabase,

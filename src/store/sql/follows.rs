@@ -204,8 +204,8 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
     Part::new(text, [follower.get()])
 }
 
-/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends;
-/// whose there are.
+/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends.
+/// Returns those of the two that exist.
 pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
     let mut users = vec![pair.follower, pair.author];
     users.sort_unstable();

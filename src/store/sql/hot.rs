@@ -1,4 +1,4 @@
-//! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/explain.rs, and by hand on a
+//! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/store/explain.rs, and by hand on a
 //! server that is slow.
 
 use super::{

@@ -100,7 +100,7 @@ impl Drawer<'_> {
         *self.last
     }
 
-    /// Somebody; now and then somebody whom there is not.
+    /// A user; now and then one that does not exist.
     pub fn user(&mut self) -> UserId {
         let stranger = self.rng.chance(20_000);
         let number = self.rng.within(1, PEOPLE) + if stranger { PEOPLE } else { 0 };

@@ -36,10 +36,10 @@ pub const PROOFS: Rule = Rule {
         &[("docs/a.md", "Shown by `a_page_is_never_empty_here`."), ("tests/it/a.rs", "#[test] fn a_page_is_full() {}")],
         &[
             ("ARCHITECTURE.md", "| rule | `gone.feed`, `conformance::inboxes` |"),
-            ("tests/it/conformance/inboxes.rs", ""),
+            ("tests/it/store/conformance/inboxes.rs", ""),
         ],
         &[("docs/a.md", "`kept.feed`, `conformance::inboxes`"), ("tests/fixtures/kept.feed", "")],
-        &[("README.md", "`tests/it/explain.rs`")],
+        &[("README.md", "`tests/it/store/explain.rs`")],
         &[("docs/a.md", "`most_of_each_and_all`"), ("config/default.toml", "# most_of_each_and_all = 1\n")],
     ],
     kept_by: &[
@@ -47,7 +47,7 @@ pub const PROOFS: Rule = Rule {
             ("docs/a.md", "`a_page_is_never_empty_here`, `kept.feed`, `conformance::inboxes`, `tests/it/a.rs`"),
             ("tests/it/a.rs", "on_each_backend! { async fn a_page_is_never_empty_here(backend: Backend) {} }"),
             ("tests/fixtures/kept.feed", ""),
-            ("tests/it/conformance/inboxes/mod.rs", "//! Inboxes."),
+            ("tests/it/store/conformance/inboxes/mod.rs", "//! Inboxes."),
         ],
         &[(
             "docs/a.md",
@@ -73,7 +73,7 @@ fn missing_tests(tree: &Tree, file: &SourceFile) -> Vec<Finding> {
 fn is_there(tree: &Tree, name: &str) -> bool {
     let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_./".contains(c));
     if let Some(suite) = name.strip_prefix("conformance::").filter(|suite| plain(suite)) {
-        let suite = format!("tests/it/conformance/{suite}");
+        let suite = format!("tests/it/store/conformance/{suite}");
         return exists(tree, Path::new(&suite)) || exists(tree, Path::new(&format!("{suite}.rs")));
     }
     if !plain(name) {

@@ -1,12 +1,14 @@
 //! The rules, by what they are about.
 
 pub mod docs;
+pub mod engine;
 pub mod imports;
 pub mod layers;
 pub mod references;
 pub mod resolvers;
 pub mod sizes;
 pub mod transport;
+pub mod walks;
 pub mod words;
 
 use super::tree::{Finding, Tree};

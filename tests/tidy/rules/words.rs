@@ -77,6 +77,7 @@ pub const FORMULAS: Rule = Rule {
         &[("src/a.rs", concat!("//! Keys. Ap", "art, because anybody asks."))],
         &[("src/a.rs", concat!("//! Keys. It refu", "ses to know tokens."))],
         &[("src/a.rs", concat!("/// Zero for what is ", "no number."))],
+        &[("src/a.rs", concat!("/// A subscriber hea", "rs of nobody."))],
     ],
     kept_by: &[&[("src/a.rs", "//! Keys, kept apart from tokens.\nfn f() { expect(\"refuses to know\") }")]],
 };
@@ -143,11 +144,15 @@ const PRIVATE: &[(&str, &str)] = &[
     ("doors", "connection limits"),
 ];
 /// What no comment says.
-const FORMULAS_REFUSED: [&str; 5] = [
+const FORMULAS_REFUSED: [&str; 9] = [
     concat!("Ap", "art, because"),
     concat!("efu", "ses to know"),
     concat!("is tol", "d so"),
     concat!("what is n", "o "),
+    concat!("hea", "rs of"),
+    concat!("whom there ", "is"),
+    concat!("told it ", "is"),
+    concat!("is not to ", "be had"),
     concat!("shared with the rest of the ho", "use"),
 ];
 /// Columns of a comment.

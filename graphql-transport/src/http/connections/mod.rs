@@ -97,9 +97,9 @@ impl Default for ConnectionLimits {
 /// What is served.
 #[derive(Clone)]
 pub struct Routes {
-    /// To everybody for whom there is room.
+    /// For connections within the limit.
     pub all: Router,
-    /// To those who come when there is none: what operators and balancers ask, and for everything else the refusal.
+    /// For connections beyond it: the endpoints of operators and load balancers, and a refusal of everything else.
     pub full: Router,
 }
 

@@ -111,7 +111,7 @@ async fn serve<E: Executor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket,
         ending = conversation.run(&mut frames, &pinged) => ending,
         () = &mut writing => Ending::Lost,
     };
-    tracing::debug!(?ending, "A WebSocket conversation ends.");
+    tracing::debug!(?ending, "A WebSocket session ends.");
     let completes = conversation.stop_operations().await;
     drop(conversation);
     match ending {

@@ -1,4 +1,4 @@
-//! What the payloads of all sign-ins have in common: the user and their tokens.
+//! The user and the tokens that every sign-in answers.
 
 use std::sync::Arc;
 

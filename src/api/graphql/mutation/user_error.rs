@@ -1,4 +1,4 @@
-//! Refusals that are part of a mutation's answer: told to people, not to programmers.
+//! `userErrors`: refusals in a mutation's payload, written for the person who uses the client.
 
 use async_graphql::{Enum, SimpleObject};
 

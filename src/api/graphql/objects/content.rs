@@ -10,12 +10,12 @@ use crate::{
     api::graphql::{
         hydration::Hydration,
         ids,
-        pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
         selection::{ContentSelection, UserSelection},
     },
     domain::{self, ContentId, PageRequest, timeline::cursor::List},
+    read::lists::PageOf,
 };
 
 /// The kind of a content.

@@ -1,4 +1,4 @@
-//! Numbers of entries that are counted and not shown.
+//! Counts of entries.
 
 use async_graphql::SimpleObject;
 use graphql_transport::metered::Metered;

@@ -1,4 +1,4 @@
-//! The lists of whom the viewer has muted or blocked, and from whom they hide: theirs alone to see.
+//! The lists of users whom the viewer mutes, blocks or hides from. Only the viewer sees them.
 
 use std::sync::Arc;
 
@@ -47,12 +47,11 @@ impl ExcludedUserConnection {
         if hydration.viewer_id() != Some(owner) {
             return Ok(None);
         }
-        let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?.get();
+        let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?;
         let after = after.map(ids::parse_user).transpose();
         let after = after.map_err(|_| InvalidPage::After(InvalidCursor::Malformed))?;
-        let mut users = hydration.services().exclusions.decided(owner, what, after, size + 1).await?;
-        let has_next_page = users.len() > size;
-        users.truncate(size);
+        let page = hydration.services().lists.decided(owner, what, after, size).await?;
+        let users = page.rows;
         hydration.prime_users(&users, selection).await;
         let mut edges = Vec::with_capacity(users.len());
         for user in users {
@@ -60,7 +59,7 @@ impl ExcludedUserConnection {
             edges.push(ExcludedUserEdge { cursor: Metered(ids::of_user(user).0), node });
         }
         let page_info = PageInfo {
-            has_next_page: Metered(has_next_page),
+            has_next_page: Metered(page.has_more),
             has_previous_page: Metered(false),
             start_cursor: Metered(edges.first().map(|it| it.cursor.0.clone())),
             end_cursor: Metered(edges.last().map(|it| it.cursor.0.clone())),

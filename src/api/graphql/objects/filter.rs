@@ -1,4 +1,4 @@
-//! What a client wants of a list of contents.
+//! The filter of a list of contents.
 
 use async_graphql::InputObject;
 

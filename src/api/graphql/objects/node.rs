@@ -1,4 +1,4 @@
-//! Anything that has an id.
+//! The interface of every object with an id.
 
 use async_graphql::{ID, Interface};
 use graphql_transport::metered::Metered;

@@ -44,24 +44,22 @@ impl FoundUserConnection {
         selection: Option<UserSelection>,
     ) -> Result<Self, Failure> {
         let prefix = KeyPrefix::try_new(text)?;
-        let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?.get();
+        let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?;
         let after = after.map(FoundUser::at).transpose().map_err(InvalidPage::After)?;
         let viewer = hydration.viewer_id();
-        let mut found = hydration.services().people.named(viewer, &prefix, after.as_ref(), size + 1).await?;
-        let has_next_page = found.len() > size;
-        found.truncate(size);
-        let users: Vec<UserId> = found.iter().map(|it| it.user).collect();
+        let found = hydration.services().lists.named(viewer, &prefix, after.as_ref(), size).await?;
+        let users: Vec<UserId> = found.rows.iter().map(|it| it.user).collect();
         if let Some(selection) = selection {
             hydration.prime_users(&users, selection).await;
         }
-        let mut edges = Vec::with_capacity(found.len());
-        for place in found {
+        let mut edges = Vec::with_capacity(users.len());
+        for place in found.rows {
             let profile = if selection.is_some() { hydration.profile(place.user).await? } else { None };
             let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
             edges.push(FoundUserEdge { cursor: Metered(place.cursor()), node });
         }
         let page_info = PageInfo {
-            has_next_page: Metered(has_next_page),
+            has_next_page: Metered(found.has_more),
             has_previous_page: Metered(false),
             start_cursor: Metered(edges.first().map(|it| it.cursor.0.clone())),
             end_cursor: Metered(edges.last().map(|it| it.cursor.0.clone())),
@@ -76,8 +74,8 @@ pub async fn suggested(
     first: Option<i64>,
     selection: UserSelection,
 ) -> Result<Vec<User>, Failure> {
-    let size = first.map_or(Ok(PageSize::default()), PageSize::to_suggest)?.get();
-    let users = hydration.services().people.suggested(hydration.viewer_id(), size).await?;
+    let size = first.map_or(Ok(PageSize::default()), PageSize::to_suggest)?;
+    let users = hydration.services().lists.suggested(hydration.viewer_id(), size).await?;
     hydration.prime_users(&users, selection).await;
     let mut suggested = Vec::with_capacity(users.len());
     for user in users {

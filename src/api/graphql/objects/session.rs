@@ -1,4 +1,4 @@
-//! A session as its user sees it. Neither tokens nor what is kept of them.
+//! A session as its user sees it, without its tokens.
 
 use async_graphql::{ID, Object, SimpleObject};
 use graphql_transport::metered::Metered;

@@ -14,7 +14,6 @@ use crate::{
         errors::Failure,
         hydration::Hydration,
         ids,
-        pages::PageOf,
         scalars::{AnyInt, Timestamp, count},
         scope::{Answer, answer},
         selection::{ContentSelection, UserSelection},
@@ -27,6 +26,7 @@ use crate::{
             exclusion::Standing,
         },
     },
+    read::lists::PageOf,
     store::exclusions::Decided,
 };
 
@@ -63,7 +63,7 @@ impl User {
         if self.hydration.viewer_id() != Some(self.profile.id) {
             return Ok(None);
         }
-        let listing = self.hydration.services().reactions.reacted_to(self.profile.id, reaction, &request).await?;
+        let listing = self.hydration.services().lists.reacted_to(self.profile.id, reaction, &request).await?;
         let selection = ContentSelection::of_connection(&ctx.look_ahead());
         Reacted::load(&self.hydration, list, &listing, selection).await.map(Some)
     }

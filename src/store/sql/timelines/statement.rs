@@ -2,7 +2,7 @@
 //! each row with the tag of its source.
 //!
 //! Every branch is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`: the one form of an ordered
-//! and limited branch that all engines take. What each branch may cost is held by tests/it/explain.rs.
+//! and limited branch that all engines take. What each branch may cost is held by tests/it/store/explain.rs.
 
 use super::{
     super::{keyset::Columns, part::Part},

@@ -1,0 +1,66 @@
+//! Loads what is shown of new entries: one statement a kind for all entries of a batch and all of its subscribers.
+
+use std::{collections::HashMap, hash::Hash, sync::Arc};
+
+use super::{
+    errors::Failure,
+    feed_share::{FeedShare, Loaded, Part, Parts},
+    selection::ContentSelection,
+    services::Services,
+};
+use crate::{
+    domain::{ContentId, Entry, UserId},
+    live::Batch,
+    store::StoreError,
+};
+
+/// What `selection` says of `entry`, which is one of `batch`.
+pub async fn parts(services: &Services, batch: &Batch<FeedShare>, entry: &Entry, selection: ContentSelection) -> Parts {
+    let share = batch.shared();
+    let ids: Vec<ContentId> = batch.entries().iter().map(|entry| entry.content).collect();
+    let authors = authors(batch.entries());
+    let contents = async {
+        // As nobody in particular: whoever is shown the entry was found to see it.
+        let read = services.contents.by_ids(None, &ids).await;
+        logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
+    };
+    let counters = async { logged(services.contents.counters(&ids).await).map(|all| all.into_iter().collect()) };
+    let profiles = async {
+        let read = services.accounts.profiles(&authors).await;
+        logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
+    };
+    let counts = async { logged(services.accounts.counts(&authors).await).map(|all| all.into_iter().collect()) };
+    Parts {
+        content: one(&share.contents, contents, true, entry.content).await,
+        counters: one(&share.counters, counters, selection.counters, entry.content).await,
+        profile: one(&share.profiles, profiles, selection.author.is_some(), entry.author).await,
+        counts: one(&share.counts, counts, selection.author.is_some_and(|it| it.counts), entry.author).await,
+    }
+}
+
+fn authors(entries: &[Entry]) -> Vec<UserId> {
+    let mut authors: Vec<UserId> = entries.iter().map(|entry| entry.author).collect();
+    authors.sort_unstable();
+    authors.dedup();
+    authors
+}
+
+async fn one<K: Copy + Eq + Hash, V: Clone>(
+    loaded: &Loaded<K, V>,
+    load: impl Future<Output = Option<HashMap<K, V>>>,
+    is_selected: bool,
+    key: K,
+) -> Part<V> {
+    if !is_selected {
+        return Part::Unknown;
+    }
+    match loaded.get_or_init(|| load).await {
+        Some(all) => Part::Known(all.get(&key).cloned()),
+        None => Part::Unknown,
+    }
+}
+
+/// A failed load is logged once for all subscribers.
+fn logged<T>(read: Result<T, StoreError>) -> Option<T> {
+    read.map_err(|error| Failure::Store(error).told()).ok()
+}

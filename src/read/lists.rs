@@ -1,0 +1,180 @@
+//! Lists beside the timeline: contents by author or thread, people, reactions.
+//!
+//! A list has one source in one statement, so its page is exact as it was read; `domain::timeline` cuts it. Lists that
+//! hang on each entry of a page are read together: see [`ListReader::pages`].
+
+mod page_of;
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures_util::future::join_all;
+
+use crate::{
+    domain::{
+        ContentId, Entry, Listing, Page, PageRequest, PageSize, Reaction, UserId,
+        limits::MAX_ANCESTORS,
+        search::people::{FoundUser, KeyPrefix},
+        timeline::plan::exact_page,
+    },
+    store::{
+        Contents, Exclusions, FollowLists, People, Reactions, StoreError, contents::OutboxPage, exclusions::Decided,
+    },
+};
+
+pub use page_of::{PageOf, Paged};
+
+/// The ports that lists are read from.
+#[derive(Clone)]
+pub struct ListStores {
+    /// Outboxes and threads.
+    pub contents: Arc<dyn Contents>,
+    /// Followers and the followed.
+    pub follow_lists: Arc<dyn FollowLists>,
+    /// Who likes what, and what a user has reacted to.
+    pub reactions: Arc<dyn Reactions>,
+    /// Mutes, hides and blocks.
+    pub exclusions: Arc<dyn Exclusions>,
+    /// People by name.
+    pub people: Arc<dyn People>,
+}
+
+/// Reads lists.
+pub struct ListReader {
+    stores: ListStores,
+}
+
+/// Pages that were read by one statement, in the order of their keys.
+pub type PagesRead = (Vec<PageOf>, Result<Vec<Paged>, StoreError>);
+
+/// A page of a list that is read forward only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forward<T> {
+    /// In the order of the list.
+    pub rows: Vec<T>,
+    /// Whether another row follows the last one.
+    pub has_more: bool,
+}
+
+impl<T> Forward<T> {
+    /// `rows`: up to one more than `size`.
+    fn cut(mut rows: Vec<T>, size: usize) -> Self {
+        let has_more = rows.len() > size;
+        rows.truncate(size);
+        Self { rows, has_more }
+    }
+}
+
+impl ListReader {
+    /// Over these ports.
+    pub const fn new(stores: ListStores) -> Self {
+        Self { stores }
+    }
+
+    /// The pages of `keys` as `viewer` sees them. Pages of the same kind of list and the same request take one
+    /// statement; one that fails takes only its own pages with it.
+    pub async fn pages(&self, viewer: Option<UserId>, keys: &[PageOf]) -> Vec<PagesRead> {
+        let mut alike: HashMap<_, Vec<PageOf>> = HashMap::new();
+        for key in keys {
+            alike.entry(key.statement()).or_default().push(*key);
+        }
+        let read = |keys: Vec<PageOf>| async move {
+            let pages = self.of_one_statement(viewer, &keys).await;
+            (keys, pages)
+        };
+        join_all(alike.into_values().map(read)).await
+    }
+
+    async fn of_one_statement(&self, viewer: Option<UserId>, keys: &[PageOf]) -> Result<Vec<Paged>, StoreError> {
+        let Some(first) = keys.first() else { return Ok(Vec::new()) };
+        let users: Vec<UserId> = keys.iter().filter_map(PageOf::user).collect();
+        let contents: Vec<ContentId> = keys.iter().filter_map(PageOf::content).collect();
+        let ListStores { contents: stored, follow_lists, reactions, .. } = &self.stores;
+        match first {
+            PageOf::Followers(_, request) => Ok(people(follow_lists.followers(viewer, &users, request).await?)),
+            PageOf::Following(_, request) => Ok(people(follow_lists.following(viewer, &users, request).await?)),
+            PageOf::Likers(_, request) => Ok(people(reactions.likers(viewer, &contents, request).await?)),
+            PageOf::Outbox(_, request) => entries(stored.outbox(viewer, &users, request).await?, request),
+            PageOf::Media(_, request) => entries(stored.with_media(viewer, &users, request).await?, request),
+            PageOf::Replies(_, request) => entries(stored.replies(viewer, &contents, request).await?, request),
+            PageOf::Ancestors(_) => {
+                let above = stored.ancestors(&contents, MAX_ANCESTORS).await?;
+                Ok(above.into_iter().map(|above| Paged::Upward(above.into())).collect())
+            }
+        }
+    }
+
+    /// A page of `user`'s followers as they see it themselves, newest follow first.
+    pub async fn own_followers(&self, user: UserId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        only(self.stores.follow_lists.followers(Some(user), &[user], request).await?)
+    }
+
+    /// A page of those whom `user` follows as they see it themselves, newest follow first.
+    pub async fn own_following(&self, user: UserId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
+        only(self.stores.follow_lists.following(Some(user), &[user], request).await?)
+    }
+
+    /// A page of what `user` has published.
+    pub async fn own_outbox(&self, user: UserId, request: &PageRequest) -> Result<Page, StoreError> {
+        page_of(only(self.stores.contents.outbox(Some(user), &[user], request).await?)?, request)
+    }
+
+    /// A page of the contents to which `user` has reacted so, newest reaction first.
+    pub async fn reacted_to(
+        &self,
+        user: UserId,
+        reaction: Reaction,
+        request: &PageRequest,
+    ) -> Result<Listing<Entry>, StoreError> {
+        self.stores.reactions.reacted_to(user, reaction, request).await
+    }
+
+    /// A page of the users about whom `user` has decided so, with ids above `after`, ascending.
+    pub async fn decided(
+        &self,
+        user: UserId,
+        what: Decided,
+        after: Option<UserId>,
+        size: PageSize,
+    ) -> Result<Forward<UserId>, StoreError> {
+        let users = self.stores.exclusions.decided(user, what, after, size.one_more().get()).await?;
+        Ok(Forward::cut(users, size.get()))
+    }
+
+    /// A page of the users whose names begin with `prefix`, behind `after`, as `viewer` sees it.
+    pub async fn named(
+        &self,
+        viewer: Option<UserId>,
+        prefix: &KeyPrefix,
+        after: Option<&FoundUser>,
+        size: PageSize,
+    ) -> Result<Forward<FoundUser>, StoreError> {
+        let users = self.stores.people.named(viewer, prefix, after, size.one_more().get()).await?;
+        Ok(Forward::cut(users, size.get()))
+    }
+
+    /// Users whom `viewer` could follow, at most `size`: see [`People::suggested`].
+    pub async fn suggested(&self, viewer: Option<UserId>, size: PageSize) -> Result<Vec<UserId>, StoreError> {
+        self.stores.people.suggested(viewer, size.get()).await
+    }
+}
+
+fn people(listings: Vec<Listing<UserId>>) -> Vec<Paged> {
+    listings.into_iter().map(|listing| Paged::Users(Arc::new(listing))).collect()
+}
+
+fn entries(outboxes: Vec<OutboxPage>, request: &PageRequest) -> Result<Vec<Paged>, StoreError> {
+    let pages = outboxes.into_iter().map(|outbox| page_of(outbox, request));
+    pages.map(|page| Ok(Paged::Entries(Arc::new(page?.into())))).collect()
+}
+
+fn page_of(outbox: OutboxPage, request: &PageRequest) -> Result<Page, StoreError> {
+    let behind = outbox.behind.as_slice();
+    exact_page(request, &[outbox.ahead], behind)
+        .ok_or_else(|| StoreError::Unreadable("a list whose only source does not make its page".to_owned()))
+}
+
+/// The page of the one user that was asked for.
+fn only<T>(pages: Vec<T>) -> Result<T, StoreError> {
+    let first = pages.into_iter().next();
+    first.ok_or_else(|| StoreError::Unreadable("no page for the one user who was asked for".to_owned()))
+}

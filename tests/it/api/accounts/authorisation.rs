@@ -1,0 +1,306 @@
+//! docs/authorisation.md, cell by cell: who may see and do what, asked over HTTP and WebSocket with the operations of
+//! tests/fixtures/authorisation.graphql.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use async_graphql::parser::{parse_query, parse_schema, types::TypeSystemDefinition};
+use serde_json::{Map, Value, json};
+
+use super::client::{PASSWORD, Socket, Tokens, register, server, sign_in, who};
+use crate::{api::server::ApiServer, binary::process::until, harness::Around, servers::Backend};
+
+const TABLE: &str = include_str!("../../../../docs/authorisation.md");
+const OPERATIONS: &str = include_str!("../../../fixtures/authorisation.graphql");
+const SCHEMA: &str = include_str!("../../../../schema.graphql");
+const ROOTS: [&str; 3] = ["Query", "Mutation", "Subscription"];
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker {
+    Anonymous,
+    Owner,
+    Another,
+    Blocked,
+    Ended,
+}
+
+impl Asker {
+    const COLUMNS: [(&str, Self); 5] = [
+        ("anonymous", Self::Anonymous),
+        ("owner", Self::Owner),
+        ("another user", Self::Another),
+        ("blocked user", Self::Blocked),
+        ("ended session", Self::Ended),
+    ];
+}
+
+/// Rows of the table: the field, and what each asker is answered.
+fn table() -> Result<BTreeMap<String, Vec<(Asker, String)>>> {
+    let mut lines = TABLE.lines().filter(|line| line.starts_with('|'));
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let head = cells(lines.next().context("no table")?);
+    ensure!(head[1..].iter().eq(Asker::COLUMNS.iter().map(|(name, _)| name)), "other columns: {head:?}");
+    let row = |line| {
+        let row = cells(line);
+        let answers = Asker::COLUMNS.iter().map(|(_, asker)| *asker).zip(row[1..].iter().cloned()).collect();
+        (row[0].trim_matches('`').to_owned(), answers)
+    };
+    Ok(lines.skip(1).map(row).collect())
+}
+
+/// `Type.field` of everything that the roots offer.
+fn root_fields() -> Result<BTreeSet<String>> {
+    let mut fields = BTreeSet::new();
+    for definition in parse_schema(SCHEMA)?.definitions {
+        let TypeSystemDefinition::Type(definition) = definition else { continue };
+        let name = definition.node.name.node.to_string();
+        if let async_graphql::parser::types::TypeKind::Object(object) = &definition.node.kind
+            && ROOTS.contains(&name.as_str())
+        {
+            fields.extend(object.fields.iter().map(|field| format!("{name}.{}", field.node.name.node)));
+        }
+    }
+    Ok(fields)
+}
+
+/// Those of whom every owner has something: one who follows and answers them, and one whom they keep out.
+struct World {
+    server: ApiServer,
+    fan: Tokens,
+    foe: Tokens,
+}
+
+impl World {
+    /// Content and cursor of what is newer than everything before it.
+    async fn publish(&self, by: &Tokens, input: Value) -> Result<(String, String)> {
+        self.server.app.clock.advance(1);
+        let query = "mutation($input: PublishContentInput!) { publishContent(input: $input) \
+                     { timelineEdge { cursor node { id } } userErrors { code } } }";
+        let mut published = self.server.data(&by.access, query, json!({ "input": input })).await?;
+        let edge = &mut published["publishContent"]["timelineEdge"];
+        let text = |value: &Value| value.as_str().map(str::to_owned).with_context(|| format!("not published: {edge}"));
+        Ok((text(&edge["node"]["id"])?, text(&edge["cursor"])?))
+    }
+
+    /// Says that something is so, with an input of one id.
+    async fn set(&self, by: &Tokens, mutation: &str, key: &str, id: &str) -> Result<()> {
+        let query =
+            format!("mutation($id: ID!) {{ it: {mutation}(input: {{ {key}: $id }}) {{ userErrors {{ code }} }} }}");
+        let answer = self.server.data(&by.access, &query, json!({ "id": id })).await?;
+        ensure!(answer["it"]["userErrors"] == json!([]), "{mutation}: {answer}");
+        Ok(())
+    }
+}
+
+/// What somebody has, and what could be stolen of it.
+struct Person {
+    tokens: Tokens,
+    ended: Tokens,
+    things: Map<String, Value>,
+}
+
+impl Person {
+    /// With a content that is answered and reposted, an answer to somebody, something liked and kept, a friend,
+    /// somebody kept out, and two sessions of which one has ended.
+    async fn new(world: &World, handle: &str) -> Result<Self> {
+        let World { server, fan, foe } = world;
+        let tokens = register(server, handle).await?;
+        let ended = sign_in(server, handle).await?;
+        server.data(&ended.access, "mutation { signOut { endedSessions userErrors { code } } }", json!({})).await?;
+        let key = format!("key of {handle}");
+        let picture = json!({ "kind": "PICTURE", "url": "https://a.example/tide.png", "alt": "low tide" });
+        let (content, cursor) =
+            world.publish(&tokens, json!({ "text": "x", "idempotencyKey": key, "media": [picture] })).await?;
+        let (reply, _) = world.publish(fan, json!({ "text": "an answer", "replyTo": content })).await?;
+        let repost = "mutation($id: ID!) { repostContent(input: { contentId: $id }) { timelineEdge { node { id } } } }";
+        let repost = server.data(&fan.access, repost, json!({ "id": content })).await?;
+        let (root, _) = world.publish(fan, json!({ "text": "a question" })).await?;
+        let (answer, _) = world.publish(&tokens, json!({ "text": "mine", "replyTo": root })).await?;
+        for (by, mutation, key, id) in [
+            (&tokens, "likeContent", "contentId", &root),
+            (&tokens, "favouriteContent", "contentId", &root),
+            (&tokens, "followUser", "userId", &fan.id),
+            (fan, "followUser", "userId", &tokens.id),
+            (&tokens, "muteUser", "userId", &foe.id),
+            (&tokens, "hideFromFollower", "userId", &foe.id),
+            (&tokens, "blockUser", "userId", &foe.id),
+        ] {
+            world.set(by, mutation, key, id).await?;
+        }
+        let read = "mutation($c: String!) { markTimelineRead(input: { upTo: $c }) { readMarker } }";
+        server.data(&tokens.access, read, json!({ "c": cursor })).await?;
+        let sessions = server.data(&tokens.access, "{ viewer { sessions { id } } }", json!({})).await?;
+        let things = json!({
+            "user": tokens.id, "handle": handle, "content": content, "cursor": cursor, "answer": answer, "key": key,
+            "root": root, "reply": reply, "repost": repost["repostContent"]["timelineEdge"]["node"]["id"], "session": sessions["viewer"]["sessions"][0]["id"],
+            "refresh": tokens.refresh, "fresh": format!("{handle}_2"), "password": PASSWORD,
+        });
+        Ok(Self { tokens, ended, things: things.as_object().cloned().unwrap_or_default() })
+    }
+
+    /// Everything of theirs that nobody else may change.
+    async fn state(&self, server: &ApiServer, row: &str) -> Result<Value> {
+        let query = "{ viewer { handle name bio timelineReadMarker attributes { key } followingCount contentCount sessions { id } \
+                     mutedUsers { nodes { id } } blockedUsers { nodes { id } } hiddenFollowers { nodes { id } } } \
+                     timeline { edges { cursor node { id text } } } }";
+        let mut state = server.data(&self.tokens.access, query, json!({})).await?;
+        // Whoever knows the password may begin one more.
+        if row == "Mutation.signIn" {
+            state["viewer"]["sessions"].take();
+        }
+        // Whoever has no account any more is in nobody's list.
+        if row == "Mutation.deleteViewer" {
+            state["viewer"]["blockedUsers"].take();
+        }
+        let again = sign_in(server, self.things["handle"].as_str().unwrap_or_default()).await?;
+        server.data(&again.access, "mutation { signOut { endedSessions userErrors { code } } }", json!({})).await?;
+        Ok(state)
+    }
+
+    /// Whether anything of theirs is in the answer.
+    fn is_in(&self, answer: &Value) -> bool {
+        let text = answer.to_string();
+        ["user", "content", "answer", "session"]
+            .iter()
+            .any(|thing| text.contains(self.things[*thing].as_str().unwrap_or("?")))
+    }
+}
+
+/// The operation's text, with the variables that it declares.
+fn operation(row: &str, owner: &Person) -> Result<(String, Value)> {
+    let name = row.replace('.', "_");
+    let wanted = format!(" {name}");
+    let line =
+        OPERATIONS.lines().find(|line| line.split_once(&wanted).is_some_and(|(_, rest)| rest.starts_with(['(', ' '])));
+    let line = line.with_context(|| format!("tests/fixtures/authorisation.graphql lacks {name}"))?;
+    let document = parse_query(line)?;
+    let (_, operation) = document.operations.iter().next().context("no operation")?;
+    let names = operation.node.variable_definitions.iter().map(|it| it.node.name.node.to_string());
+    let mut variables = Map::new();
+    for name in names {
+        let value = owner.things.get(&name).with_context(|| format!("nothing is called ${name}"))?.clone();
+        variables.insert(name, value);
+    }
+    Ok((line.to_owned(), Value::Object(variables)))
+}
+
+/// The field's answer as the table says it; with the whole answer.
+async fn answer(server: &ApiServer, row: &str, token: Option<&str>, owner: &Person) -> Result<(String, Value)> {
+    let (query, variables) = operation(row, owner)?;
+    let answer = if row.starts_with("Subscription.") {
+        watched(server, token, owner, query).await?
+    } else {
+        server.post(token, &query, variables).await?
+    };
+    if let Some(code) = answer["errors"][0]["extensions"]["code"].as_str() {
+        return Ok((code.to_owned(), answer));
+    }
+    let data = &answer["data"];
+    let of = data.get("of");
+    let it = data.get("it").or_else(|| of?.get("it")).or_else(|| of.filter(|of| of.is_null()));
+    let it = it.with_context(|| format!("{row}: {answer:#}"))?;
+    let told = match (it["userErrors"][0]["code"].as_str(), it) {
+        (Some(code), _) => code,
+        (None, Value::Null) => "null",
+        (None, it) if is_empty(it) => "empty",
+        (None, _) => "data",
+    };
+    Ok((told.to_owned(), answer))
+}
+
+/// Whether it is a list of things that are not there, or a connection without any.
+fn is_empty(it: &Value) -> bool {
+    match (it, it["nodes"].as_array()) {
+        (Value::Array(all), _) => !all.is_empty() && all.iter().all(Value::is_null),
+        (_, Some(nodes)) => nodes.iter().all(Value::is_null),
+        (_, None) => false,
+    }
+}
+
+/// What a subscriber is told first when the owner and then they themselves have published.
+async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query: String) -> Result<Value> {
+    let refused = |code: &str| json!({ "errors": [{ "extensions": { "code": code } }] });
+    // The socket of the row before may be watching still.
+    until("nobody watches", async || Ok(server.app.hub.watching() == 0)).await?;
+    let mut socket = Socket::open(server, token).await?;
+    match socket.hear().await? {
+        Ok(message) => ensure!(message["type"] == "connection_ack", "{message}"),
+        Err(4403) => return Ok(refused("UNAUTHENTICATED")),
+        Err(code) => bail!("closed with {code}"),
+    }
+    socket.say(&json!({ "type": "subscribe", "id": "1", "payload": { "query": query } })).await?;
+    let Some(token) = token else {
+        let heard = socket.hear().await?.ok().context("closed")?;
+        return Ok(json!({ "errors": heard["payload"] }));
+    };
+    until("the subscription has begun", async || Ok(server.app.hub.watching() == 1)).await?;
+    for publisher in [owner.tokens.access.as_str(), token] {
+        let publish = "mutation { publishContent(input: { text: \"new\" }) { userErrors { code } } }";
+        server.data(publisher, publish, json!({})).await?;
+    }
+    Ok(socket.hear().await?.ok().context("closed")?["payload"].clone())
+}
+
+async fn check(world: &World, row: &str, (asker, expected): &(Asker, String), number: usize) -> Result<()> {
+    let server = &world.server;
+    let owner = Person::new(world, &format!("ann_{number}")).await?;
+    let another = register(server, &format!("bob_{number}")).await?;
+    let token = match asker {
+        Asker::Anonymous => None,
+        Asker::Owner => Some(owner.tokens.access.as_str()),
+        Asker::Another | Asker::Blocked => Some(another.access.as_str()),
+        Asker::Ended => Some(owner.ended.access.as_str()),
+    };
+    if *asker == Asker::Blocked {
+        world.set(&owner.tokens, "blockUser", "userId", &another.id).await?;
+    }
+    let before = owner.state(server, row).await?;
+    let (told, answer) = answer(server, row, token, &owner).await?;
+    let private = expected == "own";
+    let answers = told == "data" || told == "empty";
+    ensure!(told != "empty" || !owner.is_in(&answer), "{row}, {asker:?}: {answer:#}");
+    let told = if private && answers && !owner.is_in(&answer) { "own".to_owned() } else { told };
+    ensure!(told == *expected, "{row}, {asker:?}: the table says {expected}, the service {told}: {answer:#}");
+    // A subscription's owner has published for the sake of it.
+    if *asker != Asker::Owner && !row.starts_with("Subscription.") {
+        ensure!(
+            owner.state(server, row).await? == before,
+            "{row}: {asker:?} has changed the owner's things: {before:#}"
+        );
+        ensure!(who(server, &owner.tokens.access).await?.starts_with("ann_"));
+    }
+    Ok(())
+}
+
+#[test]
+fn every_field_of_the_roots_has_a_row_and_an_operation() -> Result<()> {
+    let rows: BTreeSet<String> = table()?.into_keys().collect();
+    let missing: Vec<_> = root_fields()?.into_iter().filter(|field| !rows.contains(field)).collect();
+    ensure!(missing.is_empty(), "give these a row in docs/authorisation.md and an operation: {missing:?}");
+    let gone = |row: &&String| ROOTS.iter().any(|root| row.starts_with(&format!("{root}.")));
+    let fields = root_fields()?;
+    let gone: Vec<_> = rows.iter().filter(gone).filter(|row| !fields.contains(*row)).collect();
+    ensure!(gone.is_empty(), "the schema has these no more: {gone:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_cell_of_the_authorisation_table_is_so() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let (fan, foe) = (register(&server, "fan").await?, register(&server, "foe").await?);
+    let world = World { server, fan, foe };
+    let (mut number, mut wrong) = (0, Vec::new());
+    for (row, cells) in table()? {
+        ensure!(cells.len() == Asker::COLUMNS.len(), "{row} has other columns");
+        for cell in &cells {
+            number += 1;
+            if let Err(error) = check(&world, &row, cell, number).await {
+                wrong.push(format!("{error:#}"));
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "{} of {number} cells are not so:\n{}", wrong.len(), wrong.join("\n"));
+    ensure!(number > 230, "{number} cells");
+    Ok(())
+}

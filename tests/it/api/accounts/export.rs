@@ -1,0 +1,288 @@
+//! `exportViewer`: the link, the file it leads to, and who gets none.
+
+use anyhow::{Context as _, Result, ensure};
+use reqwest::{Response, StatusCode};
+use serde_json::{Value, json};
+use tidefeed::{
+    accounts::{TokenKey, Tokens as Signer},
+    domain::{ContentId, UserId, account::profile::Registration, content::Draft},
+    store::{
+        Seeding as _,
+        seeding::{SeedAuthor, SeedContent},
+    },
+};
+
+use super::client::{PASSWORD, Tokens, ask, register, server, who};
+use crate::{
+    api::server::{ApiServer, settings},
+    binary::process::until,
+    harness::Around,
+    servers::{Backend, connect_sql, execute, on_each_backend},
+};
+
+const TEN_MINUTES_MS: i64 = 10 * 60 * 1_000;
+const LEEWAY_MS: i64 = 5_000;
+/// More than the buffers of a connection hold.
+const LONG_CONTENTS: i64 = 4_000;
+
+/// The path of a fresh link.
+async fn link(server: &ApiServer, token: &str) -> Result<String> {
+    let query = "mutation { exportViewer { url expiresAt userErrors { code } } }";
+    let payload = server.data(token, query, json!({})).await?["exportViewer"].take();
+    ensure!(payload["expiresAt"].is_string(), "{payload}");
+    Ok(payload["url"].as_str().context("no url")?.to_owned())
+}
+
+async fn follow(server: &ApiServer, path: &str) -> Result<Response> {
+    Ok(reqwest::get(format!("http://{}{path}", server.address)).await?)
+}
+
+/// Status and words of a link that leads to no file.
+async fn refused(server: &ApiServer, path: &str) -> Result<(StatusCode, String)> {
+    let response = follow(server, path).await?;
+    ensure!(
+        response.headers()["cache-control"] == "no-store" && response.headers()["referrer-policy"] == "no-referrer"
+    );
+    Ok((response.status(), response.text().await?))
+}
+
+async fn file(server: &ApiServer, token: &str) -> Result<Value> {
+    let response = follow(server, &link(server, token).await?).await?;
+    ensure!(response.status() == StatusCode::OK, "{response:?}");
+    Ok(response.json().await?)
+}
+
+async fn mutate(server: &ApiServer, by: &Tokens, mutation: &str, input: Value) -> Result<Value> {
+    let kind = format!("{}{}Input", mutation[..1].to_uppercase(), &mutation[1..]);
+    let payload = ask(server, Some(&by.access), mutation, &kind, input, "{ userErrors { code } }").await?;
+    ensure!(payload["userErrors"] == json!([]), "{mutation}: {payload}");
+    Ok(payload)
+}
+
+async fn publish(server: &ApiServer, by: &Tokens, input: Value) -> Result<String> {
+    server.app.clock.advance(1);
+    let selection = "{ timelineEdge { node { id } } userErrors { code } }";
+    let payload = ask(server, Some(&by.access), "publishContent", "PublishContentInput", input, selection).await?;
+    Ok(payload["timelineEdge"]["node"]["id"].as_str().with_context(|| payload.to_string())?.to_owned())
+}
+
+fn check_headers(response: &reqwest::Response) -> Result<()> {
+    let header =
+        |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or("none").to_owned();
+    let headers = ["content-type", "content-disposition", "cache-control", "referrer-policy", "x-content-type-options"]
+        .map(header);
+    ensure!(
+        headers
+            == ["application/json", "attachment; filename=\"tidefeed-ann.json\"", "no-store", "no-referrer", "nosniff"],
+        "{headers:?}"
+    );
+    Ok(())
+}
+
+/// The lists of people: bob follows and is followed, foe is kept out in each way.
+fn check_people(file: &Value) -> Result<()> {
+    for (list, handles) in [
+        ("following", json!(["bob"])),
+        ("followers", json!(["bob"])),
+        ("mutedUsers", json!(["foe"])),
+        ("blockedUsers", json!(["foe"])),
+        ("hiddenFollowers", json!(["foe"])),
+    ] {
+        let people: Vec<_> =
+            file[list].as_array().context(list)?.iter().map(|it| it["user"]["handle"].clone()).collect();
+        ensure!(json!(people) == handles, "{list}: {people:?}");
+    }
+    Ok(())
+}
+
+on_each_backend! {
+    async fn the_file_has_what_the_viewer_has_and_nothing_of_others_that_is_private(backend: Backend) -> Result<()> {
+        let server = server(backend, Around::Memory).await?;
+        let (ann, bob, foe) =
+            (register(&server, "ann").await?, register(&server, "bob").await?, register(&server, "foe").await?);
+        mutate(&server, &ann, "updateProfile", json!({ "name": "Ann A.", "bio": "hi", "attributes": [{ "key": "city", "value": "Kiel" }] })).await?;
+        mutate(&server, &bob, "updateProfile", json!({ "bio": "bob's own words", "attributes": [{ "key": "bobs", "value": "secret" }] })).await?;
+        let picture = json!({ "kind": "PICTURE", "url": "https://a.example/1.png", "width": 8, "height": 6, "alt": "low tide" });
+        let post = publish(&server, &ann, json!({ "text": "a \"post\"", "media": [picture] })).await?;
+        let asked = publish(&server, &bob, json!({ "text": "a question" })).await?;
+        let hidden = publish(&server, &foe, json!({ "text": "hidden by a block" })).await?;
+        let answer = publish(&server, &ann, json!({ "text": "an answer", "replyTo": asked })).await?;
+        publish(&server, &bob, json!({ "text": "not ann's" })).await?;
+        server.app.clock.advance(1);
+        mutate(&server, &ann, "repostContent", json!({ "contentId": asked })).await?;
+        for (by, mutation, input) in [
+            (&ann, "likeContent", json!({ "contentId": asked })),
+            (&ann, "favouriteContent", json!({ "contentId": hidden })),
+            (&bob, "favouriteContent", json!({ "contentId": post })),
+            (&bob, "likeContent", json!({ "contentId": post })),
+            (&ann, "followUser", json!({ "userId": bob.id })),
+            (&bob, "followUser", json!({ "userId": ann.id })),
+            (&bob, "muteUser", json!({ "userId": foe.id })),
+            (&ann, "muteUser", json!({ "userId": foe.id })),
+            (&ann, "hideFromFollower", json!({ "userId": foe.id })),
+            (&ann, "blockUser", json!({ "userId": foe.id })),
+        ] {
+            mutate(&server, by, mutation, input).await?;
+        }
+        let response = follow(&server, &link(&server, &ann.access).await?).await?;
+        check_headers(&response)?;
+        let text = response.text().await?;
+        for private in ["bob's own words", "secret", "hidden by a block", "not ann's", &ann.refresh, &ann.access] {
+            ensure!(!text.contains(private), "{private} is in it: {text}");
+        }
+        let file: Value = serde_json::from_str(&text)?;
+        ensure!(file["format"] == "tidefeed-export" && file["version"] == 1 && file["complete"] == true, "{file:#}");
+        let attributes = json!([{ "key": "city", "value": "Kiel" }]);
+        let profile = &file["profile"];
+        ensure!(profile["id"] == json!(ann.id) && profile["name"] == "Ann A." && profile["attributes"] == attributes, "{profile}");
+        ensure!(profile["bio"] == "hi" && profile["createdAt"].is_string(), "{profile}");
+        let contents = file["contents"].as_array().context("no contents")?;
+        let shown: Vec<_> = contents.iter().map(|it| (&it["kind"], &it["text"], &it["inReplyTo"], &it["repostOf"])).collect();
+        let nothing = Value::Null;
+        ensure!(shown == [
+            (&json!("REPOST"), &json!(""), &nothing, &json!(asked)),
+            (&json!("REPLY"), &json!("an answer"), &json!(asked), &nothing),
+            (&json!("POST"), &json!("a \"post\""), &nothing, &nothing),
+        ], "{contents:#?}");
+        ensure!(contents[1]["id"] == json!(answer) && contents[2]["media"] == json!([picture]), "{contents:#?}");
+        ensure!(contents[2]["counters"] == json!({ "comments": 0, "likes": 1, "reposts": 0 }), "{contents:#?}");
+        ensure!(file["likes"][0]["content"]["text"] == "a question" && file["likes"][0]["content"]["author"]["handle"] == "bob");
+        ensure!(file["favourites"][0]["since"].is_string() && file["favourites"][0]["content"].is_null(), "{file:#}");
+        check_people(&file)?;
+        let session = file["sessions"][0].as_object().context("no session")?;
+        ensure!(session.keys().eq(["createdAt", "expiresAt", "lastUsedAt", "userAgent"]), "{session:?}");
+        Ok(())
+    }
+
+    async fn an_account_of_thousands_of_contents_arrives_whole(backend: Backend) -> Result<()> {
+        let server = server(backend, Around::NoCache).await?;
+        let (_, token) = prolific(&server, 4_321, "short").await?;
+        let file = file(&server, &token).await?;
+        let contents = file["contents"].as_array().context("no contents")?;
+        let wanted = (0..4_321).rev().map(|nth| json!(format!("{nth} short")));
+        ensure!(contents.iter().map(|it| it["text"].clone()).eq(wanted), "{} contents", contents.len());
+        ensure!(file["complete"] == true);
+        Ok(())
+    }
+}
+
+/// Somebody with so many contents, a millisecond apart, and a token of theirs that names no session.
+async fn prolific(server: &ApiServer, contents: i64, text: &str) -> Result<(UserId, String)> {
+    let id = UserId::try_new(7)?;
+    let now = server.app.now_ms();
+    let content = |nth: i64| {
+        let (id, publish_time) = (ContentId::try_new(nth + 1)?, now - contents + nth);
+        let draft = Draft::try_new(&format!("{nth} {text}"), Vec::new(), None)?;
+        Ok(SeedContent { id, draft, publish_time, reactions: Vec::new() })
+    };
+    let author = SeedAuthor {
+        id,
+        registration: Registration::try_new("prolific", "Prolific", "", None)?,
+        created_at: now - contents - 1,
+        last_seen: now,
+        inc: 1,
+        contents: (0..contents).map(content).collect::<Result<_>>()?,
+    };
+    server.app.store.add_authors(&[author]).await?;
+    Ok((id, sessionless(server, id)?))
+}
+
+/// What a service beside this one signs, and as long-lived as a token of an outside issuer.
+fn sessionless(server: &ApiServer, user: UserId) -> Result<String> {
+    let key = TokenKey::try_new(&settings().secret)?;
+    let signer = Signer::new(key, std::time::Duration::from_hours(1), server.app.clock.clone());
+    Ok(signer.issue_for(user, None)?.1.text)
+}
+
+#[tokio::test]
+async fn whoever_signs_out_or_deletes_their_account_ends_their_links() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let ann = register(&server, "ann").await?;
+    let path = link(&server, &ann.access).await?;
+    ensure!(follow(&server, &path).await?.status() == StatusCode::OK);
+    ask(&server, Some(&ann.access), "signOut", "SignOutInput", json!({}), "{ endedSessions }").await?;
+    let (status, words) = refused(&server, &path).await?;
+    ensure!(status == StatusCode::UNAUTHORIZED && words.contains("Sign in"), "{status} {words}");
+
+    let bob = register(&server, "bob").await?;
+    let id: Value = server.data(&bob.access, "{ viewer { id } }", json!({})).await?["viewer"]["id"].take();
+    let profiles = server.app.ports.accounts.by_handle(&tidefeed::domain::Handle::try_new("bob")?).await?;
+    let user = profiles.context("bob")?.id;
+    ensure!(id == json!(bob.id));
+    let (own, foreign) = (link(&server, &bob.access).await?, link(&server, &sessionless(&server, user)?).await?);
+    mutate(&server, &bob, "deleteViewer", json!({ "password": PASSWORD })).await?;
+    ensure!(refused(&server, &own).await?.0 == StatusCode::UNAUTHORIZED);
+    let (status, words) = refused(&server, &foreign).await?;
+    ensure!(status == StatusCode::GONE && words.contains("deleted"), "{status} {words}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn only_a_links_own_token_opens_a_file_and_it_opens_nothing_else() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::Memory).await?;
+    let ann = register(&server, "ann").await?;
+    let path = link(&server, &ann.access).await?;
+    let token = path.strip_prefix("/export?token=").context("another path")?;
+    ensure!(who(&server, token).await? == "UNAUTHENTICATED", "a link is no access token");
+    ensure!(super::client::refresh(&server, token).await?.is_none(), "and no refresh token");
+    let other = Signer::new(
+        TokenKey::for_purpose(&[9; 32], "tidefeed export link")?,
+        std::time::Duration::from_hours(1),
+        server.app.clock.clone(),
+    );
+    let foreign = other.issue_for(UserId::try_new(7)?, None)?.1.text;
+    let (head, rest) = token.split_once('.').context("no token")?;
+    let tampered = format!("{head}.x{rest}");
+    for bad in [ann.access.as_str(), &ann.refresh, &foreign, &tampered, "", "x"] {
+        let (status, words) = refused(&server, &format!("/export?token={bad}")).await?;
+        ensure!(status == StatusCode::UNAUTHORIZED && words.contains("exportViewer"), "{bad}: {status} {words}");
+    }
+    for bad in ["/export", "/export?token=a&token=b", "/export?token=%FF"] {
+        let status = follow(&server, bad).await?.status();
+        ensure!(status == StatusCode::UNAUTHORIZED, "{bad}: {status}");
+    }
+    server.app.clock.advance(TEN_MINUTES_MS - 1_000);
+    ensure!(follow(&server, &path).await?.status() == StatusCode::OK);
+    server.app.clock.advance(1_000 + LEEWAY_MS);
+    let (status, words) = refused(&server, &path).await?;
+    ensure!(
+        status == StatusCode::GONE && words.contains("expired") && words.contains("exportViewer"),
+        "{status} {words}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_file_that_breaks_off_is_not_taken_for_a_whole_one() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::NoCache).await?;
+    let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
+    let mut response = follow(&server, &link(&server, &token).await?).await?;
+    ensure!(response.status() == StatusCode::OK && response.chunk().await?.is_some());
+    let rows = connect_sql(server.app.database_url()).await?;
+    execute(&rows, "ALTER TABLE contents RENAME TO lost").await?;
+    let end = loop {
+        match response.chunk().await {
+            Ok(Some(_)) => {}
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    ensure!(end.is_some(), "the half looked whole");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_viewer_has_one_copy_written_at_once_and_a_reader_who_leaves_frees_the_place() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::NoCache).await?;
+    let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
+    let path = link(&server, &token).await?;
+    let mut first = follow(&server, &path).await?;
+    ensure!(first.chunk().await?.is_some());
+    let second = follow(&server, &path).await?;
+    ensure!(second.status() == StatusCode::TOO_MANY_REQUESTS && second.headers().contains_key("retry-after"));
+    ensure!(second.text().await?.contains("already"));
+    let ann = register(&server, "ann").await?;
+    ensure!(file(&server, &ann.access).await?["complete"] == true, "others have theirs");
+    drop(first);
+    until("the place is free", async || Ok(follow(&server, &path).await?.status() == StatusCode::OK)).await
+}

@@ -1,0 +1,244 @@
+//! Tokens of an outside issuer, whose keys are fetched from a real endpoint on this machine, rotate, and cannot be had
+//! for a while.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result, ensure};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use serde_json::{Value, json};
+use tidefeed::{
+    accounts::issuer::{IssuerSettings, KeySettings},
+    app::{ApiSettings, HttpKeys, OutsideSettings},
+};
+
+use super::{
+    client::{ask, register, short, try_sign_in, who},
+    key_endpoint::{KeyEndpoint, Signer},
+};
+use crate::{
+    api::server::ApiServer,
+    harness::{Around, TestApp},
+    servers::Backend,
+};
+
+const ISSUER: &str = "https://issuer.example";
+const AUDIENCE: &str = "tidefeed-tests";
+const KEYS_AGE: Duration = Duration::from_mins(10);
+const WAIT: Duration = Duration::from_secs(30);
+
+fn ms(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn trusting(endpoint: &KeyEndpoint) -> Result<OutsideSettings> {
+    Ok(OutsideSettings {
+        issuer: IssuerSettings {
+            issuer: ISSUER.to_owned(),
+            audience: AUDIENCE.to_owned(),
+            algorithms: vec![Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA],
+        },
+        keys: KeySettings { max_age: KEYS_AGE, wait: WAIT },
+        source: Arc::new(HttpKeys::try_new(&endpoint.url)?),
+        provisions: true,
+        only: false,
+    })
+}
+
+async fn server(outside: OutsideSettings) -> Result<ApiServer> {
+    let settings = ApiSettings { outside: Some(outside), ..short() };
+    ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &settings).await
+}
+
+/// What a good token of `subject` says, an hour long.
+fn claims(server: &ApiServer, subject: &str) -> Value {
+    let now = server.app.now_ms() / 1000;
+    json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": subject, "exp": now + 3600, "preferred_username": subject })
+}
+
+/// `claims` with one of them replaced, or taken away by null.
+fn but(mut claims: Value, name: &str, value: Value) -> Value {
+    if value.is_null() {
+        claims.as_object_mut().and_then(|claims| claims.remove(name));
+    } else {
+        claims[name] = value;
+    }
+    claims
+}
+
+#[tokio::test]
+async fn a_token_of_the_issuer_speaks_for_a_user_whichever_key_has_signed_it() -> Result<()> {
+    let signers = [Signer::ec("ec", 1)?, Signer::ed("ed", 2), Signer::rsa("rsa")?];
+    let endpoint = KeyEndpoint::publishing(&signers).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    for signer in &signers {
+        ensure!(who(&server, &signer.sign(&claims(&server, "ann"))?).await? == "ann", "{}", signer.kid);
+    }
+    let listed = but(claims(&server, "ann"), "aud", json!(["another", AUDIENCE]));
+    ensure!(who(&server, &signers[0].sign(&listed)?).await? == "ann", "one of several audiences");
+    ensure!(endpoint.asked() == 1, "keys are kept");
+    let local = register(&server, "bob").await?;
+    ensure!(who(&server, &local.access).await? == "bob", "tokens of this service are taken as before");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_token_is_refused_whatever_it_is() -> Result<()> {
+    let (ec, ed, rsa) = (Signer::ec("ec", 1)?, Signer::ed("ed", 2), Signer::rsa("rsa")?);
+    let endpoint = KeyEndpoint::publishing(&[ec.clone(), ed.clone(), rsa.clone()]).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    let (good, now) = (claims(&server, "ann"), server.app.now_ms() / 1000);
+    ensure!(who(&server, &ec.sign(&good)?).await? == "ann");
+    let signed = |header: Header, key: &EncodingKey| jsonwebtoken::encode(&header, &good, key);
+    let named = |algorithm, kid: &str| Header { kid: Some(kid.to_owned()), ..Header::new(algorithm) };
+    let critical = Header { crit: Some(vec!["exp".to_owned()]), ..named(Algorithm::ES256, "ec") };
+    let public = serde_json::to_vec(&ec.public()?)?;
+    let mut refused = vec![
+        ("no signature", Signer::unsigned(&good)?),
+        ("the public key as a secret", signed(named(Algorithm::HS256, "ec"), &EncodingKey::from_secret(&public))?),
+        ("another key under this name", Signer::ec("ec", 9)?.sign(&good)?),
+        ("a key for another algorithm", signed(named(Algorithm::ES256, "ed"), &ec.key)?),
+        ("an algorithm that is not listed", signed(named(Algorithm::RS512, "rsa"), &rsa.key)?),
+        ("a name that nobody has", Signer::ec("unknown", 1)?.sign(&good)?),
+        ("no name where there are several keys", signed(Header::new(Algorithm::ES256), &ec.key)?),
+        ("something critical that is not understood", signed(critical, &ec.key)?),
+        ("a signature of something else", Signer::with_claims_of(&ec.sign(&good)?, &ec.sign(&claims(&server, "eve"))?)),
+    ];
+    for (what, name, value) in [
+        ("an end that was", "exp", json!(now - 6)),
+        ("no end", "exp", Value::Null),
+        ("an end in words", "exp", json!("tomorrow")),
+        ("a beginning to come", "nbf", json!(now + 60)),
+        ("another audience", "aud", json!("another")),
+        ("other audiences", "aud", json!(["another", "a third"])),
+        ("no audience", "aud", Value::Null),
+        ("another issuer", "iss", json!("https://issuer.example.evil")),
+        ("no issuer", "iss", Value::Null),
+        ("nobody", "sub", Value::Null),
+        ("an empty name", "sub", json!("")),
+    ] {
+        refused.push((what, ec.sign(&but(good.clone(), name, value))?));
+    }
+    for (what, token) in refused {
+        ensure!(who(&server, &token).await? == "UNAUTHENTICATED", "{what} was taken");
+    }
+    ensure!(who(&server, &ec.sign(&but(good, "exp", json!(now - 4)))?).await? == "ann", "clocks may differ a little");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_new_key_is_found_and_a_withdrawn_one_forgotten_and_strangers_cannot_make_us_ask_more_often() -> Result<()> {
+    let (old, new) = (Signer::ec("old", 1)?, Signer::ec("new", 2)?);
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&old)).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    let (by_old, by_new) = (old.sign(&claims(&server, "ann"))?, new.sign(&claims(&server, "ann"))?);
+    ensure!(who(&server, &by_old).await? == "ann");
+    endpoint.publish(std::slice::from_ref(&new))?;
+    for stranger in 0..50 {
+        let token = Signer::ec(&format!("stranger {stranger}"), 3)?.sign(&claims(&server, "eve"))?;
+        ensure!(who(&server, &token).await? == "UNAUTHENTICATED");
+    }
+    ensure!(endpoint.asked() == 1, "asked {} times within the wait", endpoint.asked());
+    ensure!(who(&server, &by_new).await? == "UNAUTHENTICATED" && who(&server, &by_old).await? == "ann");
+    server.app.clock.advance(ms(WAIT));
+    ensure!(who(&server, &by_new).await? == "ann", "the unknown name made us ask");
+    ensure!(who(&server, &by_old).await? == "UNAUTHENTICATED", "the issuer has withdrawn it");
+    ensure!(endpoint.asked() == 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn old_keys_are_asked_for_again_and_used_for_a_while_when_the_issuer_is_away() -> Result<()> {
+    let signer = Signer::ed("only", 1);
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    let lasting = |server: &ApiServer| signer.sign(&but(claims(server, "ann"), "exp", json!(9_999_999_999_i64)));
+    let token = lasting(&server)?;
+    ensure!(who(&server, &token).await? == "ann");
+    server.app.clock.advance(ms(KEYS_AGE));
+    ensure!(who(&server, &token).await? == "ann" && endpoint.asked() == 2);
+    endpoint.answer(500, "away");
+    server.app.clock.advance(ms(KEYS_AGE));
+    for _ in 0..10 {
+        ensure!(who(&server, &token).await? == "ann");
+    }
+    ensure!(endpoint.asked() == 3, "one try for each wait, not for each token");
+    server.app.clock.advance(24 * ms(KEYS_AGE));
+    ensure!(who(&server, &token).await? == "INTERNAL_SERVER_ERROR", "too old to be believed");
+    endpoint.publish(std::slice::from_ref(&signer))?;
+    server.app.clock.advance(ms(WAIT));
+    ensure!(who(&server, &token).await? == "ann");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_key_set_is_not_taken_and_does_not_replace_one() -> Result<()> {
+    let signer = Signer::ec("only", 1)?;
+    let endpoint = KeyEndpoint::publishing(&[]).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    let token = signer.sign(&claims(&server, "ann"))?;
+    let huge = format!("{{\"keys\": [], \"padding\": \"{}\"}}", "x".repeat(300 * 1024));
+    for (status, text) in [(200, "no json"), (200, "{}"), (200, huge.as_str()), (302, ""), (404, "")] {
+        endpoint.answer(status, text);
+        ensure!(who(&server, &token).await? == "INTERNAL_SERVER_ERROR", "{status}");
+        server.app.clock.advance(ms(WAIT));
+    }
+    let encrypts = json!({ "keys": [but(signer.public()?, "use", json!("enc"))] });
+    endpoint.answer(200, &encrypts.to_string());
+    ensure!(who(&server, &token).await? == "UNAUTHENTICATED", "a key for something else checks no signature");
+    server.app.clock.advance(ms(WAIT));
+    let strange = json!({ "keys": [{ "kty": "strange", "kid": "odd" }, signer.public()?] });
+    endpoint.answer(200, &strange.to_string());
+    ensure!(who(&server, &token).await? == "ann", "keys of another kind are passed over");
+    endpoint.answer(200, "no json");
+    server.app.clock.advance(ms(KEYS_AGE));
+    ensure!(who(&server, &token).await? == "ann", "what was known stays");
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_is_seen_for_the_first_time_becomes_one_user_and_never_somebody_who_is_there() -> Result<()> {
+    let signer = Signer::ed("only", 1);
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let server = server(trusting(&endpoint)?).await?;
+    register(&server, "ann").await?;
+    let token = |subject: &str, handle: &str| {
+        let claims = but(claims(&server, subject), "preferred_username", json!(handle));
+        signer.sign(&but(claims, "name", json!("Anna von Anderswo")))
+    };
+    let ann = token("1", "ann")?;
+    let sights = futures_util::future::join_all((0..8).map(|_| who(&server, &ann))).await;
+    let handles = sights.into_iter().collect::<Result<Vec<_>>>()?;
+    ensure!(handles.iter().all(|handle| *handle == handles[0]), "{handles:?}");
+    ensure!(handles[0].starts_with("ann_"), "the name is taken, and proves nothing: {}", handles[0]);
+    ensure!(who(&server, &token("2", "Ben")?).await? == "ben");
+    ensure!(who(&server, &token("3", "no handle at all")?).await?.starts_with("user_"));
+    ensure!(who(&server, &token("1", "changed")?).await? == handles[0], "the subject decides, not the name");
+    let shown = server.data(&ann, "{ viewer { name sessions { id } followingCount } }", json!({})).await?;
+    ensure!(shown["viewer"]["name"] == "Anna von Anderswo" && shown["viewer"]["sessions"] == json!([]), "{shown:#}");
+    server.data(&ann, "mutation { publishContent(input: { text: \"x\" }) { userErrors { code } } }", json!({})).await?;
+    let read = server.data(&ann, "{ timeline { nodes { text } } }", json!({})).await?;
+    ensure!(read["timeline"]["nodes"] == json!([{ "text": "x" }]), "they are a user as any other: {read:#}");
+    let guess = try_sign_in(&server, &handles[0], "").await?;
+    ensure!(guess["userErrors"][0]["code"] == "WRONG_CREDENTIALS", "no password signs them in: {guess:#}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn where_nobody_is_made_a_user_strangers_are_refused_and_where_the_issuer_alone_signs_in_passwords_are()
+-> Result<()> {
+    let signer = Signer::ed("only", 1);
+    let endpoint = KeyEndpoint::publishing(std::slice::from_ref(&signer)).await?;
+    let closed = server(OutsideSettings { provisions: false, ..trusting(&endpoint)? }).await?;
+    ensure!(who(&closed, &signer.sign(&claims(&closed, "ann"))?).await? == "UNAUTHENTICATED");
+    let alone = server(OutsideSettings { only: true, ..trusting(&endpoint)? }).await?;
+    ensure!(who(&alone, &signer.sign(&claims(&alone, "ann"))?).await? == "ann");
+    let input = json!({ "handle": "bob", "name": "Bob", "password": "correct horse battery" });
+    let selection = "{ token userErrors { code } }";
+    let refused = ask(&alone, None, "registerUser", "RegisterUserInput", input, selection).await?;
+    ensure!(refused["token"].is_null() && refused["userErrors"][0]["code"] == "NOT_ALLOWED", "{refused:#}");
+    let refused = try_sign_in(&alone, "ann", "whatever").await?;
+    ensure!(refused["token"].is_null() && refused["userErrors"][0]["code"] == "NOT_ALLOWED", "{refused:#}");
+    let answer = alone.post(None, "{ user(handle: \"ann\") { handle } }", json!({})).await?;
+    answer["data"]["user"]["handle"].as_str().context("the user is there for everybody")?;
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! Signing in by password: what waits, what does not, and what nobody can find out.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::json;
+use tidefeed::{
+    accounts::{
+        AccountStores, AccountsService, Caller, PasswordSettings, Passwords, SessionSettings, SessionsService,
+        SignInOutcome, TokenKey, Tokens,
+    },
+    app::ApiSettings,
+    clock::SharedClock,
+    domain::{Handle, limits::FREE_ATTEMPTS},
+    store::Accounts as _,
+    telemetry::metrics::PASSWORD_KIBIBYTES,
+};
+
+use super::client::{PASSWORD, ask, beside, register, server, short, sign_in, try_sign_in, who};
+use crate::{
+    api::server::ApiServer,
+    binary::{CommandLine, process::Node},
+    harness::{Around, TestApp},
+    servers::Backend,
+};
+
+async fn fail_until_waiting(server: &ApiServer, handle: &str) -> Result<()> {
+    for attempt in 0..FREE_ATTEMPTS {
+        let refused = try_sign_in(server, handle, "wrong").await?;
+        ensure!(
+            refused["userErrors"] == json!([{ "code": "WRONG_CREDENTIALS", "field": null }]),
+            "{attempt}: {refused:#}"
+        );
+        ensure!(refused["retryAt"].is_null());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn after_five_failures_even_the_right_password_waits_and_the_answer_says_until_when() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::Memory).await?;
+    register(&server, "ann").await?;
+    register(&server, "bob").await?;
+    fail_until_waiting(&server, "ann").await?;
+    let waiting = try_sign_in(&server, "ann", PASSWORD).await?;
+    ensure!(waiting["userErrors"] == json!([{ "code": "TOO_MANY_ATTEMPTS", "field": null }]), "{waiting:#}");
+    ensure!(waiting["retryAt"] == "2023-11-14T22:13:21.000Z", "{waiting:#}");
+    sign_in(&server, "bob").await.context("others do not wait")?;
+    server.app.clock.advance(1_000);
+    sign_in(&server, "ann").await?;
+    fail_until_waiting(&server, "ann").await.context("a success has forgotten the failures")
+}
+
+#[tokio::test]
+async fn a_handle_that_nobody_has_fails_waits_and_costs_as_one_that_somebody_has() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::Memory).await?;
+    register(&server, "ann").await?;
+    let mut answers = Vec::new();
+    for handle in ["ann", "nobody"] {
+        let mut of_handle = Vec::new();
+        for _ in 0..=FREE_ATTEMPTS {
+            let before = server.app.store.statements();
+            let answer = try_sign_in(&server, handle, "wrong").await?;
+            of_handle.push((answer, server.app.store.statements() - before));
+        }
+        answers.push(of_handle);
+    }
+    ensure!(answers[0] == answers[1], "{answers:#?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_refused_sign_in_costs_one_hash_whoever_is_asked_for_and_whatever_is_said() -> Result<()> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
+    let it = it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0");
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let input = format!("{{ handle: \"ann\", name: \"Ann\", password: \"{PASSWORD}\" }}");
+    peer.query(None, &format!("mutation {{ registerUser(input: {input}) {{ userErrors {{ code }} }} }}")).await?;
+    let paid = async || peer.metric(PASSWORD_KIBIBYTES).await?.context("nothing was hashed");
+    let usual = PasswordSettings::default();
+    let one_hash = f64::from(usual.memory_kib * usual.iterations);
+    let endless = "x".repeat(2_000);
+    for (handle, password, code) in [
+        ("ann", "wrong", Some("WRONG_CREDENTIALS")),
+        ("nobody", "wrong", Some("WRONG_CREDENTIALS")),
+        ("no handle at all", "wrong", Some("WRONG_CREDENTIALS")),
+        ("", "", Some("WRONG_CREDENTIALS")),
+        ("ann", endless.as_str(), Some("WRONG_CREDENTIALS")),
+        ("nobody", endless.as_str(), Some("WRONG_CREDENTIALS")),
+        ("ann", PASSWORD, None),
+    ] {
+        let before = paid().await?;
+        let input = format!("{{ handle: \"{handle}\", password: \"{password}\" }}");
+        let answer =
+            peer.query(None, &format!("mutation {{ signIn(input: {input}) {{ userErrors {{ code }} }} }}")).await?;
+        ensure!(answer["data"]["signIn"]["userErrors"][0]["code"].as_str() == code, "{handle}: {answer}");
+        ensure!((paid().await? - before - one_hash).abs() < 1.0, "{handle} {} bytes", password.len());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn waits_hold_on_every_node_and_after_a_restart() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::Memory).await?;
+    register(&server, "ann").await?;
+    fail_until_waiting(&server, "ann").await?;
+    let other = beside(&server, &short()).await?;
+    let waiting = try_sign_in(&other, "ann", PASSWORD).await?;
+    ensure!(waiting["userErrors"][0]["code"] == "TOO_MANY_ATTEMPTS", "{waiting:#}");
+    Ok(())
+}
+
+/// The service itself, called from any address.
+fn service(app: &TestApp, passwords: PasswordSettings) -> Result<AccountsService> {
+    let (clock, rng): (SharedClock, _) = (app.clock.clone(), app.rng.clone());
+    let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, std::time::Duration::from_mins(1), clock.clone());
+    let ambient = (clock, rng.clone());
+    let (kept, voice) = (app.ports.sessions.clone(), app.ports.announcements.clone());
+    let sessions = SessionsService::new(kept, voice, Arc::new(tokens), SessionSettings::default(), ambient.clone());
+    let stores = AccountStores {
+        accounts: app.ports.accounts.clone(),
+        attempts: app.ports.attempts.clone(),
+        deletions: app.ports.account_deletions.clone(),
+    };
+    let passwords = Passwords::try_new(passwords, rng)?;
+    Ok(AccountsService::new(stores, Arc::new(passwords), Arc::new(sessions), ambient))
+}
+
+fn cheap() -> PasswordSettings {
+    PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() }
+}
+
+fn from(address: [u8; 4]) -> Caller {
+    Caller { address: Some(address.into()), agent: String::new() }
+}
+
+#[tokio::test]
+async fn strangers_cannot_lock_somebody_out_who_has_signed_in_from_their_network_before() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::Memory).await?;
+    register(&server, "ann").await?;
+    let service = service(&server.app, cheap())?;
+    let (home, abroad) = (from([192, 0, 2, 1]), from([192, 0, 2, 2]));
+    let signs_in = async |caller: &Caller| service.sign_in("ann", PASSWORD.to_owned(), caller).await;
+    ensure!(matches!(signs_in(&home).await?, SignInOutcome::SignedIn(_)));
+    // Each stranger stays below what one network may.
+    for stranger in 0..60 {
+        let refused = service.sign_in("ann", "wrong".to_owned(), &from([198, 51, 100, stranger])).await?;
+        ensure!(matches!(refused, SignInOutcome::WrongCredentials | SignInOutcome::NotBefore(_)), "{refused:?}");
+    }
+    ensure!(matches!(signs_in(&home).await?, SignInOutcome::SignedIn(_)));
+    let SignInOutcome::NotBefore(at) = signs_in(&abroad).await? else { anyhow::bail!("an unknown network waits") };
+    ensure!(at <= server.app.now_ms() + 60_000, "but never for longer than a minute");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_password_is_hashed_anew_at_the_first_sign_in_after_the_cost_has_grown() -> Result<()> {
+    let server = server(Backend::Sqlite, Around::Memory).await?;
+    register(&server, "ann").await?;
+    let hash = async || -> Result<String> {
+        let stored = server.app.store.credential(&Handle::try_new("ann")?).await?;
+        Ok(stored.context("a credential")?.1.0)
+    };
+    ensure!(hash().await?.contains("m=64,t=1,p=1"));
+    let dearer = service(&server.app, PasswordSettings { memory_kib: 128, iterations: 2, ..cheap() })?;
+    let refused = dearer.sign_in("ann", "wrong".to_owned(), &from([192, 0, 2, 1])).await?;
+    ensure!(
+        refused == SignInOutcome::WrongCredentials && hash().await?.contains("m=64,"),
+        "only the right password tells"
+    );
+    for _ in 0..2 {
+        let welcome = dearer.sign_in("ann", PASSWORD.to_owned(), &from([192, 0, 2, 1])).await?;
+        ensure!(matches!(welcome, SignInOutcome::SignedIn(_)) && hash().await?.contains("m=128,t=2,p=1"));
+    }
+    let before = hash().await?;
+    sign_in(&server, "ann").await?;
+    ensure!(hash().await? == before, "less is no reason to hash anew");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_new_password_takes_the_old_one_and_ends_the_other_sessions() -> Result<()> {
+    let everything_asked = ApiSettings {
+        sessions: SessionSettings { revocation: std::time::Duration::ZERO, ..SessionSettings::default() },
+        ..short()
+    };
+    let server =
+        ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &everything_asked).await?;
+    let here = register(&server, "ann").await?;
+    let there = sign_in(&server, "ann").await?;
+    let change = async |old: &str, new: &str| {
+        let input = json!({ "oldPassword": old, "newPassword": new });
+        let selection = "{ endedSessions retryAt userErrors { code field } }";
+        ask(&server, Some(&here.access), "changePassword", "ChangePasswordInput", input, selection).await
+    };
+    for (old, new, code, field) in [
+        ("wrong", "another long one", "WRONG_CREDENTIALS", "oldPassword"),
+        (PASSWORD, "short", "INVALID", "newPassword"),
+    ] {
+        let refused = change(old, new).await?;
+        ensure!(refused["userErrors"] == json!([{ "code": code, "field": ["input", field] }]), "{refused:#}");
+        ensure!(who(&server, &there.access).await? == "ann", "nothing has ended");
+    }
+    let changed = change(PASSWORD, "another long one").await?;
+    ensure!(changed == json!({ "endedSessions": 1, "retryAt": null, "userErrors": [] }), "{changed:#}");
+    ensure!(who(&server, &here.access).await? == "ann" && who(&server, &there.access).await? == "UNAUTHENTICATED");
+    ensure!(try_sign_in(&server, "ann", PASSWORD).await?["token"].is_null());
+    ensure!(try_sign_in(&server, "ann", "another long one").await?["token"].is_string());
+    for _ in 0..FREE_ATTEMPTS {
+        change("guess", "another long one").await?;
+    }
+    let waiting = change("another long one", PASSWORD).await?;
+    ensure!(
+        waiting["userErrors"][0]["code"] == "TOO_MANY_ATTEMPTS" && waiting["retryAt"].is_string(),
+        "a stolen token guesses no faster: {waiting:#}"
+    );
+    Ok(())
+}

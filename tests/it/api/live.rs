@@ -1,0 +1,78 @@
+//! `newFeed` over real sockets: what one node publishes arrives at the subscribers of every node, and equals the
+//! timeline.
+
+mod outage;
+mod people;
+mod resuming;
+mod slow;
+mod watcher;
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use self::watcher::Watcher;
+use crate::{
+    api::server::ApiServer,
+    harness::{Around, TestApp},
+    servers::{Backend, on_each_backend},
+};
+
+async fn events_arrive(backend: Backend, around: Around) -> Result<()> {
+    let here = ApiServer::start(TestApp::start(backend, around).await?).await?;
+    let there = match around {
+        Around::Redis | Around::Cluster => Some(ApiServer::start(here.app.beside().await?).await?),
+        Around::NoCache | Around::Memory => None,
+    };
+    let publishing = there.as_ref().unwrap_or(&here);
+    let (_, reader) = here.register("reader").await?;
+    let (author_id, author) = here.register("author").await?;
+    let follow = "mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { message } } }";
+    let mut watcher = Watcher::start(&here, &reader).await?;
+    publishing.data(&reader, follow, json!({ "id": author_id })).await?;
+    ensure!(watcher.event().await?["refetch"] == true, "a follow on another device asks for a refetch");
+    let relation = watcher.event().await?;
+    ensure!(relation["refetch"] == false && relation["timelineEdge"].is_null(), "{relation:#}");
+
+    let publish = "mutation { publishContent(input: { text: \"fresh\" }) { timelineEdge { cursor node { id } } userErrors { message } } }";
+    let published = publishing.data(&author, publish, json!({})).await?;
+    let event = watcher.event().await?;
+    let edge = &published["publishContent"]["timelineEdge"];
+    ensure!(event["timelineEdge"]["cursor"] == edge["cursor"], "{event:#}");
+    ensure!(event["timelineEdge"]["node"] == json!({ "text": "fresh", "author": { "handle": "author" } }), "{event:#}");
+    let page = here.data(&reader, "{ timeline(first: 1) { edges { cursor } } }", json!({})).await?;
+    ensure!(
+        page["timeline"]["edges"][0]["cursor"] == event["timelineEdge"]["cursor"],
+        "the page lags behind: {page:#}"
+    );
+
+    let mark = "mutation($upTo: String!) { markTimelineRead(input: { upTo: $upTo }) { readMarker } }";
+    publishing.data(&reader, mark, json!({ "upTo": edge["cursor"] })).await?;
+    let marked = watcher.event().await?;
+    ensure!(marked["readMarker"] == edge["cursor"] && marked["timelineEdge"].is_null(), "{marked:#}");
+
+    let delete = "mutation($id: ID!) { deleteContent(input: { contentId: $id }) { userErrors { message } } }";
+    publishing.data(&author, delete, json!({ "id": edge["node"]["id"] })).await?;
+    ensure!(watcher.event().await?["removedContentId"] == edge["node"]["id"]);
+    Ok(())
+}
+
+on_each_backend! {
+    async fn what_is_published_arrives_live_and_equals_the_timeline(backend: Backend) -> Result<()> {
+        events_arrive(backend, Around::Memory).await
+    }
+}
+
+mod two_nodes {
+    use super::*;
+
+    on_each_backend! {
+        on mariadb, mysql;
+        async fn what_one_publishes_arrives_at_the_other_through_redis(backend: Backend) -> Result<()> {
+            events_arrive(backend, Around::Redis).await
+        }
+
+        async fn what_one_publishes_arrives_at_the_other_through_a_cluster(backend: Backend) -> Result<()> {
+            events_arrive(backend, Around::Cluster).await
+        }
+    }
+}

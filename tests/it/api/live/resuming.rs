@@ -1,0 +1,115 @@
+//! A client that comes back is told what it missed, in order and once, by whichever node it comes back to.
+
+use anyhow::{Result, ensure};
+use serde_json::Value;
+use tidefeed::store::announcements::Announcement;
+use tokio::time::timeout;
+
+use super::{
+    people::People,
+    watcher::{PATIENCE, Watcher},
+};
+use crate::{
+    api::server::ApiServer,
+    harness::{Around, TestApp},
+    servers::on_each_backend,
+};
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// `-` and the content's id.
+fn gone(content: &Value) -> String {
+    format!("-{}", content.as_str().unwrap_or_default())
+}
+
+/// The reader watches `near` first and then `far`; the author's node is `far`.
+async fn a_client_comes_back(near: &ApiServer, far: &ApiServer) -> Result<()> {
+    let people = People::meet(near).await?;
+    let old = people.publish(far, "old").await?;
+    people.publish(far, "kept").await?;
+    let token = people.resume_token(near).await?;
+    let mut watcher = Watcher::resume(near, &people.reader, &token).await?;
+    people.publish(far, "one").await?;
+    let token = watcher.hears_all(&words(&["+one"])).await?;
+    drop(watcher);
+    people.publish(far, "two").await?;
+    people.delete(far, &old).await?;
+    people.publish(far, "three").await?;
+    // The token of an event says what the client held then, wherever it comes back, and however often.
+    for server in [far, near] {
+        let mut watcher = Watcher::resume(server, &people.reader, &token).await?;
+        let missed = [gone(&old), "+two".to_owned(), "+three".to_owned()];
+        watcher.hears_all(&missed).await?;
+    }
+    let mut watcher = Watcher::resume(far, &people.reader, &token).await?;
+    watcher.hears_all(&[gone(&old), "+two".to_owned()]).await?;
+    // Each node has a clock of its own; what comes now is newer by both.
+    near.app.clock.advance(1_000);
+    people.publish(near, "live").await?;
+    let token = watcher.hears_all(&words(&["+three", "+live"])).await?;
+    relations_change_on_another_device(&people, near, watcher).await?;
+    ensure!(people.timeline(near).await? == ["later", "live", "three", "two", "one", "kept"]);
+    // What was unfollowed and followed again meanwhile is no change; only the newest is.
+    let mut watcher = Watcher::resume(far, &people.reader, &token).await?;
+    watcher.hears_all(&words(&["+later"])).await.map(drop)
+}
+
+async fn relations_change_on_another_device(people: &People, device: &ApiServer, mut watcher: Watcher) -> Result<()> {
+    people.unfollow(device).await?;
+    watcher.hears_all(&[people.all_of_author_gone(), "not following".to_owned()]).await?;
+    people.publish(device, "later").await?;
+    people.follow(device).await?;
+    watcher.hears_all(&words(&["following", "+kept", "+one", "+two", "+three", "+live", "+later"])).await.map(drop)
+}
+
+async fn one_publish_is_one_announcement(server: &ApiServer) -> Result<()> {
+    let people = People::meet(server).await?;
+    let token = people.resume_token(server).await?;
+    let mut watchers = Vec::new();
+    for _ in 0..3 {
+        watchers.push(Watcher::resume(server, &people.reader, &token).await?);
+    }
+    let mut listener = server.app.ports.announcements.listen();
+    let content = people.publish(server, "once").await?;
+    for watcher in &mut watchers {
+        watcher.hears_all(&words(&["+once"])).await?;
+    }
+    people.delete(server, &content).await?;
+    let mut heard = Vec::new();
+    while !matches!(heard.last(), Some(Announcement::Removed { .. })) {
+        let next = timeout(PATIENCE, listener.recv()).await??;
+        // That the reader follows was announced before, and may have been on its way.
+        if !matches!(next, Announcement::FollowsChanged { .. }) {
+            heard.push(next);
+        }
+    }
+    ensure!(matches!(heard[..], [Announcement::Published { .. }, Announcement::Removed { .. }]), "{heard:?}");
+    Ok(())
+}
+
+on_each_backend! {
+    async fn a_client_that_comes_back_is_told_what_it_missed_in_order_and_once(backend: Backend) -> Result<()> {
+        let server = ApiServer::start(TestApp::start(backend, Around::Memory).await?).await?;
+        a_client_comes_back(&server, &server).await
+    }
+
+    async fn a_publish_is_announced_once_however_many_watch(backend: Backend) -> Result<()> {
+        let server = ApiServer::start(TestApp::start(backend, Around::Redis).await?).await?;
+        one_publish_is_one_announcement(&server).await
+    }
+}
+
+mod two_nodes {
+    use super::*;
+
+    on_each_backend! {
+        on mariadb, mysql;
+        async fn a_client_resumes_on_another_node(backend: Backend) -> Result<()> {
+            let near = ApiServer::start(TestApp::start(backend, Around::Redis).await?).await?;
+            let far = ApiServer::start(near.app.beside().await?).await?;
+            a_client_comes_back(&near, &far).await
+        }
+    }
+}

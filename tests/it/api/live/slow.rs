@@ -1,0 +1,85 @@
+//! A client that does not read: its buffers fill, it is caught up or told to read again, and nobody else waits for it.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use super::{people::People, watcher::Watcher};
+use crate::{
+    api::server::{self, ApiServer},
+    harness::{Around, TestApp, settings},
+    servers::on_each_backend,
+};
+
+/// More than the buffers of a socket, of the kernel and of a subscription hold, each event being 400 KB.
+const PUBLISHED: usize = 80;
+const CHARS: usize = 5_000;
+const TIMES: usize = 20;
+
+/// The same text many times over, behind what tells one from the other.
+fn heavy() -> String {
+    let again: Vec<String> = (0..TIMES).map(|number| format!("again{number}: text")).collect();
+    let again = again.join(" ");
+    format!(
+        "subscription($after: String) {{ newFeed(after: $after) {{ resumeToken refetch refetchReason removedContentId
+        removedAuthorId relationChange {{ viewerIsFollowing }} timelineEdge {{ cursor node {{ text {again} }} }} }} }}"
+    )
+}
+
+fn text(number: usize) -> String {
+    let wide = "\u{1f30a}".repeat(CHARS - 10);
+    format!("{number} {wide}")
+}
+
+on_each_backend! {
+    async fn a_client_that_does_not_read_delays_nobody_and_is_caught_up_or_told(backend: Backend) -> Result<()> {
+        let mut settings = settings();
+        settings.live.buffer = 4;
+        let mut limits = server::settings();
+        // The two that do not read may let all wait: who lets more wait than one client may is refused, which is
+        // another story.
+        limits.http.request.unsent.client = limits.http.request.unsent.node;
+        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        let server = ApiServer::start_with(app, &limits).await?;
+        let people = People::meet(&server).await?;
+        let after = people.resume_token(&server).await?;
+        let mut told = Watcher::ask(&server, &people.reader, &heavy(), &Value::Null).await?;
+        let mut caught_up = Watcher::ask(&server, &people.reader, &heavy(), &after).await?;
+        let mut quick = Watcher::resume(&server, &people.reader, &after).await?;
+        for number in 0..PUBLISHED {
+            people.publish(&server, &text(number)).await?;
+            // Nothing else is published until the quick one has it.
+            quick.hears_all(&[format!("+{}", text(number))]).await?;
+        }
+        for number in 0..PUBLISHED {
+            let heard = caught_up.hears().await?;
+            ensure!(heard == format!("+{}", text(number)), "{number} was expected, not {heard:.20}");
+        }
+        let mut number = 0;
+        let last = loop {
+            let heard = told.hears().await?;
+            if heard != format!("+{}", text(number)) {
+                break heard;
+            }
+            number += 1;
+        };
+        ensure!(last == "refetch MISSED", "after {number}: {last:.20}");
+        ensure!(number < PUBLISHED, "nothing was missed");
+        Ok(())
+    }
+
+    async fn a_gap_that_is_too_large_is_told_and_the_page_that_follows_resumes(backend: Backend) -> Result<()> {
+        let server = ApiServer::start(TestApp::start(backend, Around::NoCache).await?).await?;
+        let people = People::meet(&server).await?;
+        let after = people.resume_token(&server).await?;
+        for number in 0..=settings().live.catch_up {
+            people.publish(&server, &number.to_string()).await?;
+        }
+        let mut watcher = Watcher::resume(&server, &people.reader, &after).await?;
+        let event = watcher.event().await?;
+        ensure!((&event["refetchReason"], &event["resumeToken"]) == (&json!("GAP_TOO_LARGE"), &Value::Null), "{event:#}");
+        let after = people.resume_token(&server).await?;
+        let mut watcher = Watcher::resume(&server, &people.reader, &after).await?;
+        people.publish(&server, "live").await?;
+        watcher.hears_all(&["+live".to_owned()]).await.map(drop)
+    }
+}

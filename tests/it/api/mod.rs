@@ -1,0 +1,6 @@
+//! The API as clients use it: the schema alone, and over HTTP and WebSocket.
+
+mod accounts;
+mod graphql_api;
+mod live;
+pub mod server;

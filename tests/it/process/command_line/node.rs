@@ -1,0 +1,172 @@
+//! `tidefeed serve` and `tidefeed work`, from their first line to their end.
+
+use anyhow::{Context as _, Result, ensure};
+use tokio::{
+    io::AsyncReadExt as _,
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+
+use super::{
+    CommandLine,
+    process::{LIMIT, Node, Peer, until},
+};
+
+fn embedded() -> Result<CommandLine> {
+    let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json");
+    Ok(it.with("TIDEFEED__SERVER__LISTEN", "127.0.0.1:0"))
+}
+
+#[tokio::test]
+async fn the_demo_account_reads_a_page_of_the_seeded_world_and_the_node_ends_when_asked() -> Result<()> {
+    let it = embedded()?;
+    it.done(&["migrate"]).await?;
+    it.done(&["seed", "--users", "80"]).await?;
+    let (mut node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let signed_in =
+        r#"mutation { signIn(input: { handle: "demo", password: "demo-tidefeed" }) { token userErrors { message } } }"#;
+    let answer = peer.query(None, signed_in).await?;
+    let token = answer["data"]["signIn"]["token"].as_str().with_context(|| answer.to_string())?.to_owned();
+    let page = "{ viewer { followingCount } timeline(first: 20) { edges { node { text author { name } } } pageInfo { hasNextPage } } }";
+    let answer = peer.query(Some(&token), page).await?;
+    ensure!(answer["data"]["timeline"]["edges"].as_array().map(Vec::len) == Some(20), "{answer}");
+    ensure!(answer["data"]["timeline"]["pageInfo"]["hasNextPage"] == true, "{answer}");
+    ensure!(answer["data"]["viewer"]["followingCount"] == 50, "{answer}");
+    for path in ["readyz", "healthz", "metrics"] {
+        let (status, text) = peer.get(path).await?;
+        ensure!(status == 200, "/{path}: {status} {text}");
+    }
+    node.signal("TERM").await?;
+    node.said("Stopping.").await?;
+    node.said("Stopped.").await?;
+    ensure!(node.code().await? == Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_node_serves_its_schema_unless_clients_may_not_ask_for_it() -> Result<()> {
+    let it = embedded()?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let (status, told) = peer.get("schema.graphql").await?;
+    ensure!(
+        status == 200 && told == include_str!("../../../../schema.graphql"),
+        "{status} {}",
+        told.get(..200).unwrap_or(&told)
+    );
+    let silent = embedded()?.with("TIDEFEED__GRAPHQL__INTROSPECTION", "false");
+    let (_node, peer) = Node::listening(&silent, &["serve"], "Serving the API.").await?;
+    let (status, told) = peer.get("schema.graphql").await?;
+    ensure!(status == 404 && told == "graphql.introspection is false\n", "{status} {told}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_answer_of_a_node_has_its_id_and_safe_headers() -> Result<()> {
+    let it = embedded()?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    let http = reqwest::Client::new();
+    for path in ["", "graphiql/", "graphql", "graphql/ws", "schema.graphql", "healthz", "metrics", "nowhere"] {
+        let url = format!("http://{}/{path}", peer.address());
+        let answer = http.get(url).header("x-request-id", "find-me").send().await?;
+        for (name, value) in [
+            ("x-request-id", "find-me"),
+            ("x-content-type-options", "nosniff"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            let told = answer.headers().get(name);
+            ensure!(told.is_some_and(|told| told == value), "/{path}: {name}: {told:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_missing_table_is_made_at_the_start_and_the_secret_is_kept() -> Result<()> {
+    let it = embedded()?;
+    let mut first = Node::start(&it, &["serve"])?;
+    ensure!(first.said("Serving the API.").await?["workers"] == true);
+    let secret = std::fs::read_to_string(it.path().join("data/secret"))?;
+    first.signal("INT").await?;
+    first.said("Stopped.").await?;
+    ensure!(first.code().await? == Some(0));
+    let mut second = Node::start(&it, &["serve"])?;
+    second.said("Serving the API.").await?;
+    second.signal("TERM").await?;
+    second.said("Stopped.").await?;
+    ensure!(second.code().await? == Some(0));
+    ensure!(std::fs::read_to_string(it.path().join("data/secret"))? == secret);
+    Ok(())
+}
+
+#[tokio::test]
+async fn tables_that_may_not_be_made_are_told() -> Result<()> {
+    let it = embedded()?.with("TIDEFEED__STORE__MIGRATE_AT_START", "false");
+    let ended = it.run(&["serve"]).await?;
+    ensure!(ended.code == Some(1) && ended.err.contains("run `tidefeed migrate`"), "{ended:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_taken_port_is_told_with_the_key_to_set() -> Result<()> {
+    let taken = TcpListener::bind("127.0.0.1:0").await?;
+    let it = embedded()?.with("TIDEFEED__SERVER__LISTEN", &taken.local_addr()?.to_string());
+    // The port is asked for before Redis is.
+    let it = it.with("TIDEFEED__REDIS__URL", "redis://127.0.0.1:1");
+    for command in [&["serve"][..], &["serve", "--no-workers"], &["work"]] {
+        let ended = it.run(command).await?;
+        ensure!(ended.code == Some(1) && ended.err.contains("set server.listen"), "{command:?}: {ended:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn half_a_node_without_redis_is_refused_before_anything_is_made() -> Result<()> {
+    let it = embedded()?;
+    for command in [&["serve", "--no-workers"][..], &["work"]] {
+        let ended = it.run(command).await?;
+        ensure!(ended.code == Some(2) && ended.err.contains("redis.urls: must be set"), "{command:?}: {ended:?}");
+        ensure!(ended.err.contains(&format!("`tidefeed {}`", command.join(" "))), "{ended:?}");
+        ensure!(!it.path().join("data").exists(), "{command:?} has made a database");
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_database_and_the_files_beside_it_are_their_owners_alone() -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let it = embedded()?;
+    let (_node, peer) = Node::listening(&it, &["serve"], "Serving the API.").await?;
+    ensure!(peer.get("readyz").await?.0 == 200);
+    let files = ["tidefeed.db", "tidefeed.db-wal", "tidefeed.db-shm", "secret"];
+    for file in files {
+        let mode = std::fs::metadata(it.path().join("data").join(file)).context(file)?.permissions().mode() & 0o777;
+        ensure!(mode == 0o600, "{file}: {mode:o}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn silent_connections_take_no_room_for_long_and_never_the_operators() -> Result<()> {
+    let it = embedded()?.with("TIDEFEED__SERVER__MAX_CONNECTIONS", "20");
+    let it =
+        it.with("TIDEFEED__SERVER__MAX_CONNECTIONS_PER_ADDRESS", "0").with("TIDEFEED__SERVER__HEAD_TIMEOUT_MS", "3000");
+    let mut node = Node::start(&it, &["serve"])?;
+    let address = node.said("Serving the API.").await?["address"].as_str().context("no address")?.to_owned();
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        silent.push(TcpStream::connect(&address).await?);
+    }
+    let peer = Peer::at(&address)?;
+    ensure!(peer.get("healthz").await?.0 == 200);
+    let has_room = async || peer.get("graphql?query=%7B__typename%7D").await.is_ok_and(|(status, _)| status == 200);
+    until("the silent ones are hung up on", async || Ok(has_room().await)).await?;
+    ensure!(peer.metric("tidefeed_connections").await?.is_some_and(|open| open <= 20.0));
+    for mut stream in silent {
+        let mut heard = Vec::new();
+        let ended = timeout(LIMIT, stream.read_to_end(&mut heard)).await?;
+        ensure!(heard.is_empty(), "{ended:?} {heard:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! A write that nobody waits for any more, and one whose connection ends, at every command of its transaction.
+
+use anyhow::{Context as _, Result, ensure};
+use tidefeed::{
+    domain::Position,
+    store::{Contents as _, ReadMarkers as _, StoreError, contents::Published},
+};
+
+use super::{PATIENCE, World};
+use crate::servers::{Stop, on_each_backend};
+use crate::store::conformance::{NOW, content, content_id, user};
+
+/// How a write ends before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Its future is dropped.
+    Dropped,
+    /// Its connection is.
+    Cut,
+}
+
+impl World {
+    /// Publishes, and ends that at the command after `commands` others. Whether the content is there then; `None` if
+    /// there are not so many commands.
+    async fn end(&self, commands: usize, stop: Stop, end: End) -> Result<Option<bool>> {
+        let (store, id) = (self.store(PATIENCE).await?, self.next().await?);
+        self.line.stop_after(commands, stop);
+        let mut writing = tokio::spawn({
+            let store = store.clone();
+            async move { store.publish(content(id, 1, NOW + id)).await }
+        });
+        tokio::select! {
+            stopped = self.line.stopped() => stopped?,
+            done = &mut writing => {
+                self.line.open();
+                ensure!(matches!(done??, Published::Created { .. }) && self.has(id).await?);
+                return Ok(None);
+            }
+        }
+        if end == End::Dropped {
+            writing.abort();
+            // An answer may be so short that it has arrived whole.
+            ensure!(writing.await.map_or_else(|error| error.is_cancelled(), |done| done.is_ok()));
+        } else {
+            self.line.cut();
+            let done = writing.await?;
+            ensure!(matches!(done, Err(StoreError::Unavailable(_))), "{done:?}");
+        }
+        self.line.open();
+        self.goes_on(&store).await.with_context(|| format!("{end:?} at {stop:?} of command {commands}"))?;
+        store.close().await?;
+        self.has(id).await.map(Some)
+    }
+
+    /// Ends a publish at every command in turn; at which of them, counted from the last, the content is there.
+    async fn step_through(&self, stop: Stop, end: End) -> Result<Vec<usize>> {
+        let (mut commands, mut done) = (0, Vec::new());
+        while let Some(is_there) = self.end(commands, stop, end).await? {
+            if is_there {
+                done.push(commands);
+            }
+            commands += 1;
+        }
+        ensure!(commands > 10, "a publish has {commands} commands");
+        Ok(done.iter().map(|command| commands - command).collect())
+    }
+}
+
+on_each_backend! {
+    on mariadb, mysql;
+    async fn a_write_given_up_at_any_command_is_whole_or_nothing_and_the_next_is_kept(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        ensure!(world.step_through(Stop::Answer { bytes: 0 }, End::Dropped).await? == [1], "a commit that was sent is one");
+        world.step_through(Stop::Answer { bytes: 20 }, End::Dropped).await.map(drop)
+    }
+
+    async fn a_write_whose_connection_ends_is_unknown_and_whole_or_nothing(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        ensure!(world.step_through(Stop::Command, End::Cut).await?.is_empty(), "the server had no commit");
+        ensure!(world.step_through(Stop::Answer { bytes: 0 }, End::Cut).await? == [1], "the server has committed");
+        Ok(())
+    }
+
+    async fn a_read_given_up_in_the_middle_of_an_answer_keeps_no_connection(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        for (command, bytes) in (0..2).flat_map(|command| [0, 3, 20, 60, 120, 250, 500].map(|bytes| (command, bytes))) {
+            let store = world.store(PATIENCE).await?;
+            world.line.stop_after(command, Stop::Answer { bytes });
+            let reading = tokio::spawn({
+                let store = store.clone();
+                async move { store.by_ids(None, &[content_id(1)]).await }
+            });
+            world.line.stopped().await?;
+            reading.abort();
+            ensure!(reading.await.map_or_else(|error| error.is_cancelled(), |done| done.is_ok()));
+            world.line.open();
+            let at = Position::bound(NOW, 1);
+            store.advance(user(1), at).await.with_context(|| format!("{bytes} bytes of answer {command}"))?;
+            store.close().await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! Writes on MySQL and MariaDB that end before their time or fail on the server: all of one is there or nothing, and
+//! what is acknowledged after it is kept.
+
+mod errors;
+mod given_up;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use sea_orm::DatabaseConnection;
+use tidefeed::{
+    domain::Position,
+    store::{
+        Accounts as _, Contents as _, ReadMarkers as _,
+        contents::Published,
+        sql::{SqlOptions, SqlStore},
+    },
+};
+
+use crate::servers::{Backend, FreshDatabase, Kind, Line, connect_sql, execute, numbers, shared};
+use crate::store::conformance::{NOW, account, content, user};
+
+/// Nothing takes so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A database behind a line, and a look at its tables past it.
+struct World {
+    line: Line,
+    database: FreshDatabase,
+    rows: DatabaseConnection,
+}
+
+impl World {
+    /// With one user.
+    async fn on(backend: Backend) -> Result<Self> {
+        let kind = if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb };
+        let server = shared(kind).await?;
+        let (line, database) = (Line::before(server).await?, FreshDatabase::on(server).await?);
+        let rows = connect_sql(&database.url).await?;
+        let world = Self { line, database, rows };
+        let store = world.store(PATIENCE).await?;
+        store.migrate().await?;
+        store.register(account(1, "ann")).await?;
+        store.close().await?;
+        Ok(world)
+    }
+
+    /// With one connection, which has prepared nothing yet.
+    async fn store(&self, statement_timeout: Duration) -> Result<SqlStore> {
+        let url = self.line.url(&self.database.url)?;
+        let options = SqlOptions { url, max_connections: 1, acquire_timeout: PATIENCE, statement_timeout };
+        Ok(SqlStore::connect(&options).await?)
+    }
+
+    /// An id that no content has.
+    async fn next(&self) -> Result<i64> {
+        Ok(numbers(&self.rows, "SELECT CAST(COALESCE(MAX(id), 0) + 1 AS SIGNED) FROM contents").await?[0])
+    }
+
+    /// Whether this content is there, whole.
+    async fn has(&self, id: i64) -> Result<bool> {
+        let sql = format!(
+            "SELECT COUNT(*) FROM contents WHERE id = {id} UNION ALL SELECT COUNT(*) FROM deliveries WHERE content_id = {id} \
+             UNION ALL SELECT (SELECT COUNT(*) FROM contents) - contents FROM user_counts WHERE user_id = 1"
+        );
+        let found = numbers(&self.rows, &sql).await?;
+        ensure!(found == [0, 0, 0] || found == [1, 1, 0], "a part of content {id} is there: {found:?}");
+        Ok(found[0] == 1)
+    }
+
+    /// What is written now, in a statement of its own and in a transaction, is committed when it is acknowledged, and
+    /// nobody holds a lock.
+    async fn goes_on(&self, store: &SqlStore) -> Result<()> {
+        let next = self.next().await? + 1;
+        store.advance(user(1), Position::bound(NOW + next, next)).await.context("the next write")?;
+        let marker = numbers(&self.rows, "SELECT content_id FROM read_markers").await?;
+        ensure!(marker == [next], "the next write is acknowledged and not there: {marker:?}");
+        let done = store.publish(content(next, 1, NOW + next)).await?;
+        ensure!(matches!(done, Published::Created { .. }) && self.has(next).await?);
+        for table in ["contents", "deliveries", "read_markers", "user_counts"] {
+            execute(&self.rows, &format!("SELECT 1 FROM {table} FOR UPDATE NOWAIT")).await.context("who locks it?")?;
+        }
+        Ok(())
+    }
+}

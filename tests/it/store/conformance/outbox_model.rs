@@ -1,0 +1,273 @@
+//! The outbox cache against a model: one author's outbox, whose changes and snapshots reach the cache in any order, or
+//! several times, or never, while the cache itself is wiped or goes back in time, and SQL loses commits.
+
+use std::{collections::HashMap, sync::Arc};
+
+use anyhow::{Context as _, Result};
+use proptest::{
+    collection::vec,
+    prelude::*,
+    test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner},
+};
+use redis::cmd;
+use tidefeed::{
+    domain::{ContentId, Entry, UserId},
+    store::{
+        OutboxCache,
+        contents::{OutboxHead, Restamped},
+        outbox_cache::OutboxChange,
+    },
+};
+use tokio::runtime::Handle;
+
+use super::places::Backdoor;
+
+/// What may happen. Indices are taken modulo what there is.
+#[derive(Debug, Clone)]
+enum Step {
+    /// A content is published at this time, which may be older than what is there; `told`: the cache is notified at
+    /// once.
+    Publish { time: i64, id: i64, told: bool },
+    /// A content goes.
+    Remove { index: usize, told: bool },
+    /// The cache is notified of some change, new or old.
+    Tell { index: usize },
+    /// The cache is filled from now.
+    Fill { limit: usize },
+    /// The cache is filled from some earlier snapshot.
+    FillLate { index: usize, limit: usize },
+    /// SQL loses its last commits, and goes on from there.
+    FailOver { lost: usize },
+    /// The server loses the outbox.
+    Wipe,
+    /// The server writes a dump.
+    Dump,
+    /// The server is restored from its last dump.
+    Restore,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    // Few times and few ids: ties and late commits are common.
+    let publish = (0..12_i64, 1..1_000_i64, prop::bool::weighted(0.8));
+    prop_oneof![
+        8 => publish.prop_map(|(time, id, told)| Step::Publish { time, id, told }),
+        4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(index, told)| Step::Remove { index, told }),
+        2 => any::<usize>().prop_map(|index| Step::Tell { index }),
+        4 => (0..7_usize).prop_map(|limit| Step::Fill { limit }),
+        1 => (any::<usize>(), 0..7_usize).prop_map(|(index, limit)| Step::FillLate { index, limit }),
+        1 => (1..4_usize).prop_map(|lost| Step::FailOver { lost }),
+        1 => Just(Step::Wipe),
+        1 => Just(Step::Dump),
+        2 => Just(Step::Restore),
+    ]
+}
+
+/// The truth: what the outbox was at each stamp.
+struct Model {
+    author: UserId,
+    /// What the outbox is and was, oldest first, without what SQL lost.
+    stamps: Vec<i64>,
+    /// Of every stamp there ever was: newest first.
+    states: HashMap<i64, Vec<Entry>>,
+    /// Every change there ever was.
+    changes: Vec<(Restamped, OutboxChange)>,
+}
+
+impl Model {
+    fn new() -> Result<Self> {
+        let (stamps, states) = (vec![0], HashMap::from([(0, Vec::new())]));
+        Ok(Self { author: UserId::try_new(1)?, stamps, states, changes: Vec::new() })
+    }
+
+    fn latest(&self) -> i64 {
+        self.stamps.last().copied().unwrap_or_default()
+    }
+
+    fn entries(&self) -> &[Entry] {
+        &self.states[&self.latest()]
+    }
+
+    /// Never one that was drawn before: multiplying by an odd number repeats nothing within 63 bits.
+    fn draw(&self) -> Result<i64> {
+        Ok((i64::try_from(self.changes.len())? + 1).wrapping_mul(0x1E37_79B9_7F4A_7C15) & i64::MAX)
+    }
+
+    fn change(&mut self, change: OutboxChange) -> Result<()> {
+        let mut entries = self.entries().to_vec();
+        match change {
+            OutboxChange::Published(entry) => entries.push(entry),
+            OutboxChange::Removed(entry) => entries.retain(|kept| *kept != entry),
+        }
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.position()));
+        let stamps = Restamped { before: self.latest(), after: self.draw()? };
+        anyhow::ensure!(self.states.insert(stamps.after, entries).is_none(), "a stamp was drawn twice");
+        self.stamps.push(stamps.after);
+        self.changes.push((stamps, change));
+        Ok(())
+    }
+
+    fn publish(&mut self, time: i64, id: i64) -> Result<bool> {
+        let content = ContentId::try_new(id)?;
+        let used = self.changes.iter().any(|(_, change)| change.entry().content == content);
+        if !used {
+            self.change(OutboxChange::Published(Entry { publish_time: time, content, author: self.author }))?;
+        }
+        Ok(!used)
+    }
+
+    fn remove(&mut self, index: usize) -> Result<bool> {
+        let entries = self.entries();
+        let Some(entry) = entries.get(index % entries.len().max(1)).copied() else { return Ok(false) };
+        self.change(OutboxChange::Removed(entry))?;
+        Ok(true)
+    }
+
+    fn fail_over(&mut self, lost: usize) {
+        self.stamps.truncate(self.stamps.len().saturating_sub(lost).max(1));
+    }
+
+    fn head(&self, stamp: i64, limit: usize) -> OutboxHead {
+        let all = &self.states[&stamp];
+        let entries = all.iter().take(limit).copied().collect();
+        OutboxHead { author: self.author, stamp, entries, whole: all.len() <= limit }
+    }
+}
+
+struct World {
+    cache: Arc<dyn OutboxCache>,
+    backdoor: Option<(Backdoor, String)>,
+    dump: Option<Vec<u8>>,
+    model: Model,
+    /// How often the cache knew the outbox at its present stamp.
+    hits: u32,
+}
+
+impl World {
+    async fn step(&mut self, step: &Step) -> Result<()> {
+        match *step {
+            Step::Publish { time, id, told } => {
+                if self.model.publish(time, id)? && told {
+                    self.tell(self.model.changes.len() - 1).await?;
+                }
+            }
+            Step::Remove { index, told } => {
+                if self.model.remove(index)? && told {
+                    self.tell(self.model.changes.len() - 1).await?;
+                }
+            }
+            Step::Tell { index } => self.tell(index % self.model.changes.len().max(1)).await?,
+            Step::Fill { limit } => self.cache.fill(&[self.model.head(self.model.latest(), limit)]).await?,
+            Step::FillLate { index, limit } => {
+                let stamp = self.model.stamps[index % self.model.stamps.len()];
+                self.cache.fill(&[self.model.head(stamp, limit)]).await?;
+            }
+            Step::FailOver { lost } => self.model.fail_over(lost),
+            Step::Wipe => self.wipe().await?,
+            Step::Dump => self.write_dump().await?,
+            Step::Restore => self.restore().await?,
+        }
+        self.check().await
+    }
+
+    async fn tell(&self, index: usize) -> Result<()> {
+        let Some((stamps, change)) = self.model.changes.get(index) else { return Ok(()) };
+        Ok(self.cache.apply(self.model.author, *stamps, *change).await?)
+    }
+
+    async fn wipe(&self) -> Result<()> {
+        if let Some((backdoor, key)) = &self.backdoor {
+            backdoor.run::<()>(cmd("DEL").arg(key)).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_dump(&mut self) -> Result<()> {
+        if let Some((backdoor, key)) = &self.backdoor {
+            self.dump = backdoor.run(cmd("DUMP").arg(key)).await?;
+        }
+        Ok(())
+    }
+
+    async fn restore(&self) -> Result<()> {
+        if let (Some((backdoor, key)), Some(dump)) = (&self.backdoor, &self.dump) {
+            backdoor.run::<()>(cmd("RESTORE").arg(key).arg(0).arg(dump.as_slice()).arg("REPLACE")).await?;
+        }
+        Ok(())
+    }
+
+    /// The cache may know nothing; what it knows was true at the stamp that it names.
+    async fn check(&mut self) -> Result<()> {
+        let Some(found) = self.cache.fetch(&[self.model.author]).await?.remove(0) else { return Ok(()) };
+        let truth = self.model.states.get(&found.stamp).context("a stamp that nobody drew")?;
+        let complete = |entry: &&Entry| entry.position() >= found.complete_from;
+        let expected: Vec<&Entry> = truth.iter().filter(complete).collect();
+        let claimed: Vec<&Entry> = found.entries.iter().filter(complete).collect();
+        anyhow::ensure!(claimed == expected, "{found:?} is not {truth:?}");
+        anyhow::ensure!(found.entries.is_sorted_by_key(|entry| std::cmp::Reverse(entry.position())), "{found:?}");
+        anyhow::ensure!(found.entries.len() <= self.cache.capacity(), "{found:?}");
+        self.hits += u32::from(found.stamp == self.model.latest());
+        Ok(())
+    }
+}
+
+/// Histories that are the same in every run.
+const KNOWN: u32 = 24;
+
+/// Runs `cases` random histories of author 1 against `cache`, and some known ones; `backdoor` is the server and the
+/// key of that outbox.
+pub async fn run(cases: u32, cache: Arc<dyn OutboxCache>, backdoor: Option<(Backdoor, String)>) -> Result<()> {
+    let runtime = Handle::current();
+    let config = |cases| Config { cases, failure_persistence: None, ..Config::default() };
+    let known = TestRunner::new_with_rng(config(KNOWN), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let random = TestRunner::new(config(cases));
+    let run_both = move || {
+        run_cases(random, &cache, backdoor.as_ref(), &runtime)?;
+        run_cases(known, &cache, backdoor.as_ref(), &runtime)
+    };
+    let hits = tokio::task::spawn_blocking(run_both).await??;
+    // Otherwise nothing was tried: a cache that always misses is not wrong. How often it hits in random histories is a
+    // matter of chance.
+    anyhow::ensure!(hits > 5 * KNOWN, "only {hits} hits");
+    Ok(())
+}
+
+fn run_cases(
+    mut runner: TestRunner,
+    cache: &Arc<dyn OutboxCache>,
+    backdoor: Option<&(Backdoor, String)>,
+    runtime: &Handle,
+) -> Result<u32> {
+    let hits = std::cell::Cell::new(0);
+    // Each case has a cache without memory of the case before: stamps begin anew.
+    let result = runner.run(&vec(step(), 1..60), |steps| {
+        let seen = runtime.block_on(one_history(cache, backdoor, &steps));
+        let seen = seen.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
+        hits.set(hits.get() + seen);
+        Ok(())
+    });
+    result.map_err(|error| anyhow::anyhow!("{error}"))?;
+    Ok(hits.get())
+}
+
+async fn one_history(
+    cache: &Arc<dyn OutboxCache>,
+    backdoor: Option<&(Backdoor, String)>,
+    steps: &[Step],
+) -> Result<u32> {
+    let model = Model::new()?;
+    let mut world = World { cache: Arc::clone(cache), backdoor: backdoor.cloned(), dump: None, model, hits: 0 };
+    forget(&world).await?;
+    for step in steps {
+        world.step(step).await?;
+    }
+    Ok(world.hits)
+}
+
+/// Evicts as the port allows: a change to what is not cached.
+async fn forget(world: &World) -> Result<()> {
+    let entry = Entry { publish_time: 1, content: ContentId::try_new(1)?, author: world.model.author };
+    Ok(world
+        .cache
+        .apply(world.model.author, Restamped { before: i64::MAX, after: -1 }, OutboxChange::Removed(entry))
+        .await?)
+}

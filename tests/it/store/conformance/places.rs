@@ -1,0 +1,102 @@
+//! Where the adapters of queue, outbox cache and announcements keep what they keep, and a way to it behind their
+//! backs.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use anyhow::Result;
+use redis::{Cmd, FromRedisValue, aio::MultiplexedConnection, cluster_async::ClusterConnection};
+use tidefeed::store::redis::{Redis, RedisOptions};
+
+use crate::servers::{Kind, connect_redis, redis_cluster, shared};
+
+/// A place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// This process.
+    Memory,
+    /// A Redis on its own.
+    Redis,
+    /// A Redis Cluster of three.
+    Cluster,
+}
+
+impl Place {
+    /// Options for keys that nobody else uses; `None` in memory.
+    pub async fn options(self) -> Result<Option<RedisOptions>> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let urls = match self {
+            Self::Memory => return Ok(None),
+            Self::Redis => vec![shared(Kind::Redis).await?.url()],
+            Self::Cluster => redis_cluster().await?.urls(),
+        };
+        let prefix = format!("conformance{}:", NEXT.fetch_add(1, Ordering::Relaxed));
+        let cluster = self == Self::Cluster;
+        // Patience for a machine that runs many tests at once.
+        Ok(Some(RedisOptions {
+            urls,
+            cluster,
+            prefix,
+            command_timeout_ms: 60_000,
+            connect_timeout_ms: 60_000,
+            ..RedisOptions::default()
+        }))
+    }
+
+    /// As [`Place::options`], changed and connected.
+    pub async fn redis(self, change: impl FnOnce(&mut RedisOptions)) -> Result<Option<Redis>> {
+        let Some(mut options) = self.options().await? else { return Ok(None) };
+        change(&mut options);
+        Ok(Some(Redis::connect(options).await?))
+    }
+}
+
+/// Plain commands to the server, as an operator would give them.
+#[derive(Clone)]
+pub enum Backdoor {
+    /// To one server.
+    Single(MultiplexedConnection),
+    /// To a cluster.
+    Cluster(ClusterConnection),
+}
+
+impl Backdoor {
+    /// To where `options` point.
+    pub async fn open(options: &RedisOptions) -> Result<Self> {
+        if options.cluster {
+            let builder = redis::cluster::ClusterClient::builder(options.urls.clone());
+            let client = builder.connection_timeout(Duration::from_mins(1)).build()?;
+            return Ok(Self::Cluster(client.get_async_connection().await?));
+        }
+        Ok(Self::Single(connect_redis(&options.urls[0]).await?))
+    }
+
+    /// Runs one command.
+    pub async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
+        Ok(match self {
+            Self::Single(link) => command.query_async(&mut link.clone()).await?,
+            Self::Cluster(link) => command.query_async(&mut link.clone()).await?,
+        })
+    }
+}
+
+/// Makes each named `async fn(Place) -> anyhow::Result<()>` of the module one test per place. Once per module.
+macro_rules! on_each_place {
+    ($($name:ident),+ $(,)?) => {
+        $crate::store::conformance::places::on_each_place!(@in memory Memory $($name),+);
+        $crate::store::conformance::places::on_each_place!(@in redis_server Redis $($name),+);
+        $crate::store::conformance::places::on_each_place!(@in redis_cluster Cluster $($name),+);
+    };
+    (@in $module:ident $place:ident $($name:ident),+) => {
+        mod $module {
+            use $crate::store::conformance::places::Place;
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() -> anyhow::Result<()> {
+                super::$name(Place::$place).await
+            })+
+        }
+    };
+}
+pub(crate) use on_each_place;

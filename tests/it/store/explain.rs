@@ -1,0 +1,408 @@
+//! The hot statements are answered by an index, whatever the tables hold: EXPLAIN on every engine over tables with
+//! statistics, and on the servers the rows that the real calls touch.
+
+use anyhow::{Context as _, Result, ensure};
+use tidefeed::{
+    domain::{
+        ContentKind, Direction, Entry, Floor, Kinds, PageRequest, PageSize, Position, Reaction,
+        delivery::subtask::Range,
+        search::{
+            Look, Source, Span,
+            people::{FoundUser, KeyPrefix},
+            terms::terms_of,
+        },
+    },
+    store::{Contents as _, People as _, SearchTerms as _, Timelines as _, sql::HotStatement, timelines::Depth},
+};
+
+use crate::{
+    servers::{Backend, FreshDatabase, Kind, Server, on_each_backend},
+    store::conformance::{World, content_id, rows::entry, user},
+};
+
+/// Authors that each reader follows.
+const AUTHORS: i64 = 500;
+/// Contents, and rows of reader 1's inbox.
+const ROWS: i64 = 20_000;
+/// An author with very many followers.
+const STAR: i64 = 9_000;
+
+/// Reader 1, from whom 5000 strangers hide, follows 500 authors, is pushed to by all, and has 20 000 rows above the
+/// floor; 40 more readers follow the same authors; 5000 follow the star.
+async fn fill(world: &World) -> Result<()> {
+    world.hurry().await?;
+    let contents: Vec<Entry> = (1..=ROWS).map(|id| entry(id, user(101 + id % AUTHORS), 1_000 + id / 2)).collect();
+    world.put_contents(&contents).await?;
+    world.fill_inbox(user(1), &contents).await?;
+    let readers =
+        (1..=40).flat_map(|reader| (101..101 + AUTHORS).map(move |author| format!("({reader}, {author}, 2, 1, 1)")));
+    let fans = (10_001..=15_000).map(|fan| format!("({fan}, {STAR}, 2, 1, 1)"));
+    let edges: Vec<String> = readers.chain(fans).collect();
+    world.insert("follows", "follower_id, author_id, mode, inc, followed_at", &edges).await?;
+    let states: Vec<String> = (2..=40).chain(10_001..=15_000).map(|reader| format!("({reader}, 1, 1)")).collect();
+    world.insert("inbox_states", "user_id, floor_time, floor_content", &states).await?;
+    world.set_floor(user(1), Floor::At(contents[0].position())).await?;
+    let likes = (10_001..=15_000).map(|fan| format!("(7, 1, {fan}, {})", 1_000 + fan / 3));
+    let kept = (1..=5_000).map(|content| format!("({content}, 2, 1, {})", 1_000 + content / 3));
+    let reactions: Vec<String> = likes.chain(kept).collect();
+    world.insert("reactions", "content_id, kind, user_id, created_at", &reactions).await?;
+    let in_flight: Vec<Entry> = (1..=20).map(|id| entry(ROWS + id, user(STAR), 500_000 + id)).collect();
+    world.put_contents(&in_flight).await?;
+    world.deliver(&in_flight).await?;
+    let hidden = (1_000_000..1_005_000).map(|author| format!("(1, {author}, 2)"));
+    let others = (2..=40).flat_map(|reader| (101..201).map(move |author| format!("({reader}, {author}, 1)")));
+    let exclusions: Vec<String> = hidden.chain(others).collect();
+    world.insert("exclusions", "reader_id, author_id, cause", &exclusions).await?;
+    let said = (1..=ROWS).flat_map(|id| {
+        let words = ["common", if id % 2 == 0 { "even" } else { "odd" }];
+        words.map(|word| format!("({}, {}, {id})", i64::from(terms_of(word)[0]), 1_000 + id / 2))
+    });
+    world.insert("search_terms", "term, publish_time, content_id", &said.collect::<Vec<_>>()).await?;
+    let names = (1..=ROWS).flat_map(|id| [format!("('ada{id:05}', {id})"), format!("('ada{id:05} common', {id})")]);
+    world.insert("user_names", "folded, user_id", &names.collect::<Vec<_>>()).await?;
+    let counts: Vec<String> = (1..=ROWS).map(|id| format!("({id}, {})", id % 97)).collect();
+    world.insert("user_counts", "user_id, followers", &counts).await?;
+    world.analyze().await
+}
+
+/// A plan: one line a table, in lower case.
+async fn plan(world: &World, backend: Backend, statement: HotStatement) -> Result<Vec<String>> {
+    let text = world.store.spell_out(statement);
+    let explain = match backend {
+        Backend::Sqlite => "EXPLAIN QUERY PLAN",
+        Backend::MariaDb => "EXPLAIN",
+        Backend::Mysql => "EXPLAIN FORMAT=TRADITIONAL",
+    };
+    let rows = world.texts(&format!("{explain} {text}")).await?;
+    Ok(rows.iter().map(|row| row.join(" ").to_lowercase()).collect())
+}
+
+/// The one line of the plan that has all of these words.
+fn line<'a>(plan: &'a [String], words: &[&str]) -> Result<&'a String> {
+    plan.iter()
+        .find(|line| words.iter().all(|word| line.contains(word)))
+        .with_context(|| format!("{words:?} not in {plan:#?}"))
+}
+
+fn nothing_sorted(plan: &[String]) -> Result<()> {
+    let sorts = |line: &&String| ["filesort", "temporary", "temp b-tree"].iter().any(|word| line.contains(word));
+    ensure!(!plan.iter().any(|line| sorts(&line)), "something is sorted: {plan:#?}");
+    Ok(())
+}
+
+fn request(direction: Direction, bound: Option<i64>) -> Result<PageRequest> {
+    let bound = bound.map(|id| Position::bound(1_000 + id / 2, id));
+    Ok(PageRequest { direction, bound, ..PageRequest::newest(PageSize::try_new(20)?) })
+}
+
+/// Pages at both ends and in the middle.
+fn requests() -> Result<Vec<PageRequest>> {
+    use Direction::{Newer, Older};
+    [(Older, None), (Older, Some(ROWS / 2)), (Older, Some(ROWS - 5)), (Newer, Some(ROWS / 2)), (Newer, Some(ROWS - 5))]
+        .into_iter()
+        .map(|(direction, bound)| request(direction, bound))
+        .collect()
+}
+
+/// Kinds of content of which this world has none.
+fn rare() -> Result<Kinds> {
+    Ok(Kinds::try_new([ContentKind::Reply, ContentKind::Repost])?)
+}
+
+/// Lists of users and of what one has reacted to are ranges of the index that orders them.
+async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    for request in requests()? {
+        for (statement, index) in [
+            (HotStatement::Followers(user(2), vec![user(STAR)], request), "followers_by_time"),
+            (HotStatement::Following(user(2), vec![user(1)], request), "following_by_time"),
+            (HotStatement::Likers(user(2), vec![content_id(7)], request), "reactions_of_content"),
+            (HotStatement::ReactedTo(user(1), Reaction::Like, request), "reactions_of_user"),
+            (HotStatement::ReactedTo(user(1), Reaction::Favourite, request), "reactions_of_user"),
+        ] {
+            let list = plan(world, backend, statement).await?;
+            nothing_sorted(&list)?;
+            ensure!(list.iter().any(|line| line.contains(index)), "{index} is not used: {list:#?}");
+        }
+        let sides = if request.bound.is_some() { 2 } else { 1 };
+        let (users, contents) = ([1, 2, STAR].map(user).to_vec(), [7, 8, 9].map(content_id).to_vec());
+        let authors = [101, 102, STAR].map(user).to_vec();
+        for (statement, index) in [
+            (HotStatement::Followers(user(2), users.clone(), request), "followers_by_time"),
+            (HotStatement::Following(user(2), users, request), "following_by_time"),
+            (HotStatement::Likers(user(2), contents.clone(), request), "reactions_of_content"),
+            (HotStatement::Outboxes(user(2), authors.clone(), request), " outbox "),
+            (HotStatement::Outboxes(user(2), authors.clone(), request.of(rare()?)), " outbox "),
+            (HotStatement::Media(user(2), authors, request), " media "),
+            (HotStatement::Replies(user(2), contents, request), " replies "),
+        ] {
+            let lists = plan(world, backend, statement).await?;
+            nothing_sorted(&lists)?;
+            let ranges = lists.iter().filter(|line| line.contains(index)).count();
+            ensure!(
+                ranges >= 3 * sides,
+                "{index} is used for {ranges} sides of {sides} for each of three lists: {lists:#?}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Of a word or an author, from the newest or from a bound on, with an end or without.
+fn spans() -> [Span; 3] {
+    let below = Some(Position::bound(1_000 + ROWS / 4, ROWS / 2));
+    [Span { from: None, below: None }, Span { from: None, below }, Span { from: Some(2_000), below }]
+}
+
+/// A look for what has both words: along one of them, or along an author.
+fn look(along: Option<Source>) -> Look {
+    let [common, even] = ["common", "even"].map(|word| terms_of(word)[0]);
+    Look { along: along.unwrap_or(Source::Term(even)), having: vec![common], author: None }
+}
+
+/// A search reads one range, and looks the rest up by key.
+async fn searches_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    for span in spans() {
+        for along in [None, Some(Source::Author(user(101)))] {
+            let found = plan(world, backend, HotStatement::Candidates(user(1), look(along), span)).await?;
+            match backend {
+                Backend::Sqlite => {
+                    line(&found, &["search p0 using primary key (term=? and publish_time=? and content_id=?)"])?;
+                    line(&found, &["search d using integer primary key (rowid=?)"])?;
+                }
+                Backend::MariaDb | Backend::Mysql => {
+                    line(&found, &[" p0 ", " eq_ref ", " primary "])?;
+                    line(&found, &[" d ", " eq_ref ", " primary "])?;
+                }
+            }
+            let scans = |line: &&String| line.starts_with("scan search_terms") || line.starts_with("scan contents");
+            ensure!(!found.iter().any(|line| scans(&line)), "{found:#?}");
+        }
+        let sources = [Source::Author(user(101)), look(None).along];
+        let counts = plan(world, backend, HotStatement::Counts(sources.to_vec(), span)).await?;
+        nothing_sorted(&counts.into_iter().filter(|line| !line.contains("union result")).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// From the first name on, and from one in the middle.
+fn names() -> Result<[HotStatement; 2]> {
+    let (viewer, prefix) = (user(1), KeyPrefix::try_new("ada")?);
+    let after = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };
+    Ok([None, Some(after)].map(|after| HotStatement::Named(viewer, prefix.clone(), after, 21)))
+}
+
+/// People are found in a range of names, and suggested along an index or from ranges of follows.
+async fn people_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    for statement in names()? {
+        let found = plan(world, backend, statement).await?;
+        nothing_sorted(&found)?;
+        match backend {
+            Backend::Sqlite => {
+                line(&found, &["search n using primary key (folded>? and folded<?)"])?;
+                line(&found, &["search m using covering index user_names_of (user_id=? and folded>? and folded<?)"])?;
+            }
+            Backend::MariaDb | Backend::Mysql => {
+                line(&found, &[" n ", " range ", " primary "])?;
+                line(&found, &[" dependent subquery m ", " user_names_of "])?;
+            }
+        }
+    }
+    for viewer in [None, Some(user(1))] {
+        let most = plan(world, backend, HotStatement::MostFollowed(viewer, 20)).await?;
+        nothing_sorted(&most)?;
+        line(&most, &["u ", "most_followed"])?;
+    }
+    let followed = [1, 2, 3].map(user).to_vec();
+    let by_them = plan(world, backend, HotStatement::FollowedBy(user(1), followed, 20)).await?;
+    ensure!(by_them.iter().filter(|line| line.contains("following_by_time")).count() >= 3, "{by_them:#?}");
+    match backend {
+        Backend::Sqlite => drop(line(&by_them, &["search u using integer primary key (rowid=?)"])?),
+        Backend::MariaDb | Backend::Mysql => drop(line(&by_them, &[" u ", " eq_ref ", " primary "])?),
+    }
+    Ok(())
+}
+
+/// Every part of a card is found by a key.
+async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
+    let contents = HotStatement::ContentCards(user(1), [7, 8, 9, 10].map(content_id).to_vec());
+    let users = HotStatement::UserCards(user(1), [2, 3, 4, 5].map(user).to_vec());
+    for (statement, tables) in [(contents, vec![" c ", " k ", " u ", " n "]), (users, vec![" u ", " n "])] {
+        let cards = plan(world, backend, statement).await?;
+        nothing_sorted(&cards)?;
+        match backend {
+            Backend::Sqlite => ensure!(!cards.iter().any(|line| line.starts_with("scan")), "{cards:#?}"),
+            Backend::MariaDb | Backend::Mysql => {
+                for table in tables {
+                    line(&cards, &[table, " primary "])?;
+                }
+                for probe in [" x ", " f "] {
+                    line(&cards, &["dependent subquery", probe, " eq_ref ", " primary "])?;
+                }
+                ensure!(!cards.iter().any(|line| line.contains(" all ")), "{cards:#?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+on_each_backend! {
+    async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        fill(&world).await?;
+        for request in requests()? {
+            let plan = plan(&world, backend, HotStatement::Inbox(user(1), request)).await?;
+            nothing_sorted(&plan)?;
+            match backend {
+                Backend::Sqlite => {
+                    line(&plan, &["search i using primary key (user_id=? and publish_time>"])?;
+                    line(&plan, &["search x using primary key (reader_id=? and author_id=?)"])?;
+                }
+                Backend::MariaDb | Backend::Mysql => {
+                    let inbox = line(&plan, &[" i ", " range ", " primary "])?;
+                    // MySQL says which way it reads; MariaDB's counters do, below.
+                    let backward = backend == Backend::Mysql && request.direction == Direction::Older;
+                    ensure!(inbox.contains("backward index scan") == backward, "{inbox}");
+                    line(&plan, &[" f ", " eq_ref ", " primary "])?;
+                    line(&plan, &[" c ", " eq_ref ", " primary "])?;
+                    line(&plan, &[" dependent subquery x ", " ref primary primary 16 "])?;
+                }
+            }
+        }
+        let page = plan(&world, backend, HotStatement::Page(user(1), request(Direction::Older, None)?, Depth::Inbox)).await?;
+        match backend {
+            Backend::Sqlite => drop(line(&page, &["search f using covering index uncovered (follower_id=? and mode=?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&page, &[" f ", " uncovered ", " range ", "using index"])?),
+        }
+        let everything = HotStatement::Page(user(1), request(Direction::Older, None)?, Depth::Everything);
+        let everything = plan(&world, backend, everything).await?;
+        match backend {
+            Backend::Sqlite => drop(line(&everything, &["search w using covering index outbox (author_id=?"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&everything, &[" w ", " ref ", " outbox ", "using index"])?),
+        }
+        let range = Range { after: 10_500, through: 11_500 };
+        let fan_out = plan(&world, backend, HotStatement::FanOut(entry(1, user(STAR), 5), range)).await?;
+        match backend {
+            Backend::Sqlite => drop(line(&fan_out, &["covering index fans (author_id=? and follower_id>? and follower_id<?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " fans ", "using index"])?),
+        }
+        lists_are_ranges(&world, backend).await?;
+        searches_are_ranges(&world, backend).await?;
+        people_are_ranges(&world, backend).await?;
+        cards_are_probes(&world, backend).await?;
+        let readers = plan(&world, backend, HotStatement::PushedReaders(user(STAR), range)).await?;
+        nothing_sorted(&readers)?;
+        match backend {
+            Backend::Sqlite => drop(line(&readers, &["covering index fans (author_id=? and follower_id>? and follower_id<?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&readers, &[" f ", " range ", " fans ", "using index"])?),
+        }
+        let authors = plan(&world, backend, HotStatement::PulledAuthors(user(1))).await?;
+        nothing_sorted(&authors)?;
+        match backend {
+            Backend::Sqlite => drop(line(&authors, &["covering index uncovered (follower_id=? and mode=?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&authors, &[" f ", " ref ", " uncovered ", "using index"])?),
+        }
+        let due = plan(&world, backend, HotStatement::Due(400_000, 20)).await?;
+        nothing_sorted(&due)?;
+        line(&due, &["look"])?;
+        Ok(())
+    }
+}
+
+/// A server that nobody else uses: its counters are the caller's.
+async fn own_server(kind: Kind) -> Result<(Server, World)> {
+    let server = Server::start(kind).await?;
+    let world = World::in_database(FreshDatabase::on(&server).await?).await?;
+    fill(&world).await?;
+    Ok((server, world))
+}
+
+/// Rows that the server's tables have given so far.
+async fn rows_read(world: &World) -> Result<i64> {
+    read_by(world, "Handler_read%").await
+}
+
+/// Rows that were read against the order of their index.
+async fn rows_read_backward(world: &World) -> Result<i64> {
+    read_by(world, "Handler_read_prev").await
+}
+
+async fn read_by(world: &World, handlers: &str) -> Result<i64> {
+    let counters = world.texts(&format!("SHOW GLOBAL STATUS LIKE '{handlers}'")).await?;
+    counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
+}
+
+async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
+    let (_server, world) = own_server(kind).await?;
+    let overhead = {
+        let before = rows_read(&world).await?;
+        rows_read(&world).await? - before
+    };
+    for request in requests()? {
+        // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of
+        // below the floor.
+        for (depth, limit) in [(Depth::Inbox, 250), (Depth::Everything, 400)] {
+            let before = rows_read(&world).await?;
+            world.store.read(user(1), &request, depth).await?;
+            let touched = rows_read(&world).await? - before - overhead;
+            ensure!(touched < limit, "{touched} rows for {request:?} {depth:?}");
+        }
+        let before = rows_read_backward(&world).await?;
+        world.store.read(user(1), &request, Depth::Inbox).await?;
+        let backward = rows_read_backward(&world).await? - before;
+        match request.direction {
+            Direction::Older => {
+                ensure!(backward >= 4, "an older page is not read backward: {backward} rows, {request:?}");
+            }
+            Direction::Newer => ensure!(backward <= 4, "a newer page is read backward: {backward} rows, {request:?}"),
+        }
+        let before = rows_read(&world).await?;
+        world.store.outbox(None, &[user(101)], &request).await?;
+        let touched = rows_read(&world).await? - before - overhead;
+        ensure!(touched < 100, "{touched} rows for the outbox, {request:?}");
+    }
+    for (span, along) in spans().into_iter().flat_map(|span| [(span, None), (span, Some(Source::Author(user(101))))]) {
+        let before = rows_read(&world).await?;
+        world.store.candidates(Some(user(1)), &look(along), span, 21).await?;
+        let touched = rows_read(&world).await? - before - overhead;
+        ensure!(touched < 10 * 500, "{touched} rows for a look along {along:?}, {span:?}");
+    }
+    finding_people_touches_few_rows(&world, overhead).await?;
+    world.set_floor(user(2), Floor::Off).await?;
+    let before = rows_read(&world).await?;
+    world.store.read(user(2), &request(Direction::Older, None)?, Depth::Everything).await?;
+    let touched = rows_read(&world).await? - before - overhead;
+    ensure!(touched < 10 * AUTHORS, "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents");
+    Ok(())
+}
+
+/// A page of names that all have two rows; and suggestions for somebody who follows 500, of whom nobody follows
+/// anybody.
+async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result<()> {
+    let prefix = KeyPrefix::try_new("ada")?;
+    let middle = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };
+    for after in [None, Some(&middle)] {
+        let before = rows_read(world).await?;
+        ensure!(world.store.named(Some(user(1)), &prefix, after, 21).await?.len() == 21);
+        let touched = rows_read(world).await? - before - overhead;
+        ensure!(touched < 400, "{touched} rows for 21 people after {after:?}");
+    }
+    for viewer in [None, Some(user(1)), Some(user(STAR))] {
+        let before = rows_read(world).await?;
+        ensure!(world.store.suggested(viewer, 20).await?.len() == 20);
+        let touched = rows_read(world).await? - before - overhead;
+        ensure!(touched < 3_000, "{touched} rows to suggest 20 people to {viewer:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_a_large_inbox_touches_few_rows_on_mariadb() -> Result<()> {
+    a_page_touches_few_rows(Kind::MariaDb).await
+}
+
+mod on_mysql {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_page_of_a_large_inbox_touches_few_rows() -> anyhow::Result<()> {
+        super::a_page_touches_few_rows(super::Kind::Mysql).await
+    }
+}

@@ -1,0 +1,11 @@
+//! What the ports promise, and what the adapters do while their servers fail, fill up or come back.
+
+mod broken_writes;
+pub mod conformance;
+mod explain;
+mod fail_over;
+mod full;
+mod full_text;
+mod redis_outage;
+mod sql;
+mod wal;

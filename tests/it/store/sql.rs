@@ -1,0 +1,260 @@
+//! What the SQL adapter promises beyond its ports: locks are waited for and then tried again, what stays in the way is
+//! told as it is, and a store comes back with its server.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use futures_util::future::join_all;
+use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TransactionTrait as _};
+use tidefeed::domain::{Direction, EdgeMode, PageRequest, PageSize, Position, Reaction};
+use tidefeed::store::accounts::Registered;
+use tidefeed::store::follows::Followed;
+use tidefeed::store::sql::{SqlOptions, SqlStore};
+use tidefeed::store::{Accounts as _, Contents as _, FollowLists as _, Follows as _, Reactions as _, StoreError};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::servers::{Backend, FreshDatabase, Kind, Server, on_each_backend};
+use crate::store::conformance::{NOW, World, account, at_once, content_id, user};
+
+/// The other side of a lock: a connection past the store.
+struct Rival(DatabaseConnection);
+
+impl Rival {
+    async fn on(database: &FreshDatabase) -> Result<Self> {
+        Ok(Self(Database::connect(&database.url).await?))
+    }
+
+    async fn number(&self, sql: &str) -> Result<i64> {
+        let statement = Statement::from_string(self.0.get_database_backend(), sql);
+        Ok(self.0.query_one_raw(statement).await?.context("a row")?.try_get_by_index(0)?)
+    }
+}
+
+fn options(url: &str, statement_timeout: Duration) -> SqlOptions {
+    SqlOptions { url: url.to_owned(), max_connections: 4, acquire_timeout: Duration::from_mins(1), statement_timeout }
+}
+
+/// A store with users 1 and 2 whose waits for locks end after a second.
+async fn impatient(database: &FreshDatabase) -> Result<SqlStore> {
+    with_two(&options(&database.url, Duration::from_secs(3))).await
+}
+
+async fn with_two(options: &SqlOptions) -> Result<SqlStore> {
+    let store = SqlStore::connect(options).await?;
+    store.migrate().await?;
+    for id in 1..=2 {
+        assert_eq!(store.register(account(id, &format!("user_{id}"))).await?, Registered::Created);
+    }
+    Ok(store)
+}
+
+async fn follow(store: &SqlStore) -> Result<Followed, StoreError> {
+    store.follow(user(1), user(2), EdgeMode::Fill, 7, NOW).await
+}
+
+on_each_backend! {
+    async fn a_lock_that_outlasts_one_wait_is_waited_for_again(backend: Backend) -> Result<()> {
+        let database = backend.fresh_database().await?;
+        let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
+        let lock = rival.0.begin().await?;
+        lock.execute_unprepared("UPDATE user_counts SET followers = 5 WHERE user_id = 2").await?;
+        let held = async {
+            sleep(Duration::from_millis(1_500)).await;
+            lock.commit().await.map_err(|error| StoreError::Refused(Box::new(error)))
+        };
+        let (followed, ()) = tokio::try_join!(follow(&store), held)?;
+        assert_eq!(followed, Followed::New);
+        assert_eq!(store.counts(&[user(2)]).await?[0].1.followers, 6);
+        Ok(())
+    }
+
+    async fn a_lock_that_stays_is_told_as_contention_and_nothing_was_done(backend: Backend) -> Result<()> {
+        let database = backend.fresh_database().await?;
+        let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
+        let lock = rival.0.begin().await?;
+        lock.execute_unprepared("UPDATE user_counts SET followers = 5 WHERE user_id = 2").await?;
+        let refused = timeout(Duration::from_mins(2), follow(&store)).await?;
+        assert!(matches!(refused, Err(StoreError::Contended(_))), "{refused:?}");
+        lock.rollback().await?;
+        assert_eq!(store.followed_by(user(1)).await?, [user(1)]);
+        assert_eq!(follow(&store).await?, Followed::New);
+        Ok(())
+    }
+
+    async fn a_point_read_is_one_statement_for_any_number_of_ids(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(3).await?;
+        world.publish(5, 1, NOW).await?;
+        let (store, ann) = (&world.store, account(1, "user_1").registration.handle);
+        let users: Vec<_> = (1..=100).map(user).collect();
+        let contents: Vec<_> = (1..=100).map(content_id).collect();
+        let bound = Some(Position::bound(NOW, 5));
+        let page = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(PageSize::default()) };
+        let mut sent = store.statements();
+        let mut one = |what: &str| {
+            let before = std::mem::replace(&mut sent, store.statements());
+            assert_eq!(sent - before, 1, "{what}");
+        };
+        store.profiles(&users).await.map(|_| one("profiles"))?;
+        store.counts(&users).await.map(|_| one("counts"))?;
+        store.by_handle(&ann).await.map(|_| one("by_handle"))?;
+        store.credential(&ann).await.map(|_| one("credential"))?;
+        store.by_ids(None, &contents).await.map(|_| one("by_ids"))?;
+        store.counters(&contents).await.map(|_| one("counters"))?;
+        store.outbox(Some(user(2)), &users[..64], &page).await.map(|_| one("outbox"))?;
+        store.outbox(Some(user(2)), &users, &PageRequest::newest(PageSize::default())).await.map(|_| one("outbox without a bound"))?;
+        store.replies(Some(user(2)), &contents[..64], &page).await.map(|_| one("replies"))?;
+        store.ancestors(&contents, 50).await.map(|_| one("ancestors"))?;
+        store.followers(Some(user(2)), &users[..64], &page).await.map(|_| one("followers"))?;
+        store.following(Some(user(2)), &users[..64], &page).await.map(|_| one("following"))?;
+        store.likers(Some(user(2)), &contents[..64], &page).await.map(|_| one("likers"))?;
+        store.reacted_to(user(2), Reaction::Like, &page).await.map(|_| one("reacted_to"))?;
+        store.outbox_heads(&users, 50).await.map(|_| one("outbox_heads"))?;
+        store.followed_among(user(1), &users).await.map(|_| one("followed_among"))?;
+        store.followed_by(user(1)).await.map(|_| one("followed_by"))?;
+        store.author_facts(user(1)).await.map(|_| one("author_facts"))?;
+        store.pushed_readers(user(1), 0, 9).await.map(|_| one("pushed_readers"))?;
+        store.demote(user(1), &users, 1005).await.map(|_| one("demote"))?;
+        store.pulled_authors(user(1)).await.map(|_| one("pulled_authors"))?;
+        Ok(())
+    }
+
+    async fn a_publish_costs_the_same_with_and_without_followers(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(20).await?;
+        let start = world.store.statements();
+        world.publish(5, 1, NOW).await?;
+        let alone = world.store.statements() - start;
+        for follower in 2..=20 {
+            world.store.follow(user(follower), user(1), EdgeMode::Fill, 7, NOW).await?;
+        }
+        let start = world.store.statements();
+        world.publish(6, 1, NOW).await?;
+        assert_eq!(world.store.statements() - start, alone);
+        Ok(())
+    }
+
+    async fn two_processes_share_one_database(backend: Backend) -> Result<()> {
+        let database = backend.fresh_database().await?;
+        let stores = [impatient(&database).await?, SqlStore::connect(&options(&database.url, Duration::from_secs(20))).await?];
+        let accounts = (10..40).map(|id| account(id, &format!("user_{id}")));
+        let turns = stores.iter().cycle().zip(accounts);
+        let outcomes = at_once(turns.map(|(store, account)| store.register(account))).await?;
+        assert!(outcomes.iter().all(|outcome| *outcome == Registered::Created));
+        assert_eq!((stores[0].count().await?, stores[1].count().await?), (32, 32));
+        Ok(())
+    }
+}
+
+mod servers_only {
+    use super::*;
+
+    /// Waits until a transaction of this database waits for a lock, and gives the isolation that it has.
+    async fn waiting_isolation(rival: &Rival) -> Result<String> {
+        let sql = "SELECT MAX(t.trx_isolation_level) FROM information_schema.innodb_trx t \
+             JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
+        let deadline = Instant::now() + Duration::from_mins(1);
+        loop {
+            let statement = Statement::from_string(rival.0.get_database_backend(), sql);
+            let row = rival.0.query_one_raw(statement).await?.context("a row")?;
+            if let Some(isolation) = row.try_get_by_index::<Option<String>>(0)? {
+                return Ok(isolation);
+            }
+            anyhow::ensure!(Instant::now() < deadline, "nothing came to wait for the lock");
+            // The server renews this table only for who has not asked for 100 ms.
+            sleep(Duration::from_millis(250)).await;
+        }
+    }
+
+    on_each_backend! {
+        on mariadb, mysql;
+        async fn the_victim_of_a_deadlock_tries_again(backend: Backend) -> Result<()> {
+            let database = backend.fresh_database().await?;
+            let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
+            let heavier = rival.0.begin().await?;
+            for id in 100..160 {
+                heavier.execute_unprepared(&format!("INSERT INTO counters (content_id) VALUES ({id})")).await?;
+            }
+            heavier.execute_unprepared("UPDATE user_counts SET followers = 5 WHERE user_id = 2").await?;
+            let deadlock = async {
+                assert_eq!(waiting_isolation(&rival).await?, "READ COMMITTED");
+                heavier.execute_unprepared("UPDATE user_counts SET following = 5 WHERE user_id = 1").await?;
+                heavier.commit().await?;
+                anyhow::Ok(())
+            };
+            let (followed, deadlock) = tokio::join!(follow(&store), deadlock);
+            deadlock.context("the store was to be the victim")?;
+            assert_eq!(followed?, Followed::New);
+            assert_eq!(rival.number("SELECT following * 10 + 6 FROM user_counts WHERE user_id = 1").await?, 66);
+            assert_eq!(rival.number("SELECT followers FROM user_counts WHERE user_id = 2").await?, 6);
+            Ok(())
+        }
+
+        async fn a_migration_waits_for_another_nodes_longer_than_statements_may_take(backend: Backend) -> Result<()> {
+            let database = backend.fresh_database().await?;
+            let store = SqlStore::connect(&options(&database.url, Duration::from_secs(2))).await?;
+            let rival = Rival::on(&database).await?;
+            let other_node = rival.0.begin().await?;
+            let name = "LEFT(CONCAT('tidefeed:', DATABASE()), 64)";
+            other_node.execute_unprepared(&format!("DO GET_LOCK({name}, 5)")).await?;
+            let held = async {
+                sleep(Duration::from_secs(3)).await;
+                assert_eq!(rival.number("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").await?, 0);
+                other_node.execute_unprepared(&format!("DO RELEASE_LOCK({name})")).await?;
+                anyhow::Ok(())
+            };
+            let (migrated, held) = tokio::join!(store.migrate(), held);
+            held?;
+            migrated?;
+            assert!(store.pending_migrations().await?.is_empty());
+            Ok(())
+        }
+
+        async fn a_read_that_takes_too_long_is_ended_and_the_store_goes_on(backend: Backend) -> Result<()> {
+            let database = backend.fresh_database().await?;
+            let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
+            let session = rival.0.begin().await?;
+            session.execute_unprepared("LOCK TABLES users WRITE").await?;
+            let ended = timeout(Duration::from_mins(2), store.count()).await?;
+            assert!(matches!(ended, Err(StoreError::Unavailable(_))), "{ended:?}");
+            session.execute_unprepared("UNLOCK TABLES").await?;
+            session.commit().await?;
+            assert_eq!(store.count().await?, 2);
+            Ok(())
+        }
+
+        async fn a_store_comes_back_with_its_server(backend: Backend) -> Result<()> {
+            let server = Server::start(if backend == Backend::Mysql { Kind::Mysql } else { Kind::MariaDb }).await?;
+            let database = FreshDatabase::on(&server).await?;
+            // A server that is away is waited for as for a connection.
+            let options = SqlOptions { acquire_timeout: Duration::from_secs(5), ..options(&database.url, Duration::from_secs(10)) };
+            let store = with_two(&options).await?;
+            server.kill().await?;
+            for _ in 0..3 {
+                let refused = store.count().await;
+                assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+            }
+            let refused = follow(&store).await;
+            assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+            server.restart().await?;
+            assert_eq!(store.count().await?, 2);
+            assert_eq!(follow(&store).await?, Followed::New);
+            Ok(())
+        }
+    }
+}
+
+#[tokio::test]
+async fn writers_behind_another_process_do_not_wait_one_after_the_other() -> Result<()> {
+    let database = Backend::Sqlite.fresh_database().await?;
+    let options =
+        SqlOptions { acquire_timeout: Duration::from_mins(5), ..options(&database.url, Duration::from_secs(1)) };
+    let (store, rival) = (with_two(&options).await?, Rival::on(&database).await?);
+    let lock = rival.0.begin().await?;
+    lock.execute_unprepared("UPDATE user_counts SET followers = 5 WHERE user_id = 2").await?;
+    // One after the other they would take minutes.
+    let writers = join_all((0..64).map(|_| follow(&store)));
+    let refused = timeout(Duration::from_secs(30), writers).await?;
+    assert!(refused.iter().all(|it| it.as_ref().is_err_and(StoreError::is_transient)), "{refused:?}");
+    lock.rollback().await?;
+    assert_eq!(follow(&store).await?, Followed::New);
+    Ok(())
+}

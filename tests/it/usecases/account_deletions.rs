@@ -1,0 +1,233 @@
+//! Deleting an account: gone from every read at once, cleared away step by step, whatever crashes in between.
+
+use anyhow::{Result, ensure};
+use tidefeed::domain::{
+    ContentId, Direction, Handle, PageRequest, PageSize, Reaction, Reference, Run, UserId,
+    account::profile::{ProfileCounts, Registration},
+    content::Draft,
+};
+use tidefeed::publish::PublishOutcome;
+use tidefeed::store::{
+    AccountDeletions as _, Accounts as _,
+    account_deletions::Deleted,
+    accounts::{NewAccount, PasswordHash, Registered},
+    exclusions::Excluded,
+    follows::Followed,
+    profiles::{ProfileEdit, Renamed},
+    reactions::Reacted,
+};
+
+use crate::{
+    harness::{Around, TestApp},
+    servers::{connect_sql, numbers, on_each_backend},
+    store::conformance::{World, account, user},
+    usecases::delivery::followed_author,
+};
+
+/// More than one step clears away.
+const POSTS: usize = 130;
+
+/// Somebody with many contents, whom everybody follows: by an edge that is pushed, by one that is pulled through the
+/// outbox cache, and by one whose reader is off.
+struct Story {
+    app: std::sync::Arc<TestApp>,
+    /// Of the one who goes.
+    last: ContentId,
+    /// Of a reader, which the one who goes has answered, liked and kept.
+    other: ContentId,
+}
+
+const GONE: i64 = 1;
+const READERS: [i64; 3] = [2, 3, 4];
+
+impl Story {
+    async fn on(backend: crate::servers::Backend) -> Result<Self> {
+        let app = TestApp::start_with(backend, Around::Memory, crate::harness::settings()).await?;
+        followed_author(&app, 3).await?;
+        for number in 0..POSTS - 1 {
+            post(&app, user(GONE), &format!("words {number}"), Reference::Nothing).await?;
+        }
+        for reader in READERS {
+            app.reactivator.wake(user(reader)).await?;
+        }
+        app.settle().await?;
+        app.demote(user(3), user(GONE)).await?;
+        app.turn_off(user(4)).await?;
+        let other = post(&app, user(2), "of a reader", Reference::Nothing).await?;
+        app.following.follow(user(GONE), user(2)).await?;
+        let last = post(&app, user(GONE), "an answer, and not delivered yet", Reference::ReplyTo(other)).await?;
+        post(&app, user(3), "", Reference::RepostOf(last)).await?;
+        let now = app.now_ms();
+        for (who, content) in [(GONE, other), (2, last), (3, other)] {
+            for reaction in [Reaction::Like, Reaction::Favourite] {
+                app.ports.reactions.react(user(who), content, reaction, now).await?;
+            }
+        }
+        app.ports.exclusions.mute(user(GONE), user(4), 1001).await?;
+        app.ports.exclusions.hide(user(3), user(GONE), 1002).await?;
+        app.ports.exclusions.unhide(user(3), user(GONE), 1003).await?;
+        Ok(Self { app, last, other })
+    }
+
+    async fn delete(&self) -> Result<()> {
+        let deleted = self.app.ports.account_deletions.delete(user(GONE), None, self.app.now_ms()).await?;
+        ensure!(deleted == Deleted::Gone { sessions: Vec::new() }, "{deleted:?}");
+        Ok(())
+    }
+
+    /// Every read by which something of theirs could be shown.
+    async fn nothing_is_shown(&self) -> Result<()> {
+        let (ports, gone) = (&self.app.ports, user(GONE));
+        let request = PageRequest::newest(PageSize::try_new(100)?);
+        let nothing = Run::from_limited_query(Direction::Older, Vec::new(), request.need());
+        for reader in READERS.map(user) {
+            let page = self.app.reader.page(reader, &request).await?;
+            ensure!(page.entries.iter().all(|it| it.author != gone), "{reader}'s page shows them: {page:?}");
+            let oracle = ports.timelines.oracle(reader, &request).await?;
+            ensure!(page.entries.iter().eq(oracle.iter().take(100)), "{reader}: {page:?}, not {oracle:?}");
+            ensure!(!ports.follows.followed_by(reader).await?.contains(&gone));
+            ensure!(ports.contents.by_ids(Some(reader), &[self.last]).await?.is_empty());
+            ensure!(ports.contents.outbox(Some(reader), &[gone], &request).await?[0].ahead == nothing);
+            ensure!(ports.contents.replies(Some(reader), &[self.other], &request).await?[0].ahead == nothing);
+            let likers = ports.reactions.likers(Some(reader), &[self.other], &request).await?;
+            ensure!(likers[0].rows.iter().all(|it| it.item != gone), "{likers:?}");
+            let followers = ports.follow_lists.followers(Some(reader), &[user(2)], &request).await?;
+            ensure!(followers[0].rows.iter().all(|it| it.item != gone), "{followers:?}");
+            let following = ports.follow_lists.following(Some(reader), &[reader], &request).await?;
+            ensure!(following[0].rows.iter().all(|it| it.item != gone), "{following:?}");
+            ensure!(ports.timelines.visible(reader, &[self.last]).await?.is_empty());
+        }
+        for reaction in [Reaction::Like, Reaction::Favourite] {
+            let kept = ports.reactions.reacted_to(user(2), reaction, &request).await?;
+            ensure!(kept.rows.iter().all(|it| it.item.author != gone), "{kept:?}");
+        }
+        ensure!(ports.contents.by_ids(None, &[self.last]).await?.is_empty());
+        ensure!(ports.timelines.visible_to(self.last, &READERS.map(user)).await?.is_empty());
+        ensure!(ports.accounts.profiles(&[gone]).await?.is_empty());
+        ensure!(ports.accounts.by_handle(&Handle::try_new("user1")?).await?.is_none());
+        ensure!(ports.profiles.attributes(&[gone]).await?.is_empty());
+        Ok(())
+    }
+
+    async fn number(&self, sql: &str) -> Result<i64> {
+        let rows = connect_sql(self.app.database_url()).await?;
+        Ok(numbers(&rows, sql).await?.first().copied().unwrap_or(-1))
+    }
+}
+
+async fn post(app: &TestApp, author: UserId, text: &str, reference: Reference) -> Result<ContentId> {
+    app.clock.advance(1);
+    let draft = if reference.repost_of().is_some() {
+        Draft { text: String::new(), media: Vec::new(), idempotency_key: None, reference }
+    } else {
+        Draft { reference, ..Draft::try_new(text, Vec::new(), None)? }
+    };
+    match app.publisher.publish(author, draft).await? {
+        PublishOutcome::Published(content) => Ok(content.id),
+        other => anyhow::bail!("not published: {other:?}"),
+    }
+}
+
+on_each_backend! {
+    async fn nothing_of_a_deleted_account_is_shown_from_its_deletion_on(backend: Backend) -> Result<()> {
+        let story = Story::on(backend).await?;
+        let page = PageRequest::newest(PageSize::try_new(10)?);
+        for reader in READERS.map(user) {
+            ensure!(story.app.reader.page(reader, &page).await?.entries.iter().any(|it| it.author == user(GONE)), "{reader} follows them");
+        }
+        story.delete().await?;
+        story.nothing_is_shown().await?;
+        let mut steps = 0;
+        while story.app.remover.run_once().await? {
+            story.nothing_is_shown().await?;
+            steps += 1;
+        }
+        ensure!(steps >= 2, "{POSTS} contents in one step");
+        story.app.settle().await?;
+        story.app.clock.advance(60_000);
+        story.app.sweep().await?;
+        ensure!(!story.app.remover.run_once().await?);
+        story.nothing_is_shown().await
+    }
+
+    async fn a_deleted_account_is_cleared_away_whatever_crashes_in_between(backend: Backend) -> Result<()> {
+        let story = Story::on(backend).await?;
+        story.delete().await?;
+        let (app, ports) = (&story.app, &story.app.ports);
+        // A node takes the account, removes some contents, and dies before it has passed them.
+        let now = app.now_ms();
+        ensure!(ports.account_deletions.due(now, now + 30_000).await?.is_some_and(|it| it.user == user(GONE)));
+        for content in ports.account_deletions.contents_left(user(GONE), 7).await? {
+            ports.contents.remove(user(GONE), content.entry.content, app.rng.version(), now).await?;
+        }
+        ensure!(!app.remover.run_once().await?, "it is somebody else's for now");
+        app.clock.advance(30_001);
+        while app.remover.run_once().await? {}
+        ensure!(story.number("SELECT COUNT(*) FROM account_deletions WHERE look_at IS NULL").await? == 0, "writes may be under way");
+        app.clock.advance(60_000);
+        ensure!(!app.remover.run_once().await?);
+        for (left, sql) in [
+            (0, "SELECT COUNT(*) FROM contents WHERE author_id = 1 AND (removed_at IS NULL OR text <> '' OR media <> '[]')"),
+            (130, "SELECT COUNT(*) FROM contents WHERE author_id = 1"),
+            (0, "SELECT COUNT(*) FROM follows WHERE author_id = 1 OR follower_id = 1"),
+            (0, "SELECT COUNT(*) FROM reactions WHERE user_id = 1"),
+            (0, "SELECT COUNT(*) FROM exclusions WHERE author_id = 1 OR reader_id = 1"),
+            (0, "SELECT COUNT(*) FROM user_counts WHERE user_id = 1"),
+            (1, "SELECT COUNT(*) FROM account_deletions WHERE look_at IS NULL"),
+            (1, "SELECT COUNT(*) FROM users WHERE id = 1 AND handle = 'user1' AND name = '' AND bio = ''"),
+            (0, "SELECT COUNT(*) FROM search_terms t JOIN contents c ON c.id = t.content_id WHERE c.author_id = 1"),
+        ] {
+            ensure!(story.number(sql).await? == left, "{sql}: {}", story.number(sql).await?);
+        }
+        let counts = ports.accounts.counts(&[user(2)]).await?;
+        ensure!(counts == [(user(2), ProfileCounts { followers: 0, following: 0, contents: 1 })], "{counts:?}");
+        let counters = ports.contents.counters(&[story.other]).await?[0].1;
+        ensure!((counters.comments, counters.likes, counters.favourites) == (0, 1, 1), "{counters:?}");
+        Ok(())
+    }
+
+    async fn whoever_has_no_account_any_more_changes_nothing(backend: Backend) -> Result<()> {
+        let story = Story::on(backend).await?;
+        story.delete().await?;
+        let (app, ports, gone, now) = (&story.app, &story.app.ports, user(GONE), story.app.now_ms());
+        let draft = Draft::try_new("late", Vec::new(), None)?;
+        ensure!(app.publisher.publish(gone, draft).await? == PublishOutcome::UnknownAuthor);
+        let mode = tidefeed::domain::EdgeMode::Fill;
+        ensure!(ports.follows.follow(gone, user(3), mode, 5, now).await? == Followed::UnknownAuthor);
+        ensure!(ports.follows.follow(user(5), gone, mode, 5, now).await? == Followed::UnknownAuthor);
+        ensure!(ports.reactions.react(gone, story.other, Reaction::Like, now).await? == Reacted::UnknownContent);
+        ensure!(ports.reactions.react(user(3), story.last, Reaction::Like, now).await? == Reacted::UnknownContent);
+        ensure!(ports.exclusions.mute(user(2), gone, 1004).await? == Excluded::UnknownUser);
+        let edit = ProfileEdit { name: Some("back".into()), ..ProfileEdit::default() };
+        ensure!(!ports.profiles.edit(gone, &edit, 2001).await?);
+        ensure!(ports.profiles.rename(gone, &Handle::try_new("back")?, 2002).await? == Renamed::NoUser);
+        ensure!(ports.account_deletions.delete(gone, None, now).await? == Deleted::Unknown);
+        let registration = Registration::try_new("user1", "Another", "", None)?;
+        let another = NewAccount { id: user(77), registration, password_hash: None, inc: 1, now_ms: now };
+        ensure!(ports.accounts.register(another).await? == Registered::HandleTaken, "a handle is nobody else's");
+        Ok(())
+    }
+
+    async fn only_the_right_password_deletes_an_account_and_in_as_many_statements_for_all(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?.with_users(2).await?;
+        let store = &world.store;
+        let wrong = PasswordHash("another".into());
+        for given in [Some(&wrong), None] {
+            ensure!(store.delete(user(1), given, 5).await? == Deleted::PasswordChanged);
+        }
+        ensure!(store.delete(user(9), None, 5).await? == Deleted::Unknown);
+        ensure!(store.profiles(&[user(1)]).await?.len() == 1 && store.counts(&[user(1)]).await?.len() == 1);
+        for id in 1..=20 {
+            world.publish(id, 2, id).await?;
+        }
+        let mut statements = Vec::new();
+        for id in 1..=2 {
+            let hash = account(id, &format!("user_{id}")).password_hash;
+            let before = store.statements();
+            ensure!(matches!(store.delete(user(id), hash.as_ref(), 5).await?, Deleted::Gone { .. }));
+            statements.push(store.statements() - before);
+        }
+        ensure!(statements[0] == statements[1], "{statements:?}");
+        Ok(())
+    }
+}

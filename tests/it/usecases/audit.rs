@@ -1,0 +1,136 @@
+//! The audit finds what is wrong, blames what is to blame, and mends it; of what is right it finds nothing.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use tidefeed::{
+    app::{Settings, auditor},
+    domain::{EdgeMode, Entry, PageRequest, PageSize, UserId, content::Draft, timeline::audit::Cause},
+    store::queue::Topic,
+    upkeep::{AuditOptions, Auditor, Finding},
+};
+
+use crate::{
+    harness::{Around, TestApp, settings},
+    servers::{self, on_each_backend},
+    usecases::delivery::{followed_author, user},
+};
+
+const READER: i64 = 2;
+
+/// An auditor who looks at small pages.
+pub fn over(app: &TestApp, repair: bool) -> Result<Auditor> {
+    let options = AuditOptions { pages: 10, size: PageSize::try_new(4)?, repair, step: settings().tiers.step };
+    Ok(auditor(&app.ports, Arc::new(app.store.clone()), app.reader.clone(), options))
+}
+
+/// A reader with nine contents of one author in the inbox, all of it trusted.
+async fn covered_reader(backend: servers::Backend, settings: Settings) -> Result<Arc<TestApp>> {
+    let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+    followed_author(&app, 2).await?;
+    for time in 1..=9 {
+        app.set_time(time);
+        app.publisher.publish(user(1), Draft::try_new("words", Vec::new(), None)?).await?;
+    }
+    app.settle().await?;
+    app.reactivator.wake(user(READER)).await?;
+    app.settle().await?;
+    Ok(app)
+}
+
+async fn past(app: &TestApp, sql: &str) -> Result<()> {
+    let database = servers::connect_sql(app.database_url()).await?;
+    servers::execute(&database, sql).await
+}
+
+async fn newest(app: &TestApp) -> Result<Vec<Entry>> {
+    let request = PageRequest::newest(PageSize::try_new(20)?);
+    Ok(app.reader.look(user(READER), &request).await?.entries)
+}
+
+/// Finds it without mending, mends it, and finds nothing any more.
+async fn found_and_mended(app: &TestApp) -> Result<Finding> {
+    let reader = user(READER);
+    let found = over(app, false)?.audit(reader).await?.finding.context("nothing was found")?;
+    ensure!(!found.repaired);
+    let again = over(app, true)?.audit(reader).await?.finding.context("it was mended by looking")?;
+    ensure!(again == Finding { repaired: true, ..found.clone() }, "{found:?}, then {again:?}");
+    let mended = over(app, false)?.audit(reader).await?;
+    ensure!(mended.finding.is_none() && mended.pages == 3, "{mended:?}");
+    ensure!(newest(app).await?.len() == 9);
+    Ok(found)
+}
+
+on_each_backend! {
+    async fn of_a_timeline_that_is_right_an_audit_finds_nothing_and_leaves_no_trace(backend: Backend) -> Result<()> {
+        let app = covered_reader(backend, settings()).await?;
+        let database = servers::connect_sql(app.database_url()).await?;
+        let seen = "SELECT last_seen FROM inbox_states ORDER BY user_id";
+        let before = servers::numbers(&database, seen).await?;
+        let audited = over(&app, true)?.audit(user(READER)).await?;
+        ensure!(audited.finding.is_none() && audited.pages == 3, "{audited:?}");
+        ensure!(servers::numbers(&database, seen).await? == before && app.ports.queue.depth(Topic::Visit).await? == 0);
+        Ok(())
+    }
+
+    async fn a_row_that_is_gone_is_a_hole_and_the_inbox_is_filled_anew(backend: Backend) -> Result<()> {
+        let app = covered_reader(backend, settings()).await?;
+        let lost = newest(&app).await?[4];
+        past(&app, &format!("DELETE FROM inboxes WHERE user_id = {READER} AND content_id = {}", lost.content)).await?;
+        let found = found_and_mended(&app).await?;
+        ensure!(found.cause == Cause::Hole && found.flaws.iter().map(|it| it.entry).eq([lost]), "{found:?}");
+        ensure!(found.difference.context("no page was wrong")?.missing == [lost]);
+        Ok(())
+    }
+
+    async fn an_edge_that_is_trusted_without_being_covered_is_a_hole(backend: Backend) -> Result<()> {
+        let app = covered_reader(backend, settings()).await?;
+        past(&app, &format!("DELETE FROM inboxes WHERE user_id = {READER}")).await?;
+        past(&app, &format!("UPDATE follows SET mode = {} WHERE follower_id = {READER}", EdgeMode::Push.code())).await?;
+        ensure!(newest(&app).await?.is_empty());
+        let found = found_and_mended(&app).await?;
+        ensure!(found.cause == Cause::Hole && found.flaws.len() == 9, "{found:?}");
+        Ok(())
+    }
+
+    async fn a_row_at_another_place_than_its_content_is_found_and_mended(backend: Backend) -> Result<()> {
+        let app = covered_reader(backend, settings()).await?;
+        let moved = newest(&app).await?[8];
+        let sql = "UPDATE inboxes SET publish_time = publish_time + 100 WHERE user_id = 2 AND content_id =";
+        past(&app, &format!("{sql} {}", moved.content)).await?;
+        let found = found_and_mended(&app).await?;
+        ensure!(found.flaws.iter().any(|flaw| flaw.cause == Cause::Misplaced), "{found:?}");
+        ensure!(found.flaws.iter().any(|flaw| flaw.cause == Cause::Hole && flaw.entry == moved), "{found:?}");
+        Ok(())
+    }
+
+    async fn a_cached_outbox_that_lies_is_found_and_replaced(backend: Backend) -> Result<()> {
+        let app = covered_reader(backend, settings()).await?;
+        app.demote(user(READER), user(1)).await?;
+        past(&app, &format!("DELETE FROM inboxes WHERE user_id = {READER}")).await?;
+        let cache = app.ports.outbox_cache.clone().context("no cache")?;
+        let mut heads = app.ports.contents.outbox_heads(&[user(1)], 20).await?;
+        let lost = heads[0].entries.remove(2);
+        cache.fill(&heads).await?;
+        ensure!(newest(&app).await?.len() == 8, "the cache is not asked");
+        let found = found_and_mended(&app).await?;
+        ensure!(found.cause == Cause::Cache && found.flaws.is_empty(), "{found:?}");
+        let difference = found.difference.context("no page was wrong")?;
+        ensure!(difference.missing == [lost], "{difference:?}");
+        Ok(())
+    }
+
+    async fn a_reader_without_an_inbox_to_trust_is_passed_over_by_samples(backend: Backend) -> Result<()> {
+        let app = covered_reader(backend, settings()).await?;
+        let auditor = over(&app, true)?;
+        let everybody: Vec<UserId> = auditor.readers(0, 10).await?;
+        ensure!(everybody == [user(1), user(2), user(3)], "{everybody:?}");
+        for rng in [0, 1, 2, u64::MAX] {
+            let audit = auditor.sample(rng).await?.context("nobody was audited")?;
+            ensure!(audit.finding.is_none());
+        }
+        past(&app, "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL").await?;
+        ensure!(auditor.sample(1).await?.is_none());
+        Ok(())
+    }
+}

@@ -1,0 +1,10 @@
+//! The use cases over real stores, step by step.
+
+mod account_deletions;
+mod audit;
+mod deep_paging;
+pub mod delivery;
+mod fixture;
+mod invariant;
+mod upkeep;
+mod worked_example;

@@ -1,0 +1,116 @@
+//! The binary in a process of its own: run to its end, or as a node that stays. Shared by the tests that start it.
+
+pub mod process;
+
+use std::{
+    path::{Path, PathBuf},
+    process::Output,
+    sync::LazyLock,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use tokio::{process::Command, time::timeout};
+
+/// The binary of the build that this test binary belongs to: `target/*/tidefeed`, beside `deps`, where tests lie.
+static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let test = std::env::current_exe().unwrap_or_default();
+    test.ancestors().nth(2).unwrap_or(&test).join("tidefeed").with_extension(std::env::consts::EXE_EXTENSION)
+});
+
+/// The binary, in a folder of its own, with no configuration but what is given.
+pub struct CommandLine {
+    /// Where it runs; removed with this value.
+    pub folder: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+    survives_file_limits: bool,
+    limit: Option<String>,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl CommandLine {
+    /// SQLite in the folder; nothing is there yet.
+    pub fn embedded() -> Result<Self> {
+        Ok(Self { folder: tempfile::tempdir()?, variables: Vec::new(), survives_file_limits: false, limit: None })
+    }
+
+    /// With the database behind `url`.
+    pub fn on(url: &str) -> Result<Self> {
+        let secret = "a secret of the tests, and of nobody else";
+        Ok(Self::embedded()?.with("TIDEFEED__STORE__URL", url).with("TIDEFEED__AUTH__SECRET", secret))
+    }
+
+    /// With this variable in its environment, which has no others.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A file that grows past the process's limit fails to be written, as on a full disk, instead of ending the
+    /// process.
+    #[must_use]
+    pub fn surviving_file_limits(mut self) -> Self {
+        self.survives_file_limits = true;
+        self
+    }
+
+    /// Within a limit of the operating system's, as an option of `prlimit`.
+    #[must_use]
+    pub fn within(mut self, limit: &str) -> Self {
+        self.limit = Some(limit.to_owned());
+        self
+    }
+
+    /// The folder that it runs in.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Ends with this value at the latest.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let binary = BINARY.display().to_string();
+        let words: &[&str] = match &self.limit {
+            _ if self.survives_file_limits => &["/bin/sh", "-c", r#"trap "" XFSZ; exec "$0" "$@""#, &binary],
+            Some(limit) => &["prlimit", limit, &binary],
+            None => &[&binary],
+        };
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]);
+        command.current_dir(self.path()).args(arguments).kill_on_drop(true);
+        command.env_clear().envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs a command to its end, however that is.
+    pub async fn run(&self, arguments: &[&str]) -> Result<Ended> {
+        let output = timeout(process::LIMIT, self.command(arguments).output()).await;
+        let output = output.with_context(|| format!("{arguments:?} does not end"))?;
+        let output = output.context("the binary cannot be started")?;
+        Ok(Ended::of(&output))
+    }
+
+    /// Fails the test unless the command does what it is asked for.
+    pub async fn done(&self, arguments: &[&str]) -> Result<String> {
+        let ended = self.run(arguments).await?;
+        ensure!(ended.code == Some(0), "{arguments:?}: {ended:?}");
+        Ok(ended.out)
+    }
+}
+
+impl Ended {
+    /// What a process has left.
+    pub fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}

@@ -1,0 +1,272 @@
+//! The real use cases over real stores, with a manual clock, a seeded rng, and workers that a test steps one by one.
+
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use tidefeed::{
+    app::{Ports, Settings, UseCases},
+    clock::{Clock, ManualClock, SharedClock},
+    domain::{
+        ContentId, ContentKind, UserId,
+        delivery::{DeliveryPolicy, EdgeRule},
+        timeline::tier::InboxTiers,
+    },
+    live::LiveSettings,
+    rng::SharedRng,
+    store::{
+        Announcements, OutboxCache, Queue,
+        memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
+        queue::Topic,
+        redis::{Redis, RedisAnnouncements, RedisOptions, RedisOutboxCache, RedisQueue},
+        sql::{SqlOptions, SqlStore},
+    },
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::servers::{self, Backend};
+
+/// When every test's story begins, in ms.
+pub const BEGINNING: i64 = 1_700_000_000_000;
+/// Longer than any backoff and any lease.
+const LONG_MS: i64 = 60 * 60 * 1000;
+
+/// What random tests draw from: SEED, or 1, so that they try the same in every run. `make soak` names fresh ones.
+pub fn seed() -> Result<u64> {
+    std::env::var("SEED").map_or(Ok(1), |text| text.parse().with_context(|| format!("SEED={text}")))
+}
+
+/// Where queue, outbox cache and announcements live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// In process, and no outbox cache: every page is one statement.
+    NoCache,
+    /// In process.
+    Memory,
+    /// A Redis with a prefix of the test's own.
+    Redis,
+    /// A Redis Cluster of three masters.
+    Cluster,
+}
+
+/// The numbers that tests start from.
+pub fn settings() -> Settings {
+    Settings {
+        policy: DeliveryPolicy {
+            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
+            dormant_days: 30,
+        },
+        subtask_size: 1_000,
+        batch_size: 500,
+        lease_ms: 30_000,
+        failing_after: 5,
+        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
+        live: LiveSettings::default(),
+    }
+}
+
+/// The use cases, their stores, and the means to step the workers.
+pub struct TestApp {
+    app: UseCases,
+    /// What the use cases stand on.
+    pub ports: Ports,
+    /// The adapter behind the ports that SQL keeps.
+    pub store: SqlStore,
+    /// Stands still until a test moves it; begins at [`BEGINNING`].
+    pub clock: Arc<ManualClock>,
+    /// The same draws in every run.
+    pub rng: SharedRng,
+    stop: CancellationToken,
+    database: Arc<servers::FreshDatabase>,
+    place: Place,
+}
+
+/// What nodes beside each other share.
+#[derive(Clone)]
+struct Place {
+    around: Around,
+    redis: Option<RedisOptions>,
+    settings: Settings,
+}
+
+impl TestApp {
+    /// On a new database and stores of its own, with [`settings`].
+    pub async fn start(backend: Backend, around: Around) -> Result<Arc<Self>> {
+        Self::start_with(backend, around, settings()).await
+    }
+
+    /// As [`Self::start`], with these settings.
+    pub async fn start_with(backend: Backend, around: Around, settings: Settings) -> Result<Arc<Self>> {
+        let database = Arc::new(backend.fresh_database().await?);
+        let place = Place { around, redis: redis(around).await?, settings };
+        let app = Self::open(database, place, 7).await?;
+        app.store.migrate().await?;
+        Ok(app)
+    }
+
+    /// On a Redis of the test's own, or a cluster.
+    pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
+        let around = if redis.cluster { Around::Cluster } else { Around::Redis };
+        let place = Place { around, redis: Some(redis), settings: settings() };
+        let app = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
+        app.store.migrate().await?;
+        Ok(app)
+    }
+
+    /// Another node: the same database and Redis, everything else its own.
+    pub async fn beside(&self) -> Result<Arc<Self>> {
+        Self::open(Arc::clone(&self.database), self.place.clone(), 8).await
+    }
+
+    async fn open(database: Arc<servers::FreshDatabase>, place: Place, seed: u64) -> Result<Arc<Self>> {
+        let store = open_store(&database.url).await?;
+        let stop = CancellationToken::new();
+        let (queue, outbox_cache, announcements) = surroundings(&place, &stop).await?;
+        let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);
+        let (clock, rng) = (Arc::new(ManualClock::at(BEGINNING)), SharedRng::from_seed(seed));
+        let shared: SharedClock = clock.clone();
+        let app = UseCases::build(&ports, place.settings, &shared, &rng);
+        Ok(Arc::new(Self { app, ports, store, clock, rng, stop, database, place }))
+    }
+
+    /// Of its database, as `store.url` takes it.
+    pub fn database_url(&self) -> &str {
+        &self.database.url
+    }
+
+    /// The manual clock's time.
+    pub fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// `time` in ms after the beginning.
+    pub fn set_time(&self, time: i64) {
+        self.clock.set(BEGINNING + time);
+    }
+
+    /// Steps every worker until none finds anything.
+    pub async fn settle(&self) -> Result<()> {
+        loop {
+            let now = Duration::ZERO;
+            let dealt_with = self.app.dispatcher.run_once("test", now).await?
+                + self.app.executor.run_once("test", now).await?
+                + self.app.reconciler.run_once("test", now).await?
+                + self.app.reactivator.run_once("test", now).await?;
+            if dealt_with == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets time pass, looks for what was forgotten, and deals with it.
+    pub async fn sweep(&self) -> Result<()> {
+        self.clock.advance(LONG_MS);
+        self.app.sweeper.run_once().await?;
+        self.settle().await
+    }
+
+    /// Every message that waits is lost.
+    pub async fn lose_messages(&self) -> Result<()> {
+        for topic in Topic::ALL {
+            loop {
+                let received = self.ports.queue.receive(topic, "thief", 100, Duration::ZERO).await?;
+                if received.is_empty() {
+                    break;
+                }
+                let ids: Vec<String> = received.into_iter().map(|it| it.id).collect();
+                self.ports.queue.acknowledge(topic, &ids).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a content one of this kind, past the store.
+    pub async fn set_kind(&self, content: ContentId, kind: ContentKind) -> Result<()> {
+        if kind != ContentKind::Post {
+            let rows = servers::connect_sql(self.database_url()).await?;
+            let sql = format!("UPDATE contents SET kind = {} WHERE id = {content}", kind.code());
+            servers::execute(&rows, &sql).await?;
+        }
+        Ok(())
+    }
+
+    /// Deliveries skip the reader from now on.
+    pub async fn turn_off(&self, reader: UserId) -> Result<()> {
+        self.ports.inboxes.mark_seen(reader, 0).await?;
+        self.ports.inboxes.turn_off_unseen(1, 10).await?;
+        Ok(())
+    }
+
+    /// The edge is pulled from now on.
+    pub async fn demote(&self, reader: UserId, author: UserId) -> Result<()> {
+        self.ports.follows.demote(author, &[reader], self.rng.version()).await?;
+        Ok(())
+    }
+}
+
+impl Deref for TestApp {
+    type Target = UseCases;
+
+    fn deref(&self) -> &UseCases {
+        &self.app
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// A store on an existing database, patient enough for a busy machine.
+pub async fn open_store(url: &str) -> Result<SqlStore> {
+    let options = SqlOptions {
+        url: url.to_owned(),
+        max_connections: 8,
+        acquire_timeout: Duration::from_mins(2),
+        statement_timeout: Duration::from_mins(2),
+    };
+    Ok(SqlStore::connect(&options).await?)
+}
+
+/// Numbers of key prefixes on the shared cluster.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+type Surroundings = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
+
+/// Keys of the test's own on the shared Redis, or the shared cluster.
+async fn redis(around: Around) -> Result<Option<RedisOptions>> {
+    let options = match around {
+        Around::NoCache | Around::Memory => return Ok(None),
+        Around::Redis => {
+            let keys = servers::fresh_keys().await?;
+            RedisOptions { urls: vec![keys.url], prefix: keys.prefix, ..RedisOptions::default() }
+        }
+        Around::Cluster => {
+            let cluster = servers::redis_cluster().await?;
+            let prefix = format!("app{}:", NEXT.fetch_add(1, Ordering::Relaxed));
+            RedisOptions { urls: cluster.urls(), cluster: true, prefix, ..RedisOptions::default() }
+        }
+    };
+    Ok(Some(RedisOptions { command_timeout_ms: 60_000, connect_timeout_ms: 60_000, outbox_capacity: 50, ..options }))
+}
+
+async fn surroundings(place: &Place, stop: &CancellationToken) -> Result<Surroundings> {
+    let Some(options) = place.redis.clone() else {
+        let cache: Arc<dyn OutboxCache> = Arc::new(MemoryOutboxCache::new(1_000, 50));
+        let cache = (place.around == Around::Memory).then_some(cache);
+        let queue = Arc::new(MemoryQueue::new(100_000, Duration::from_mins(10)));
+        return Ok((queue, cache, Arc::new(MemoryAnnouncements::new(1_024))));
+    };
+    let redis = Redis::connect(options).await?;
+    let announcements =
+        RedisAnnouncements::start(redis.clone(), &TaskTracker::new(), stop, SharedRng::from_seed(1)).await?;
+    let queue = Arc::new(RedisQueue::new(redis.clone()));
+    Ok((queue, Some(Arc::new(RedisOutboxCache::new(redis))), Arc::new(announcements)))
+}

@@ -1,0 +1,18 @@
+//! What the tests of a running system share: real servers, the binary as a process, and the use cases over real stores.
+//!
+//! `tests/it` and `tests/chaos` build on it.
+
+#![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
+#![expect(clippy::disallowed_methods, reason = "tests spawn what they kill, and read their seed from the environment")]
+
+pub mod binary;
+pub mod coverage;
+pub mod harness;
+pub mod servers;
+
+use std::path::{Path, PathBuf};
+
+/// The repository's root.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}

@@ -1,0 +1,61 @@
+//! The SQL engines that a suite runs on, each under its own name in the list of tests.
+
+use anyhow::Result;
+
+use super::recipe::Kind;
+use super::sql::FreshDatabase;
+
+/// An engine that keeps Tidefeed's tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// In process.
+    Sqlite,
+    /// Debian's MariaDB.
+    MariaDb,
+    /// MySQL 9.
+    Mysql,
+}
+
+impl Backend {
+    /// A new, empty database: a file, or one on the server that all tests of this process share.
+    pub async fn fresh_database(self) -> Result<FreshDatabase> {
+        match self {
+            Self::Sqlite => FreshDatabase::sqlite(),
+            Self::MariaDb => FreshDatabase::on(super::shared(Kind::MariaDb).await?).await,
+            Self::Mysql => FreshDatabase::on(super::shared(Kind::Mysql).await?).await,
+        }
+    }
+}
+
+/// Makes each `async fn name(backend: Backend) -> anyhow::Result<()>` in it one test per engine: `sqlite::name`,
+/// `mariadb::name` and `mysql::name` within the module that it stands in. `on mariadb, mysql;` as first line restricts
+/// the engines. Once per module.
+///
+/// ```ignore
+/// on_each_backend! {
+///     /// What the suite promises.
+///     async fn a_page_is_a_backward_range(backend: Backend) -> anyhow::Result<()> { .. }
+/// }
+/// ```
+#[macro_export]
+macro_rules! on_each_backend {
+    (on $($engine:ident),+; $($(#[$attribute:meta])* async fn $name:ident($backend:ident: Backend) -> $result:ty $body:block)+) => {
+        $($(#[$attribute])* async fn $name($backend: $crate::servers::Backend) -> $result $body)+
+        $crate::on_each_backend!(@modules [$($engine)+] [$($name)+]);
+    };
+    (@modules [$($engine:ident)+] $names:tt) => {
+        $($crate::on_each_backend!(@module $engine $names);)+
+    };
+    (@module $engine:ident [$($name:ident)+]) => {
+        mod $engine {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() -> anyhow::Result<()> {
+                super::$name($crate::on_each_backend!(@backend $engine)).await
+            })+
+        }
+    };
+    (@backend sqlite) => { $crate::servers::Backend::Sqlite };
+    (@backend mariadb) => { $crate::servers::Backend::MariaDb };
+    (@backend mysql) => { $crate::servers::Backend::Mysql };
+    ($($suite:tt)+) => { $crate::on_each_backend!(on sqlite, mariadb, mysql; $($suite)+); };
+}

@@ -1,0 +1,53 @@
+//! Real servers for the tests: private (own folder, own port on 127.0.0.1), from Debian's packages, gone when this
+//! process is.
+//!
+//! Most tests share one server of each kind, started when the first test asks, and take a database or a key prefix of
+//! their own: [`Backend::fresh_database`], [`fresh_keys`], [`redis_cluster`]. A test of an outage starts its own
+//! [`Server`], kills it and restarts it. A server that is missing is a failure that says what to install.
+
+mod backend;
+mod line;
+mod recipe;
+mod redis;
+mod server;
+mod sql;
+pub mod watchdog;
+
+use anyhow::Result;
+use tokio::sync::OnceCell;
+
+pub use self::backend::Backend;
+pub use self::line::{Line, Stop};
+pub use self::recipe::{Kind, Recipe};
+pub use self::redis::{FreshKeys, RedisCluster, connect as connect_redis};
+pub use self::server::Server;
+pub use self::sql::{FreshDatabase, connect as connect_sql, connect_within as connect_sql_within, execute, numbers};
+pub use self::watchdog::is_running;
+pub use crate::on_each_backend;
+
+/// The server of this kind that all tests of this process share, started at the first call.
+pub async fn shared(kind: Kind) -> Result<&'static Server> {
+    static MARIADB: OnceCell<Server> = OnceCell::const_new();
+    static MYSQL: OnceCell<Server> = OnceCell::const_new();
+    static REDIS: OnceCell<Server> = OnceCell::const_new();
+    static REDIS_NODE: OnceCell<Server> = OnceCell::const_new();
+    let cell = match kind {
+        Kind::MariaDb => &MARIADB,
+        Kind::Mysql => &MYSQL,
+        Kind::Redis => &REDIS,
+        Kind::RedisNode => &REDIS_NODE,
+    };
+    cell.get_or_try_init(|| Server::start(kind)).await
+}
+
+/// A key prefix of the caller's own on the shared Redis.
+pub async fn fresh_keys() -> Result<FreshKeys> {
+    Ok(FreshKeys::on(shared(Kind::Redis).await?))
+}
+
+/// The cluster of three masters that all tests of this process share. Its tests keep apart by the keys that they
+/// choose.
+pub async fn redis_cluster() -> Result<&'static RedisCluster> {
+    static CLUSTER: OnceCell<RedisCluster> = OnceCell::const_new();
+    CLUSTER.get_or_try_init(RedisCluster::start).await
+}

@@ -1,0 +1,93 @@
+//! How each kind of server is made: its program, the shell text that prepares and runs it, and what to do when it is
+//! missing. The texts see `$folder`, `$port` and `$program`, and listen on 127.0.0.1 alone.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::repository;
+
+/// A kind of server that tests can start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Debian's MariaDB.
+    MariaDb,
+    /// MySQL 9 out of `scripts/fetch-mysql.sh`.
+    Mysql,
+    /// A Redis on its own.
+    Redis,
+    /// A Redis that waits to be made part of a cluster. If its folder holds a file `announced-port`, clients are told
+    /// to reach it there.
+    RedisNode,
+}
+
+/// What the watchdog needs to know of a server.
+pub struct Recipe {
+    /// A name on the path, or a path.
+    pub program: String,
+    /// Where the server's own folder is made.
+    pub within: PathBuf,
+    /// Runs once, before the first start.
+    pub prepare: &'static str,
+    /// Becomes the server.
+    pub serve: &'static str,
+    /// What a person without the program should do.
+    pub remedy: &'static str,
+    /// How long the server may take until it answers, on a busy machine.
+    pub ready_within: Duration,
+}
+
+const INSTALL: &str = "run scripts/install-servers.sh";
+
+impl Kind {
+    /// This kind's recipe.
+    pub fn recipe(self) -> Recipe {
+        match self {
+            Self::MariaDb => Recipe {
+                program: "mariadbd".to_owned(),
+                within: std::env::temp_dir(),
+                // A server that starts clears the folder of temporary tables, others' too: each has its own.
+                prepare: r#"mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --skip-test-db \
+                    --auth-root-authentication-method=normal --innodb-log-file-size=8M"#,
+                serve: r#"exec "$program" --no-defaults --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
+                    --socket="$folder/m.sock" --pid-file="$folder/m.pid" --innodb-log-file-size=8M --innodb-buffer-pool-size=64M \
+                    --innodb-flush-log-at-trx-commit=2 --character-set-server=utf8mb4 --max-connections=500"#,
+                remedy: INSTALL,
+                ready_within: Duration::from_mins(3),
+            },
+            Self::Mysql => Recipe {
+                program: repository().join("target/mysql/mysqld").display().to_string(),
+                within: std::env::temp_dir(),
+                prepare: r#""$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --initialize-insecure --innodb-redo-log-capacity=16M"#,
+                serve: r#"exec "$program" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
+                    --socket="$folder/m.sock" --pid-file="$folder/m.pid" --mysqlx=OFF --skip-log-bin --secure-file-priv=NULL \
+                    --innodb-redo-log-capacity=16M --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --max-connections=500"#,
+                remedy: "run scripts/fetch-mysql.sh, or leave MySQL out: cargo test -- --skip mysql::",
+                ready_within: Duration::from_mins(3),
+            },
+            Self::Redis => Recipe {
+                program: "redis-server".to_owned(),
+                within: std::env::temp_dir(),
+                prepare: "",
+                serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no"#,
+                remedy: INSTALL,
+                ready_within: Duration::from_mins(1),
+            },
+            // A master that a busy machine keeps from answering must not count as dead: the others would refuse every
+            // command.
+            Self::RedisNode => Recipe {
+                serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no \
+                    --cluster-enabled yes --cluster-node-timeout 15000 \
+                    --cluster-announce-port "$(cat "$folder/announced-port" 2>/dev/null || echo 0)""#,
+                ..Self::Redis.recipe()
+            },
+        }
+    }
+
+    /// A server's address as Tidefeed's configuration takes it.
+    pub fn url(self, port: u16) -> String {
+        match self {
+            Self::MariaDb | Self::Mysql => format!("mysql://root@127.0.0.1:{port}/"),
+            Self::Redis | Self::RedisNode => format!("redis://127.0.0.1:{port}/"),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! One engine makes pages, values keep their types, and errors are told apart by what they are.
+
+use super::Rule;
+use crate::tidy::tree::{Finding, Tree};
+
+/// What decides whether a page is exact.
+const DECIDES: &[&str] = &["crate::domain::timeline::plan::decide", "crate::domain::timeline::plan::exact_page"];
+/// Who may ask it.
+const ENGINE: &[&str] = &["src/domain/", "src/read/"];
+
+pub const ONE_ENGINE: Rule = Rule {
+    remedy: "read the page through `read` (TimelineReader, lists::ListReader): whether sources suffice is decided there alone",
+    check: |tree| {
+        let outside = tree.rust().filter(|(file, _)| {
+            file.path.starts_with("src/") && !ENGINE.iter().any(|folder| file.path.starts_with(folder))
+        });
+        let decisions = outside.flat_map(|(file, rust)| {
+            let named = rust.paths.iter().filter(|path| DECIDES.iter().any(|decides| path.is_within(decides)));
+            let product = named.filter(|path| !rust.is_test_code(path.line));
+            product.map(|path| file.finding(path.line, format!("`{}`", path.segments.join("::"))))
+        });
+        decisions.collect()
+    },
+    broken_by: &[
+        &[("src/live/feed.rs", "use crate::domain::timeline::plan::{Next, decide};")],
+        &[("src/api/graphql/pages.rs", "fn f() { crate::domain::timeline::plan::exact_page(&r, &[], &[]); }")],
+    ],
+    kept_by: &[
+        &[("src/read/mod.rs", "use crate::domain::timeline::plan::{Next, Snapshot, decide};")],
+        &[("src/store/timelines.rs", "use crate::domain::timeline::plan::Snapshot;")],
+    ],
+};
+
+pub const NO_ANY: Rule = Rule {
+    remedy: "say which type it is, with a type parameter if need be; `Any` hides it from the compiler",
+    check: |tree| product_paths(tree, |path| path.is_within("std::any")),
+    broken_by: &[
+        &[("src/live/fresh.rs", "use std::{any::Any, sync::Arc};")],
+        &[("src/live/fresh.rs", "fn f(it: Box<dyn std::any::Any>) {}")],
+    ],
+    kept_by: &[&[("src/a.rs", "use std::sync::Arc; fn any() -> bool { true }")]],
+};
+
+pub const NO_WORDING: Rule = Rule {
+    remedy: "match on the error's kind or code: its words may change with any version of a library",
+    check: |tree| {
+        let product = tree.rust().filter(|(file, _)| file.is_product());
+        let lines = product.flat_map(|(file, rust)| {
+            let found = file.lines_where(branches_on_words).into_iter();
+            found.filter(|finding| !rust.is_test_code(finding.line))
+        });
+        lines.collect()
+    },
+    broken_by: &[
+        &[("src/a.rs", "fn f(e: E) -> bool { e.to_string().contains(\"no such key\") }")],
+        &[("src/a.rs", "fn f(message: &str) -> bool { message.contains(\"does not have\") }")],
+        &[("src/a.rs", "fn f(e: E) -> bool { e.to_string() == \"gone\" }")],
+    ],
+    kept_by: &[
+        &[("src/a.rs", "fn f(e: E) -> bool { e.code() == Some(\"NOGROUP\") }")],
+        &[("src/a.rs", "#[cfg(test)] mod tests { fn f(e: E) { assert!(e.to_string().contains(\"x\")); } }")],
+    ],
+};
+
+fn product_paths(tree: &Tree, is_refused: fn(&crate::tidy::rust::NamedPath) -> bool) -> Vec<Finding> {
+    let product = tree.rust().filter(|(file, _)| file.path.starts_with("src/") && file.is_product());
+    let found = product.flat_map(|(file, rust)| {
+        let named = rust.paths.iter().filter(move |path| is_refused(path) && !rust.is_test_code(path.line));
+        named.map(|path| file.finding(path.line, format!("`{}`", path.segments.join("::"))))
+    });
+    found.collect()
+}
+
+fn branches_on_words(line: &str) -> Option<String> {
+    let words = ["to_string()", "message", "message()", "words"];
+    let tests = [".contains(\"", ".starts_with(\"", ".ends_with(\"", " == \""];
+    let found = words.iter().any(|word| tests.iter().any(|test| line.contains(&format!("{word}{test}"))));
+    let is_comment = line.trim_start().starts_with("//");
+    (found && !is_comment).then(|| line.trim().to_owned())
+}

@@ -1,0 +1,46 @@
+//! The walks of ARCHITECTURE.md, each with the files that it leads through: few enough to be read.
+
+use super::Rule;
+use crate::tidy::tree::{Finding, SourceFile, Tree};
+
+const WALKS: &str = "ARCHITECTURE.md";
+/// A paragraph that lists the files of a walk begins so.
+const BEGINS: &str = "Files: ";
+/// Files of a walk at most.
+const MOST: usize = 40;
+
+pub const SHORT: Rule = Rule {
+    remedy: "list the files of the walk as they are called now; a walk that needs more than 40 files needs fewer layers",
+    check: |tree| tree.files.iter().filter(|file| file.path == WALKS).flat_map(|file| faults(tree, file)).collect(),
+    broken_by: &[
+        &[(WALKS, "Files: `src/read/mod.rs`,\n`src/gone.rs`."), ("src/read/mod.rs", "")],
+        &[(
+            WALKS,
+            "Files: `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` \
+             `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a` `a`",
+        )],
+    ],
+    kept_by: &[&[(WALKS, "`gone`\n\nFiles: `src/read/mod.rs`.\n\n`gone`"), ("src/read/mod.rs", "")]],
+};
+
+fn faults(tree: &Tree, file: &SourceFile) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut files: Option<usize> = None;
+    for (index, line) in file.text.lines().enumerate() {
+        if line.starts_with(BEGINS) {
+            files = Some(0);
+        } else if line.is_empty() {
+            files = None;
+        }
+        let Some(count) = &mut files else { continue };
+        for path in line.split('`').skip(1).step_by(2) {
+            *count += 1;
+            if *count > MOST {
+                found.push(file.finding(index + 1, format!("more than {MOST} files")));
+            } else if !tree.files.iter().any(|file| file.path == path) {
+                found.push(file.finding(index + 1, format!("there is no `{path}`")));
+            }
+        }
+    }
+    found
+}
