@@ -79,7 +79,7 @@ test("one field deeper is refused", async () => {
 
 test("the deepest live entry comes by both ways", async () => {
   const { selection, names } = nested("node", ["inReplyTo"], DEPTH - 2);
-  const query = `subscription { newFeed { timelineEdge { ${selection} } } }`;
+  const query = `subscription { newFeed { ... on EntryAdded { timelineEdge { ${selection} } } } }`;
   const [heard, streamed] = [[], []];
   const socket = await Socket.ready(server, ann.token);
   socket.subscribe("live", query);

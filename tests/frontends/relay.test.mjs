@@ -31,7 +31,8 @@ const DOCUMENTS = {
     }\`;
     graphql\`subscription pagesSubscription($after: String, $connections: [ID!]!) {
       newFeed(after: $after) {
-        timelineEdge @prependEdge(connections: $connections) { cursor node { id text } } removedContentId @deleteEdge(connections: $connections) resumeToken
+        ... on EntryAdded { timelineEdge @prependEdge(connections: $connections) { cursor node { id text } } resumeToken }
+        ... on ContentRemoved { contentId @deleteEdge(connections: $connections) resumeToken }
       }
     }\`;
     graphql\`mutation pagesMutation($text: String!, $connections: [ID!]!) {

@@ -77,7 +77,7 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
       if (payload.userErrors.length > 0) return payload.userErrors;
       // What has come live is known better there: it may have left again.
       const { event, ...others } = fact(payload);
-      const isKnown = event?.timelineEdge !== undefined && intent.draft === undefined;
+      const isKnown = event?.__typename === "EntryAdded" && intent.draft === undefined;
       intent.draft = undefined;
       hub.tell(event === undefined || isKnown ? others : { ...others, event });
       return payload.userErrors;
@@ -100,7 +100,9 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
   const relation = (field: keyof typeof documents, intentOf: (userId: string) => Intent, factOf: (userId: string) => Fact) => (userId: string) =>
     change(userId, field, { userId }, intentOf(userId), ({ user = null }) => ({ user, ...factOf(userId) }));
   const following = (userId: string, is: boolean) => (user: User) => (user.id === userId ? { ...user, viewerIsFollowing: is } : user);
-  const leaves = (userId: string): Fact => ({ event: { removedAuthorId: userId }, isInDoubt: true });
+  const leaves = (userId: string): Fact => ({ event: { __typename: "AuthorRemoved", authorId: userId }, isInDoubt: true });
+  const added = (timelineEdge: Edge | null | undefined): Fact => (timelineEdge == null ? {} : { event: { __typename: "EntryAdded", timelineEdge } });
+  const removed = (contentId: string | null | undefined): Fact => (contentId == null ? {} : { event: { __typename: "ContentRemoved", contentId } });
   const comes = (): Fact => ({ isInDoubt: true });
   const keptOut = (userId: string): Intent => ({ hides: isBy(userId) });
 
@@ -119,12 +121,12 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
           return original === undefined ? null : draftOf(key, made(original), viewer());
         },
         isMadeOf: (content) => content.kind === "REPOST" && content.subjectId === subjectId,
-      }, ({ content = null, timelineEdge }) => ({ content, ...(timelineEdge == null ? {} : { event: { timelineEdge } }) }));
+      }, ({ content = null, timelineEdge }) => ({ content, ...added(timelineEdge) }));
     },
     unrepost: (subjectId) => change(`repost ${subjectId}`, "unrepostContent", { contentId: subjectId }, {
       content: switched(subjectId, "viewerHasReposted", "reposts", false),
       hides: ({ kind, subjectId: its, viewerIsAuthor }) => kind === "REPOST" && its === subjectId && viewerIsAuthor,
-    }, ({ content = null, deletedContentId }) => ({ content, event: { removedContentId: deletedContentId ?? null } })),
+    }, ({ content = null, deletedContentId }) => ({ content, ...removed(deletedContentId) })),
     publish({ text, media = [], replyTo, key = freshKey() }) {
       const kind = replyTo === undefined ? "POST" : "REPLY";
       const content = draftOf(key, { kind, text, media: media.map(mediaOf), inReplyTo: replyTo === undefined ? null : { id: replyTo, author: null } }, viewer());
@@ -132,10 +134,10 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
       return change(key, "publishContent", input, {
         draft: () => content,
         isMadeOf: (one) => one.kind === kind && one.text === text && one.media.length === media.length,
-      }, ({ timelineEdge = null }) => ({ event: { timelineEdge }, published: timelineEdge?.node ?? null }));
+      }, ({ timelineEdge = null }) => ({ ...added(timelineEdge), published: timelineEdge?.node ?? null }));
     },
     remove: (contentId) => change(contentId, "deleteContent", { contentId }, { hides: ({ id }) => id === contentId, removes: contentId },
-      () => ({ event: { removedContentId: contentId } })),
+      () => removed(contentId)),
     follow: relation("followUser", (id) => ({ user: following(id, true) }), comes),
     unfollow: relation("unfollowUser", (id) => ({ user: following(id, false), hides: ({ author }) => author?.id === id }), leaves),
     mute: relation("muteUser", keptOut, leaves),

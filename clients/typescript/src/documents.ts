@@ -17,8 +17,10 @@ export const documents = {
   timeline: `query Timeline($first: Int, $after: String, $filter: TimelineFilter) {
     timeline(first: $first, after: $after, filter: $filter) { edges { ${EDGE} } pageInfo { hasNextPage endCursor } oldestTime resumeToken } }`,
   newFeed: `subscription NewFeed($after: String) {
-    newFeed(after: $after, compares: true) { timelineEdge { ${EDGE} } removedContentId removedAuthorId relationChange { user { id } viewerIsFollowing }
-      readMarker refetch refetchReason mayDiffer resumeToken } }`,
+    newFeed(after: $after, compares: true) { __typename
+      ... on EntryAdded { timelineEdge { ${EDGE} } resumeToken } ... on ContentRemoved { contentId resumeToken } ... on AuthorRemoved { authorId resumeToken }
+      ... on RelationChanged { user { id } viewerIsFollowing resumeToken } ... on ReadMarkerMoved { readMarker resumeToken }
+      ... on TimelineMayDiffer { resumeToken } ... on RefetchNeeded { reason } } }`,
   newContentCount: "query NewContentCount($after: String!) { newContentCount(after: $after) { count isCapped } }",
   viewer: `query Viewer { viewer { ${VIEWER} } }`,
   user: `query User($handle: String!) { user(handle: $handle) { ${VIEWER} } }`,

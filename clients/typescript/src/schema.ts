@@ -150,26 +150,61 @@ export interface Page {
   resumeToken: string | null;
 }
 
-export interface FeedEvent {
-  /** An entry that the viewer's timeline shows from now on. */
-  timelineEdge: Edge | null;
-  /** The id of a content that has left it, or for which a newer entry of the same subject stands from now on. */
-  removedContentId: string | null;
-  /** The id of an author all of whose contents have left it. */
-  removedAuthorId: string | null;
-  /** Whom the viewer follows has changed. */
-  relationChange: { user: { id: string } | null; viewerIsFollowing: boolean } | null;
-  /** The cursor up to which the viewer has read, moved by one of their devices. */
-  readMarker: string | null;
-  /** Read the timeline again, and subscribe anew with its `resumeToken`. */
-  refetch: boolean;
-  /** The reason, if `refetch` is true. */
-  refetchReason: RefetchReason | null;
-  /** What the client holds may differ from the timeline in what no event tells. */
-  mayDiffer: boolean;
-  /** What the client holds once it has taken this change in. */
+export interface EntryAdded {
+  __typename: "EntryAdded";
+  /** The entry. */
+  timelineEdge: Edge;
+  /** What the client holds once it has taken this event in. */
   resumeToken: string | null;
 }
+
+export interface ContentRemoved {
+  __typename: "ContentRemoved";
+  /** The id of the content. */
+  contentId: string;
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface AuthorRemoved {
+  __typename: "AuthorRemoved";
+  /** The id of the author. */
+  authorId: string;
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface RelationChanged {
+  __typename: "RelationChanged";
+  /** The other user. */
+  user: { id: string } | null;
+  /** Whether the viewer follows them now. */
+  viewerIsFollowing: boolean;
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface ReadMarkerMoved {
+  __typename: "ReadMarkerMoved";
+  /** The cursor up to which the viewer has read. */
+  readMarker: string;
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface TimelineMayDiffer {
+  __typename: "TimelineMayDiffer";
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface RefetchNeeded {
+  __typename: "RefetchNeeded";
+  /** What has happened. */
+  reason: RefetchReason;
+}
+
+export type FeedEvent = EntryAdded | ContentRemoved | AuthorRemoved | RelationChanged | ReadMarkerMoved | TimelineMayDiffer | RefetchNeeded;
 
 export interface UserError {
   /** A sentence for people, in English. */

@@ -63,16 +63,20 @@ const NEW_FEED = `# What changes in that timeline, as it happens.
 
 subscription MyNewFeed {
   newFeed {
-    timelineEdge {
-      node {
-        text
-        author {
-          handle
+    __typename
+    ... on EntryAdded {
+      timelineEdge {
+        node {
+          text
+          author {
+            handle
+          }
         }
       }
     }
-    removedContentId
-    refetch
+    ... on ContentRemoved {
+      contentId
+    }
   }
 }
 `;
