@@ -38,7 +38,7 @@ const DOCUMENTS = {
     graphql\`mutation pagesMutation($text: String!, $connections: [ID!]!) {
       publishContent(input: { text: $text }) { timelineEdge @prependEdge(connections: $connections) { cursor node { id text } } userErrors { message } }
     }\`;`,
-  "one.js": "graphql`query oneQuery($id: ID!) { content(id: $id) { id viewerHasLiked counters { likes } } }`;",
+  "one.js": "graphql`query oneQuery($id: ID!) { content(id: $id) { id viewerHasLiked likeCount } }`;",
   "list.js": `
     graphql\`query listQuery { timeline { ${SELECTION} } }\`;
     graphql\`query listOfKindsQuery($kinds: [ContentKind!]!) { timeline(filter: { kinds: $kinds }) { ${SELECTION} } }\`;`,

@@ -133,9 +133,9 @@ export async function like(person: Person, contentId: string) {
   );
 }
 
-export async function favourite(person: Person, contentId: string) {
+export async function bookmark(person: Person, contentId: string) {
   await send(
-    "mutation($input: FavouriteContentInput!) { favouriteContent(input: $input) { content { id } userErrors { message } } }",
+    "mutation($input: BookmarkContentInput!) { bookmarkContent(input: $input) { content { id } userErrors { message } } }",
     { input: { contentId } },
     person.token,
   );

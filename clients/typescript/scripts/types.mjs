@@ -8,7 +8,7 @@ const SCALARS = { ID: "string", String: "string", DateTime: "string", Int: "numb
 
 /** Where each type of src/schema.ts is selected: a document, and the field in it. */
 const SELECTED = {
-  User: ["content", "content.author"], Viewer: ["viewer", "viewer"], Media: ["content", "content.media"], ContentCounters: ["content", "content.counters"],
+  User: ["content", "content.author"], Viewer: ["viewer", "viewer"], Media: ["content", "content.media"],
   Original: ["content", "content.repostOf"], Content: ["content", "content"], Edge: ["timeline", "timeline.edges"], Page: ["timeline", "timeline"],
   FeedEvent: ["newFeed", "newFeed"], UserError: ["signIn", "signIn.userErrors"],
 };

@@ -24,7 +24,7 @@ export interface List {
 
 export const NOTHING: List = { held: [], hasNextPage: false, endCursor: null, oldest: -Infinity };
 
-const timeOf = ({ publishTime }: Content) => Date.parse(publishTime);
+const timeOf = ({ createdAt }: Content) => Date.parse(createdAt);
 const present = (edges: readonly Edge[]) => edges.flatMap(({ cursor, node }) => (node === null ? [] : [{ cursor, node, waits: false, stays: false }]));
 
 /** Of each subject the newest. */
@@ -51,12 +51,12 @@ export function endOf({ held, hasNextPage, oldest }: List): number {
 export const isWithinWindow = ({ held }: List) => held.length <= WINDOW && held.every(({ node }) => node.kind !== "REPOST");
 
 /** `list` and the page that follows it. */
-export function withPage({ held }: List, { edges, pageInfo, oldestTime }: Page): List {
+export function withPage({ held }: List, { edges, pageInfo, oldestCreatedAt }: Page): List {
   const known = new Set(held.map(({ node }) => node.id));
   return {
     held: [...held, ...present(edges).filter(({ node }) => !known.has(node.id))],
     ...pageInfo,
-    oldest: pageInfo.hasNextPage && oldestTime !== null ? Date.parse(oldestTime) : -Infinity,
+    oldest: pageInfo.hasNextPage && oldestCreatedAt !== null ? Date.parse(oldestCreatedAt) : -Infinity,
   };
 }
 

@@ -72,7 +72,7 @@ function mapped(value: unknown, change: (object: Json) => Json | null): unknown 
 
 /** `object` with what `other` says of the fields that it has. */
 function withFieldsOf(object: Json, other: object): Json {
-  const news = Object.entries(other).filter(([key, one]) => key in object && (!isObject(one) || key === "counters") && object[key] !== one);
+  const news = Object.entries(other).filter(([key, one]) => key in object && !isObject(one) && object[key] !== one);
   return news.length === 0 ? object : { ...object, ...Object.fromEntries(news) };
 }
 

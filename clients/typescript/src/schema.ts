@@ -61,17 +61,6 @@ export interface Media {
   alt: string;
 }
 
-export interface ContentCounters {
-  /** Replies. */
-  comments: number;
-  /** Likes. */
-  likes: number;
-  /** Reposts. */
-  reposts: number;
-  /** Favourites. */
-  favourites: number;
-}
-
 export interface Original {
   /** Opaque; begins with C_. */
   id: string;
@@ -84,17 +73,23 @@ export interface Original {
   /** Its pictures and videos, in the author's order. */
   media: Media[];
   /** When it was published. */
-  publishTime: string;
+  createdAt: string;
   /** Who published it. */
   author: User | null;
-  /** Counts of its replies, likes, reposts and favourites. */
-  counters: ContentCounters | null;
+  /** The number of its direct replies that were not deleted. */
+  replyCount: number | null;
+  /** The number of users who like it. */
+  likeCount: number | null;
+  /** The number of users who have reposted it. */
+  repostCount: number | null;
+  /** The number of users who have bookmarked it. */
+  bookmarkCount: number | null;
   /** The content that a reply answers. */
   inReplyTo: { id: string; author: User | null } | null;
   /** Whether the viewer likes it. */
   viewerHasLiked: boolean | null;
-  /** Whether it is among the viewer's favourites. */
-  viewerHasFavourited: boolean | null;
+  /** Whether the viewer has bookmarked it. */
+  viewerHasBookmarked: boolean | null;
   /** Whether the viewer has reposted it; of a repost, whether its original. */
   viewerHasReposted: boolean | null;
   /** Whether the viewer has published it, and so may delete it. */
@@ -113,17 +108,23 @@ export interface Content {
   /** Its pictures and videos, in the author's order. */
   media: Media[];
   /** When it was published. */
-  publishTime: string;
+  createdAt: string;
   /** Who published it. */
   author: User | null;
-  /** Counts of its replies, likes, reposts and favourites. */
-  counters: ContentCounters | null;
+  /** The number of its direct replies that were not deleted. */
+  replyCount: number | null;
+  /** The number of users who like it. */
+  likeCount: number | null;
+  /** The number of users who have reposted it. */
+  repostCount: number | null;
+  /** The number of users who have bookmarked it. */
+  bookmarkCount: number | null;
   /** The content that a reply answers. */
   inReplyTo: { id: string; author: User | null } | null;
   /** Whether the viewer likes it. */
   viewerHasLiked: boolean | null;
-  /** Whether it is among the viewer's favourites. */
-  viewerHasFavourited: boolean | null;
+  /** Whether the viewer has bookmarked it. */
+  viewerHasBookmarked: boolean | null;
   /** Whether the viewer has reposted it; of a repost, whether its original. */
   viewerHasReposted: boolean | null;
   /** Whether the viewer has published it, and so may delete it. */
@@ -144,8 +145,8 @@ export interface Page {
   edges: Edge[];
   /** Whether and how to read on. */
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
-  /** When the oldest entry was published that the page is made of, shown or folded away. */
-  oldestTime: string | null;
+  /** `createdAt` of the oldest entry that the page is made of, shown or folded away. */
+  oldestCreatedAt: string | null;
   /** What a client shows that was answered this page. */
   resumeToken: string | null;
 }

@@ -289,7 +289,7 @@ class LiveTimeline {
   /** Down to where a reader may be, so that nothing moves under their eyes when everything is read again. */
   #place(): number {
     const last = this.#options.holdNew ? this.#list.held.at(-1) : undefined;
-    return last === undefined ? Infinity : Date.parse(last.node.publishTime);
+    return last === undefined ? Infinity : Date.parse(last.node.createdAt);
   }
 
   /** What lies below the stream's reach may differ: it is read again until a read says what the list says. */

@@ -31,7 +31,7 @@ pub struct ExportStores {
     pub contents: Arc<dyn Contents>,
     /// Followers and the followed.
     pub follow_lists: Arc<dyn FollowLists>,
-    /// Likes and favourites.
+    /// Likes and bookmarks.
     pub reactions: Arc<dyn Reactions>,
     /// Whom the viewer keeps out.
     pub exclusions: Arc<dyn Exclusions>,
@@ -45,7 +45,7 @@ pub enum ExportList {
     /// What the viewer has published.
     Contents,
     /// What they keep.
-    Favourites,
+    Bookmarks,
     /// What they like.
     Likes,
     /// Whom they follow.
@@ -65,7 +65,7 @@ impl ExportList {
     pub const ALL: [Self; 9] = [
         Self::Sessions,
         Self::Contents,
-        Self::Favourites,
+        Self::Bookmarks,
         Self::Likes,
         Self::Following,
         Self::Followers,
@@ -109,7 +109,7 @@ pub enum Rows {
     Sessions(Vec<Session>),
     /// With what others have made of them.
     Contents(Vec<(Content, Counters)>),
-    /// Of likes or favourites.
+    /// Of likes or bookmarks.
     Reacted(Vec<Reacted>),
     /// Of any list of people.
     People(Vec<Person>),
@@ -126,7 +126,7 @@ pub async fn page(
     match list {
         ExportList::Sessions => Ok((Rows::Sessions(stores.sessions.of_user(user, now_ms).await?), None)),
         ExportList::Contents => contents(stores, user, after).await,
-        ExportList::Favourites => reacted(stores, user, Reaction::Favourite, after).await,
+        ExportList::Bookmarks => reacted(stores, user, Reaction::Bookmark, after).await,
         ExportList::Likes => reacted(stores, user, Reaction::Like, after).await,
         ExportList::Following => {
             let listed = stores.follow_lists.following(Some(user), &[user], &request(after)?).await?;

@@ -56,7 +56,7 @@ pub struct Services {
     pub follows: Arc<dyn Follows>,
     /// Followers and the followed, as lists.
     pub follow_lists: Arc<dyn FollowLists>,
-    /// Likes and favourites.
+    /// Likes and bookmarks.
     pub reactions: Arc<dyn Reactions>,
     /// Whom the viewer keeps out, and from whom they hide.
     pub exclusions: Arc<dyn Exclusions>,

@@ -119,7 +119,7 @@ impl Person {
         let (answer, _) = world.publish(&tokens, json!({ "text": "mine", "replyTo": root })).await?;
         for (by, mutation, key, id) in [
             (&tokens, "likeContent", "contentId", &root),
-            (&tokens, "favouriteContent", "contentId", &root),
+            (&tokens, "bookmarkContent", "contentId", &root),
             (&tokens, "followUser", "userId", &fan.id),
             (fan, "followUser", "userId", &tokens.id),
             (&tokens, "muteUser", "userId", &foe.id),

@@ -91,11 +91,11 @@ async fn every_scalar_field_counts_itself() {
     for (before, fields, after) in [
         (
             "timeline { nodes {",
-            "id kind text publishTime viewerIsAuthor viewerHasLiked viewerHasFavourited viewerHasReposted",
+            "id kind text createdAt viewerIsAuthor viewerHasLiked viewerHasBookmarked viewerHasReposted",
             "} }",
         ),
         ("timeline { nodes { media {", "kind url width height alt", "} } }"),
-        ("timeline { nodes { counters {", "comments likes reposts favourites", "} } }"),
+        ("timeline { nodes {", "replyCount likeCount repostCount bookmarkCount", "} }"),
         ("timeline { edges {", "cursor", "} }"),
         ("timeline {", "resumeToken", "}"),
         ("timeline { pageInfo {", "hasNextPage hasPreviousPage startCursor endCursor", "} }"),

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::api::{Api, Person, faults};
 
 const WATCH: &str = "subscription { newFeed { __typename ... on ContentRemoved { contentId }
-    ... on EntryAdded { timelineEdge { cursor node { id text author { handle viewerIsFollowing } counters { likes } } } } } }";
+    ... on EntryAdded { timelineEdge { cursor node { id text author { handle viewerIsFollowing } likeCount } } } } }";
 
 async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Option<Value> {
     timeout(Duration::from_mins(2), feed.next()).await.unwrap()
@@ -39,7 +39,8 @@ async fn a_feed_tells_of_new_contents_of_removals_and_of_changed_follows() {
     let post = api.publish(&bob, "news").await;
     let added = next(&mut feed).await.unwrap();
     let payload = &added["data"]["newFeed"];
-    let node = json!({"id": post, "text": "news", "author": {"handle": "bob", "viewerIsFollowing": true}, "counters": {"likes": 0}});
+    let node =
+        json!({"id": post, "text": "news", "author": {"handle": "bob", "viewerIsFollowing": true}, "likeCount": 0});
     assert_eq!(payload["timelineEdge"]["node"], node);
     assert_eq!(payload["__typename"], "EntryAdded");
     let timeline = api.data(Some(&ann), "{ timeline { edges { cursor } } }", json!({})).await;

@@ -70,7 +70,8 @@ async fn a_read_marker_moves_forwards_on_all_devices_and_is_nobody_elses_to_see(
     api.publish(&ann, "one").await;
     api.publish(&ann, "two").await;
     let newest = cursors(&api, &ann).await;
-    let mut other_device = api.watch(Some(&ann), "subscription { newFeed { __typename ... on ReadMarkerMoved { readMarker } } }");
+    let mut other_device =
+        api.watch(Some(&ann), "subscription { newFeed { __typename ... on ReadMarkerMoved { readMarker } } }");
     tokio::select! {
         event = other_device.next() => panic!("nothing has happened yet: {event:?}"),
         () = async { while api.hub.watching() == 0 { tokio::task::yield_now().await } } => {}

@@ -18,7 +18,7 @@ query Search {
   search(text: "tide", first: 5) {
     nodes {
       text
-      publishTime
+      createdAt
       author {
         handle
         name
@@ -43,7 +43,7 @@ query MyTimeline {
       cursor
       node {
         text
-        publishTime
+        createdAt
         author {
           handle
           name

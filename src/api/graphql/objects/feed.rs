@@ -43,7 +43,7 @@ impl From<Reason> for RefetchReason {
 /// has left.
 #[derive(SimpleObject)]
 pub struct EntryAdded {
-    /// The entry. Its place is before the first entry whose `publishTime` is not later: nearly always the front, but it
+    /// The entry. Its place is before the first entry whose `createdAt` is not later: nearly always the front, but it
     /// may be below entries that the client shows already.
     pub timeline_edge: FeedEdge,
     /// What the client holds once it has taken this event in: pass the last one as `after` to go on from here, on any

@@ -27,6 +27,6 @@ pub use filter::TimelineFilter;
 pub use lists::{UserConnection, Window};
 pub use node::Node;
 pub use people::{FoundUserConnection, suggested};
-pub use reacted::{FavouriteConnection, LikeConnection, Reacted};
+pub use reacted::{BookmarkConnection, LikeConnection, Reacted};
 pub use session::{ProfileAttribute, Session};
 pub use user::User;

@@ -6,7 +6,7 @@ use async_graphql::{Context, ID, Object};
 use graphql_transport::metered::Metered;
 
 use super::{
-    ContentConnection, ExcludedUserConnection, FavouriteConnection, LikeConnection, ProfileAttribute, Reacted, Session,
+    BookmarkConnection, ContentConnection, ExcludedUserConnection, LikeConnection, ProfileAttribute, Reacted, Session,
     Shown, TimelineFilter, UserConnection, Window,
 };
 use crate::{
@@ -317,8 +317,8 @@ impl User {
         .await
     }
 
-    /// Their favourites, most recently added first, without deleted contents. Null unless the user is the viewer.
-    async fn favourites(
+    /// Their bookmarks, the newest first, without deleted contents. Null unless the user is the viewer.
+    async fn bookmarks(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
@@ -328,11 +328,11 @@ impl User {
             AnyInt,
         >,
         #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
-    ) -> Answer<FavouriteConnection> {
+    ) -> Answer<BookmarkConnection> {
         answer(ctx, async {
             let window = Window { first, after, last, before };
-            let page = self.reacted_to(ctx, Reaction::Favourite, List::Favourites, window).await?;
-            Ok(page.map(FavouriteConnection::from))
+            let page = self.reacted_to(ctx, Reaction::Bookmark, List::Bookmarks, window).await?;
+            Ok(page.map(BookmarkConnection::from))
         })
         .await
     }
