@@ -188,7 +188,7 @@ test("a stream ends with the session that it was opened in, and says so", async 
   const { signIn } = await server.data("mutation { signIn(input: { handle: \"ann\", password: \"correct horse battery\" }) { token } }");
   const stream = await Stream.post({ query: FEED }, bearer(signIn.token));
   assert.deepEqual(await stream.next(), { comment: true });
-  await server.data("mutation { signOut { endedSessions } }", {}, signIn.token);
+  await server.data("mutation { signOut { endedSessionCount } }", {}, signIn.token);
   assert.equal((await stream.event()).data.errors[0].extensions.code, "UNAUTHENTICATED");
   assert.deepEqual(await stream.event(), { name: "complete", data: undefined });
 });

@@ -159,7 +159,7 @@ test("graphql-ws goes on with a new token after its session was ended", async ()
     retryAttempts: Number.POSITIVE_INFINITY, retryWait: async () => {}, shouldRetry: () => true, on: { closed: ({ code }) => closed.push(code) },
   });
   const { texts } = await watch(it, "with the first");
-  await server.data("mutation { signOut { endedSessions } }", {}, signIn.token);
+  await server.data("mutation { signOut { endedSessionCount } }", {}, signIn.token);
   await until("it hears with the second", async () => {
     await server.publish(bob, "with the second");
     return texts.includes("with the second");

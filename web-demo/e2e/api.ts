@@ -163,12 +163,12 @@ export function block(person: Person, other: Person) {
 
 /** Ends the session that the token of `person` belongs to. */
 export async function signOut(person: Person) {
-  await send("mutation { signOut { endedSessions } }", {}, person.token);
+  await send("mutation { signOut { endedSessionCount } }", {}, person.token);
 }
 
 /** Ends all sessions of `person` on the server, as another device would. */
 export async function endSessions(person: Person) {
-  await send("mutation { signOutEverywhere { endedSessions } }", {}, person.token);
+  await send("mutation { signOutEverywhere { endedSessionCount } }", {}, person.token);
 }
 
 /** Whether the server still takes the token of `person`. */

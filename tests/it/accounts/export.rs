@@ -201,7 +201,7 @@ async fn whoever_signs_out_or_deletes_their_account_ends_their_links() -> Result
     let ann = register(&server, "ann").await?;
     let path = link(&server, &ann.access).await?;
     ensure!(follow(&server, &path).await?.status() == StatusCode::OK);
-    ask(&server, Some(&ann.access), "signOut", "SignOutInput", json!({}), "{ endedSessions }").await?;
+    ask(&server, Some(&ann.access), "signOut", "SignOutInput", json!({}), "{ endedSessionCount }").await?;
     let (status, words) = refused(&server, &path).await?;
     ensure!(status == StatusCode::UNAUTHORIZED && words.contains("Sign in"), "{status} {words}");
 

@@ -135,12 +135,11 @@ impl User {
     /// The user's sessions, newest first, at most 50. Null unless the user is the viewer.
     async fn sessions(&self, ctx: &Context<'_>) -> Answer<Vec<Session>> {
         answer(ctx, async {
-            let Ok(viewer) = self.hydration.viewer() else { return Ok(None) };
-            if viewer.id != self.profile.id {
+            let own = self.hydration.viewer_id() == Some(self.profile.id);
+            let Some((sessions, viewer)) = (if own { self.hydration.sessions().await? } else { None }) else {
                 return Ok(None);
-            }
-            let sessions = self.hydration.services().sessions.of_user(viewer.id).await?;
-            Ok(Some(sessions.into_iter().map(|session| Session::new(session, viewer.session)).collect()))
+            };
+            Ok(Some(sessions.iter().map(|session| Session::new(session.clone(), viewer.session)).collect()))
         })
         .await
     }
