@@ -51,8 +51,8 @@ pub struct NewUser {
 pub enum RegisterOutcome {
     /// The user exists and is signed in.
     Registered(SignedIn),
-    /// A field is at fault.
-    Invalid(InvalidProfile),
+    /// These fields are at fault, in their order; one at least. Whether the handle is taken was not looked up.
+    Invalid(Vec<InvalidProfile>),
     /// Somebody else has the handle.
     HandleTaken,
     /// This service takes no new users.
@@ -151,11 +151,14 @@ impl AccountsService {
         if !self.registers {
             return Ok(RegisterOutcome::Closed);
         }
-        let checked = Registration::try_new(&new.handle, &new.name, &new.bio, new.avatar_url)
-            .and_then(|registration| check_password(&new.password).map(|()| registration));
-        let registration = match checked {
-            Ok(registration) => registration,
-            Err(fault) => return Ok(RegisterOutcome::Invalid(fault)),
+        let registration = Registration::try_new(&new.handle, &new.name, &new.bio, new.avatar_url);
+        let registration = match (registration, check_password(&new.password)) {
+            (Ok(registration), Ok(())) => registration,
+            (registration, password) => {
+                let mut faults = registration.err().map(|refused| refused.0).unwrap_or_default();
+                faults.extend(password.err());
+                return Ok(RegisterOutcome::Invalid(faults));
+            }
         };
         self.count_registration(caller)?;
         let password_hash = self.passwords.hash(new.password).await?;

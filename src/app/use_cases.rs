@@ -48,7 +48,7 @@ pub struct Ports {
     pub follows: Arc<dyn Follows>,
     /// Followers and the followed, as lists.
     pub follow_lists: Arc<dyn FollowLists>,
-    /// Likes and favourites.
+    /// Likes and bookmarks.
     pub reactions: Arc<dyn Reactions>,
     /// Read markers.
     pub read_markers: Arc<dyn ReadMarkers>,

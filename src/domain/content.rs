@@ -82,13 +82,13 @@ impl Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Replies.
-    pub comments: i64,
+    pub replies: i64,
     /// Likes.
     pub likes: i64,
     /// Reposts.
     pub reposts: i64,
-    /// Favourites.
-    pub favourites: i64,
+    /// Bookmarks.
+    pub bookmarks: i64,
 }
 
 /// Words and media that an author wants published, checked.

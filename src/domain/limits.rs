@@ -44,6 +44,8 @@ pub const MAX_ATTRIBUTE_KEY_CHARS: usize = 32;
 pub const MAX_ATTRIBUTE_VALUE_CHARS: usize = 200;
 /// Refusals that a mutation tells at once: the first that it finds.
 pub const MAX_USER_ERRORS: usize = 1;
+/// Refusals that a registration tells at once: one for each field.
+pub const MAX_REGISTRATION_ERRORS: usize = 5;
 /// Copies of one account that a node writes at once.
 pub const MAX_EXPORTS_OF_USER: usize = 1;
 /// Copies of accounts that a node writes at once: each holds a page of contents and a page of text, a few MB at most.

@@ -5,8 +5,8 @@
 pub enum Reaction {
     /// Tells the author.
     Like,
-    /// Kept in the user's own list.
-    Favourite,
+    /// Kept in the user's own list, which nobody else sees.
+    Bookmark,
 }
 
 impl Reaction {
@@ -14,7 +14,7 @@ impl Reaction {
     pub const fn code(self) -> i32 {
         match self {
             Self::Like => 1,
-            Self::Favourite => 2,
+            Self::Bookmark => 2,
         }
     }
 }
@@ -24,6 +24,6 @@ impl Reaction {
 pub struct ViewerReactions {
     /// They like it.
     pub liked: bool,
-    /// It is among their favourites.
-    pub favourited: bool,
+    /// They have bookmarked it.
+    pub bookmarked: bool,
 }

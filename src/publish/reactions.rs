@@ -1,5 +1,4 @@
-//! The commands of a reader on a content: like it, keep it among their favourites, take either back. All are
-//! idempotent.
+//! The commands of a reader on a content: like it, bookmark it, take either back. All are idempotent.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Reactions: who likes what, and what they keep among their favourites.
+//! Reactions: who likes what, and what they have bookmarked.
 
 use async_trait::async_trait;
 

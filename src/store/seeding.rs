@@ -45,7 +45,7 @@ pub struct SeedContent {
     pub reactions: Vec<SeedReaction>,
 }
 
-/// A like, or a favourite, of a seeded user.
+/// A like, or a bookmark, of a seeded user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeedReaction {
     /// Whose.
@@ -74,13 +74,13 @@ pub fn tally(authors: &[SeedAuthor]) -> Result<HashMap<ContentId, (UserId, Count
     for (_, content) in contents() {
         match content.draft.reference {
             Reference::Nothing => {}
-            Reference::ReplyTo(other) => count(other, |of| &mut of.comments)?,
+            Reference::ReplyTo(other) => count(other, |of| &mut of.replies)?,
             Reference::RepostOf(other) => count(other, |of| &mut of.reposts)?,
         }
         for SeedReaction { reaction, .. } in &content.reactions {
             match reaction {
                 Reaction::Like => count(content.id, |of| &mut of.likes)?,
-                Reaction::Favourite => count(content.id, |of| &mut of.favourites)?,
+                Reaction::Bookmark => count(content.id, |of| &mut of.bookmarks)?,
             }
         }
     }

@@ -37,8 +37,10 @@ const LONGEST: usize = 200;
 
 const PAGE: &str =
     "query($first: Int) { timeline(first: $first) { resumeToken edges { cursor node { author { id } } } } }";
-const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after) { resumeToken refetch removedContentId removedAuthorId \
-                        timelineEdge { cursor node { author { id } } } } }";
+const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after) { __typename \
+    ... on EntryAdded { timelineEdge { cursor node { author { id } } } resumeToken } \
+    ... on ContentRemoved { contentId resumeToken } ... on AuthorRemoved { authorId resumeToken } \
+    ... on RelationChanged { resumeToken } ... on ReadMarkerMoved { resumeToken } } }";
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -166,17 +168,17 @@ impl Device {
 
     fn told(&self, event: &Value) -> Result<()> {
         let mut held = self.held();
-        if event["refetch"] == true {
+        if event["__typename"] == "RefetchNeeded" {
             (held.entries, held.token) = (BTreeMap::new(), None);
             return Ok(());
         }
         let before = held.token.as_deref().context("a device without a token")?;
         let floor = ResumePoint::decode(before)?.floor();
         held.token = Some(event["resumeToken"].as_str().context("an event has no token")?.to_owned());
-        if let Some(author) = event["removedAuthorId"].as_str() {
+        if let Some(author) = event["authorId"].as_str() {
             held.entries.retain(|_, it| it.as_deref() != Some(author));
         }
-        if let Some(content) = event["removedContentId"].as_str() {
+        if let Some(content) = event["contentId"].as_str() {
             held.entries.retain(|position, _| content_id(*position) != content);
         }
         if event["timelineEdge"].is_object() {

@@ -35,7 +35,7 @@ export async function world(server, { crowd = 3, each = 0, depth = 12, replies =
   for (let number = 0; number < depth; number += 1) thread.push(await publish(people[number % 3], { replyTo: thread.at(-1) }));
   for (let number = 0; number < replies; number += 1) await publish(people[number % 3], { replyTo: thread[0] });
   for (const who of people) {
-    for (const id of thread) for (const field of ["likeContent", "favouriteContent"]) await act(who, field, `{ contentId: "${id}" }`);
+    for (const id of thread) for (const field of ["likeContent", "bookmarkContent"]) await act(who, field, `{ contentId: "${id}" }`);
   }
   await act(cid, "repostContent", `{ contentId: "${thread[0]}" }`);
   for (let number = 0; number < each; number += 1) {
@@ -79,18 +79,18 @@ export function draw(random, { people, ids }, deepest = 6) {
 }
 
 const times = (count, each) => Array.from({ length: count }, (_, number) => each(number)).join(" ");
-const CONTENT = "id kind text publishTime media { kind url width height alt } author { id handle name avatarUrl } counters { comments likes reposts favourites } viewerHasLiked viewerHasReposted";
+const CONTENT = "id kind text createdAt media { kind url width height alt } author { id handle name avatarUrl } replyCount likeCount repostCount bookmarkCount viewerHasLiked viewerHasReposted";
 
 /** What clients ask for, by name. */
 export const USUAL = {
   "nothing but a name": "{ __typename }",
   "who is asking": "{ viewer { id handle name } }",
-  "a page of 20, as the guide asks for it": "{ timeline(first: 20) { resumeToken edges { cursor node { id text publishTime author { id name } } } pageInfo { hasNextPage startCursor endCursor } } }",
+  "a page of 20, as the guide asks for it": "{ timeline(first: 20) { resumeToken edges { cursor node { id text createdAt author { id name } } } pageInfo { hasNextPage startCursor endCursor } } }",
   "a page of 20 with everything": `{ timeline(first: 20) { edges { cursor node { ${CONTENT} repostOf { ${CONTENT} } } } pageInfo { hasNextPage endCursor } } }`,
   "a page of 100 with everything": `{ timeline(first: 100) { edges { cursor node { ${CONTENT} repostOf { ${CONTENT} } } } pageInfo { hasNextPage endCursor } } }`,
   "a profile": "{ user(handle: \"bob\") { id handle name bio avatarUrl followerCount followingCount contentCount viewerIsFollowing } }",
   "somebody's page": `{ user(handle: "bob") { name contents(first: 20) { nodes { ${CONTENT} } } } }`,
-  "followers": "{ user(handle: \"bob\") { followers(first: 100) { edges { since node { id handle name } } } } }",
+  "followers": "{ user(handle: \"bob\") { followers(first: 100) { edges { createdAt node { id handle name } } } } }",
   "a search": `{ search(text: "tide", first: 20) { nodes { ${CONTENT} } } }`,
 };
 

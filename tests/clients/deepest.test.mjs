@@ -19,7 +19,7 @@ await Promise.all([follow(ann, bob), follow(bob, ann)]);
 const thread = [await publish({ text: "0" })];
 while (thread.length < DEPTH) thread.push(await publish({ text: `${thread.length}`, replyTo: thread.at(-1) }));
 const [first, last] = [thread[0], thread.at(-1)];
-for (const field of ["likeContent", "favouriteContent"]) {
+for (const field of ["likeContent", "bookmarkContent"]) {
   await server.data(`mutation($id: ID!) { ${field}(input: { contentId: $id }) { userErrors { code } } }`, { id: first }, ann.token);
 }
 
@@ -46,7 +46,7 @@ const CYCLES = {
   "its replies, by edges": [`content(id: "${first}")`, ["replies(first: 1)", "edges", "node"]],
   "author and contents": [`content(id: "${last}")`, ["author", "contents(first: 1)", "nodes"]],
   "followers and followed": ["user(handle: \"ann\")", ["followers(first: 1)", "nodes", "following(first: 1)", "nodes"]],
-  "likers and favourites": [`content(id: "${first}")`, ["likers(first: 1)", "nodes", "favourites(first: 1)", "nodes"]],
+  "likers and bookmarks": [`content(id: "${first}")`, ["likers(first: 1)", "nodes", "bookmarks(first: 1)", "nodes"]],
   "the thread": [`content(id: "${last}")`, ["ancestors", "author", "contents(first: 1)", "nodes", "inReplyTo"]],
 };
 
@@ -79,7 +79,7 @@ test("one field deeper is refused", async () => {
 
 test("the deepest live entry comes by both ways", async () => {
   const { selection, names } = nested("node", ["inReplyTo"], DEPTH - 2);
-  const query = `subscription { newFeed { timelineEdge { ${selection} } } }`;
+  const query = `subscription { newFeed { ... on EntryAdded { timelineEdge { ${selection} } } } }`;
   const [heard, streamed] = [[], []];
   const socket = await Socket.ready(server, ann.token);
   socket.subscribe("live", query);

@@ -19,7 +19,7 @@ const JSON_BODY = { "content-type": "application/json" };
 const STRICT = { ...JSON_BODY, accept: "application/graphql-response+json" };
 const STREAM = { ...JSON_BODY, accept: "text/event-stream" };
 const TOKEN = "x-graphql-event-stream-token";
-const WATCH = "subscription { newFeed { refetch } }";
+const WATCH = "subscription { newFeed { __typename } }";
 
 const server = await start({
   "websocket.init_timeout_ms": 1000, "websocket.message_timeout_ms": 200, "websocket.max_operations": 2,

@@ -24,7 +24,7 @@ function randoms(seed) {
 const MESSAGES = [
   { type: "connection_init" }, { type: "connection_init", payload: {} }, { type: "ping" }, { type: "ping", payload: { a: 1 } }, { type: "pong" },
   { type: "subscribe", id: "1", payload: { query: "{ __typename }" } }, { type: "subscribe", id: "2", payload: { query: "{" } },
-  { type: "subscribe", id: "1", payload: { query: "subscription { newFeed { refetch } }" } }, { type: "subscribe", id: "3", payload: { query: "{ a ".repeat(40) } },
+  { type: "subscribe", id: "1", payload: { query: "subscription { newFeed { __typename } }" } }, { type: "subscribe", id: "3", payload: { query: "{ a ".repeat(40) } },
   { type: "complete", id: "1" }, { type: "complete", id: "2" }, { type: "next" }, [], "text", null,
 ].map((message) => JSON.stringify(message));
 

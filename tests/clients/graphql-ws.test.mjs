@@ -5,7 +5,7 @@ import { CloseCode, createClient } from "graphql-ws";
 import WebSocket from "ws";
 import { start, until, within } from "./server.mjs";
 
-const FEED = "subscription { newFeed { timelineEdge { node { text } } } }";
+const FEED = "subscription { newFeed { ... on EntryAdded { timelineEdge { node { text } } } } }";
 const server = await start({ "auth.revocation_s": 0 });
 const [ann, bob] = await Promise.all(["ann", "bob"].map((handle) => server.register(handle)));
 await server.data("mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }", { id: bob.id }, ann.token);
@@ -65,7 +65,7 @@ test("of documents with one name and one layout each is answered as it asks", as
   const heard = layouts.map(() => []);
   const it = client(ann.token);
   const leave = layouts.map((fields, index) => {
-    const query = `subscription Live { newFeed { timelineEdge { node { ${fields} } } } }`;
+    const query = `subscription Live { newFeed { ... on EntryAdded { timelineEdge { node { ${fields} } } } } }`;
     return it.subscribe({ query, operationName: "Live" }, {
       next: ({ data }) => heard[index].push(data.newFeed.timelineEdge.node), error: assert.fail, complete: () => {},
     });
@@ -159,7 +159,7 @@ test("graphql-ws goes on with a new token after its session was ended", async ()
     retryAttempts: Number.POSITIVE_INFINITY, retryWait: async () => {}, shouldRetry: () => true, on: { closed: ({ code }) => closed.push(code) },
   });
   const { texts } = await watch(it, "with the first");
-  await server.data("mutation { signOut { endedSessions } }", {}, signIn.token);
+  await server.data("mutation { signOut { endedSessionCount } }", {}, signIn.token);
   await until("it hears with the second", async () => {
     await server.publish(bob, "with the second");
     return texts.includes("with the second");

@@ -51,7 +51,7 @@ const CAUSES = {
   async SESSION_ENDED() {
     await server.register("carl");
     const { token, refreshToken } = await signIn("carl");
-    await server.data("mutation { signOut { endedSessions } }", {}, token);
+    await server.data("mutation { signOut { endedSessionCount } }", {}, token);
     return ask("refreshToken", "RefreshTokenInput", { refreshToken });
   },
 };

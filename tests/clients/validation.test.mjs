@@ -122,7 +122,7 @@ mutation{followUser{userErrors{code}}}
 {viewer{...f}} fragment f on User{...f}
 query A{viewer{id}} query A{viewer{id}}
 {viewer{id}} query B{viewer{id}}
-subscription{a:newFeed{refetch} b:newFeed{refetch}}
+subscription{a:newFeed{__typename} b:newFeed{__typename}}
 subscription{__typename}
 fragment on on User{id} {viewer{...on}}
 type X{a:Int} {viewer{id}}

@@ -4,7 +4,7 @@ import { after } from "node:test";
 import { until } from "../clients/server.mjs";
 import { clientOf, publish, settle, textsOf } from "./world.mjs";
 
-const CONTENT = "query One($id: ID!) { content(id: $id) { id viewerHasLiked counters { likes } } }";
+const CONTENT = "query One($id: ID!) { content(id: $id) { id viewerHasLiked likeCount } }";
 
 /**
  * `begin({ tidefeed, url, timelines })` sets the library up with the whole timeline and that of replies, and gives
@@ -28,7 +28,7 @@ export async function listOf(begin) {
   library.watch(CONTENT, { id }, (data) => { one = data.content; });
   await until("a query of the library's own is answered", () => one?.viewerHasLiked === false);
   assert.deepEqual(await tidefeed.like(id), []);
-  await until("it shows what the viewer has done", () => one.viewerHasLiked === true && one.counters.likes === 1);
+  await until("it shows what the viewer has done", () => one.viewerHasLiked === true && one.likeCount === 1);
 
   let hadDraft = false;
   const end = timelines[0].subscribe(() => { hadDraft ||= library.drafts().length > 0; });

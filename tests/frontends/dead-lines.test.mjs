@@ -11,7 +11,7 @@ import { publish, sessionOf } from "./world.mjs";
 const SOON = { keepAlive: 100, answerMs: 500, retryWait: () => new Promise((resolve) => { setTimeout(resolve, 50); }) };
 const SERVER = { "websocket.ping_ms": 200, "websocket.pong_timeout_ms": 500 };
 const TOKEN = "{ timeline(first: 1) { resumeToken } }";
-const FEED = "subscription($after: String) { newFeed(after: $after) { resumeToken timelineEdge { node { text } } } }";
+const FEED = "subscription($after: String) { newFeed(after: $after) { ... on EntryAdded { resumeToken timelineEdge { node { text } } } } }";
 
 /** A feed of `ann`'s by way of `url`, from now on: what it hears, and whether it is live. */
 async function listen(server, ann, url) {
@@ -27,7 +27,7 @@ async function listen(server, ann, url) {
   const socket = createSocket({ ...(await sessionOf(server, ann)).socketOptions(), url, on, webSocketImpl: WebSocket, ...SOON });
   const { timeline } = await server.data(TOKEN, {}, ann.token);
   after(socket.subscribe({ query: FEED, variables: { after: timeline.resumeToken } }, {
-    next: ({ data }) => { if (data.newFeed.timelineEdge !== null) state.texts.push(data.newFeed.timelineEdge.node.text); },
+    next: ({ data }) => { if (data.newFeed.timelineEdge !== undefined) state.texts.push(data.newFeed.timelineEdge.node.text); },
     error: (error) => state.errors.push(error),
     complete: () => {},
   }));

@@ -89,7 +89,7 @@ test("everything that the API lists of the viewer is taken along", async () => {
   for (const text of ["liked", "kept"]) liked.push(await publish(server, followed, text));
   const act = (verb, input, who = mara) => server.data(`mutation { ${verb}(input: ${input}) { userErrors { message } } }`, {}, who.token);
   await act("likeContent", `{ contentId: "${liked[0]}" }`);
-  await act("favouriteContent", `{ contentId: "${liked[1]}" }`);
+  await act("bookmarkContent", `{ contentId: "${liked[1]}" }`);
   for (const [verb, { id }] of [["followUser", followed], ["muteUser", muted], ["blockUser", blocked], ["hideFromFollower", hidden]]) await act(verb, `{ userId: "${id}" }`);
   await act("followUser", `{ userId: "${mara.id}" }`, followed);
 
@@ -101,7 +101,7 @@ test("everything that the API lists of the viewer is taken along", async () => {
   assert.equal(taken.profile.handle, "mara");
   assert.equal(taken.sessions.length, 1);
   assert.deepEqual(taken.contents.map(({ text }) => text), texts);
-  assert.deepEqual([taken.likes, taken.favourites].map((list) => list.map(({ content }) => content.text)), [["liked"], ["kept"]]);
+  assert.deepEqual([taken.likes, taken.bookmarks].map((list) => list.map(({ content }) => content.text)), [["liked"], ["kept"]]);
   const people = [taken.following, taken.followers, taken.mutedUsers, taken.blockedUsers, taken.hiddenFollowers];
   assert.deepEqual(people.map((list) => list.map(({ user }) => user.handle)), [["followed"], ["followed"], ["muted"], ["blocked"], ["hidden"]]);
   await assert.rejects(exported(`${link}x`), /exportViewer/);

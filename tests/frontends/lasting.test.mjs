@@ -15,7 +15,7 @@ async function listen(session, { fields = "", after: from = null, ...options }) 
   const heard = { texts: [], messages: [], ended: 0 };
   const on = { message: ({ type, payload }) => heard.messages.push(payload?.[0]?.extensions?.code ?? type) };
   const socket = createSocket({ ...session.socketOptions(), webSocketImpl: WebSocket, on, ...options });
-  const query = `subscription($after: String) { newFeed(after: $after) { resumeToken timelineEdge { node { text ${fields} } } } }`;
+  const query = `subscription($after: String) { newFeed(after: $after) { ... on EntryAdded { resumeToken timelineEdge { node { text ${fields} } } } } }`;
   const leave = socket.subscribe({ query, variables: { after: from } }, {
     next: ({ data }) => heard.texts.push(data.newFeed.timelineEdge?.node.text),
     error: () => { heard.ended += 1; },

@@ -9,10 +9,8 @@ import { PASSWORD, start, until } from "../clients/server.mjs";
 
 const read = (name) => readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
 const schema = buildSchema(read("schema.graphql"));
-/** Told with every event, or why one has come. */
-const NO_EVENT = ["resumeToken", "refetchReason"];
 /** Told to none but those who ask with `compares`. */
-const IF_ASKED = ["mayDiffer"];
+const IF_ASKED = ["TimelineMayDiffer"];
 
 /** A page's code by file name. */
 const filesOf = (page) => new Map([...read(page).matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, name, text]) => [name, text]));
@@ -33,12 +31,13 @@ for (const [page, timeline] of [["docs/swift.md", "Timeline.swift"], ["docs/kotl
   test(`${page}: the operations fit schema.graphql, and every event is asked for and taken`, () => {
     const document = parse(text);
     assert.deepEqual(validate(schema, document).map(({ message }) => message), []);
-    const payload = getNamedType(schema.getSubscriptionType().getFields().newFeed.type);
+    const events = getNamedType(schema.getSubscriptionType().getFields().newFeed.type).getTypes().filter(({ name }) => !IF_ASKED.includes(name));
     const subscription = document.definitions.find(({ operation }) => operation === "subscription");
-    const asked = subscription.selectionSet.selections[0].selectionSet.selections.map(({ name }) => name.value);
-    assert.deepEqual(asked.toSorted(), Object.keys(payload.getFields()).filter((field) => !IF_ASKED.includes(field)).toSorted());
+    const asked = subscription.selectionSet.selections[0].selectionSet.selections.map(({ typeCondition, selectionSet }) =>
+      [typeCondition.name.value, selectionSet.selections.map(({ name }) => name.value).toSorted()]);
+    assert.deepEqual(asked.toSorted(), events.map((event) => [event.name, Object.keys(event.getFields()).toSorted()]).toSorted());
     const conversion = files.get(timeline);
-    for (const event of asked) if (!NO_EVENT.includes(event)) assert.match(conversion, new RegExp(`\\b${event}\\b`), `${timeline} does not take ${event}`);
+    for (const { name } of events) assert.match(conversion, new RegExp(`\\b(as|on)${name}\\b`), `${timeline} does not take ${name}`);
   });
 
   test(`${page}: the server answers every operation`, async () => {

@@ -31,13 +31,14 @@ const DOCUMENTS = {
     }\`;
     graphql\`subscription pagesSubscription($after: String, $connections: [ID!]!) {
       newFeed(after: $after) {
-        timelineEdge @prependEdge(connections: $connections) { cursor node { id text } } removedContentId @deleteEdge(connections: $connections) resumeToken
+        ... on EntryAdded { timelineEdge @prependEdge(connections: $connections) { cursor node { id text } } resumeToken }
+        ... on ContentRemoved { contentId @deleteEdge(connections: $connections) resumeToken }
       }
     }\`;
     graphql\`mutation pagesMutation($text: String!, $connections: [ID!]!) {
       publishContent(input: { text: $text }) { timelineEdge @prependEdge(connections: $connections) { cursor node { id text } } userErrors { message } }
     }\`;`,
-  "one.js": "graphql`query oneQuery($id: ID!) { content(id: $id) { id viewerHasLiked counters { likes } } }`;",
+  "one.js": "graphql`query oneQuery($id: ID!) { content(id: $id) { id viewerHasLiked likeCount } }`;",
   "list.js": `
     graphql\`query listQuery { timeline { ${SELECTION} } }\`;
     graphql\`query listOfKindsQuery($kinds: [ContentKind!]!) { timeline(filter: { kinds: $kinds }) { ${SELECTION} } }\`;`,

@@ -5,27 +5,38 @@ import { ESLint } from "eslint";
 import { buildSchema } from "graphql";
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const schemaFile = fileURLToPath(new URL("../../schema.graphql", import.meta.url));
-/** All rules of graphql-schema-linter but those that want everything sorted: ours is sorted by sense. */
-const LINTER_RULES = [
-  "arguments-have-descriptions", "defined-types-are-used", "deprecations-have-a-reason", "descriptions-are-capitalized",
-  "enum-values-all-caps", "enum-values-have-descriptions", "fields-are-camel-cased", "fields-have-descriptions",
-  "input-object-values-are-camel-cased", "input-object-values-have-descriptions", "relay-connection-arguments-spec",
-  "relay-connection-types-spec", "relay-page-info-spec", "types-are-capitalized", "types-have-descriptions",
-];
-/** Nodes are null while what they were is gone. */
-const ESLINT_RULES = {
-  // A connection is read in one direction or in both.
-  "relay-arguments": ["error", { includeBoth: false }],
-  "relay-connection-types": "error",
-  "relay-edge-types": ["error", { withEdgeSuffix: true, shouldImplementNode: true, listTypeCanWrapOnlyEdgeType: false }],
-  "relay-page-info": "error",
+/** Rules of graphql-schema-linter that are not held, and why. All others are. */
+const SORTED_BY_SENSE = "What belongs together stands together.";
+const LINTER_EXCEPTIONS = {
+  "enum-values-sorted-alphabetically": SORTED_BY_SENSE,
+  "input-object-fields-sorted-alphabetically": SORTED_BY_SENSE,
+  "interface-fields-sorted-alphabetically": SORTED_BY_SENSE,
+  "type-fields-sorted-alphabetically": SORTED_BY_SENSE,
 };
+const LINTER_RULES = readdirSync(new URL("node_modules/graphql-schema-linter/lib/rules", import.meta.url))
+  .map((file) => file.replace(/\.js$/, "").replaceAll("_", "-")).filter((rule) => !(rule in LINTER_EXCEPTIONS));
+/** Settings of graphql-eslint's Relay rules that are not its own, and why. */
+const ESLINT_SETTINGS = {
+  // Replies, searches and the lists of whom the viewer keeps out are read forwards only.
+  "@graphql-eslint/relay-arguments": { includeBoth: false },
+  // `nodes`, `ancestors`, `sessions` and `suggestedUsers` are lists with a bound, not connections.
+  "@graphql-eslint/relay-edge-types": { withEdgeSuffix: true, shouldImplementNode: true, listTypeCanWrapOnlyEdgeType: false },
+};
+const ESLINT_RULES = Object.fromEntries(Object.keys(graphqlPlugin.configs["flat/schema-relay"].rules)
+  .map((rule) => [rule, rule in ESLINT_SETTINGS ? ["error", ESLINT_SETTINGS[rule]] : "error"]));
+
+test("every exception is a rule that there is", () => {
+  for (const rule of Object.keys(ESLINT_SETTINGS)) assert.ok(rule in ESLINT_RULES, rule);
+  const files = readdirSync(new URL("node_modules/graphql-schema-linter/lib/rules", import.meta.url));
+  assert.equal(files.length, LINTER_RULES.length + Object.keys(LINTER_EXCEPTIONS).length);
+  assert.ok(LINTER_RULES.length >= 15 && Object.keys(ESLINT_RULES).length >= 4);
+});
 
 for (const rule of LINTER_RULES) {
   test(`graphql-schema-linter: ${rule}`, () => {
@@ -35,7 +46,7 @@ for (const rule of LINTER_RULES) {
 }
 
 for (const [rule, setting] of Object.entries(ESLINT_RULES)) {
-  test(`graphql-eslint: ${rule}`, async () => {
+  test(`graphql-eslint: ${rule.replace("@graphql-eslint/", "")}`, async () => {
     const eslint = new ESLint({
       cwd: fileURLToPath(new URL("../..", import.meta.url)),
       overrideConfigFile: true,
@@ -43,7 +54,7 @@ for (const [rule, setting] of Object.entries(ESLINT_RULES)) {
         files: ["**/*.graphql"],
         languageOptions: { parser: graphqlPlugin.parser, parserOptions: { graphQLConfig: { schema: schemaFile } } },
         plugins: { "@graphql-eslint": graphqlPlugin },
-        rules: { [`@graphql-eslint/${rule}`]: setting },
+        rules: { [rule]: setting },
       }],
     });
     const [{ messages, filePath }] = await eslint.lintFiles([schemaFile]);

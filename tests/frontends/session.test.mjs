@@ -48,7 +48,7 @@ async function listen(session) {
     options.on.closed({ code, ...event });
   };
   const socket = createSocket({ ...options, on: { closed }, webSocketImpl: WebSocket });
-  const query = "subscription($after: String) { newFeed(after: $after) { resumeToken timelineEdge { node { text } } } }";
+  const query = "subscription($after: String) { newFeed(after: $after) { ... on EntryAdded { resumeToken timelineEdge { node { text } } } } }";
   after(socket.subscribe({ query }, {
     next: ({ data }) => heard.texts.push(data.newFeed.timelineEdge?.node.text),
     error: (errors) => heard.errors.push(errors[0]?.extensions.code),

@@ -133,9 +133,9 @@ export async function like(person: Person, contentId: string) {
   );
 }
 
-export async function favourite(person: Person, contentId: string) {
+export async function bookmark(person: Person, contentId: string) {
   await send(
-    "mutation($input: FavouriteContentInput!) { favouriteContent(input: $input) { content { id } userErrors { message } } }",
+    "mutation($input: BookmarkContentInput!) { bookmarkContent(input: $input) { content { id } userErrors { message } } }",
     { input: { contentId } },
     person.token,
   );
@@ -163,12 +163,12 @@ export function block(person: Person, other: Person) {
 
 /** Ends the session that the token of `person` belongs to. */
 export async function signOut(person: Person) {
-  await send("mutation { signOut { endedSessions } }", {}, person.token);
+  await send("mutation { signOut { endedSessionCount } }", {}, person.token);
 }
 
 /** Ends all sessions of `person` on the server, as another device would. */
 export async function endSessions(person: Person) {
-  await send("mutation { signOutEverywhere { endedSessions } }", {}, person.token);
+  await send("mutation { signOutEverywhere { endedSessionCount } }", {}, person.token);
 }
 
 /** Whether the server still takes the token of `person`. */

@@ -50,7 +50,7 @@ test("the demo account's lists go on past their first page", async ({ page }) =>
   await page.getByTestId("viewer-card").getByRole("link", { name: "Following: 50" }).click();
   await scrollTo(page, page.getByTestId("people-end"));
   await expect(page.getByTestId("person")).toHaveCount(50);
-  await page.getByTestId("nav-favourites").click();
+  await page.getByTestId("nav-bookmarks").click();
   await scrollTo(page, page.getByTestId("feed-end"));
   await expect(page.getByTestId("post")).toHaveCount(24);
 });

@@ -1,7 +1,7 @@
 // Taking one's data along: a file that the browser saves as the server writes it.
 import { readFile } from "node:fs/promises";
 import { expect } from "@playwright/test";
-import { block, favourite, follow, hideFrom, like, mute, type Person, publish, publishMany, register } from "./api";
+import { block, bookmark, follow, hideFrom, like, mute, type Person, publish, publishMany, register } from "./api";
 import { openSettings } from "./page";
 import { test } from "./test";
 
@@ -21,7 +21,7 @@ test("one's data comes as one file, whole lists in it", async ({ page }) => {
   await block(vera, blocked);
   await hideFrom(vera, hidden);
   await like(vera, await publish(other, "liked"));
-  await favourite(vera, await publish(other, "kept"));
+  await bookmark(vera, await publish(other, "kept"));
   await openSettings(page, vera);
   const started = page.waitForEvent("download");
   await page.getByTestId("download-data").click();
@@ -35,7 +35,7 @@ test("one's data comes as one file, whole lists in it", async ({ page }) => {
   expect(data.profile.handle).toBe(vera.handle);
   expect(data.sessions).toHaveLength(1);
   expect(data.followers?.map(({ user }) => user.handle)).toEqual([other.handle]);
-  expect([data.favourites, data.likes].map((list) => list?.map(({ content }) => content.text))).toEqual([["kept"], ["liked"]]);
+  expect([data.bookmarks, data.likes].map((list) => list?.map(({ content }) => content.text))).toEqual([["kept"], ["liked"]]);
   const keptOut = [data.mutedUsers, data.blockedUsers, data.hiddenFollowers].map((list) => list?.map(({ user }) => user.handle));
   expect(keptOut).toEqual([[muted.handle], [blocked.handle], [hidden.handle]]);
 });

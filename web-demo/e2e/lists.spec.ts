@@ -1,6 +1,6 @@
 // Lists of people and of posts: who follows whom, who likes what, what is kept. Pictures in test-results/screens/.
 import { expect } from "@playwright/test";
-import { favourite, follow, like, numbered, type Person, publish, publishMany, register, registerThree } from "./api";
+import { bookmark, follow, like, numbered, type Person, publish, publishMany, register, registerThree } from "./api";
 import { namesOf, openAs, postWith, scrollTo, takePicture, waitUntilLive } from "./page";
 import { test } from "./test";
 
@@ -57,26 +57,26 @@ test("who likes a post stands behind its count, the viewer as soon as they do", 
   await expect(page.getByTestId("no-such-post")).toBeVisible();
 });
 
-test("favourites are found again, and one that is given up stays until the next visit", async ({ page }) => {
+test("bookmarks are found again, and one that is given up stays until the next visit", async ({ page }) => {
   await follow(finn, vera);
   await publishMany(vera, ["Kept first", "Kept last"]);
   await openAs(page, finn);
   for (const text of ["Kept first", "Kept last"]) {
-    const star = postWith(page, text).getByRole("button", { name: "Favourite" });
+    const star = postWith(page, text).getByRole("button", { name: "Bookmark" });
     await star.click();
     await expect(star).toHaveAttribute("aria-pressed", "true");
   }
-  await page.getByTestId("nav-favourites").click();
+  await page.getByTestId("nav-bookmarks").click();
   await expect(page.getByTestId("post-text")).toHaveText(["Kept last", "Kept first"]);
   for (const text of ["Kept first", "Kept last"]) {
-    const star = postWith(page, text).getByRole("button", { name: "Favourite" });
+    const star = postWith(page, text).getByRole("button", { name: "Bookmark" });
     await star.click();
     await expect(star).toHaveAttribute("aria-pressed", "false");
   }
   await expect(page.getByTestId("post-text")).toHaveText(["Kept last", "Kept first"]);
   await page.getByTestId("nav-timeline").click();
-  await page.getByTestId("nav-favourites").click();
-  await expect(page.getByTestId("no-favourites")).toBeVisible();
+  await page.getByTestId("nav-bookmarks").click();
+  await expect(page.getByTestId("no-bookmarks")).toBeVisible();
 });
 
 test("a list that does not load can be tried again", async ({ page }) => {
@@ -122,7 +122,7 @@ for (const colorScheme of ["light", "dark"] as const) {
           await follow(person, vera);
           await like(person, post);
         }
-        await favourite(finn, post);
+        await bookmark(finn, post);
         await follow(finn, nell);
         await openAs(page, finn, `/#/u/${vera.handle}/followers`);
         await expect(page.getByTestId("person")).toHaveCount(3);
@@ -133,9 +133,9 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.goto(`/#/p/${post}/likes`);
         await expect(page.getByTestId("person")).toHaveCount(3);
         await takePicture(page, `likers-${colorScheme}-${breadth}`);
-        await page.getByTestId("nav-favourites").click();
+        await page.getByTestId("nav-bookmarks").click();
         await expect(page.getByTestId("post")).toHaveCount(1);
-        await takePicture(page, `favourites-${colorScheme}-${breadth}`);
+        await takePicture(page, `bookmarks-${colorScheme}-${breadth}`);
       });
     });
   }

@@ -92,7 +92,7 @@ test("drafts of posts and replies outlive leaving and reloading, and go with the
   const id = await publish(finn, "Who has seen the wreck?");
   await openAs(page, vera);
   await page.getByTestId("compose-text").fill("Half a thought");
-  await page.getByTestId("nav-favourites").click();
+  await page.getByTestId("nav-bookmarks").click();
   await page.getByTestId("nav-timeline").click();
   await expect(page.getByTestId("compose-text")).toHaveValue("Half a thought");
   await page.goto(`/#/p/${id}`);

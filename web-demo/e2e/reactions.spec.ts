@@ -1,10 +1,10 @@
-// Likes and favourites, and the line above what has been read.
+// Likes and bookmarks, and the line above what has been read.
 import { expect } from "@playwright/test";
 import { follow, publish, publishMany, register } from "./api";
 import { openAs, postWith, waitUntilLive } from "./page";
 import { test } from "./test";
 
-test("a like and a favourite are counted, shown as one's own, kept over a reload, and taken back", async ({ page }) => {
+test("a like is counted for everybody and a bookmark for its author, both are one's own, kept over a reload, and taken back", async ({ page, browser, baseURL }) => {
   const reader = await register("reader", "Rita Reader");
   const writer = await register("writer", "Walt Writer");
   await follow(reader, writer);
@@ -13,19 +13,26 @@ test("a like and a favourite are counted, shown as one's own, kept over a reload
   await openAs(page, reader);
   const post = postWith(page, "Worth a like");
   const like = post.getByRole("button", { name: "Like" });
-  const favourite = post.getByRole("button", { name: "Favourite" });
+  const bookmark = post.getByRole("button", { name: "Bookmark" });
   await expect(like).toHaveAttribute("aria-pressed", "false");
   await like.click();
-  await favourite.click();
+  await bookmark.click();
   await expect(like).toHaveAttribute("aria-pressed", "true");
   await expect(post.getByTestId("heart")).toHaveText("1");
-  await expect(favourite).toHaveAttribute("aria-pressed", "true");
+  await expect(bookmark).toHaveAttribute("aria-pressed", "true");
+  await expect(post.getByTestId("bookmark")).toHaveText("");
+  const authors = await (await browser.newContext({ baseURL })).newPage();
+  await openAs(authors, writer);
+  await expect(postWith(authors, "Worth a like").getByTestId("bookmark")).toHaveText("1");
+  await authors.close();
   await page.reload();
   await expect(like).toHaveAttribute("aria-pressed", "true");
   await like.click();
   await expect(like).toHaveAttribute("aria-pressed", "false");
   await expect(post.getByTestId("heart")).toHaveText("");
-  await expect(favourite).toHaveAttribute("aria-pressed", "true");
+  await expect(bookmark).toHaveAttribute("aria-pressed", "true");
+  await bookmark.click();
+  await expect(bookmark).toHaveAttribute("aria-pressed", "false");
 });
 
 test("what was read on one device has a line above it on another", async ({ page, browser, baseURL }) => {

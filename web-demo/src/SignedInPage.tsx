@@ -1,6 +1,6 @@
 // The frame around every page of a signed-in user: navigation, the page of the route, the side column.
 import { useViewer } from "@tidefeed/react";
-import { FavouritesPage } from "./content/FavouritesPage";
+import { BookmarksPage } from "./content/BookmarksPage";
 import { LikersPage } from "./content/LikersPage";
 import { ThreadPage } from "./content/ThreadPage";
 import { BoundariesPage } from "./people/BoundariesPage";
@@ -34,7 +34,7 @@ function PageOf({ route, timeline }: { route: Route; timeline: Timeline }) {
     case "likers": return <LikersPage key={route.id} id={route.id} />;
     case "boundaries": return <BoundariesPage key={route.boundary} boundary={route.boundary} />;
     case "settings": return <SettingsPage key={viewer?.handle} handle={viewer?.handle ?? ""} />;
-    case "favourites": return <FavouritesPage />;
+    case "bookmarks": return <BookmarksPage />;
     case "unknown": return (
       <EmptyState title="There is no such page" heading="h1" testId="unknown-page">
         <title>No such page · Tidefeed</title>

@@ -15,7 +15,7 @@ export type Boundary = (typeof BOUNDARIES)[number];
 
 export type Route =
   | { page: "timeline"; list: TimelineList }
-  | { page: "favourites" }
+  | { page: "bookmarks" }
   | { page: "settings" }
   | { page: "explore" }
   | { page: "profile"; handle: string; list: ProfileList }
@@ -28,7 +28,7 @@ export type Route =
 
 export const timelinePath = "#/";
 const LIST_PATHS: Record<TimelineList, string> = { EVERYTHING: timelinePath, POST: "#/posts", REPLY: "#/replies", REPOST: "#/reposts" };
-export const favouritesPath = "#/favourites";
+export const bookmarksPath = "#/bookmarks";
 
 export function timelineListPath(list: TimelineList): string {
   return LIST_PATHS[list];
@@ -72,7 +72,7 @@ function parseRoute(hash: string): Route {
   if (hash === "" || hash === "#") return { page: "timeline", list: "EVERYTHING" };
   const list = TIMELINE_LISTS.find((one) => LIST_PATHS[one] === hash);
   if (list !== undefined) return { page: "timeline", list };
-  if (hash === favouritesPath) return { page: "favourites" };
+  if (hash === bookmarksPath) return { page: "bookmarks" };
   if (hash === settingsPath) return { page: "settings" };
   if (hash === explorePath) return { page: "explore" };
   const boundary = BOUNDARIES.find((one) => BOUNDARY_PATHS[one] === hash);

@@ -1,14 +1,14 @@
 // Makes src/schema.ts of schema.graphql: the types of what the server answers to the package's documents. `npm run types` writes it; tests/package.test.mjs fails if it is not up to date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { buildSchema, getNamedType, isEnumType, isInputObjectType, isListType, isNonNullType, isObjectType, parse, print } from "graphql";
+import { buildSchema, getNamedType, isEnumType, isInputObjectType, isListType, isNonNullType, isObjectType, isUnionType, parse, print } from "graphql";
 import { documents } from "../dist/documents.js";
 
 const SCALARS = { ID: "string", String: "string", DateTime: "string", Int: "number", Boolean: "boolean" };
 
 /** Where each type of src/schema.ts is selected: a document, and the field in it. */
 const SELECTED = {
-  User: ["content", "content.author"], Viewer: ["viewer", "viewer"], Media: ["content", "content.media"], ContentCounters: ["content", "content.counters"],
+  User: ["content", "content.author"], Viewer: ["viewer", "viewer"], Media: ["content", "content.media"],
   Original: ["content", "content.repostOf"], Content: ["content", "content"], Edge: ["timeline", "timeline.edges"], Page: ["timeline", "timeline"],
   FeedEvent: ["newFeed", "newFeed"], UserError: ["signIn", "signIn.userErrors"],
 };
@@ -34,9 +34,17 @@ export function typesOf(schemaText) {
     }
     return at;
   }
-  const places = Object.entries(SELECTED).map(([name, [document, path]]) => ({ name, ...selected(document, path) }));
+  /** A place, or, where it has a type of a union, the union and each of its types. */
+  function placesOf(name, { selectionSet, type }) {
+    if (!isUnionType(type)) return [{ name, selectionSet, type }];
+    const members = selectionSet.selections.filter(({ kind }) => kind === "InlineFragment").map(({ typeCondition, selectionSet: inner }) =>
+      ({ name: typeCondition.name.value, selectionSet: inner, type: schema.getType(typeCondition.name.value), isMember: true }));
+    const forgotten = type.getTypes().find((one) => !members.some((member) => member.type === one));
+    return forgotten === undefined ? [...members, { name, members }] : fail(`${forgotten} of ${type} is not selected`);
+  }
+  const places = Object.entries(SELECTED).flatMap(([name, [document, path]]) => placesOf(name, selected(document, path)));
   const keyOf = ({ selectionSet, type }) => `${type} ${print(selectionSet)}`;
-  const names = new Map(places.map((place) => [keyOf(place), place.name]));
+  const names = new Map(places.filter(({ members }) => members === undefined).map((place) => [keyOf(place), place.name]));
 
   /** A type as TypeScript says it. */
   function typeOf(type, ofNamed, isNullable = true) {
@@ -66,7 +74,11 @@ export function typesOf(schemaText) {
     return sentence === undefined ? "" : `  /** ${sentence.replace(/\s+/g, " ").replace(/:$/, ".")} */\n`;
   }
 
-  const interfaces = places.map((place) => `export interface ${place.name} {\n${membersOf(place)}\n}\n`);
+  const declared = ({ name, members, isMember, ...place }) => {
+    if (members !== undefined) return `export type ${name} = ${members.map((member) => member.name).join(" | ")};\n`;
+    return `export interface ${name} {\n${isMember ? `  __typename: "${name}";\n` : ""}${membersOf(place)}\n}\n`;
+  };
+  const interfaces = places.map(declared);
   const inputs = INPUTS.map((name) => `export interface ${name} {\n${Object.values(schema.getType(name).getFields()).map((field) =>
     `${commentOf(field)}  ${field.name}${isNonNullType(field.type) ? "" : "?"}: ${typeOf(field.type, leafOf)};`).join("\n")}\n}\n`);
   const unions = [...enums].toSorted().map(([name, values]) => `export type ${name} = ${values};\n`);

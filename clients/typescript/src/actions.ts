@@ -2,7 +2,7 @@
 import { documents } from "./documents.js";
 import type { Fact, Hub, Intent } from "./hub.js";
 import type { Send } from "./request.js";
-import type { Content, ContentCounters, Draft, Edge, MediaInput, Original, User, UserError } from "./types.js";
+import type { Content, Draft, Edge, MediaInput, Original, User, UserError } from "./types.js";
 import { freshKey } from "./waiting.js";
 
 /** Each resolves with the reasons of a refusal: with none if it was done. Rejects with a RequestError if nobody knows. Either way nothing stays shown that is not. */
@@ -10,8 +10,8 @@ export interface Actions {
   /** `content.id`, also that of a repost's original. */
   like: (contentId: string) => Promise<UserError[]>;
   unlike: (contentId: string) => Promise<UserError[]>;
-  favourite: (contentId: string) => Promise<UserError[]>;
-  unfavourite: (contentId: string) => Promise<UserError[]>;
+  bookmark: (contentId: string) => Promise<UserError[]>;
+  unbookmark: (contentId: string) => Promise<UserError[]>;
   /** `content.subjectId`: of a repost that of its original. */
   repost: (subjectId: string) => Promise<UserError[]>;
   unrepost: (subjectId: string) => Promise<UserError[]>;
@@ -36,17 +36,18 @@ interface Payload {
   deletedContentId?: string | null;
 }
 
-const NOTHING_COUNTED: ContentCounters = { comments: 0, likes: 0, reposts: 0, favourites: 0 };
+type Count = "likeCount" | "repostCount" | "bookmarkCount";
+const NOTHING_COUNTED = { replyCount: 0, likeCount: 0, repostCount: 0, bookmarkCount: 0 };
 
 const isBy = (id: string) => ({ author, repostOf }: Content) => author?.id === id || repostOf?.author?.id === id;
 
-/** A switch of a content, with the counter that goes with it. What is so already stays. */
-function switched(id: string, flag: "viewerHasLiked" | "viewerHasFavourited" | "viewerHasReposted", counter: keyof ContentCounters, on: boolean) {
+/** A switch of a content, with the count that goes with it, if that is known. What is so already stays. */
+function switched(id: string, flag: "viewerHasLiked" | "viewerHasBookmarked" | "viewerHasReposted", counted: Count, on: boolean) {
   return (content: Original): Original => {
     if (content.id !== id) return flag === "viewerHasReposted" && content.subjectId === id ? { ...content, [flag]: on } : content;
     if (content[flag] === on) return content;
-    const { counters } = content;
-    return { ...content, [flag]: on, counters: counters && { ...counters, [counter]: Math.max(0, counters[counter] + (on ? 1 : -1)) } };
+    const count = content[counted];
+    return { ...content, [flag]: on, [counted]: count === null ? null : Math.max(0, count + (on ? 1 : -1)) };
   };
 }
 
@@ -54,8 +55,8 @@ function switched(id: string, flag: "viewerHasLiked" | "viewerHasFavourited" | "
 function draftOf(key: string, made: Partial<Content>, author: User | null): Content {
   const id = `draft:${key}`;
   return {
-    id, kind: "POST", subjectId: id, text: "", media: [], publishTime: new Date().toISOString(), author, counters: NOTHING_COUNTED, inReplyTo: null,
-    viewerHasLiked: false, viewerHasFavourited: false, viewerHasReposted: false, viewerIsAuthor: true, repostOf: null, ...made,
+    id, kind: "POST", subjectId: id, text: "", media: [], createdAt: new Date().toISOString(), author, ...NOTHING_COUNTED, inReplyTo: null,
+    viewerHasLiked: false, viewerHasBookmarked: false, viewerHasReposted: false, viewerIsAuthor: true, repostOf: null, ...made,
   };
 }
 
@@ -77,7 +78,7 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
       if (payload.userErrors.length > 0) return payload.userErrors;
       // What has come live is known better there: it may have left again.
       const { event, ...others } = fact(payload);
-      const isKnown = event?.timelineEdge !== undefined && intent.draft === undefined;
+      const isKnown = event?.__typename === "EntryAdded" && intent.draft === undefined;
       intent.draft = undefined;
       hub.tell(event === undefined || isKnown ? others : { ...others, event });
       return payload.userErrors;
@@ -94,37 +95,39 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
     }
   }
 
-  const reaction = (field: keyof typeof documents, flag: "viewerHasLiked" | "viewerHasFavourited", counter: keyof ContentCounters, on: boolean) => (contentId: string) =>
-    change(`${flag} ${contentId}`, field, { contentId }, { content: switched(contentId, flag, counter, on) }, ({ content = null }) => ({ content }));
+  const reaction = (field: keyof typeof documents, flag: "viewerHasLiked" | "viewerHasBookmarked", counted: Count, on: boolean) => (contentId: string) =>
+    change(`${flag} ${contentId}`, field, { contentId }, { content: switched(contentId, flag, counted, on) }, ({ content = null }) => ({ content }));
 
   const relation = (field: keyof typeof documents, intentOf: (userId: string) => Intent, factOf: (userId: string) => Fact) => (userId: string) =>
     change(userId, field, { userId }, intentOf(userId), ({ user = null }) => ({ user, ...factOf(userId) }));
   const following = (userId: string, is: boolean) => (user: User) => (user.id === userId ? { ...user, viewerIsFollowing: is } : user);
-  const leaves = (userId: string): Fact => ({ event: { removedAuthorId: userId }, isInDoubt: true });
+  const leaves = (userId: string): Fact => ({ event: { __typename: "AuthorRemoved", authorId: userId }, isInDoubt: true });
+  const added = (timelineEdge: Edge | null | undefined): Fact => (timelineEdge == null ? {} : { event: { __typename: "EntryAdded", timelineEdge } });
+  const removed = (contentId: string | null | undefined): Fact => (contentId == null ? {} : { event: { __typename: "ContentRemoved", contentId } });
   const comes = (): Fact => ({ isInDoubt: true });
   const keptOut = (userId: string): Intent => ({ hides: isBy(userId) });
 
   return {
-    like: reaction("likeContent", "viewerHasLiked", "likes", true),
-    unlike: reaction("unlikeContent", "viewerHasLiked", "likes", false),
-    favourite: reaction("favouriteContent", "viewerHasFavourited", "favourites", true),
-    unfavourite: reaction("unfavouriteContent", "viewerHasFavourited", "favourites", false),
+    like: reaction("likeContent", "viewerHasLiked", "likeCount", true),
+    unlike: reaction("unlikeContent", "viewerHasLiked", "likeCount", false),
+    bookmark: reaction("bookmarkContent", "viewerHasBookmarked", "bookmarkCount", true),
+    unbookmark: reaction("unbookmarkContent", "viewerHasBookmarked", "bookmarkCount", false),
     repost(subjectId) {
       const key = freshKey();
       const made = (original: Original): Partial<Content> => ({ kind: "REPOST", subjectId, repostOf: original, viewerHasReposted: true });
       return change(`repost ${subjectId}`, "repostContent", { contentId: subjectId }, {
-        content: switched(subjectId, "viewerHasReposted", "reposts", true),
+        content: switched(subjectId, "viewerHasReposted", "repostCount", true),
         draft: (find) => {
           const original = find(subjectId);
           return original === undefined ? null : draftOf(key, made(original), viewer());
         },
         isMadeOf: (content) => content.kind === "REPOST" && content.subjectId === subjectId,
-      }, ({ content = null, timelineEdge }) => ({ content, ...(timelineEdge == null ? {} : { event: { timelineEdge } }) }));
+      }, ({ content = null, timelineEdge }) => ({ content, ...added(timelineEdge) }));
     },
     unrepost: (subjectId) => change(`repost ${subjectId}`, "unrepostContent", { contentId: subjectId }, {
-      content: switched(subjectId, "viewerHasReposted", "reposts", false),
+      content: switched(subjectId, "viewerHasReposted", "repostCount", false),
       hides: ({ kind, subjectId: its, viewerIsAuthor }) => kind === "REPOST" && its === subjectId && viewerIsAuthor,
-    }, ({ content = null, deletedContentId }) => ({ content, event: { removedContentId: deletedContentId ?? null } })),
+    }, ({ content = null, deletedContentId }) => ({ content, ...removed(deletedContentId) })),
     publish({ text, media = [], replyTo, key = freshKey() }) {
       const kind = replyTo === undefined ? "POST" : "REPLY";
       const content = draftOf(key, { kind, text, media: media.map(mediaOf), inReplyTo: replyTo === undefined ? null : { id: replyTo, author: null } }, viewer());
@@ -132,10 +135,10 @@ export function createActions(send: Send, hub: Hub, viewer: () => User | null): 
       return change(key, "publishContent", input, {
         draft: () => content,
         isMadeOf: (one) => one.kind === kind && one.text === text && one.media.length === media.length,
-      }, ({ timelineEdge = null }) => ({ event: { timelineEdge }, published: timelineEdge?.node ?? null }));
+      }, ({ timelineEdge = null }) => ({ ...added(timelineEdge), published: timelineEdge?.node ?? null }));
     },
     remove: (contentId) => change(contentId, "deleteContent", { contentId }, { hides: ({ id }) => id === contentId, removes: contentId },
-      () => ({ event: { removedContentId: contentId } })),
+      () => removed(contentId)),
     follow: relation("followUser", (id) => ({ user: following(id, true) }), comes),
     unfollow: relation("unfollowUser", (id) => ({ user: following(id, false), hides: ({ author }) => author?.id === id }), leaves),
     mute: relation("muteUser", keptOut, leaves),

@@ -23,7 +23,7 @@ export const TEXT_OF_KINDS = `query TidefeedTimelineOfKinds($kinds: [ContentKind
 
 /** The type of what each field gives, as in schema.graphql. */
 export const TYPES: Record<string, string> = {
-  timeline: "TimelineConnection", edges: "TimelineEdge", node: "Content", pageInfo: "PageInfo", author: "User", media: "Media", counters: "ContentCounters",
+  timeline: "TimelineConnection", edges: "TimelineEdge", node: "Content", pageInfo: "PageInfo", author: "User", media: "Media",
   inReplyTo: "Content", repostOf: "Content",
 };
 

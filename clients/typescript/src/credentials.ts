@@ -10,7 +10,7 @@ export const credentials = {
   registerUser: input("Register", "registerUser", "RegisterUserInput", TOKENS),
   signIn: input("SignIn", "signIn", "SignInInput", `${TOKENS} retryAt`),
   refreshToken: input("Refresh", "refreshToken", "RefreshTokenInput", TOKENS),
-  signOut: "mutation SignOut { signOut { endedSessions } }",
-  signOutEverywhere: "mutation SignOutEverywhere { signOutEverywhere { endedSessions } }",
+  signOut: "mutation SignOut { signOut { endedSessionCount } }",
+  signOutEverywhere: "mutation SignOutEverywhere { signOutEverywhere { endedSessionCount } }",
   deleteViewer: input("DeleteViewer", "deleteViewer", "DeleteViewerInput", `retryAt ${ERRORS}`),
 };

@@ -3,9 +3,9 @@ import { credentials, ERRORS, input } from "./credentials.js";
 
 const USER = "id handle name avatarUrl viewerIsFollowing isViewer";
 const VIEWER = `${USER} bio followerCount followingCount contentCount timelineReadMarker`;
-const ORIGINAL = `id kind subjectId text media { kind url width height alt } publishTime author { ${USER} }
-  counters { comments likes reposts favourites } inReplyTo { id author { ${USER} } }
-  viewerHasLiked viewerHasFavourited viewerHasReposted viewerIsAuthor`;
+const ORIGINAL = `id kind subjectId text media { kind url width height alt } createdAt author { ${USER} }
+  replyCount likeCount repostCount bookmarkCount inReplyTo { id author { ${USER} } }
+  viewerHasLiked viewerHasBookmarked viewerHasReposted viewerIsAuthor`;
 const CONTENT = `${ORIGINAL} repostOf { ${ORIGINAL} }`;
 /** An entry of the timeline. */
 export const EDGE = `cursor node { ${CONTENT} }`;
@@ -15,10 +15,12 @@ const onContent = (field: string, type: string) => input(field, field, type, `co
 
 export const documents = {
   timeline: `query Timeline($first: Int, $after: String, $filter: TimelineFilter) {
-    timeline(first: $first, after: $after, filter: $filter) { edges { ${EDGE} } pageInfo { hasNextPage endCursor } oldestTime resumeToken } }`,
+    timeline(first: $first, after: $after, filter: $filter) { edges { ${EDGE} } pageInfo { hasNextPage endCursor } oldestCreatedAt resumeToken } }`,
   newFeed: `subscription NewFeed($after: String) {
-    newFeed(after: $after, compares: true) { timelineEdge { ${EDGE} } removedContentId removedAuthorId relationChange { user { id } viewerIsFollowing }
-      readMarker refetch refetchReason mayDiffer resumeToken } }`,
+    newFeed(after: $after, compares: true) { __typename
+      ... on EntryAdded { timelineEdge { ${EDGE} } resumeToken } ... on ContentRemoved { contentId resumeToken } ... on AuthorRemoved { authorId resumeToken }
+      ... on RelationChanged { user { id } viewerIsFollowing resumeToken } ... on ReadMarkerMoved { readMarker resumeToken }
+      ... on TimelineMayDiffer { resumeToken } ... on RefetchNeeded { reason } } }`,
   newContentCount: "query NewContentCount($after: String!) { newContentCount(after: $after) { count isCapped } }",
   viewer: `query Viewer { viewer { ${VIEWER} } }`,
   user: `query User($handle: String!) { user(handle: $handle) { ${VIEWER} } }`,
@@ -30,8 +32,8 @@ export const documents = {
   unrepostContent: input("Unrepost", "unrepostContent", "UnrepostContentInput", `deletedContentId content { ${ORIGINAL} } ${ERRORS}`),
   likeContent: onContent("likeContent", "LikeContentInput"),
   unlikeContent: onContent("unlikeContent", "UnlikeContentInput"),
-  favouriteContent: onContent("favouriteContent", "FavouriteContentInput"),
-  unfavouriteContent: onContent("unfavouriteContent", "UnfavouriteContentInput"),
+  bookmarkContent: onContent("bookmarkContent", "BookmarkContentInput"),
+  unbookmarkContent: onContent("unbookmarkContent", "UnbookmarkContentInput"),
   followUser: onUser("followUser", "FollowUserInput"),
   unfollowUser: onUser("unfollowUser", "UnfollowUserInput"),
   muteUser: onUser("muteUser", "MuteUserInput"),

@@ -1,5 +1,5 @@
 // What is under way and what has become of it, told to every list and object of a client: changes are shown at once and taken back if they fail.
-import type { Content, FeedEvent, Original, User } from "./types.js";
+import type { Content, Original, TimelineChange, User } from "./types.js";
 
 /** A change that has been asked for and not been answered: laid over what is shown, and lifted with its answer. */
 export interface Intent {
@@ -18,7 +18,7 @@ export interface Intent {
 export interface Fact {
   content?: Original | null;
   user?: User | null;
-  event?: Partial<FeedEvent>;
+  event?: TimelineChange;
   /** What the viewer has published, whether or not it was told live before. */
   published?: Content | null;
   /** What was read may have become different without a word. */

@@ -1,24 +1,25 @@
 // What the stream, which tells of every kind of content, means for a list of some kinds alone.
 import type { List } from "./list.js";
-import type { ContentKind, FeedEvent } from "./types.js";
+import type { ContentKind, TimelineChange } from "./types.js";
 
-export type EventFilter = (list: List, event: Partial<FeedEvent>) => Partial<FeedEvent>;
+/** Null for what does not concern the list. */
+export type EventFilter = (list: List, event: TimelineChange) => TimelineChange | null;
 
 /** Passes on what concerns a list of `kinds`. An entry that one of another kind has folded away still stands among its own. */
 export function onlyKinds(kinds: readonly ContentKind[]): EventFilter {
   /** Subjects of entries of other kinds that stand, by the entries' ids. */
   const others = new Map<string, string>();
   return (list, event) => {
-    const node = event.timelineEdge?.node;
-    if (node != null && !kinds.includes(node.kind)) {
+    const node = event.__typename === "EntryAdded" ? event.timelineEdge.node : null;
+    if (node !== null && !kinds.includes(node.kind)) {
       others.set(node.id, node.subjectId);
-      return { ...event, timelineEdge: null };
+      return null;
     }
-    const removed = event.removedContentId;
-    if (removed == null) return event;
-    others.delete(removed);
-    const subject = list.held.find((one) => one.node.id === removed)?.node.subjectId;
+    if (event.__typename !== "ContentRemoved") return event;
+    const { contentId } = event;
+    others.delete(contentId);
+    const subject = list.held.find((one) => one.node.id === contentId)?.node.subjectId;
     const isFolded = subject !== undefined && [...others.values()].includes(subject);
-    return isFolded ? { ...event, removedContentId: null } : event;
+    return isFolded ? null : event;
   };
 }

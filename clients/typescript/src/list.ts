@@ -1,5 +1,5 @@
 // What is held of a timeline, and what becomes of it: pages, events, folding. Pure: no clock, no request, nothing is changed in place.
-import type { Content, Edge, FeedEvent, Page } from "./types.js";
+import type { Content, Edge, Page, TimelineChange } from "./types.js";
 
 /** A resume token speaks of so many entries, folded ones among them. */
 const WINDOW = 64;
@@ -24,7 +24,7 @@ export interface List {
 
 export const NOTHING: List = { held: [], hasNextPage: false, endCursor: null, oldest: -Infinity };
 
-const timeOf = ({ publishTime }: Content) => Date.parse(publishTime);
+const timeOf = ({ createdAt }: Content) => Date.parse(createdAt);
 const present = (edges: readonly Edge[]) => edges.flatMap(({ cursor, node }) => (node === null ? [] : [{ cursor, node, waits: false, stays: false }]));
 
 /** Of each subject the newest. */
@@ -51,12 +51,12 @@ export function endOf({ held, hasNextPage, oldest }: List): number {
 export const isWithinWindow = ({ held }: List) => held.length <= WINDOW && held.every(({ node }) => node.kind !== "REPOST");
 
 /** `list` and the page that follows it. */
-export function withPage({ held }: List, { edges, pageInfo, oldestTime }: Page): List {
+export function withPage({ held }: List, { edges, pageInfo, oldestCreatedAt }: Page): List {
   const known = new Set(held.map(({ node }) => node.id));
   return {
     held: [...held, ...present(edges).filter(({ node }) => !known.has(node.id))],
     ...pageInfo,
-    oldest: pageInfo.hasNextPage && oldestTime !== null ? Date.parse(oldestTime) : -Infinity,
+    oldest: pageInfo.hasNextPage && oldestCreatedAt !== null ? Date.parse(oldestCreatedAt) : -Infinity,
   };
 }
 
@@ -130,12 +130,14 @@ function withoutAuthor(list: List, id: string): Change {
 }
 
 /** `list` after an event of `newFeed`, or with what a mutation has answered. */
-export function changed(list: List, event: Partial<FeedEvent>, holds: boolean): Change {
-  const { timelineEdge, removedContentId, removedAuthorId, relationChange } = event;
-  if (timelineEdge != null) return withEdge(list, timelineEdge, holds);
-  if (removedContentId != null) return withoutContent(list, removedContentId);
-  if (removedAuthorId != null) return withoutAuthor(list, removedAuthorId);
-  return { list, isInDoubt: relationChange != null };
+export function changed(list: List, event: TimelineChange, holds: boolean): Change {
+  switch (event.__typename) {
+    case "EntryAdded": return withEdge(list, event.timelineEdge, holds);
+    case "ContentRemoved": return withoutContent(list, event.contentId);
+    case "AuthorRemoved": return withoutAuthor(list, event.authorId);
+    case "RelationChanged": return { list, isInDoubt: true };
+    default: return { list, isInDoubt: false };
+  }
 }
 
 /** Whether both show the same, as far down as both reach. */

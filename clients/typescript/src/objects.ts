@@ -76,7 +76,8 @@ export function createContent(send: Send, hub: Hub, id: string): Observable<Read
     const ends = [
       hub.onIntents(show),
       hub.onFact((fact) => {
-        read = { ...read, value: fact.event?.removedContentId === id ? null : read.value && withFact(read.value, fact) };
+        const isGone = fact.event?.__typename === "ContentRemoved" && fact.event.contentId === id;
+        read = { ...read, value: isGone ? null : read.value && withFact(read.value, fact) };
         show();
       }),
     ];

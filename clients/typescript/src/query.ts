@@ -72,7 +72,7 @@ function mapped(value: unknown, change: (object: Json) => Json | null): unknown 
 
 /** `object` with what `other` says of the fields that it has. */
 function withFieldsOf(object: Json, other: object): Json {
-  const news = Object.entries(other).filter(([key, one]) => key in object && (!isObject(one) || key === "counters") && object[key] !== one);
+  const news = Object.entries(other).filter(([key, one]) => key in object && !isObject(one) && object[key] !== one);
   return news.length === 0 ? object : { ...object, ...Object.fromEntries(news) };
 }
 
@@ -87,7 +87,7 @@ const withIntents = <Data>(value: Data, intents: readonly Intent[]) => (intents.
 
 const withFact = <Data>(value: Data, { content, user, event }: Fact) => mapped(value, (object) => {
   if (typeof object.id !== "string") return object;
-  if (object.id === event?.removedContentId) return null;
+  if (event?.__typename === "ContentRemoved" && object.id === event.contentId) return null;
   if (object.id === content?.id) return withFieldsOf(object, content);
   if (content != null && isContent(object) && object.subjectId === content.id) return { ...object, viewerHasReposted: content.viewerHasReposted };
   return object.id === user?.id ? withFieldsOf(object, user as object) : object;

@@ -61,17 +61,6 @@ export interface Media {
   alt: string;
 }
 
-export interface ContentCounters {
-  /** Replies. */
-  comments: number;
-  /** Likes. */
-  likes: number;
-  /** Reposts. */
-  reposts: number;
-  /** Favourites. */
-  favourites: number;
-}
-
 export interface Original {
   /** Opaque; begins with C_. */
   id: string;
@@ -84,17 +73,23 @@ export interface Original {
   /** Its pictures and videos, in the author's order. */
   media: Media[];
   /** When it was published. */
-  publishTime: string;
+  createdAt: string;
   /** Who published it. */
   author: User | null;
-  /** Counts of its replies, likes, reposts and favourites. */
-  counters: ContentCounters | null;
+  /** The number of its direct replies that were not deleted. */
+  replyCount: number | null;
+  /** The number of users who like it. */
+  likeCount: number | null;
+  /** The number of users who have reposted it. */
+  repostCount: number | null;
+  /** The number of users who have bookmarked it. */
+  bookmarkCount: number | null;
   /** The content that a reply answers. */
   inReplyTo: { id: string; author: User | null } | null;
   /** Whether the viewer likes it. */
   viewerHasLiked: boolean | null;
-  /** Whether it is among the viewer's favourites. */
-  viewerHasFavourited: boolean | null;
+  /** Whether the viewer has bookmarked it. */
+  viewerHasBookmarked: boolean | null;
   /** Whether the viewer has reposted it; of a repost, whether its original. */
   viewerHasReposted: boolean | null;
   /** Whether the viewer has published it, and so may delete it. */
@@ -113,17 +108,23 @@ export interface Content {
   /** Its pictures and videos, in the author's order. */
   media: Media[];
   /** When it was published. */
-  publishTime: string;
+  createdAt: string;
   /** Who published it. */
   author: User | null;
-  /** Counts of its replies, likes, reposts and favourites. */
-  counters: ContentCounters | null;
+  /** The number of its direct replies that were not deleted. */
+  replyCount: number | null;
+  /** The number of users who like it. */
+  likeCount: number | null;
+  /** The number of users who have reposted it. */
+  repostCount: number | null;
+  /** The number of users who have bookmarked it. */
+  bookmarkCount: number | null;
   /** The content that a reply answers. */
   inReplyTo: { id: string; author: User | null } | null;
   /** Whether the viewer likes it. */
   viewerHasLiked: boolean | null;
-  /** Whether it is among the viewer's favourites. */
-  viewerHasFavourited: boolean | null;
+  /** Whether the viewer has bookmarked it. */
+  viewerHasBookmarked: boolean | null;
   /** Whether the viewer has reposted it; of a repost, whether its original. */
   viewerHasReposted: boolean | null;
   /** Whether the viewer has published it, and so may delete it. */
@@ -144,32 +145,67 @@ export interface Page {
   edges: Edge[];
   /** Whether and how to read on. */
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
-  /** When the oldest entry was published that the page is made of, shown or folded away. */
-  oldestTime: string | null;
+  /** `createdAt` of the oldest entry that the page is made of, shown or folded away. */
+  oldestCreatedAt: string | null;
   /** What a client shows that was answered this page. */
   resumeToken: string | null;
 }
 
-export interface FeedEvent {
-  /** An entry that the viewer's timeline shows from now on. */
-  timelineEdge: Edge | null;
-  /** The id of a content that has left it, or for which a newer entry of the same subject stands from now on. */
-  removedContentId: string | null;
-  /** The id of an author all of whose contents have left it. */
-  removedAuthorId: string | null;
-  /** Whom the viewer follows has changed. */
-  relationChange: { user: { id: string } | null; viewerIsFollowing: boolean } | null;
-  /** The cursor up to which the viewer has read, moved by one of their devices. */
-  readMarker: string | null;
-  /** Read the timeline again, and subscribe anew with its `resumeToken`. */
-  refetch: boolean;
-  /** The reason, if `refetch` is true. */
-  refetchReason: RefetchReason | null;
-  /** What the client holds may differ from the timeline in what no event tells. */
-  mayDiffer: boolean;
-  /** What the client holds once it has taken this change in. */
+export interface EntryAdded {
+  __typename: "EntryAdded";
+  /** The entry. */
+  timelineEdge: Edge;
+  /** What the client holds once it has taken this event in. */
   resumeToken: string | null;
 }
+
+export interface ContentRemoved {
+  __typename: "ContentRemoved";
+  /** The id of the content. */
+  contentId: string;
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface AuthorRemoved {
+  __typename: "AuthorRemoved";
+  /** The id of the author. */
+  authorId: string;
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface RelationChanged {
+  __typename: "RelationChanged";
+  /** The other user. */
+  user: { id: string } | null;
+  /** Whether the viewer follows them now. */
+  viewerIsFollowing: boolean;
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface ReadMarkerMoved {
+  __typename: "ReadMarkerMoved";
+  /** The cursor up to which the viewer has read. */
+  readMarker: string;
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface TimelineMayDiffer {
+  __typename: "TimelineMayDiffer";
+  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  resumeToken: string | null;
+}
+
+export interface RefetchNeeded {
+  __typename: "RefetchNeeded";
+  /** What has happened. */
+  reason: RefetchReason;
+}
+
+export type FeedEvent = EntryAdded | ContentRemoved | AuthorRemoved | RelationChanged | ReadMarkerMoved | TimelineMayDiffer | RefetchNeeded;
 
 export interface UserError {
   /** A sentence for people, in English. */

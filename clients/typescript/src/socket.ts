@@ -156,7 +156,7 @@ export function createLiveSocket(options: SocketOptions): LiveSocket {
           if (left) return;
           tries = 0;
           if (data == null) return failed(new Error(errors?.[0]?.message ?? "The feed has failed."));
-          payload.variables.after = data.newFeed.resumeToken ?? payload.variables.after;
+          if ("resumeToken" in data.newFeed) payload.variables.after = data.newFeed.resumeToken ?? payload.variables.after;
           take(data.newFeed);
         },
         error(error) {

@@ -11,7 +11,7 @@ import { PASSING, type Send } from "./request.js";
 import type { Session, SessionState } from "./session.js";
 import { entriesOf, type Entry, type TimelineSnapshot } from "./snapshot.js";
 import type { LiveSocket } from "./socket.js";
-import type { ContentKind, FeedEvent, Page, UserError } from "./types.js";
+import type { ContentKind, FeedEvent, Page, TimelineChange, UserError } from "./types.js";
 import { onWakeUp, pause, waitMs } from "./waiting.js";
 
 /** The server gives no longer page. */
@@ -72,7 +72,7 @@ class LiveTimeline {
   #token: string | null = null;
   #error: Error | null = null;
   /** What was told while a read is under way: it may know of it or not. */
-  #journal: Partial<FeedEvent>[] | null = null;
+  #journal: TimelineChange[] | null = null;
   /** Of a list that begins anew; what belongs to an older one is dropped. */
   #generation = 0;
   #turn: Promise<unknown> = Promise.resolve();
@@ -254,30 +254,30 @@ class LiveTimeline {
   }
 
   #take = (event: FeedEvent) => {
-    if (event.mayDiffer) {
+    if (event.__typename === "RefetchNeeded") {
+      void this.#begin();
+      return;
+    }
+    if (event.__typename === "TimelineMayDiffer") {
       this.#isAwaited = false;
       if (this.#hasDoubts || !this.#isTold()) this.#doubt();
       return;
     }
     this.#token = event.resumeToken ?? this.#token;
-    this.#readMarker = event.readMarker ?? this.#readMarker;
-    if (event.refetch) {
-      void this.#begin();
-      return;
-    }
-    if (event.timelineEdge?.node?.viewerIsAuthor) this.#parts.hub.arrived(event.timelineEdge.node);
+    if (event.__typename === "ReadMarkerMoved") this.#readMarker = event.readMarker;
+    if (event.__typename === "EntryAdded" && event.timelineEdge.node?.viewerIsAuthor) this.#parts.hub.arrived(event.timelineEdge.node);
     this.#apply(event);
     this.#show();
   };
 
-  #apply(told: Partial<FeedEvent>) {
+  #apply(told: TimelineChange) {
     const event = this.#filtered(this.#list, told);
-    this.#journal?.push(event);
+    if (event !== null) this.#journal?.push(event);
     if (!this.#isRead) return;
     // Of some kinds alone nobody tells what an entry of another kind has kept away.
-    if (this.#kinds !== undefined && told.removedContentId != null) this.#doubt();
+    if (this.#kinds !== undefined && told.__typename === "ContentRemoved") this.#doubt();
     const isFar = !this.#isTold();
-    const change = changed(this.#list, event, this.#options.holdNew);
+    const change = event === null ? { list: this.#list, isInDoubt: false } : changed(this.#list, event, this.#options.holdNew);
     // While what follows its end is read, that is where it ends.
     this.#list = this.#isLoadingOlder ? change.list : shortened(change.list, this.#reach);
     if (change.isTied || (change.isInDoubt && isFar) || (this.#list.hasNextPage && this.#list.held.length === 0)) this.#doubt();
@@ -289,7 +289,7 @@ class LiveTimeline {
   /** Down to where a reader may be, so that nothing moves under their eyes when everything is read again. */
   #place(): number {
     const last = this.#options.holdNew ? this.#list.held.at(-1) : undefined;
-    return last === undefined ? Infinity : Date.parse(last.node.publishTime);
+    return last === undefined ? Infinity : Date.parse(last.node.createdAt);
   }
 
   /** What lies below the stream's reach may differ: it is read again until a read says what the list says. */

@@ -1,5 +1,5 @@
 // What the server answers to the package's documents, generated from its schema, and what is the package's own.
-import type { MediaInput, UserError as Refusal } from "./schema.js";
+import type { FeedEvent, MediaInput, UserError as Refusal } from "./schema.js";
 
 export type * from "./schema.js";
 
@@ -8,6 +8,10 @@ export interface UserError extends Refusal {
   /** When it is worth trying again, RFC 3339, where too many attempts have failed. */
   retryAt?: string;
 }
+
+type WithoutToken<Event> = Event extends unknown ? Omit<Event, "resumeToken"> : never;
+/** A change of a timeline: told live, or what a mutation has answered. */
+export type TimelineChange = WithoutToken<FeedEvent>;
 
 export interface Tokens {
   token: string;

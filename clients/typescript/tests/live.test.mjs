@@ -158,7 +158,7 @@ test("entries of one millisecond stand in the server's order, whichever comes fi
   await until("two have published in one millisecond", async () => {
     await Promise.all(authors.map((author) => publish(server, "at once", author)));
     const { nodes } = await timelineOf(server, judge);
-    const at = nodes.findIndex(({ publishTime, author }, place) => publishTime === nodes[place + 1]?.publishTime && author.id !== nodes[place + 1].author.id);
+    const at = nodes.findIndex(({ createdAt, author }, place) => createdAt === nodes[place + 1]?.createdAt && author.id !== nodes[place + 1].author.id);
     upper = nodes[at]?.author;
     return at >= 0;
   });

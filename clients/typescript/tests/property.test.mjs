@@ -100,7 +100,7 @@ const OWN = [
   }],
   [6, ({ ask, client, timeline }, _world, random) => {
     const entry = random.of(timeline.getSnapshot().entries);
-    if (entry !== undefined && !entry.isDraft) ask(client[random.of(["like", "unlike", "favourite"])](entry.id));
+    if (entry !== undefined && !entry.isDraft) ask(client[random.of(["like", "unlike", "bookmark"])](entry.id));
   }],
   [4, ({ ask, client }, { authors }, random) => ask(client.follow(random.of(authors).id))],
   [2, ({ ask, client }, { authors }, random) => ask(client.unfollow(random.of(authors).id))],

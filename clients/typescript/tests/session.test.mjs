@@ -101,7 +101,7 @@ test("a session that was ended elsewhere says so once, to fifty requests and a l
   const { signIn } = await server.data(`mutation { signIn(input: { handle: "${ann.handle}", password: "correct horse battery" }) { token } }`);
   const { viewer } = await server.data("{ viewer { sessions { id isCurrent } } }", {}, signIn.token);
   const other = viewer.sessions.find(({ isCurrent }) => !isCurrent);
-  await server.data("mutation($id: ID!) { endSession(input: { sessionId: $id }) { endedSessions } }", { id: other.id }, signIn.token);
+  await server.data("mutation($id: ID!) { endSession(input: { sessionId: $id }) { endedSessionCount } }", { id: other.id }, signIn.token);
   await Promise.allSettled(Array.from({ length: 50 }, () => client.request(VIEWER)));
   await until("it is told", () => states.length > 0);
   assert.deepEqual(states, [{ signedIn: false, ended: "expired" }]);

@@ -49,7 +49,7 @@ export async function publish(server, text, { token }, replyTo = undefined) {
   return publishContent.timelineEdge.node.id;
 }
 
-const PAGE = "query($after: String, $filter: TimelineFilter) { timeline(first: 100, after: $after, filter: $filter) { edges { node { id subjectId text publishTime author { id } } } pageInfo { hasNextPage endCursor } } }";
+const PAGE = "query($after: String, $filter: TimelineFilter) { timeline(first: 100, after: $after, filter: $filter) { edges { node { id subjectId text createdAt author { id } } } pageInfo { hasNextPage endCursor } } }";
 
 /** The first `many` of the server's timeline, of `kinds` alone if they are given: of each subject the newest. `isWhole`: there are no more. */
 export async function timelineOf(server, { token }, many = Infinity, kinds = undefined) {

@@ -39,7 +39,7 @@ pub enum ExportList {
     /// What the viewer has published.
     Contents,
     /// What they keep.
-    Favourites,
+    Bookmarks,
     /// What they like.
     Likes,
     /// Whom they follow.
@@ -59,7 +59,7 @@ impl ExportList {
     pub const ALL: [Self; 9] = [
         Self::Sessions,
         Self::Contents,
-        Self::Favourites,
+        Self::Bookmarks,
         Self::Likes,
         Self::Following,
         Self::Followers,
@@ -103,7 +103,7 @@ pub enum Rows {
     Sessions(Vec<Session>),
     /// With their counters.
     Contents(Vec<(Content, Counters)>),
-    /// Of likes or favourites.
+    /// Of likes or bookmarks.
     Reacted(Vec<Reacted>),
     /// Of any list of people.
     People(Vec<Person>),
@@ -120,7 +120,7 @@ pub async fn page(
     match list {
         ExportList::Sessions => Ok((Rows::Sessions(stores.sessions.of_user(user, now_ms).await?), None)),
         ExportList::Contents => contents(stores, user, after).await,
-        ExportList::Favourites => reacted(stores, user, Reaction::Favourite, after).await,
+        ExportList::Bookmarks => reacted(stores, user, Reaction::Bookmark, after).await,
         ExportList::Likes => reacted(stores, user, Reaction::Like, after).await,
         ExportList::Following => followed(stores, stores.lists.own_following(user, &request(after)?).await?).await,
         ExportList::Followers => followed(stores, stores.lists.own_followers(user, &request(after)?).await?).await,

@@ -117,7 +117,7 @@ const fn name(list: ExportList) -> &'static str {
     match list {
         ExportList::Sessions => "sessions",
         ExportList::Contents => "contents",
-        ExportList::Favourites => "favourites",
+        ExportList::Bookmarks => "bookmarks",
         ExportList::Likes => "likes",
         ExportList::Following => "following",
         ExportList::Followers => "followers",

@@ -63,12 +63,15 @@ pub struct SessionRow<'a> {
 pub struct ContentRow<'a> {
     id: String,
     kind: &'static str,
-    publish_time: String,
+    created_at: String,
     text: &'a str,
     media: Vec<MediaMember<'a>>,
     in_reply_to: Option<String>,
     repost_of: Option<String>,
-    counters: CountersMember,
+    reply_count: i64,
+    like_count: i64,
+    repost_count: i64,
+    bookmark_count: i64,
 }
 
 #[derive(Serialize)]
@@ -80,17 +83,11 @@ struct MediaMember<'a> {
     alt: &'a str,
 }
 
+/// A like or a bookmark.
 #[derive(Serialize)]
-struct CountersMember {
-    comments: i64,
-    likes: i64,
-    reposts: i64,
-}
-
-/// A like or a favourite.
-#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ReactedRow<'a> {
-    since: String,
+    created_at: String,
     content: Option<OthersContent<'a>>,
 }
 
@@ -98,16 +95,17 @@ pub struct ReactedRow<'a> {
 #[serde(rename_all = "camelCase")]
 struct OthersContent<'a> {
     id: String,
-    publish_time: String,
+    created_at: String,
     text: &'a str,
     author: UserMember<'a>,
 }
 
 /// Somebody in a list.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PersonRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    since: Option<String>,
+    created_at: Option<String>,
     user: UserMember<'a>,
 }
 
@@ -149,7 +147,7 @@ impl<'a> SessionRow<'a> {
 impl<'a> ContentRow<'a> {
     /// What it refers to is named by its id.
     pub fn of(content: &'a Content, counters: Counters) -> Self {
-        let Counters { comments, likes, reposts, .. } = counters;
+        let Counters { replies, likes, reposts, bookmarks } = counters;
         Self {
             id: ids::of_content(content.id).0,
             kind: match content.kind {
@@ -157,12 +155,15 @@ impl<'a> ContentRow<'a> {
                 ContentKind::Reply => "REPLY",
                 ContentKind::Repost => "REPOST",
             },
-            publish_time: rfc3339(content.publish_time),
+            created_at: rfc3339(content.publish_time),
             text: &content.text,
             media: content.media.iter().map(MediaMember::of).collect(),
             in_reply_to: content.reference.reply_to().map(|id| ids::of_content(id).0),
             repost_of: content.reference.repost_of().map(|id| ids::of_content(id).0),
-            counters: CountersMember { comments, likes, reposts },
+            reply_count: replies,
+            like_count: likes,
+            repost_count: reposts,
+            bookmark_count: bookmarks,
         }
     }
 }
@@ -182,17 +183,17 @@ impl<'a> ReactedRow<'a> {
     pub fn of(reacted: &'a Reacted) -> Self {
         let content = reacted.content.as_ref().map(|(content, author)| OthersContent {
             id: ids::of_content(content.id).0,
-            publish_time: rfc3339(content.publish_time),
+            created_at: rfc3339(content.publish_time),
             text: &content.text,
             author: UserMember::of(author),
         });
-        Self { since: rfc3339(reacted.since), content }
+        Self { created_at: rfc3339(reacted.since), content }
     }
 }
 
 impl<'a> PersonRow<'a> {
     /// Only lists that keep a time have one.
     pub fn of(person: &'a Person) -> Self {
-        Self { since: person.since.map(rfc3339), user: UserMember::of(&person.profile) }
+        Self { created_at: person.since.map(rfc3339), user: UserMember::of(&person.profile) }
     }
 }

@@ -7,7 +7,7 @@ use graphql_transport::guard::{CostHints, PageSizes};
 
 use crate::domain::limits::{
     DEFAULT_PAGE, MAX_ALT_CHARS, MAX_ANCESTORS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES, MAX_BIO_CHARS, MAX_MEDIA,
-    MAX_PAGE, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_URL_CHARS, MAX_USER_ERRORS,
+    MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_URL_CHARS, MAX_USER_ERRORS,
 };
 
 /// What the printed schema does not say.
@@ -19,13 +19,14 @@ pub const COST_HINTS: CostHints<'static> = CostHints {
     pages: PageSizes { usual: DEFAULT_PAGE, most: MAX_PAGE },
 };
 
-/// Lists of objects that no argument sizes: type (`*` for all), field, entries at most. Those of connections are as
-/// long as the page.
+/// Lists of objects that no argument sizes: type (`*` for all), field, entries at most; the first row that fits holds.
+/// Those of connections are as long as the page.
 const LISTS: &[(&str, &str, usize)] = &[
     ("Content", "ancestors", MAX_ANCESTORS),
     ("Content", "media", MAX_MEDIA),
     ("User", "attributes", MAX_ATTRIBUTES),
     ("User", "sessions", MAX_SESSIONS as usize),
+    ("RegisterUserPayload", "userErrors", MAX_REGISTRATION_ERRORS),
     ("*", "userErrors", MAX_USER_ERRORS),
 ];
 

@@ -12,8 +12,8 @@ use super::{
     errors::Failure,
     feed_share::{Part, Parts},
     loaders::{
-        AttributesOf, ContentCardOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, Source,
-        StandingOf, Tracked, UserCardOf,
+        AttributesOf, ContentCardOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, SessionsOf,
+        Source, StandingOf, Tracked, UserCardOf,
     },
     selection::{ContentSelection, UserSelection},
     services::Services,
@@ -23,7 +23,7 @@ use crate::{
     accounts::Viewer,
     domain::{
         Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions,
-        account::{attributes::Attributes, profile::ProfileCounts},
+        account::{attributes::Attributes, profile::ProfileCounts, session::Session},
         timeline::exclusion::Standing,
     },
     read::{
@@ -271,6 +271,13 @@ impl Hydration {
     /// The user's open attributes.
     pub async fn attributes(&self, id: UserId) -> Result<Arc<Attributes>, Failure> {
         Ok(self.loader.load_one(AttributesOf(id)).await.map_err(Failure::Logged)?.unwrap_or_default())
+    }
+
+    /// The viewer's sessions, newest first; `None` when nobody is signed in. Read once for an answer.
+    pub async fn sessions(&self) -> Result<Option<(Arc<Vec<Session>>, Viewer)>, Failure> {
+        let Ok(viewer) = self.viewer() else { return Ok(None) };
+        let sessions = self.loader.load_one(SessionsOf(viewer.id)).await.map_err(Failure::Logged)?;
+        Ok(Some((sessions.unwrap_or_default(), viewer)))
     }
 
     /// Whether the viewer follows the user; `None` when nobody is signed in, and for oneself.

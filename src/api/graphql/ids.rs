@@ -10,7 +10,7 @@ use crate::domain::{ContentId, SessionId, UserId};
 const BYTES: usize = 8;
 const USER: &str = "U_";
 const CONTENT: &str = "C_";
-/// Not a node: nobody but its user may know of it.
+/// A node for its user, and for nobody else.
 const SESSION: &str = "S_";
 
 /// What an id names.
@@ -20,6 +20,8 @@ pub enum NodeId {
     User(UserId),
     /// `C_...`
     Content(ContentId),
+    /// `S_...`
+    Session(SessionId),
 }
 
 /// The text is no id, or an id of something else.
@@ -34,6 +36,9 @@ pub enum InvalidId {
     /// An id, but not a content's.
     #[error("This is not the id of a content. Those begin with C_.")]
     NotAContent,
+    /// An id, but not a session's.
+    #[error("This is not the id of a session. Those begin with S_.")]
+    NotASession,
 }
 
 /// The id of a user.
@@ -51,16 +56,13 @@ pub fn of_session(session: SessionId) -> ID {
     encode(SESSION, session.get())
 }
 
-/// The session that `id` names.
-pub fn parse_session(id: &str) -> Result<SessionId, InvalidId> {
-    let text = id.strip_prefix(SESSION).ok_or(InvalidId::Malformed)?;
-    SessionId::try_new(decode(text)?).map_err(|_| InvalidId::Malformed)
-}
-
 /// What `id` names, whether it exists or not.
 pub fn parse(id: &str) -> Result<NodeId, InvalidId> {
     if let Some(text) = id.strip_prefix(USER) {
         return UserId::try_new(decode(text)?).map(NodeId::User).map_err(|_| InvalidId::Malformed);
+    }
+    if let Some(text) = id.strip_prefix(SESSION) {
+        return SessionId::try_new(decode(text)?).map(NodeId::Session).map_err(|_| InvalidId::Malformed);
     }
     let text = id.strip_prefix(CONTENT).ok_or(InvalidId::Malformed)?;
     ContentId::try_new(decode(text)?).map(NodeId::Content).map_err(|_| InvalidId::Malformed)
@@ -70,7 +72,7 @@ pub fn parse(id: &str) -> Result<NodeId, InvalidId> {
 pub fn parse_user(id: &str) -> Result<UserId, InvalidId> {
     match parse(id)? {
         NodeId::User(user) => Ok(user),
-        NodeId::Content(_) => Err(InvalidId::NotAUser),
+        NodeId::Content(_) | NodeId::Session(_) => Err(InvalidId::NotAUser),
     }
 }
 
@@ -78,7 +80,15 @@ pub fn parse_user(id: &str) -> Result<UserId, InvalidId> {
 pub fn parse_content(id: &str) -> Result<ContentId, InvalidId> {
     match parse(id)? {
         NodeId::Content(content) => Ok(content),
-        NodeId::User(_) => Err(InvalidId::NotAContent),
+        NodeId::User(_) | NodeId::Session(_) => Err(InvalidId::NotAContent),
+    }
+}
+
+/// The session that `id` names.
+pub fn parse_session(id: &str) -> Result<SessionId, InvalidId> {
+    match parse(id)? {
+        NodeId::Session(session) => Ok(session),
+        NodeId::User(_) | NodeId::Content(_) => Err(InvalidId::NotASession),
     }
 }
 
@@ -116,10 +126,11 @@ mod tests {
         }
 
         #[test]
-        fn any_other_text_is_refused_without_a_panic(text in "([UC]_)?[A-Za-z0-9_=-]{0,14}") {
+        fn any_other_text_is_refused_without_a_panic(text in "([UCS]_)?[A-Za-z0-9_=-]{0,14}") {
             match parse(&text) {
                 Ok(NodeId::User(user)) => prop_assert_eq!(of_user(user).0, text),
                 Ok(NodeId::Content(content)) => prop_assert_eq!(of_content(content).0, text),
+                Ok(NodeId::Session(session)) => prop_assert_eq!(of_session(session).0, text),
                 Err(error) => prop_assert_eq!(error, InvalidId::Malformed),
             }
         }

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     domain::{
         Content, ContentId, Counters, Profile, UserId, ViewerReactions,
-        account::{attributes::Attributes, profile::ProfileCounts},
+        account::{attributes::Attributes, profile::ProfileCounts, session::Session},
         timeline::exclusion::Standing,
     },
     store::{
@@ -87,6 +87,10 @@ pub struct CountsOf(pub UserId);
 /// Key of a user's open attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AttributesOf(pub UserId);
+
+/// Key of a user's sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SessionsOf(pub UserId);
 
 /// Key of what the viewer has decided about a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -221,6 +225,22 @@ impl Loader<AttributesOf> for Source {
         let found = logged(self.services.profiles.attributes(&ids).await)?;
         self.count(found.iter().flat_map(|(_, all)| all.iter()).map(|(key, value)| key.len() + value.len()).sum())?;
         Ok(complete(keys, found.into_iter().map(|(id, attributes)| (AttributesOf(id), Arc::new(attributes)))))
+    }
+}
+
+impl Loader<SessionsOf> for Source {
+    type Value = Arc<Vec<Session>>;
+    type Error = ApiError;
+
+    /// One statement for each user; only the viewer's are asked for.
+    async fn load(&self, keys: &[SessionsOf]) -> Result<HashMap<SessionsOf, Self::Value>, ApiError> {
+        let mut found = HashMap::with_capacity(keys.len());
+        for key in keys {
+            let sessions = logged(self.services.sessions.of_user(key.0).await)?;
+            self.count(sessions.iter().map(|session| size_of_val(session) + session.agent.len()).sum())?;
+            found.insert(*key, Arc::new(sessions));
+        }
+        Ok(found)
     }
 }
 

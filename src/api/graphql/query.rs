@@ -9,7 +9,7 @@ use super::{
     hydration::Hydration,
     ids::{self, InvalidId, NodeId},
     objects::{
-        Content, ContentConnection, FoundUserConnection, NewContentCount, Node, Shown, TimelineConnection,
+        Content, ContentConnection, FoundUserConnection, NewContentCount, Node, Session, Shown, TimelineConnection,
         TimelineFilter, User, Window, suggested,
     },
     scalars::{AnyInt, Timestamp},
@@ -17,7 +17,7 @@ use super::{
     selection::{ContentSelection, UserSelection},
 };
 use crate::domain::{
-    ContentId, Handle, PageRequest, PageSize, ResumePoint, UserId,
+    ContentId, Handle, PageRequest, PageSize, ResumePoint, SessionId, UserId,
     limits::{DEFAULT_COUNT, MAX_NODES},
     search::Search,
     timeline::{cursor, folding::Folded, page::InvalidPage},
@@ -214,7 +214,7 @@ impl Query {
         .await
     }
 
-    /// The object with this id. Null if there is none, or if it was deleted.
+    /// The object with this id. Null if there is none, if it was deleted, or if it is a session of somebody else.
     async fn node(&self, ctx: &Context<'_>, #[graphql(desc = "The id of an object.")] id: ID) -> Answer<Node> {
         answer(ctx, async {
             let (hydration, id) = (hydration(ctx)?, ids::parse(&id)?);
@@ -264,10 +264,18 @@ async fn content(hydration: &Arc<Hydration>, id: ContentId) -> Result<Option<Con
     Ok(hydration.content(id).await?.map(|content| Content::new(content, Arc::clone(hydration))))
 }
 
+/// One of the viewer's own.
+async fn session(hydration: &Hydration, id: SessionId) -> Result<Option<Session>, Failure> {
+    let Some((sessions, viewer)) = hydration.sessions().await? else { return Ok(None) };
+    let found = sessions.iter().find(|session| session.id == id);
+    Ok(found.map(|session| Session::new(session.clone(), viewer.session)))
+}
+
 async fn node(hydration: &Arc<Hydration>, id: NodeId) -> Result<Option<Node>, Failure> {
     Ok(match id {
         NodeId::User(id) => user(hydration, id).await?.map(Node::User),
         NodeId::Content(id) => content(hydration, id).await?.map(Node::Content),
+        NodeId::Session(id) => session(hydration, id).await?.map(Node::Session),
     })
 }
 
@@ -293,7 +301,7 @@ async fn prime(ctx: &Context<'_>, hydration: &Hydration, ids: &[Result<NodeId, I
         match id {
             Ok(NodeId::User(id)) => users.push(*id),
             Ok(NodeId::Content(id)) => contents.push(*id),
-            Err(_) => {}
+            Ok(NodeId::Session(_)) | Err(_) => {}
         }
     }
     let selected = ctx.look_ahead();

@@ -26,7 +26,7 @@ const NO_MOMENT: &str = "a moment is a string such as \"2026-11-21T09:30:00.000Z
 pub struct Timestamp(pub i64);
 
 /// A moment: RFC 3339, in UTC, with milliseconds, such as `2026-11-21T09:30:00.000Z`.
-#[Scalar(name = "DateTime")]
+#[Scalar(name = "DateTime", specified_by_url = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6")]
 impl ScalarType for Timestamp {
     fn parse(value: Value) -> InputValueResult<Self> {
         let Value::String(text) = value else { return Err(InputValueError::custom(NO_MOMENT)) };

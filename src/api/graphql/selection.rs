@@ -68,6 +68,9 @@ impl UserSelection {
     }
 }
 
+/// Fields of a content that its counters answer.
+const COUNTS: [&str; 4] = ["replyCount", "likeCount", "repostCount", "bookmarkCount"];
+
 impl ContentSelection {
     /// What the selection of a content's fields asks for.
     pub fn of(content: &Lookahead<'_>) -> Self {
@@ -80,8 +83,8 @@ impl ContentSelection {
     fn of_one(content: &Lookahead<'_>) -> Self {
         let author = content.field("author");
         Self {
-            counters: content.field("counters").exists(),
-            reactions: ["viewerHasLiked", "viewerHasFavourited"].iter().any(|name| content.field(name).exists()),
+            counters: COUNTS.iter().any(|name| content.field(name).exists()),
+            reactions: ["viewerHasLiked", "viewerHasBookmarked"].iter().any(|name| content.field(name).exists()),
             author: author.exists().then(|| UserSelection::of(&author)),
             reposted: content.field("viewerHasReposted").exists(),
             linked: false,

@@ -4,6 +4,7 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 
 use async_graphql::{Context, Subscription};
 use futures_util::{Stream, stream};
+use graphql_transport::metered::Metered;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
@@ -11,16 +12,20 @@ use super::{
     feed_parts,
     feed_share::{FeedShare, Part, shape},
     hydration::Hydration,
-    objects::{Content, FeedEdge, NewFeedPayload, TimelineEdge, User},
+    ids,
+    objects::{
+        AuthorRemoved, Content, ContentRemoved, EntryAdded, FeedEdge, NewFeedEvent, ReadMarkerMoved, RefetchNeeded,
+        RelationChanged, ResumeToken, TimelineEdge, TimelineMayDiffer, User,
+    },
     scope::{document, hydration},
     selection::ContentSelection,
 };
 use crate::{
-    domain::{Entry, ResumePoint, UserId, live::view::Change},
+    domain::{Entry, ResumePoint, UserId, live::view::Change, timeline::cursor},
     live::{self, Batch, Told},
 };
 
-type NewFeed = Pin<Box<dyn Stream<Item = Result<NewFeedPayload, ApiError>> + Send>>;
+type NewFeed = Pin<Box<dyn Stream<Item = Result<NewFeedEvent, ApiError>> + Send>>;
 
 /// The root of subscriptions.
 pub struct SubscriptionRoot;
@@ -30,7 +35,7 @@ pub struct SubscriptionRoot;
 impl SubscriptionRoot {
     /// What changes in the viewer's timeline as it is shown. With `after`: first what has changed since then (what is
     /// gone, then what has come, oldest first, then what that has folded away), then what happens, nothing twice; or
-    /// `refetch`, if that is too much. All of it is folded, as far as `after` speaks of: when a newer entry of a
+    /// `RefetchNeeded`, if that is too much. All of it is folded, as far as `after` speaks of: when a newer entry of a
     /// subject comes, the older one is removed; when it goes, the older one comes back. Without `after`: what happens
     /// from the moment on at which the subscription has begun, nothing folded. Ends with its token: by an
     /// UNAUTHENTICATED error, a WebSocket by closing with 4403.
@@ -42,10 +47,7 @@ impl SubscriptionRoot {
                           holds nothing above that one."
         )]
         after: Option<String>,
-        #[graphql(
-            default,
-            desc = "Whether the client wants to be told that what it holds `mayDiffer`, and compares it then."
-        )]
+        #[graphql(default, desc = "Whether the client wants `TimelineMayDiffer`, and compares what it holds then.")]
         compares: bool,
     ) -> Result<NewFeed, ApiError> {
         match begin(ctx, after.as_deref(), compares).await {
@@ -93,33 +95,45 @@ impl Watch {
     }
 
     /// The next change that can be shown; whatever is returned as failure is the last word.
-    async fn next(&mut self) -> Result<NewFeedPayload, Failure> {
+    async fn next(&mut self) -> Result<NewFeedEvent, Failure> {
         loop {
             let event = tokio::select! {
                 biased;
                 () = sleep_until(self.ends_at) => return Err(Failure::SignInEnded),
                 event = self.feed.next() => event?.ok_or(Failure::FeedEnded)?,
             };
-            let payload = match event.told {
+            return Ok(match event.told {
                 Told::Change(Change::Added(entry)) => match self.added(&entry, event.batch).await {
-                    Some(payload) => payload,
+                    Some(timeline_edge) => EntryAdded { timeline_edge, resume_token: self.token() }.into(),
                     None => continue,
                 },
-                Told::Change(Change::Removed(content)) => NewFeedPayload::removed(content),
-                Told::Change(Change::AuthorRemoved(author)) => NewFeedPayload::author_removed(author),
-                Told::Change(Change::Refetch(reason)) => NewFeedPayload::read_again(reason),
-                Told::ReadUpTo(marker) => NewFeedPayload::read_up_to(marker),
-                Told::MayDiffer => NewFeedPayload::compare(),
-                Told::Relation { author, following } => self.relation(author, following).await,
-            };
-            let token = if self.selects_token { self.feed.point().map(|point| point.encode()) } else { None };
-            return Ok(payload.with_token(token));
+                Told::Change(Change::Removed(content)) => {
+                    let content_id = Metered(ids::of_content(content));
+                    ContentRemoved { content_id, resume_token: self.token() }.into()
+                }
+                Told::Change(Change::AuthorRemoved(author)) => {
+                    let author_id = Metered(ids::of_user(author));
+                    AuthorRemoved { author_id, resume_token: self.token() }.into()
+                }
+                Told::Change(Change::Refetch(reason)) => RefetchNeeded { reason: Metered(reason.into()) }.into(),
+                Told::ReadUpTo(marker) => {
+                    let read_marker = Metered(cursor::encode(marker));
+                    ReadMarkerMoved { read_marker, resume_token: self.token() }.into()
+                }
+                Told::MayDiffer => TimelineMayDiffer { resume_token: self.token() }.into(),
+                Told::Relation { author, following } => self.relation(author, following).await.into(),
+            });
         }
+    }
+
+    /// What the client can resume from once it has taken in what has happened so far.
+    fn token(&self) -> ResumeToken {
+        Metered(if self.selects_token { self.feed.point().map(|point| point.encode()) } else { None })
     }
 
     /// The new entry with its content as it is now; `None` if there is nothing to show: it was removed meanwhile, or
     /// cannot be read, in which case the client is asked to read later.
-    async fn added(&mut self, entry: &Entry, batch: Option<Arc<Batch<FeedShare>>>) -> Option<NewFeedPayload> {
+    async fn added(&mut self, entry: &Entry, batch: Option<Arc<Batch<FeedShare>>>) -> Option<FeedEdge> {
         let hydration = self.hydration.renewed();
         let batch = batch.unwrap_or_else(|| Batch::of(vec![*entry]));
         let node = match self.selection {
@@ -136,12 +150,13 @@ impl Watch {
         };
         let (edge, viewer_dependence) = (TimelineEdge::new(entry, node), hydration.viewer_dependence().clone());
         let (content, share) = (entry.content, Arc::clone(batch.shared()));
-        Some(NewFeedPayload::added(FeedEdge { edge, content, share, shape: self.shape.clone(), viewer_dependence }))
+        Some(FeedEdge { edge, content, share, shape: self.shape.clone(), viewer_dependence })
     }
 
-    async fn relation(&self, author: UserId, following: bool) -> NewFeedPayload {
+    async fn relation(&self, author: UserId, following: bool) -> RelationChanged {
         let hydration = self.hydration.renewed();
         let profile = hydration.profile(author).await.ok().flatten();
-        NewFeedPayload::relation(profile.map(|profile| User::new(profile, hydration)), following)
+        let user = profile.map(|profile| User::new(profile, hydration));
+        RelationChanged { user, viewer_is_following: Metered(following), resume_token: self.token() }
     }
 }

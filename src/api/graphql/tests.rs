@@ -16,7 +16,7 @@ fn everything_in_the_schema_is_described() {
     let sdl = schema_sdl();
     let lines: Vec<&str> = sdl.lines().map(str::trim).collect();
     let declares = |line: &str| {
-        ["type ", "interface ", "input ", "enum ", "scalar "].iter().any(|word| line.starts_with(word))
+        ["type ", "interface ", "union ", "input ", "enum ", "scalar "].iter().any(|word| line.starts_with(word))
             || !line.is_empty() && line.chars().all(|c| c.is_ascii_uppercase() || c == '_')
             || line.contains(": ") && line.chars().next().is_some_and(char::is_lowercase) && !line.starts_with("): ")
     };

@@ -1,4 +1,4 @@
-//! Likes and favourites within a neighbourhood, as reactions of seeded users: counters are the sums of real rows.
+//! Likes and bookmarks within a neighbourhood, as reactions of seeded users: counters are the sums of real rows.
 
 use rand::{Rng, RngExt, seq::index};
 
@@ -16,8 +16,8 @@ use crate::{
 /// Likes of a content, on average. Whoever has more followers than others of the neighbourhood has more of them; a
 /// large world has no more than a small one, for they are all written with the neighbourhood.
 const LIKES: f64 = 1.2;
-/// How many favourites there are for each like, on average.
-const FAVOURITES: f64 = 0.25;
+/// How many bookmarks there are for each like, on average.
+const BOOKMARKS: f64 = 0.25;
 /// Contents are liked within this time.
 const WHILE_MS: i64 = 2 * DAY_MS;
 
@@ -32,8 +32,8 @@ pub fn applaud(people: &mut [Neighbour], now_ms: i64, rng: &mut impl Rng) {
                 continue;
             }
             let likes = skewed(LIKES * neighbour.fame / average, 1.0, rng).min(neighbour.fame).round();
-            let favourites = skewed(likes * FAVOURITES, 0.8, rng).round();
-            for (reaction, count) in [(Reaction::Like, likes), (Reaction::Favourite, favourites)] {
+            let bookmarks = skewed(likes * BOOKMARKS, 0.8, rng).round();
+            for (reaction, count) in [(Reaction::Like, likes), (Reaction::Bookmark, bookmarks)] {
                 let at = content.publish_time;
                 let fans = some(&others, whole(count), rng);
                 content.reactions.extend(fans.into_iter().map(|user| react((user, reaction), at, now_ms, rng)));

@@ -1,4 +1,4 @@
-//! The account `demo`: follows popular authors, has a few followers, a conversation and favourites.
+//! The account `demo`: follows popular authors, has a few followers, a conversation and bookmarks.
 
 use std::collections::HashSet;
 
@@ -28,9 +28,9 @@ pub const PASSWORD: &str = "demo-tidefeed";
 const FOLLOWS: u64 = 50;
 /// People who follow it.
 const FOLLOWERS: u64 = 12;
-/// Contents that it likes, and of these so many that it has among its favourites.
+/// Contents that it likes, and of these so many that it has among its bookmarks.
 const LIKES: usize = 36;
-const FAVOURITES: usize = 24;
+const BOOKMARKS: usize = 24;
 const HELLO: &str =
     "Hello! I am here to look around. Follow me back, or better: publish something and watch it arrive.";
 /// What neighbours answer; the last of them is thanked, and reposts the hello.
@@ -117,7 +117,7 @@ impl Guest {
         seen.retain(|content| content.draft.reference.repost_of().is_none());
         for nth in 0..LIKES.min(seen.len()) {
             let content = seen.swap_remove(rng.random_range(0..seen.len()));
-            let wanted = if nth < FAVOURITES { &[Reaction::Like, Reaction::Favourite][..] } else { &[Reaction::Like] };
+            let wanted = if nth < BOOKMARKS { &[Reaction::Like, Reaction::Bookmark][..] } else { &[Reaction::Like] };
             let own = wanted.iter().map(|what| react((self.author.id, *what), content.publish_time, now_ms, rng));
             content.reactions.extend(own);
         }
@@ -166,19 +166,19 @@ mod tests {
     }
 
     #[test]
-    fn the_guest_is_greeted_answers_and_has_favourites() {
+    fn the_guest_is_greeted_answers_and_has_bookmarks() {
         let world = world(1, 200);
         let (guest, mut people) = (Guest::of(&world).unwrap(), world.neighbourhood(0..200).unwrap());
         guest.move_in(&world, &mut people).unwrap();
         let tally = tally(&people).unwrap();
         let (hello, thanks) = (&people.last().unwrap().contents[0], &people.last().unwrap().contents[1]);
         let of_hello = tally[&hello.id].1;
-        assert_eq!((of_hello.comments, of_hello.likes, of_hello.reposts), (2, 2, 1));
-        assert!(thanks.draft.reference.reply_to().is_some_and(|to| tally[&to].1.comments == 1));
+        assert_eq!((of_hello.replies, of_hello.likes, of_hello.reposts), (2, 2, 1));
+        assert!(thanks.draft.reference.reply_to().is_some_and(|to| tally[&to].1.replies == 1));
         let own = people.iter().flat_map(|it| &it.contents).flat_map(|it| &it.reactions);
         let own: Vec<_> = own.filter(|it| it.user == guest.author.id).map(|it| it.reaction).collect();
         let count = |of| own.iter().filter(|it| **it == of).count();
-        assert_eq!((count(Reaction::Like), count(Reaction::Favourite)), (LIKES, FAVOURITES));
+        assert_eq!((count(Reaction::Like), count(Reaction::Bookmark)), (LIKES, BOOKMARKS));
     }
 
     #[test]

@@ -166,9 +166,9 @@ mod tests {
         let world = world(1, 200);
         let people = world.neighbourhood(0..200).unwrap();
         let tally = tally(&people).unwrap();
-        let mut comments: Vec<i64> = tally.values().map(|(_, counters)| counters.comments).collect();
-        comments.sort_unstable();
-        assert!(comments[comments.len() / 2] == 0 && comments[comments.len() - 1] >= 4, "{:?}", comments.last());
-        assert!(tally.values().any(|(_, counters)| counters.likes > 5 && counters.favourites > 1));
+        let mut replies: Vec<i64> = tally.values().map(|(_, counters)| counters.replies).collect();
+        replies.sort_unstable();
+        assert!(replies[replies.len() / 2] == 0 && replies[replies.len() - 1] >= 4, "{:?}", replies.last());
+        assert!(tally.values().any(|(_, counters)| counters.likes > 5 && counters.bookmarks > 1));
     }
 }

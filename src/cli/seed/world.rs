@@ -18,7 +18,7 @@ use crate::{
     api::pictures,
     domain::{
         ContentId, Media, MediaKind, UserId,
-        account::profile::{InvalidProfile, Registration},
+        account::profile::{InvalidRegistration, Registration},
         content::Draft,
         limits::MAX_FOLLOWS,
     },
@@ -116,13 +116,13 @@ impl World {
     }
 
     /// The people of these ranks with all contents, and what they make of each other's. Whole neighbourhoods only.
-    pub fn neighbourhood(&self, ranks: Range<u64>) -> Result<Vec<SeedAuthor>, InvalidProfile> {
+    pub fn neighbourhood(&self, ranks: Range<u64>) -> Result<Vec<SeedAuthor>, InvalidRegistration> {
         let mut rng = self.rng(ranks.start, Purpose::Talk);
         let neighbour = |rank| {
             let (author, language) = (self.author(rank)?, self.language(rank));
             Ok(Neighbour { author, language, fame: self.expected_followers(rank) })
         };
-        let mut people: Vec<Neighbour> = ranks.map(neighbour).collect::<Result<_, InvalidProfile>>()?;
+        let mut people: Vec<Neighbour> = ranks.map(neighbour).collect::<Result<_, InvalidRegistration>>()?;
         talk(&mut people, &self.people, &mut rng);
         applaud(&mut people, self.plan.now_ms, &mut rng);
         Ok(people.into_iter().map(|neighbour| neighbour.author).collect())
@@ -134,7 +134,7 @@ impl World {
     }
 
     /// The person of that rank with all contents, before anybody has answered anything.
-    fn author(&self, rank: u64) -> Result<SeedAuthor, InvalidProfile> {
+    fn author(&self, rank: u64) -> Result<SeedAuthor, InvalidRegistration> {
         let place = self.plan.first_place + rank;
         let language = self.language(rank);
         let name = self.people.name(place);

@@ -155,12 +155,27 @@ impl InvalidProfile {
     }
 }
 
+/// What is wrong with each field of a registration that is at fault, in the order of its fields; one at least.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct InvalidRegistration(pub Vec<InvalidProfile>);
+
 impl Registration {
-    /// Checks every field; the first one at fault is told. White space at the ends of name and bio goes.
-    pub fn try_new(handle: &str, name: &str, bio: &str, avatar_url: Option<String>) -> Result<Self, InvalidProfile> {
-        let handle = Handle::try_new(handle)?;
-        let (name, bio) = (check_name(name)?, check_bio(bio)?);
-        Ok(Self { handle, name, bio, avatar_url: avatar_url.map(check_avatar).transpose()? })
+    /// Checks every field. White space at the ends of name and bio goes.
+    pub fn try_new(
+        handle: &str,
+        name: &str,
+        bio: &str,
+        avatar_url: Option<String>,
+    ) -> Result<Self, InvalidRegistration> {
+        let (handle, name, bio) = (Handle::try_new(handle), check_name(name), check_bio(bio));
+        match (handle, name, bio, avatar_url.map(check_avatar).transpose()) {
+            (Ok(handle), Ok(name), Ok(bio), Ok(avatar_url)) => Ok(Self { handle, name, bio, avatar_url }),
+            (handle, name, bio, avatar_url) => {
+                let faults = [handle.err(), name.err(), bio.err(), avatar_url.err()];
+                Err(InvalidRegistration(faults.into_iter().flatten().collect()))
+            }
+        }
     }
 }
 
@@ -232,13 +247,15 @@ mod tests {
     }
 
     #[test]
-    fn a_registration_names_the_field_at_fault() {
-        let field = |handle, name, avatar: Option<&str>| {
-            Registration::try_new(handle, name, "", avatar.map(str::to_owned)).unwrap_err().field()
+    fn a_registration_names_every_field_at_fault() {
+        let fields = |handle, name, bio, avatar: Option<&str>| {
+            let refused = Registration::try_new(handle, name, bio, avatar.map(str::to_owned)).unwrap_err();
+            refused.0.into_iter().map(InvalidProfile::field).collect::<Vec<_>>()
         };
-        assert_eq!(field("!", "Ann", None), "handle");
-        assert_eq!(field("ann", "  ", None), "name");
-        assert_eq!(field("ann", "Ann", Some("javascript:1")), "avatarUrl");
+        assert_eq!(fields("!", "Ann", "", None), ["handle"]);
+        assert_eq!(fields("ann", "  ", "", None), ["name"]);
+        assert_eq!(fields("ann", "Ann", "", Some("javascript:1")), ["avatarUrl"]);
+        assert_eq!(fields("!", "", "\0", Some("")), ["handle", "name", "bio", "avatarUrl"]);
         assert_eq!(check_password("1234567").unwrap_err().field(), "password");
     }
 }

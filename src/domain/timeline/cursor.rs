@@ -20,8 +20,8 @@ pub enum List {
     Following,
     /// Those who like a content, by time and user id.
     Likers,
-    /// Favourites by the time at which they became such, and content id.
-    Favourites,
+    /// Bookmarks by the time at which they became such, and content id.
+    Bookmarks,
     /// What somebody likes, by the time of their like and content id.
     Likes,
 }
@@ -33,14 +33,13 @@ impl List {
             Self::Followers => 2,
             Self::Following => 3,
             Self::Likers => 4,
-            Self::Favourites => 5,
+            Self::Bookmarks => 5,
             Self::Likes => 6,
         }
     }
 }
 
-const LISTS: [List; 6] =
-    [List::Contents, List::Followers, List::Following, List::Likers, List::Favourites, List::Likes];
+const LISTS: [List; 6] = [List::Contents, List::Followers, List::Following, List::Likers, List::Bookmarks, List::Likes];
 
 /// Why a text is no cursor here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

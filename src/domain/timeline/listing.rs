@@ -1,4 +1,4 @@
-//! Lists that are ordered by when something came into them: followers, favourites and the like. Not timelines: one
+//! Lists that are ordered by when something came into them: followers, bookmarks and the like. Not timelines: one
 //! source is the whole answer.
 
 use super::{

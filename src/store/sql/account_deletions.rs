@@ -204,7 +204,7 @@ async fn end_sessions(tx: &Tx, user: UserId) -> Result<Vec<SessionId>, StoreErro
 
 /// The content's counters are the first write, as in every reaction.
 async fn take_back(tx: &Tx, user: UserId, (content, kind): (i64, i32)) -> Result<(), StoreError> {
-    let column = if kind == Reaction::Like.code() { "likes" } else { "favourites" };
+    let column = if kind == Reaction::Like.code() { "likes" } else { "bookmarks" };
     let greatest = tx.dialect().greatest();
     let sql = format!("UPDATE counters SET {column} = {greatest}({column} - 1, 0) WHERE content_id = ?");
     tx.execute(&sql, [content.into()]).await?;

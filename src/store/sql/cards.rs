@@ -166,10 +166,10 @@ impl Asked {
     fn content_columns(self, parts: ContentParts) -> Part {
         let mut columns = Part::default();
         if parts.counters {
-            columns = columns.add(", k.comments, k.likes, k.reposts, k.favourites", []);
+            columns = columns.add(", k.replies, k.likes, k.reposts, k.bookmarks", []);
         }
         if let Some(viewer) = self.viewer.filter(|_| parts.reactions) {
-            for reaction in [Reaction::Like, Reaction::Favourite] {
+            for reaction in [Reaction::Like, Reaction::Bookmark] {
                 let probe = format!(
                     ", (SELECT 1 FROM reactions r{by_key} WHERE r.content_id = c.id AND r.kind = {kind} AND r.user_id = ?)",
                     by_key = self.by_key(),
@@ -191,14 +191,13 @@ impl Asked {
         Ok(ContentCard {
             content: Arc::new(content(row.row)?),
             counters: if parts.counters {
-                let [comments, likes, reposts, favourites] =
-                    [row.number()?, row.number()?, row.number()?, row.number()?];
-                Some(Counters { comments, likes, reposts, favourites })
+                let [replies, likes, reposts, bookmarks] = [row.number()?, row.number()?, row.number()?, row.number()?];
+                Some(Counters { replies, likes, reposts, bookmarks })
             } else {
                 None
             },
             reactions: if parts.reactions && self.viewer.is_some() {
-                Some(ViewerReactions { liked: row.is_found()?, favourited: row.is_found()? })
+                Some(ViewerReactions { liked: row.is_found()?, bookmarked: row.is_found()? })
             } else {
                 None
             },

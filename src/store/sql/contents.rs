@@ -103,11 +103,11 @@ impl Contents for SqlStore {
         for ids in ids.chunks(MAX_LIST) {
             let (list, values) = id_list(ids);
             let sql = format!(
-                "SELECT content_id, comments, likes, reposts, favourites FROM counters WHERE content_id IN {list}"
+                "SELECT content_id, replies, likes, reposts, bookmarks FROM counters WHERE content_id IN {list}"
             );
             for row in self.read(&sql, values).await? {
-                let [comments, likes, reposts, favourites] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-                counters.push((row.content(0)?, Counters { comments, likes, reposts, favourites }));
+                let [replies, likes, reposts, bookmarks] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+                counters.push((row.content(0)?, Counters { replies, likes, reposts, bookmarks }));
             }
         }
         Ok(counters)

@@ -58,7 +58,7 @@ pub(super) async fn find(tx: &Tx, new: &NewContent) -> Result<Referred, StoreErr
 pub(super) async fn count(tx: &Tx, reference: Reference, more: i64) -> Result<(), StoreError> {
     let (column, other) = match reference {
         Reference::Nothing => return Ok(()),
-        Reference::ReplyTo(other) => ("comments", other),
+        Reference::ReplyTo(other) => ("replies", other),
         Reference::RepostOf(other) => ("reposts", other),
     };
     let sql = format!("UPDATE counters SET {column} = {column} + ? WHERE content_id = ?");

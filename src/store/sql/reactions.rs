@@ -66,19 +66,19 @@ impl Reactions for SqlStore {
         user: UserId,
         contents: &[ContentId],
     ) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError> {
-        let (like, favourite) = (Reaction::Like.code(), Reaction::Favourite.code());
+        let (like, bookmark) = (Reaction::Like.code(), Reaction::Bookmark.code());
         let mut found: HashMap<ContentId, ViewerReactions> = HashMap::new();
         for contents in contents.chunks(MAX_LIST) {
             let (list, ids) = id_list(contents);
             let sql = format!(
                 "SELECT content_id, kind FROM reactions{by_key} \
-                 WHERE content_id IN {list} AND kind IN ({like}, {favourite}) AND user_id = ?",
+                 WHERE content_id IN {list} AND kind IN ({like}, {bookmark}) AND user_id = ?",
                 by_key = self.dialect.force_index("PRIMARY"),
             );
             for row in self.read(&sql, ids.into_iter().chain([Value::from(user.get())])).await? {
                 let (own, kind) = (found.entry(row.content(0)?).or_default(), row.get::<i32>(1)?);
                 own.liked |= kind == like;
-                own.favourited |= kind == favourite;
+                own.bookmarked |= kind == bookmark;
             }
         }
         Ok(found.into_iter().collect())
@@ -113,7 +113,7 @@ fn key(content: ContentId, reaction: Reaction, user: UserId) -> [Value; 3] {
 async fn add_to_counter(tx: &Tx, content: ContentId, reaction: Reaction, more: i64) -> Result<(), StoreError> {
     let column = match reaction {
         Reaction::Like => "likes",
-        Reaction::Favourite => "favourites",
+        Reaction::Bookmark => "bookmarks",
     };
     let greatest = tx.dialect().greatest();
     let sql = format!("UPDATE counters SET {column} = {greatest}({column} + ?, 0) WHERE content_id = ?");

@@ -99,10 +99,10 @@ async fn insert_contents(tx: &Tx, authors: &[SeedAuthor], tally: &Tally) -> Resu
     insert(tx, into, "", contents?).await?;
     let counters = all().map(|(_, content)| {
         let counters = tally.get(&content.id).map(|(_, counters)| *counters).unwrap_or_default();
-        let numbers = [content.id.get(), counters.comments, counters.likes, counters.reposts, counters.favourites];
+        let numbers = [content.id.get(), counters.replies, counters.likes, counters.reposts, counters.bookmarks];
         numbers.map(Value::from)
     });
-    insert(tx, "counters (content_id, comments, likes, reposts, favourites)", "", counters.collect()).await?;
+    insert(tx, "counters (content_id, replies, likes, reposts, bookmarks)", "", counters.collect()).await?;
     insert(tx, search_terms::COLUMNS, "", term_rows(all().map(|(_, content)| content))).await
 }
 
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(store.count().await.unwrap(), 0);
         store.add_authors(&[asked, answering]).await.unwrap();
         let counters = store.counters(&[question]).await.unwrap()[0].1;
-        assert_eq!((counters.comments, counters.reposts, counters.likes), (1, 1, 0));
+        assert_eq!((counters.replies, counters.reposts, counters.likes), (1, 1, 0));
         let reposts = store.reposted_among(user(5), &[question]).await.unwrap();
         assert_eq!(reposts, [(question, ContentId::try_new(51).unwrap())]);
     }

@@ -59,6 +59,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261123_000008_people",
         "m20261123_000009_fill_user_names",
         "m20261123_000010_media",
+        "m20261124_000011_counters",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();

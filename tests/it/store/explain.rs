@@ -117,7 +117,7 @@ async fn lists_are_ranges(world: &World, backend: Backend) -> Result<()> {
             (HotStatement::Following(user(2), vec![user(1)], request), "following_by_time"),
             (HotStatement::Likers(user(2), vec![content_id(7)], request), "reactions_of_content"),
             (HotStatement::ReactedTo(user(1), Reaction::Like, request), "reactions_of_user"),
-            (HotStatement::ReactedTo(user(1), Reaction::Favourite, request), "reactions_of_user"),
+            (HotStatement::ReactedTo(user(1), Reaction::Bookmark, request), "reactions_of_user"),
         ] {
             let list = plan(world, backend, statement).await?;
             nothing_sorted(&list)?;

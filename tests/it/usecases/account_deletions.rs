@@ -59,7 +59,7 @@ impl Story {
         post(&app, user(3), "", Reference::RepostOf(last)).await?;
         let now = app.now_ms();
         for (who, content) in [(GONE, other), (2, last), (3, other)] {
-            for reaction in [Reaction::Like, Reaction::Favourite] {
+            for reaction in [Reaction::Like, Reaction::Bookmark] {
                 app.ports.reactions.react(user(who), content, reaction, now).await?;
             }
         }
@@ -97,7 +97,7 @@ impl Story {
             ensure!(following[0].rows.iter().all(|it| it.item != gone), "{following:?}");
             ensure!(ports.timelines.visible(reader, &[self.last]).await?.is_empty());
         }
-        for reaction in [Reaction::Like, Reaction::Favourite] {
+        for reaction in [Reaction::Like, Reaction::Bookmark] {
             let kept = ports.reactions.reacted_to(user(2), reaction, &request).await?;
             ensure!(kept.rows.iter().all(|it| it.item.author != gone), "{kept:?}");
         }
@@ -182,7 +182,7 @@ on_each_backend! {
         let counts = ports.accounts.counts(&[user(2)]).await?;
         ensure!(counts == [(user(2), ProfileCounts { followers: 0, following: 0, contents: 1 })], "{counts:?}");
         let counters = ports.contents.counters(&[story.other]).await?[0].1;
-        ensure!((counters.comments, counters.likes, counters.favourites) == (0, 1, 1), "{counters:?}");
+        ensure!((counters.replies, counters.likes, counters.bookmarks) == (0, 1, 1), "{counters:?}");
         Ok(())
     }
 

@@ -15,7 +15,7 @@ pub type Row = (&'static str, Vec<Option<i64>>);
 /// Each table with the columns that are compared, its key first.
 const COMPARED: [(&str, &str); 11] = [
     ("contents", "id, author_id, kind, publish_time, removed_at IS NOT NULL, reply_to, repost_of, repost_author_id"),
-    ("counters", "content_id, comments, likes, reposts, favourites"),
+    ("counters", "content_id, replies, likes, reposts, bookmarks"),
     ("deliveries", "content_id, author_id, publish_time, attempts, look_at, looks"),
     ("exclusions", "reader_id, author_id, cause"),
     ("follows", "follower_id, author_id, mode, inc"),
@@ -82,8 +82,7 @@ fn of_contents(tables: &Tables) -> impl Iterator<Item = Row> + '_ {
         ("contents", values)
     });
     let counters = tables.counters.iter();
-    let counters =
-        counters.map(|(id, it)| row("counters", [id.get(), it.comments, it.likes, it.reposts, it.favourites]));
+    let counters = counters.map(|(id, it)| row("counters", [id.get(), it.replies, it.likes, it.reposts, it.bookmarks]));
     let heads = tables.heads.iter();
     let heads = heads.map(|(author, it)| {
         ("outbox_heads", vec![Some(author.get()), Some(it.stamp), it.published_at, it.publish_every])

@@ -222,7 +222,7 @@ async fn publish(primary_store: &PrimaryStore, mut tx: Tx, new: &NewContent) -> 
     if !tx.insert(Change::Content(new.id, Some(row), None)).await? {
         return tx.roll_back(Published::IdTaken).await;
     }
-    let none = Counters { comments: 0, likes: 0, reposts: 0, favourites: 0 };
+    let none = Counters { replies: 0, likes: 0, reposts: 0, bookmarks: 0 };
     tx.insert(Change::Counters(new.id, Some(none), None)).await?;
     if stale && !primary_store.breaks(Rule::NoRecord) && !primary_store.breaks(Rule::RecordInASecondTransaction) {
         record(&mut tx, new).await?;

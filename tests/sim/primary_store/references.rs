@@ -47,7 +47,7 @@ pub async fn count(tx: &mut Tx, reference: Reference, more: i64) -> Result<(), S
     let Some(other) = reference.content() else { return Ok(()) };
     let changed = |tables: &Tables| {
         let mut counters = *tables.counters.get(&other)?;
-        *(if reference.repost_of().is_some() { &mut counters.reposts } else { &mut counters.comments }) += more;
+        *(if reference.repost_of().is_some() { &mut counters.reposts } else { &mut counters.replies }) += more;
         Some(Change::Counters(other, Some(counters), None))
     };
     tx.write(|tables| changed(tables).into_iter().collect()).await.map(|_| ())

@@ -17,21 +17,21 @@ type Post = NonNullable<NonNullable<NonNullable<Followed["contents"]>["nodes"]>[
 function newest(data: GlimpseQuery | null): { author: Followed; post: Post }[] {
   const authors = (data?.user?.following?.nodes ?? []).flatMap((author) => author ?? []);
   const posts = authors.flatMap((author) => (author.contents?.nodes ?? []).flatMap((post) => (post === null ? [] : { author, post })));
-  return posts.sort((a, b) => Date.parse(b.post.publishTime) - Date.parse(a.post.publishTime)).slice(0, SHOWN);
+  return posts.sort((a, b) => Date.parse(b.post.createdAt) - Date.parse(a.post.createdAt)).slice(0, SHOWN);
 }
 
-function GlimpsePost({ author, post: { text, publishTime, media, counters } }: { author: Followed; post: Post }) {
+function GlimpsePost({ author, post: { text, createdAt, media, likeCount, replyCount } }: { author: Followed; post: Post }) {
   const picture = media.find(({ kind }) => kind === "PICTURE");
   const told = [
-    ...(counters !== null && counters.likes > 0 ? [counted(counters.likes, "like", "likes")] : []),
-    ...(counters !== null && counters.comments > 0 ? [counted(counters.comments, "reply", "replies")] : []),
+    ...(likeCount !== null && likeCount > 0 ? [counted(likeCount, "like", "likes")] : []),
+    ...(replyCount !== null && replyCount > 0 ? [counted(replyCount, "reply", "replies")] : []),
   ];
   return (
     <li className="glimpse-post" data-testid="glimpse-post">
       <Avatar {...author} />
       <div>
         <p className="glimpse-by">
-          <strong><bdi>{author.name}</bdi></strong> <span>@{author.handle}</span> <RelativeTime iso={publishTime} />
+          <strong><bdi>{author.name}</bdi></strong> <span>@{author.handle}</span> <RelativeTime iso={createdAt} />
         </p>
         {text !== "" && <p className="glimpse-text" dir="auto">{text}</p>}
         {picture !== undefined && <img src={pictureFrom(picture.url)} alt={picture.alt} width={picture.width ?? 640} height={picture.height ?? 400} loading="lazy" decoding="async" />}

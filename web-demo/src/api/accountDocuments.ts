@@ -10,7 +10,7 @@ export const SessionsDocument = graphql(`
 export const EndSessionDocument = graphql(`
   mutation EndSession($input: EndSessionInput!) {
     endSession(input: $input) {
-      endedSessions
+      endedSessionCount
       userErrors { message code field }
     }
   }
@@ -19,7 +19,7 @@ export const EndSessionDocument = graphql(`
 export const ChangePasswordDocument = graphql(`
   mutation ChangePassword($input: ChangePasswordInput!) {
     changePassword(input: $input) {
-      endedSessions
+      endedSessionCount
       retryAt
       userErrors { message code field }
     }

@@ -18,14 +18,14 @@ graphql(`
     kind
     subjectId
     text
-    publishTime
+    createdAt
     viewerIsAuthor
     viewerHasReposted
     viewerHasLiked
-    viewerHasFavourited
+    viewerHasBookmarked
     media { kind url width height alt }
     author { ...Author }
-    counters { comments likes reposts favourites }
+    replyCount likeCount repostCount bookmarkCount
     inReplyTo { id author { ...Author } }
   }
 `);

@@ -14,9 +14,9 @@ export const GlimpseDocument = graphql(`
             nodes {
               id
               text
-              publishTime
+              createdAt
               media { kind url width height alt }
-              counters { comments likes }
+              replyCount likeCount
             }
           }
         }

@@ -41,11 +41,11 @@ export const LikersDocument = graphql(`
   }
 `);
 
-export const FavouritesDocument = graphql(`
-  query Favourites($after: String) {
+export const BookmarksDocument = graphql(`
+  query Bookmarks($after: String) {
     viewer {
       id
-      favourites(first: 20, after: $after) {
+      bookmarks(first: 20, after: $after) {
         edges { cursor node { ...Post } }
         pageInfo { hasNextPage endCursor }
       }

@@ -1,4 +1,4 @@
-// What can be done with a post: reply, repost, like, keep, delete; each with how many have. Shown as done at once, and taken back if it fails.
+// What can be done with a post: reply, repost, like, bookmark, delete; each with how many have. How many have bookmarked it, its author alone is told. Shown as done at once, and taken back if it fails.
 import type { Original } from "@tidefeed/client";
 import { useSession } from "@tidefeed/react";
 import { useState } from "react";
@@ -12,13 +12,13 @@ import { useAction } from "./useAction";
 interface ToggleProps {
   icon: IconName;
   name: string;
-  count: number | undefined;
+  count: number | null;
   pressed: boolean;
   onToggle: () => void;
 }
 
-const Count = ({ value }: { value: number | undefined }) => <span className="action-count">{value !== undefined && value > 0 ? short(value) : ""}</span>;
-const labelOf = (name: string, count: number | undefined) => (count !== undefined && count > 0 ? `${name}: ${short(count)}` : name);
+const Count = ({ value }: { value: number | null }) => <span className="action-count">{value !== null && value > 0 ? short(value) : ""}</span>;
+const labelOf = (name: string, count: number | null) => (count !== null && count > 0 ? `${name}: ${short(count)}` : name);
 
 function Toggle({ icon, name, count, pressed, onToggle }: ToggleProps) {
   return (
@@ -58,12 +58,12 @@ export function DeletePost({ contentId }: { contentId: string }) {
 
 /** For who is not signed in: how many have. */
 function CountRow({ post }: { post: Original }) {
-  const { comments, reposts, likes } = post.counters ?? {};
+  const { replyCount, repostCount, likeCount } = post;
   return (
     <div className="actions">
-      <a className="action reply" href={threadPath(post.id)} aria-label={labelOf("Replies", comments)}><Icon name="reply" /><Count value={comments} /></a>
-      <span className="action" title="Reposts"><Icon name="repost" /><Count value={reposts} /></span>
-      <span className="action" title="Likes"><Icon name="heart" /><Count value={likes} /></span>
+      <a className="action reply" href={threadPath(post.id)} aria-label={labelOf("Replies", replyCount)}><Icon name="reply" /><Count value={replyCount} /></a>
+      <span className="action" title="Reposts"><Icon name="repost" /><Count value={repostCount} /></span>
+      <span className="action" title="Likes"><Icon name="heart" /><Count value={likeCount} /></span>
     </div>
   );
 }
@@ -73,22 +73,22 @@ export function ActionRow({ post }: { post: Original }) {
   const { refusal, run } = useAction();
   if (post.id.startsWith("draft:")) return <p className="post-note muted" role="status">Sending…</p>;
   if (!signedIn) return <CountRow post={post} />;
-  const { id, subjectId, counters } = post;
-  const [liked, kept, reposted] = [post.viewerHasLiked === true, post.viewerHasFavourited === true, post.viewerHasReposted === true];
+  const { id, subjectId, replyCount, repostCount, likeCount, bookmarkCount } = post;
+  const [liked, bookmarked, reposted] = [post.viewerHasLiked === true, post.viewerHasBookmarked === true, post.viewerHasReposted === true];
   return (
     <>
       <div className="actions">
-        <a className="action reply" href={threadPath(id)} aria-label={labelOf("Reply", counters?.comments)} title="Reply" data-testid="reply"
+        <a className="action reply" href={threadPath(id)} aria-label={labelOf("Reply", replyCount)} title="Reply" data-testid="reply"
           onClick={(event) => {
             if (event.metaKey || event.ctrlKey || event.shiftKey) return;
             event.preventDefault();
             replyTo(id);
-          }}><Icon name="reply" /><Count value={counters?.comments} /></a>
-        <Toggle icon="repost" name={reposted ? "Undo repost" : "Repost"} count={counters?.reposts} pressed={reposted}
+          }}><Icon name="reply" /><Count value={replyCount} /></a>
+        <Toggle icon="repost" name={reposted ? "Undo repost" : "Repost"} count={repostCount} pressed={reposted}
           onToggle={() => { run(reposted ? tidefeed.unrepost(subjectId) : tidefeed.repost(subjectId)); }} />
-        <Toggle icon="heart" name="Like" count={counters?.likes} pressed={liked} onToggle={() => { run(liked ? tidefeed.unlike(id) : tidefeed.like(id)); }} />
-        <Toggle icon="bookmark" name="Favourite" count={counters?.favourites} pressed={kept}
-          onToggle={() => { run(kept ? tidefeed.unfavourite(id) : tidefeed.favourite(id)); }} />
+        <Toggle icon="heart" name="Like" count={likeCount} pressed={liked} onToggle={() => { run(liked ? tidefeed.unlike(id) : tidefeed.like(id)); }} />
+        <Toggle icon="bookmark" name="Bookmark" count={bookmarkCount} pressed={bookmarked}
+          onToggle={() => { run(bookmarked ? tidefeed.unbookmark(id) : tidefeed.bookmark(id)); }} />
         {post.viewerIsAuthor && <DeletePost contentId={id} />}
       </div>
       {refusal !== null && <p role="alert" className="field-error">{refusal}</p>}

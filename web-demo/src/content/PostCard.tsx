@@ -40,12 +40,12 @@ function InReplyTo({ post }: { post: Original }) {
 }
 
 /** In full, for the post that a page is about: when it was published, and who likes it. */
-function Statistics({ post: { id, counters, publishTime } }: { post: Original }) {
-  const { likes = 0, comments = 0, reposts = 0 } = counters ?? {};
+function Statistics({ post: { id, replyCount, repostCount, likeCount, createdAt } }: { post: Original }) {
+  const [likes, replies, reposts] = [likeCount ?? 0, replyCount ?? 0, repostCount ?? 0];
   return (
     <p className="post-statistics muted">
-      <time dateTime={publishTime}>{exactTime(publishTime)}</time>
-      {comments > 0 && <span>{counted(comments, "reply", "replies")}</span>}
+      <time dateTime={createdAt}>{exactTime(createdAt)}</time>
+      {replies > 0 && <span>{counted(replies, "reply", "replies")}</span>}
       {reposts > 0 && <span>{counted(reposts, "repost", "reposts")}</span>}
       {likes > 0 && <a href={likersPath(id)} data-testid="like-count">{counted(likes, "like", "likes")}</a>}
     </p>
@@ -70,7 +70,7 @@ export function CardBody({ post, headId, isMain = false }: CardBodyProps) {
       <div className="post-body">
         <header className="post-head" id={headId}>
           <AuthorLine author={author} />
-          <a className="muted post-time" href={threadPath(post.id)} data-testid="post-time"><RelativeTime iso={post.publishTime} /></a>
+          <a className="muted post-time" href={threadPath(post.id)} data-testid="post-time"><RelativeTime iso={post.createdAt} /></a>
         </header>
         <InReplyTo post={post} />
         {post.text !== "" && <RichText text={post.text} whole={isMain} />}
@@ -114,7 +114,7 @@ export const PostCard = memo(function PostCard({ post, position, total, place }:
           <span>{post.viewerIsAuthor || post.author === null
             ? post.viewerIsAuthor ? "You" : "Somebody"
             : <a href={profilePath(post.author.handle)}><bdi>{post.author.name}</bdi></a>} reposted</span>
-          <RelativeTime iso={post.publishTime} />
+          <RelativeTime iso={post.createdAt} />
         </p>
       )}
       {shown === null ? <GoneBody post={post} /> : <CardBody post={shown} headId={by} />}

@@ -13,7 +13,7 @@ import { ReplyForm } from "./ReplyForm";
 export function ThreadPage({ id }: { id: string }) {
   const { signedIn } = useSession();
   const { data, error, loading, nextPage, refresh } = useRead(ThreadDocument, { id }, {
-    outdatedBy: ({ event, published }) => event?.removedContentId != null || published?.kind === "REPLY",
+    outdatedBy: ({ event, published }) => event?.__typename === "ContentRemoved" || published?.kind === "REPLY",
   });
   const post = data?.content;
   const replies = post?.replies;

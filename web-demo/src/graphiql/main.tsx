@@ -18,7 +18,7 @@ query Search {
   search(text: "tide", first: 5) {
     nodes {
       text
-      publishTime
+      createdAt
       author {
         handle
         name
@@ -43,7 +43,7 @@ query MyTimeline {
       cursor
       node {
         text
-        publishTime
+        createdAt
         author {
           handle
           name
@@ -63,16 +63,20 @@ const NEW_FEED = `# What changes in that timeline, as it happens.
 
 subscription MyNewFeed {
   newFeed {
-    timelineEdge {
-      node {
-        text
-        author {
-          handle
+    __typename
+    ... on EntryAdded {
+      timelineEdge {
+        node {
+          text
+          author {
+            handle
+          }
         }
       }
     }
-    removedContentId
-    refetch
+    ... on ContentRemoved {
+      contentId
+    }
   }
 }
 `;

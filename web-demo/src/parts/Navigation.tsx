@@ -1,7 +1,7 @@
 // The brand, the search and the ways through the app.
 import { useViewer } from "@tidefeed/react";
 import { tidefeed } from "../api/tidefeed";
-import { explorePath, favouritesPath, profilePath, type Route, settingsPath, timelinePath } from "../routing";
+import { explorePath, bookmarksPath, profilePath, type Route, settingsPath, timelinePath } from "../routing";
 import { SearchForm } from "../search/SearchForm";
 import { forgetDrafts } from "../timeline/drafts";
 import { Brand } from "./Brand";
@@ -34,8 +34,8 @@ export function Navigation({ route, waiting }: NavigationProps) {
         <a className="only-phone" href={explorePath} aria-current={route.page === "explore" || route.page === "search" ? "page" : undefined} data-testid="nav-explore">
           <Icon name="lens" /><span>Explore</span>
         </a>
-        <a href={favouritesPath} aria-current={route.page === "favourites" ? "page" : undefined} data-testid="nav-favourites">
-          <Icon name="bookmark" /><span>Favourites</span>
+        <a href={bookmarksPath} aria-current={route.page === "bookmarks" ? "page" : undefined} data-testid="nav-bookmarks">
+          <Icon name="bookmark" /><span>Bookmarks</span>
         </a>
         <a href={handle === undefined ? timelinePath : profilePath(handle)} aria-current={onOwnProfile ? "page" : undefined} data-testid="nav-profile">
           <Icon name="person" /><span>Profile</span>

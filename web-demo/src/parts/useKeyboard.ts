@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { openComposer } from "../timeline/composing";
 
 export const KEYS = [
-  ["j", "Next post"], ["k", "Previous post"], ["Enter", "Open the post"], ["r", "Reply"], ["l", "Like"], ["b", "Favourite"], ["n", "Write a post"],
+  ["j", "Next post"], ["k", "Previous post"], ["Enter", "Open the post"], ["r", "Reply"], ["l", "Like"], ["b", "Bookmark"], ["n", "Write a post"],
   ["/", "Search"], ["?", "These shortcuts"],
 ] as const;
 

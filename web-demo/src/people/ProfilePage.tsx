@@ -49,7 +49,7 @@ function useProfile(handle: string, list: ProfileList) {
   const variables = isOfOneKind ? { handle, filter: { kinds: [list] } } : { handle };
   return useRead(documentOf(list), variables, {
     // What they have published has changed, or whether the viewer may see it. What is liked no more stays until the next visit.
-    outdatedBy: ({ published, event, user }) => user?.handle === handle || (list !== "LIKES" && (published != null || event?.timelineEdge != null)),
+    outdatedBy: ({ published, event, user }) => user?.handle === handle || (list !== "LIKES" && (published != null || event?.__typename === "EntryAdded")),
   });
 }
 

@@ -29,8 +29,8 @@ export function ChangePassword() {
       const input = { oldPassword: textOf(entries, "oldPassword"), newPassword: textOf(entries, "newPassword") };
       const payload = (await ask(ChangePasswordDocument, { input })).changePassword;
       setErrors(withRetryTime(payload?.userErrors ?? [], payload?.retryAt ?? null));
-      if (payload?.endedSessions == null) return;
-      setDone(describeDone(payload.endedSessions));
+      if (payload?.endedSessionCount == null) return;
+      setDone(describeDone(payload.endedSessionCount));
       form.reset();
       await tidefeed.query(SessionsDocument.toString()).refresh();
     } catch (error) {

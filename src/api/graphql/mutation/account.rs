@@ -37,7 +37,7 @@ struct RegisterUserInput {
 struct RegisterUserPayload {
     #[graphql(flatten)]
     tokens: Tokens,
-    /// Why the mutation was refused; empty if it was not.
+    /// Why the mutation was refused: one for each field at fault, or that the handle is taken. Empty if it was not.
     user_errors: Vec<UserError>,
     /// The input's `clientMutationId`.
     client_mutation_id: Option<String>,
@@ -82,7 +82,7 @@ struct ChangePasswordInput {
 #[derive(SimpleObject)]
 struct ChangePasswordPayload {
     /// How many other sessions of the viewer have ended. Null if refused.
-    ended_sessions: Option<i32>,
+    ended_session_count: Option<i32>,
     /// After too many failures: when to try again. Null otherwise.
     retry_at: Option<Timestamp>,
     /// Why the mutation was refused; empty if it was not.
@@ -124,7 +124,7 @@ impl AccountMutation {
             let service = fresh_hydration(ctx)?.services().accounts_service.clone();
             let outcome = service.sign_in(&handle, password, &caller(ctx)).await?;
             let retry_at = if let SignInOutcome::NotBefore(at) = outcome { Some(Timestamp(at)) } else { None };
-            let (tokens, user_errors) = tokens(ctx, signed_in(outcome)).await?;
+            let (tokens, user_errors) = tokens(ctx, signed_in(outcome).map_err(|refusal| vec![refusal])).await?;
             Ok(Some(SignInPayload { tokens, retry_at, user_errors, client_mutation_id }))
         })
         .await
@@ -142,28 +142,28 @@ impl AccountMutation {
             let (viewer, service) = (hydration.viewer()?, &hydration.services().accounts_service);
             let outcome = service.change_password(&viewer, (old_password, new_password), &caller(ctx)).await?;
             let retry_at = if let PasswordOutcome::NotBefore(at) = outcome { Some(Timestamp(at)) } else { None };
-            let (ended_sessions, refusal) = match outcome {
+            let (ended_session_count, refusal) = match outcome {
                 PasswordOutcome::Changed(ended) => (Some(i32::try_from(ended).unwrap_or(i32::MAX)), None),
                 PasswordOutcome::Invalid(fault) => (None, Some(UserError::about_profile("newPassword", fault))),
                 PasswordOutcome::WrongCredentials => (None, Some(wrong_old_password())),
                 PasswordOutcome::NotBefore(_) => (None, Some(too_many_attempts())),
             };
             let user_errors = refusal.into_iter().collect();
-            Ok(Some(ChangePasswordPayload { ended_sessions, retry_at, user_errors, client_mutation_id }))
+            Ok(Some(ChangePasswordPayload { ended_session_count, retry_at, user_errors, client_mutation_id }))
         })
         .await
     }
 }
 
-fn registered(outcome: RegisterOutcome) -> Result<SignedIn, UserError> {
+fn registered(outcome: RegisterOutcome) -> Result<SignedIn, Vec<UserError>> {
     Err(match outcome {
         RegisterOutcome::Registered(signed_in) => return Ok(signed_in),
-        RegisterOutcome::Invalid(fault) => fault.into(),
+        RegisterOutcome::Invalid(faults) => faults.into_iter().map(UserError::from).collect(),
         RegisterOutcome::HandleTaken => {
-            UserError::about(&["handle"], UserErrorCode::Taken, "this handle is taken: choose another")
+            vec![UserError::about(&["handle"], UserErrorCode::Taken, "this handle is taken: choose another")]
         }
         RegisterOutcome::Closed => {
-            UserError::general(UserErrorCode::NotAllowed, "registration is closed: ask whoever runs this service")
+            vec![UserError::general(UserErrorCode::NotAllowed, "registration is closed: ask whoever runs this service")]
         }
     })
 }

@@ -31,7 +31,7 @@ struct DeleteViewerPayload {
     /// The id of the deleted user. Null if refused.
     deleted_user_id: Option<ID>,
     /// How many sessions have ended, this one included. Null if refused.
-    ended_sessions: Option<i32>,
+    ended_session_count: Option<i32>,
     /// After too many failures: when to try again. Null otherwise.
     retry_at: Option<Timestamp>,
     /// Why the mutation was refused; empty if it was not.
@@ -61,7 +61,7 @@ impl DeletionMutation {
             let outcome = hydration.services().accounts_service.delete(&viewer, password, &caller(ctx)).await?;
             let mut payload = DeleteViewerPayload {
                 deleted_user_id: None,
-                ended_sessions: None,
+                ended_session_count: None,
                 retry_at: None,
                 user_errors: Vec::new(),
                 client_mutation_id,
@@ -69,7 +69,7 @@ impl DeletionMutation {
             match outcome {
                 DeleteOutcome::Deleted(ended) => {
                     payload.deleted_user_id = Some(ids::of_user(viewer.id));
-                    payload.ended_sessions = Some(i32::try_from(ended).unwrap_or(i32::MAX));
+                    payload.ended_session_count = Some(i32::try_from(ended).unwrap_or(i32::MAX));
                 }
                 DeleteOutcome::WrongCredentials => payload.user_errors.push(wrong_password()),
                 DeleteOutcome::NotBefore(at) => {

@@ -41,7 +41,7 @@ pub struct ExportMutation;
 
 #[Object]
 impl ExportMutation {
-    /// Gives a link to a copy of everything that the viewer has here: profile, sessions, contents, favourites, likes,
+    /// Gives a link to a copy of everything that the viewer has here: profile, sessions, contents, bookmarks, likes,
     /// followed and followers, and whom they keep out. The link is good for ten minutes.
     async fn export_viewer(
         &self,

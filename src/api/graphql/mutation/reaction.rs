@@ -1,4 +1,4 @@
-//! Likes and favourites. All of them are idempotent.
+//! Likes and bookmarks. All of them are idempotent.
 
 use std::sync::Arc;
 
@@ -44,17 +44,12 @@ macro_rules! forms {
 
 forms!(LikeContentInput, "The content to like.", LikeContentPayload, "The liked content; or why not.");
 forms!(UnlikeContentInput, "The content to unlike.", UnlikeContentPayload, "The unliked content; or why not.");
+forms!(BookmarkContentInput, "The content to bookmark.", BookmarkContentPayload, "The bookmarked content; or why not.");
 forms!(
-    FavouriteContentInput,
-    "The content to add to the favourites.",
-    FavouriteContentPayload,
-    "The content that was added; or why not."
-);
-forms!(
-    UnfavouriteContentInput,
-    "The content to remove from the favourites.",
-    UnfavouriteContentPayload,
-    "The content that was removed; or why not."
+    UnbookmarkContentInput,
+    "The content whose bookmark to remove.",
+    UnbookmarkContentPayload,
+    "The content whose bookmark was removed; or why not."
 );
 
 /// The part of the root about reactions.
@@ -91,30 +86,31 @@ impl ReactionMutation {
         .await
     }
 
-    /// Adds a content to the viewer's favourites. Nothing changes if it is among them.
-    async fn favourite_content(
+    /// Bookmarks a content: it is in the viewer's `bookmarks`, which nobody else can see. Nothing changes if the viewer
+    /// has bookmarked it already.
+    async fn bookmark_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The content to add to the favourites.")] input: FavouriteContentInput,
-    ) -> Answer<FavouriteContentPayload> {
+        #[graphql(desc = "The content to bookmark.")] input: BookmarkContentInput,
+    ) -> Answer<BookmarkContentPayload> {
         answer(ctx, async {
-            let FavouriteContentInput { content_id, client_mutation_id } = input;
-            let (content, user_errors) = change(ctx, &content_id, Reaction::Favourite, true).await?;
-            Ok(Some(FavouriteContentPayload { content, user_errors, client_mutation_id }))
+            let BookmarkContentInput { content_id, client_mutation_id } = input;
+            let (content, user_errors) = change(ctx, &content_id, Reaction::Bookmark, true).await?;
+            Ok(Some(BookmarkContentPayload { content, user_errors, client_mutation_id }))
         })
         .await
     }
 
-    /// Takes a content out of the viewer's favourites. Nothing changes if it is not among them.
-    async fn unfavourite_content(
+    /// Removes a bookmark. Nothing changes if the viewer has not bookmarked the content.
+    async fn unbookmark_content(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "The content to remove from the favourites.")] input: UnfavouriteContentInput,
-    ) -> Answer<UnfavouriteContentPayload> {
+        #[graphql(desc = "The content whose bookmark to remove.")] input: UnbookmarkContentInput,
+    ) -> Answer<UnbookmarkContentPayload> {
         answer(ctx, async {
-            let UnfavouriteContentInput { content_id, client_mutation_id } = input;
-            let (content, user_errors) = change(ctx, &content_id, Reaction::Favourite, false).await?;
-            Ok(Some(UnfavouriteContentPayload { content, user_errors, client_mutation_id }))
+            let UnbookmarkContentInput { content_id, client_mutation_id } = input;
+            let (content, user_errors) = change(ctx, &content_id, Reaction::Bookmark, false).await?;
+            Ok(Some(UnbookmarkContentPayload { content, user_errors, client_mutation_id }))
         })
         .await
     }

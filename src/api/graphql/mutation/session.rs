@@ -64,7 +64,7 @@ macro_rules! ended {
         #[derive(SimpleObject)]
         struct $payload {
             /// How many sessions have ended.
-            ended_sessions: i32,
+            ended_session_count: i32,
             /// Why the mutation was refused; empty if it was not.
             user_errors: Vec<UserError>,
             /// The input's `clientMutationId`.
@@ -73,8 +73,8 @@ macro_rules! ended {
 
         impl $payload {
             fn of(ended: usize, client_mutation_id: Option<String>) -> Self {
-                let ended_sessions = i32::try_from(ended).unwrap_or(i32::MAX);
-                Self { ended_sessions, user_errors: Vec::new(), client_mutation_id }
+                let ended_session_count = i32::try_from(ended).unwrap_or(i32::MAX);
+                Self { ended_session_count, user_errors: Vec::new(), client_mutation_id }
             }
         }
     )+};
@@ -109,7 +109,7 @@ impl SessionMutation {
                     "this session has ended: sign in again",
                 )),
             };
-            let (tokens, user_errors) = tokens(ctx, refreshed).await?;
+            let (tokens, user_errors) = tokens(ctx, refreshed.map_err(|refusal| vec![refusal])).await?;
             Ok(Some(RefreshTokenPayload { tokens, user_errors, client_mutation_id }))
         })
         .await

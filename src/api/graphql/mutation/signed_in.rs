@@ -31,11 +31,11 @@ pub struct Tokens {
 /// The payload's part; the new user is the viewer already.
 pub async fn tokens(
     ctx: &Context<'_>,
-    result: Result<SignedIn, UserError>,
+    result: Result<SignedIn, Vec<UserError>>,
 ) -> Result<(Tokens, Vec<UserError>), Failure> {
     let SignedIn { viewer, token, refresh } = match result {
         Ok(signed_in) => signed_in,
-        Err(refusal) => return Ok((Tokens::default(), vec![refusal])),
+        Err(refusals) => return Ok((Tokens::default(), refusals)),
     };
     let hydration = hydration_for(ctx, Some(viewer))?;
     hydration.prime_users(&[viewer.id], UserSelection::of(&ctx.look_ahead().field("user"))).await;

@@ -44,9 +44,9 @@ pub struct TimelineConnection {
     nodes: Vec<Option<Content>>,
     /// Whether and how to read on.
     page_info: PageInfo,
-    /// When the oldest entry was published that the page is made of, shown or folded away. What `newFeed` brings and
+    /// `createdAt` of the oldest entry that the page is made of, shown or folded away. What `newFeed` brings and
     /// is not older belongs to what has been read; what is older comes with the next page. Null on an empty page.
-    oldest_time: Metered<Option<Timestamp>>,
+    oldest_created_at: Metered<Option<Timestamp>>,
     /// What a client shows that was answered this page: pass it as `after` to `newFeed`, which goes on from here, and
     /// brings what was folded away when what stands for it goes. Speaks of the newest 64 entries, folded ones among
     /// them; null for a filtered page, for the stream is not.
@@ -96,7 +96,7 @@ pub struct Shown {
     rows: Vec<(String, Option<Content>)>,
     page_info: PageInfo,
     is_whole: bool,
-    oldest_time: Metered<Option<Timestamp>>,
+    oldest_created_at: Metered<Option<Timestamp>>,
 }
 
 impl Shown {
@@ -119,8 +119,8 @@ impl Shown {
             start_cursor: Metered(rows.first().map(|row| row.0.clone())),
             end_cursor: Metered(page.end().map(cursor::encode)),
         };
-        let oldest_time = Metered(page.end().map(|end| Timestamp(end.publish_time())));
-        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_time })
+        let oldest_created_at = Metered(page.end().map(|end| Timestamp(end.publish_time())));
+        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_created_at })
     }
 
     /// As [`Self::load`], for what a search has found.
@@ -137,7 +137,7 @@ impl Shown {
             start_cursor: Metered(rows.first().map(|row| row.0.clone())),
             end_cursor: Metered(page.end.map(cursor::encode)),
         };
-        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_time: Metered(None) })
+        Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_created_at: Metered(None) })
     }
 
     /// Whether every entry of the page is shown: none of their contents has gone since the page's snapshot.
@@ -200,7 +200,13 @@ impl From<Shown> for TimelineConnection {
         let nodes = shown.nodes();
         let edges =
             shown.rows.into_iter().map(|(cursor, node)| TimelineEdge { cursor: Metered(cursor), node }).collect();
-        Self { edges, nodes, page_info: shown.page_info, oldest_time: shown.oldest_time, resume_token: Metered(None) }
+        Self {
+            edges,
+            nodes,
+            page_info: shown.page_info,
+            oldest_created_at: shown.oldest_created_at,
+            resume_token: Metered(None),
+        }
     }
 }
 

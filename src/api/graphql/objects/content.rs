@@ -14,7 +14,7 @@ use crate::{
         scope::{Answer, answer},
         selection::{ContentSelection, UserSelection},
     },
-    domain::{self, ContentId, PageRequest, timeline::cursor::List},
+    domain::{self, ContentId, Counters, PageRequest, timeline::cursor::List},
     read::lists::PageOf,
 };
 
@@ -55,19 +55,6 @@ struct Media {
     alt: Metered<String>,
 }
 
-/// Counts of what others did with a content.
-#[derive(SimpleObject)]
-struct ContentCounters {
-    /// Replies.
-    comments: Metered<i32>,
-    /// Likes.
-    likes: Metered<i32>,
-    /// Reposts.
-    reposts: Metered<i32>,
-    /// Favourites.
-    favourites: Metered<i32>,
-}
-
 /// A content, held with its hydration.
 #[derive(Clone)]
 pub struct Content {
@@ -79,6 +66,11 @@ impl Content {
     /// `content` as `hydration`'s viewer sees it.
     pub const fn new(content: Arc<domain::Content>, hydration: Arc<Hydration>) -> Self {
         Self { content, hydration }
+    }
+
+    async fn count(&self, ctx: &Context<'_>, of: fn(Counters) -> i64) -> Answer<i32> {
+        answer(ctx, async { Ok(self.hydration.counters(self.content.id).await?.map(|counters| count(of(counters)))) })
+            .await
     }
 
     async fn other(&self, ctx: &Context<'_>, id: Option<ContentId>) -> Answer<Self> {
@@ -116,7 +108,7 @@ impl Content {
     }
 
     /// When it was published. Timelines are in this order.
-    async fn publish_time(&self) -> Metered<Timestamp> {
+    async fn created_at(&self) -> Metered<Timestamp> {
         Metered(Timestamp(self.content.publish_time))
     }
 
@@ -129,9 +121,27 @@ impl Content {
         .await
     }
 
-    /// Counts of its replies, likes, reposts and favourites. Null if they cannot be read now.
-    async fn counters(&self, ctx: &Context<'_>) -> Answer<ContentCounters> {
-        answer(ctx, async { Ok(self.hydration.counters(self.content.id).await?.map(ContentCounters::from)) }).await
+    /// The number of its direct replies that were not deleted. Null if that cannot be read now.
+    async fn reply_count(&self, ctx: &Context<'_>) -> Answer<i32> {
+        self.count(ctx, |counters| counters.replies).await
+    }
+
+    /// The number of users who like it. Null if that cannot be read now.
+    async fn like_count(&self, ctx: &Context<'_>) -> Answer<i32> {
+        self.count(ctx, |counters| counters.likes).await
+    }
+
+    /// The number of users who have reposted it. Null if that cannot be read now.
+    async fn repost_count(&self, ctx: &Context<'_>) -> Answer<i32> {
+        self.count(ctx, |counters| counters.reposts).await
+    }
+
+    /// The number of users who have bookmarked it. Null unless the viewer has published it: bookmarks are private.
+    async fn bookmark_count(&self, ctx: &Context<'_>) -> Answer<i32> {
+        if self.hydration.viewer_id() != Some(self.content.author) {
+            return None;
+        }
+        self.count(ctx, |counters| counters.bookmarks).await
     }
 
     /// The content that a reply answers. Null if this is not a reply, or if that content was deleted or is hidden by a
@@ -177,13 +187,14 @@ impl Content {
         answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.liked)) }).await
     }
 
-    /// Whether it is among the viewer's favourites. Null for anonymous viewers, or if that cannot be read now.
-    async fn viewer_has_favourited(&self, ctx: &Context<'_>) -> Answer<bool> {
-        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.favourited)) })
+    /// Whether the viewer has bookmarked it. Null for anonymous viewers, or if that cannot be read now.
+    async fn viewer_has_bookmarked(&self, ctx: &Context<'_>) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_reactions(self.content.id).await?.map(|own| own.bookmarked)) })
             .await
     }
 
-    /// The users who like it, newest like first, without those hidden by a block. `counters` counts their likes too.
+    /// The users who like it, newest like first, without those hidden by a block. `likeCount` counts the hidden ones
+    /// too.
     async fn likers(
         &self,
         ctx: &Context<'_>,
@@ -237,14 +248,5 @@ impl From<&domain::Media> for Media {
             height: height.into(),
             alt: alt.into(),
         }
-    }
-}
-
-impl From<domain::Counters> for ContentCounters {
-    fn from(counters: domain::Counters) -> Self {
-        let domain::Counters { comments, likes, reposts, favourites } = counters;
-        let [comments, likes, reposts, favourites] =
-            [comments, likes, reposts, favourites].map(|number| Metered(count(number)));
-        Self { comments, likes, reposts, favourites }
     }
 }

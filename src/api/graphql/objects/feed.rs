@@ -3,8 +3,8 @@
 use std::{borrow::Cow, sync::Arc};
 
 use async_graphql::{
-    ContextSelectionSet, Enum, ID, OutputType, Positioned, ServerResult, SimpleObject, Value, parser::types::Field,
-    registry::Registry,
+    ContextSelectionSet, Enum, ID, OutputType, Positioned, ServerResult, SimpleObject, Union, Value,
+    parser::types::Field, registry::Registry,
 };
 use graphql_transport::metered::Metered;
 
@@ -12,10 +12,9 @@ use super::{TimelineEdge, User};
 use crate::{
     api::graphql::{
         feed_share::{FeedShare, RenderKey},
-        ids,
         viewer_dependence::ViewerDependence,
     },
-    domain::{ContentId, Position, UserId, live::view::Reason, timeline::cursor},
+    domain::{ContentId, live::view::Reason},
     telemetry::metrics::LIVE_RENDERINGS,
 };
 
@@ -40,92 +39,88 @@ impl From<Reason> for RefetchReason {
     }
 }
 
-/// The viewer followed or unfollowed somebody, on this device or another.
+/// The timeline shows an entry from now on: a new one, or one that stands again because the newer one of its subject
+/// has left.
 #[derive(SimpleObject)]
-pub struct RelationChange {
+pub struct EntryAdded {
+    /// The entry. Its place is before the first entry whose `createdAt` is not later: nearly always the front, but it
+    /// may be below entries that the client shows already.
+    pub timeline_edge: FeedEdge,
+    /// What the client holds once it has taken this event in: pass the last one as `after` to go on from here, on any
+    /// node. Null if the subscription began without `after`.
+    pub resume_token: ResumeToken,
+}
+
+/// A content has left the timeline, or a newer entry of the same subject stands for it from now on: that one was told
+/// just before.
+#[derive(SimpleObject)]
+pub struct ContentRemoved {
+    /// The id of the content.
+    pub content_id: Metered<ID>,
+    /// Where to go on from; see `EntryAdded.resumeToken`.
+    pub resume_token: ResumeToken,
+}
+
+/// All contents of an author have left the timeline.
+#[derive(SimpleObject)]
+pub struct AuthorRemoved {
+    /// The id of the author.
+    pub author_id: Metered<ID>,
+    /// Where to go on from; see `EntryAdded.resumeToken`.
+    pub resume_token: ResumeToken,
+}
+
+/// The viewer has followed or unfollowed somebody, on this device or another. What that adds to the timeline follows as
+/// `EntryAdded`, as far as the client's entries reach; what it takes away as `AuthorRemoved`.
+#[derive(SimpleObject)]
+pub struct RelationChanged {
     /// The other user. Null if they cannot be read now.
     pub user: Option<User>,
-    /// Since the subscription last knew.
+    /// Whether the viewer follows them now.
     pub viewer_is_following: Metered<bool>,
+    /// Where to go on from; see `EntryAdded.resumeToken`.
+    pub resume_token: ResumeToken,
 }
 
-/// A change of the viewer's timeline. Exactly one of `timelineEdge`, `removedContentId`, `removedAuthorId`,
-/// `relationChange`, `readMarker`, `refetch` and `mayDiffer` is set.
-#[derive(SimpleObject, Default)]
-pub struct NewFeedPayload {
-    /// An entry that the viewer's timeline shows from now on: a new one, or one that stands again because the newer
-    /// one of its subject has left. Its place is before the first entry whose `publishTime` is not later: nearly
-    /// always the front, but it may be below entries that the client shows already.
-    timeline_edge: Option<FeedEdge>,
-    /// The id of a content that has left it, or for which a newer entry of the same subject stands from now on: that
-    /// one was told just before.
-    removed_content_id: Metered<Option<ID>>,
-    /// The id of an author all of whose contents have left it.
-    removed_author_id: Metered<Option<ID>>,
-    /// Whom the viewer follows has changed. What that adds to the timeline follows as edges, as far as the client's
-    /// entries reach; what it takes away as `removedAuthorId`.
-    relation_change: Option<RelationChange>,
-    /// The cursor up to which the viewer has read, moved by one of their devices: this one or another.
-    read_marker: Metered<Option<String>>,
-    /// Read the timeline again, and subscribe anew with its `resumeToken`.
-    refetch: Metered<bool>,
-    /// The reason, if `refetch` is true.
-    refetch_reason: Metered<Option<RefetchReason>>,
-    /// What the client holds may differ from the timeline in what no event tells: below the 64 entries of which a
-    /// token speaks, and, in a list of some kinds, where a newer entry of another kind stands. It reads that again.
-    /// Told with `compares` alone: once what was missed has been told, and whenever it may be so again.
-    may_differ: Metered<bool>,
-    /// What the client holds once it has taken this change in: pass the last one as `after` to go on from here, on any
-    /// node. Null if the subscription began without `after`, and after a refetch.
-    resume_token: Metered<Option<String>>,
+/// One of the viewer's devices, this one or another, has marked the timeline as read further than before.
+#[derive(SimpleObject)]
+pub struct ReadMarkerMoved {
+    /// The cursor up to which the viewer has read.
+    pub read_marker: Metered<String>,
+    /// Where to go on from; see `EntryAdded.resumeToken`.
+    pub resume_token: ResumeToken,
 }
 
-impl NewFeedPayload {
-    /// An entry has come.
-    pub fn added(edge: FeedEdge) -> Self {
-        Self { timeline_edge: Some(edge), ..Self::default() }
-    }
-
-    /// A content has left.
-    pub fn removed(content: ContentId) -> Self {
-        Self { removed_content_id: Metered(Some(ids::of_content(content))), ..Self::default() }
-    }
-
-    /// All of an author's have left.
-    pub fn author_removed(author: UserId) -> Self {
-        Self { removed_author_id: Metered(Some(ids::of_user(author))), ..Self::default() }
-    }
-
-    /// The viewer's own follows.
-    pub fn relation(user: Option<User>, viewer_is_following: bool) -> Self {
-        Self {
-            relation_change: Some(RelationChange { user, viewer_is_following: Metered(viewer_is_following) }),
-            ..Self::default()
-        }
-    }
-
-    /// The viewer's marker stands here.
-    pub fn read_up_to(marker: Position) -> Self {
-        Self { read_marker: Metered(Some(cursor::encode(marker))), ..Self::default() }
-    }
-
-    /// The client must read again.
-    pub fn read_again(reason: Reason) -> Self {
-        Self { refetch: Metered(true), refetch_reason: Metered(Some(reason.into())), ..Self::default() }
-    }
-
-    /// What the client holds may differ.
-    pub fn compare() -> Self {
-        Self { may_differ: Metered(true), ..Self::default() }
-    }
-
-    /// With what the client can resume after it.
-    #[must_use]
-    pub fn with_token(mut self, token: Option<String>) -> Self {
-        self.resume_token = Metered(token);
-        self
-    }
+/// What the client holds may differ from the timeline in what no event tells: below the 64 entries of which a token
+/// speaks, and, in a list of some kinds, where a newer entry of another kind stands. The client reads that again. Told
+/// with `compares` alone: once what was missed has been told, and whenever it may be so again.
+#[derive(SimpleObject)]
+pub struct TimelineMayDiffer {
+    /// Where to go on from; see `EntryAdded.resumeToken`.
+    pub resume_token: ResumeToken,
 }
+
+/// Read the timeline again, and subscribe anew with its `resumeToken`.
+#[derive(SimpleObject)]
+pub struct RefetchNeeded {
+    /// What has happened.
+    pub reason: Metered<RefetchReason>,
+}
+
+/// A change of the viewer's timeline, as `newFeed` tells it.
+#[derive(Union)]
+pub enum NewFeedEvent {
+    EntryAdded(EntryAdded),
+    ContentRemoved(ContentRemoved),
+    AuthorRemoved(AuthorRemoved),
+    RelationChanged(RelationChanged),
+    ReadMarkerMoved(ReadMarkerMoved),
+    TimelineMayDiffer(TimelineMayDiffer),
+    RefetchNeeded(RefetchNeeded),
+}
+
+/// `None` unless the subscription knows what the client holds, and the client asks.
+pub type ResumeToken = Metered<Option<String>>;
 
 /// A new entry's edge, made once for all subscribers who are shown the same. To clients a [`TimelineEdge`].
 pub struct FeedEdge {

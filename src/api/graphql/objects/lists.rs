@@ -66,8 +66,8 @@ pub struct UserConnection {
 struct UserEdge {
     /// Opaque; valid as `after` or `before` even after the user has left the list.
     cursor: Metered<String>,
-    /// When they joined the list.
-    since: Metered<Timestamp>,
+    /// When the follow or like was made that the list is of.
+    created_at: Metered<Timestamp>,
     /// The user. Null if they cannot be read now.
     node: Option<User>,
 }
@@ -89,7 +89,7 @@ impl UserConnection {
             let profile = if selection.is_some() { hydration.profile(row.item).await? } else { None };
             let node = profile.map(|profile| User::new(profile, Arc::clone(hydration)));
             let cursor = Metered(cursor::encode_in(list, row.place(row.item.get())));
-            edges.push(UserEdge { cursor, since: Metered(Timestamp(row.since)), node });
+            edges.push(UserEdge { cursor, created_at: Metered(Timestamp(row.since)), node });
         }
         let page_info = page_info(listing, edges.iter().map(|edge| &edge.cursor.0));
         Ok(Self { nodes: edges.iter().map(|edge| edge.node.clone()).collect(), edges, page_info })

@@ -19,11 +19,14 @@ pub use connection::{ContentConnection, ReplyConnection, Shown, TimelineConnecti
 pub use content::{Content, ContentKind, MediaKind};
 pub use counted::NewContentCount;
 pub use excluded::ExcludedUserConnection;
-pub use feed::{FeedEdge, NewFeedPayload};
+pub use feed::{
+    AuthorRemoved, ContentRemoved, EntryAdded, FeedEdge, NewFeedEvent, ReadMarkerMoved, RefetchNeeded, RelationChanged,
+    ResumeToken, TimelineMayDiffer,
+};
 pub use filter::TimelineFilter;
 pub use lists::{UserConnection, Window};
 pub use node::Node;
 pub use people::{FoundUserConnection, suggested};
-pub use reacted::{FavouriteConnection, LikeConnection, Reacted};
+pub use reacted::{BookmarkConnection, LikeConnection, Reacted};
 pub use session::{ProfileAttribute, Session};
 pub use user::User;

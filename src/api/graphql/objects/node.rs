@@ -3,7 +3,7 @@
 use async_graphql::{ID, Interface};
 use graphql_transport::metered::Metered;
 
-use super::{Content, User};
+use super::{Content, Session, User};
 
 /// An object that can be fetched by its id.
 #[derive(Interface)]
@@ -13,4 +13,6 @@ pub enum Node {
     User(User),
     /// Something published.
     Content(Content),
+    /// A sign-in of the viewer's.
+    Session(Session),
 }

@@ -1,4 +1,4 @@
-//! What a user has reacted to, the newest reaction first, as connections: what they like, what they keep.
+//! What a user has reacted to, the newest reaction first, as connections: what they like, what they have bookmarked.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ use crate::{
     },
 };
 
-/// A page of favourites, most recently added first.
+/// A page of bookmarks, the newest first.
 #[derive(SimpleObject)]
-pub struct FavouriteConnection {
+pub struct BookmarkConnection {
     /// The contents with their cursors.
-    edges: Vec<FavouriteEdge>,
+    edges: Vec<BookmarkEdge>,
     /// The contents, as in `edges.node`.
     nodes: Vec<Option<Content>>,
     /// Whether and how to read on.
     page_info: PageInfo,
 }
 
-/// A favourite.
+/// A bookmark.
 #[derive(SimpleObject)]
-struct FavouriteEdge {
-    /// Opaque; valid as `after` or `before` even after the favourite was removed.
+struct BookmarkEdge {
+    /// Opaque; valid as `after` or `before` even after the bookmark was removed.
     cursor: Metered<String>,
-    /// When it was added.
-    since: Metered<Timestamp>,
+    /// When the bookmark was made.
+    created_at: Metered<Timestamp>,
     /// The content. Null if it was deleted while the page was read, or is hidden by a block.
     node: Option<Content>,
 }
@@ -52,8 +52,8 @@ pub struct LikeConnection {
 struct LikeEdge {
     /// Opaque; valid as `after` or `before` even after the like was taken back.
     cursor: Metered<String>,
-    /// When they liked it.
-    since: Metered<Timestamp>,
+    /// When the like was made.
+    created_at: Metered<Timestamp>,
     /// The content. Null if it was deleted while the page was read, or is hidden by a block.
     node: Option<Content>,
 }
@@ -93,10 +93,11 @@ impl Reacted {
     }
 }
 
-impl From<Reacted> for FavouriteConnection {
+impl From<Reacted> for BookmarkConnection {
     fn from(page: Reacted) -> Self {
         let nodes = page.nodes();
-        let edges = page.rows.into_iter().map(|(cursor, since, node)| FavouriteEdge { cursor, since, node }).collect();
+        let edges =
+            page.rows.into_iter().map(|(cursor, created_at, node)| BookmarkEdge { cursor, created_at, node }).collect();
         Self { edges, nodes, page_info: page.page_info }
     }
 }
@@ -104,7 +105,8 @@ impl From<Reacted> for FavouriteConnection {
 impl From<Reacted> for LikeConnection {
     fn from(page: Reacted) -> Self {
         let nodes = page.nodes();
-        let edges = page.rows.into_iter().map(|(cursor, since, node)| LikeEdge { cursor, since, node }).collect();
+        let edges =
+            page.rows.into_iter().map(|(cursor, created_at, node)| LikeEdge { cursor, created_at, node }).collect();
         Self { edges, nodes, page_info: page.page_info }
     }
 }

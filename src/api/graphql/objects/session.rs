@@ -31,11 +31,11 @@ impl Session {
     }
 }
 
-/// A session of the viewer. Only its user can see it.
+/// A session of the viewer: a sign-in that lasts. Only its user can see it.
 #[Object]
 impl Session {
     /// Opaque; begins with S_. For `endSession`.
-    async fn id(&self) -> Metered<ID> {
+    pub async fn id(&self) -> Metered<ID> {
         Metered(ids::of_session(self.session.id))
     }
 

@@ -6,7 +6,7 @@ use async_graphql::{Context, ID, Object};
 use graphql_transport::metered::Metered;
 
 use super::{
-    ContentConnection, ExcludedUserConnection, FavouriteConnection, LikeConnection, ProfileAttribute, Reacted, Session,
+    BookmarkConnection, ContentConnection, ExcludedUserConnection, LikeConnection, ProfileAttribute, Reacted, Session,
     Shown, TimelineFilter, UserConnection, Window,
 };
 use crate::{
@@ -135,12 +135,11 @@ impl User {
     /// The user's sessions, newest first, at most 50. Null unless the user is the viewer.
     async fn sessions(&self, ctx: &Context<'_>) -> Answer<Vec<Session>> {
         answer(ctx, async {
-            let Ok(viewer) = self.hydration.viewer() else { return Ok(None) };
-            if viewer.id != self.profile.id {
+            let own = self.hydration.viewer_id() == Some(self.profile.id);
+            let Some((sessions, viewer)) = (if own { self.hydration.sessions().await? } else { None }) else {
                 return Ok(None);
-            }
-            let sessions = self.hydration.services().sessions.of_user(viewer.id).await?;
-            Ok(Some(sessions.into_iter().map(|session| Session::new(session, viewer.session)).collect()))
+            };
+            Ok(Some(sessions.iter().map(|session| Session::new(session.clone(), viewer.session)).collect()))
         })
         .await
     }
@@ -317,8 +316,8 @@ impl User {
         .await
     }
 
-    /// Their favourites, most recently added first, without deleted contents. Null unless the user is the viewer.
-    async fn favourites(
+    /// Their bookmarks, the newest first, without deleted contents. Null unless the user is the viewer.
+    async fn bookmarks(
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
@@ -328,11 +327,11 @@ impl User {
             AnyInt,
         >,
         #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
-    ) -> Answer<FavouriteConnection> {
+    ) -> Answer<BookmarkConnection> {
         answer(ctx, async {
             let window = Window { first, after, last, before };
-            let page = self.reacted_to(ctx, Reaction::Favourite, List::Favourites, window).await?;
-            Ok(page.map(FavouriteConnection::from))
+            let page = self.reacted_to(ctx, Reaction::Bookmark, List::Bookmarks, window).await?;
+            Ok(page.map(BookmarkConnection::from))
         })
         .await
     }

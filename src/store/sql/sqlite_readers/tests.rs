@@ -83,7 +83,7 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
             HotStatement::Likers(reader, vec![content; 3], request),
             HotStatement::Outboxes(reader, vec![reader; 3], request),
             HotStatement::Replies(reader, vec![content; 3], request),
-            HotStatement::ReactedTo(reader, Reaction::Favourite, request),
+            HotStatement::ReactedTo(reader, Reaction::Bookmark, request),
             HotStatement::PulledAuthors(reader),
             HotStatement::Counts(
                 vec![Source::Term(terms_of("word")[0]), Source::Author(reader)],

@@ -107,7 +107,7 @@ impl Person {
         let World { server, fan, foe } = world;
         let tokens = register(server, handle).await?;
         let ended = sign_in(server, handle).await?;
-        server.data(&ended.access, "mutation { signOut { endedSessions userErrors { code } } }", json!({})).await?;
+        server.data(&ended.access, "mutation { signOut { endedSessionCount userErrors { code } } }", json!({})).await?;
         let key = format!("key of {handle}");
         let picture = json!({ "kind": "PICTURE", "url": "https://a.example/tide.png", "alt": "low tide" });
         let (content, cursor) =
@@ -119,7 +119,7 @@ impl Person {
         let (answer, _) = world.publish(&tokens, json!({ "text": "mine", "replyTo": root })).await?;
         for (by, mutation, key, id) in [
             (&tokens, "likeContent", "contentId", &root),
-            (&tokens, "favouriteContent", "contentId", &root),
+            (&tokens, "bookmarkContent", "contentId", &root),
             (&tokens, "followUser", "userId", &fan.id),
             (fan, "followUser", "userId", &tokens.id),
             (&tokens, "muteUser", "userId", &foe.id),
@@ -154,7 +154,7 @@ impl Person {
             state["viewer"]["blockedUsers"].take();
         }
         let again = sign_in(server, self.things["handle"].as_str().unwrap_or_default()).await?;
-        server.data(&again.access, "mutation { signOut { endedSessions userErrors { code } } }", json!({})).await?;
+        server.data(&again.access, "mutation { signOut { endedSessionCount userErrors { code } } }", json!({})).await?;
         Ok(state)
     }
 

@@ -13,7 +13,7 @@ use crate::{
     servers::{Backend, on_each_backend},
 };
 
-const ENDED: &str = "{ endedSessions userErrors { code field } }";
+const ENDED: &str = "{ endedSessionCount userErrors { code field } }";
 const GRACE_MS: i64 = 30_000;
 const BOUND_MS: i64 = 10_000;
 
@@ -74,7 +74,7 @@ on_each_backend! {
         }
         let id = sessions(&server, &ann.access).await?[0]["id"].clone();
         let theft = ask(&server, Some(&bob.access), "endSession", "EndSessionInput", json!({ "sessionId": id }), ENDED).await?;
-        ensure!(theft == json!({ "endedSessions": 0, "userErrors": [{ "code": "NOT_FOUND", "field": ["input", "sessionId"] }] }));
+        ensure!(theft == json!({ "endedSessionCount": 0, "userErrors": [{ "code": "NOT_FOUND", "field": ["input", "sessionId"] }] }));
         ensure!(who(&server, &ann.access).await? == "ann" && refresh(&server, &ann.refresh).await?.is_some());
         Ok(())
     }
@@ -90,8 +90,8 @@ on_each_backend! {
         let other = listed.iter().find(|it| it["isCurrent"] == false).context("another")?;
         let input = json!({ "sessionId": other["id"] });
         let ended = ask(&server, Some(&all[0].access), "endSession", "EndSessionInput", input, ENDED).await?;
-        ensure!(ended["endedSessions"] == 1);
-        ensure!(ask(&server, Some(&all[0].access), "signOut", "SignOutInput", json!({}), ENDED).await?["endedSessions"] == 1);
+        ensure!(ended["endedSessionCount"] == 1);
+        ensure!(ask(&server, Some(&all[0].access), "signOut", "SignOutInput", json!({}), ENDED).await?["endedSessionCount"] == 1);
         ensure!(who(&server, &all[0].access).await? == "UNAUTHENTICATED" && refresh(&server, &all[0].refresh).await?.is_none());
         let mut left = Vec::new();
         for tokens in &all {
@@ -100,7 +100,7 @@ on_each_backend! {
             }
         }
         let everywhere = ask(&server, Some(&left[0].access), "signOutEverywhere", "SignOutEverywhereInput", json!({}), ENDED).await?;
-        ensure!(left.len() == 2 && everywhere["endedSessions"] == 2, "{everywhere:#}");
+        ensure!(left.len() == 2 && everywhere["endedSessionCount"] == 2, "{everywhere:#}");
         for tokens in &all {
             ensure!(who(&server, &tokens.access).await? == "UNAUTHENTICATED");
         }

@@ -190,7 +190,7 @@ async fn a_new_password_takes_the_old_one_and_ends_the_other_sessions() -> Resul
     let there = sign_in(&server, "ann").await?;
     let change = async |old: &str, new: &str| {
         let input = json!({ "oldPassword": old, "newPassword": new });
-        let selection = "{ endedSessions retryAt userErrors { code field } }";
+        let selection = "{ endedSessionCount retryAt userErrors { code field } }";
         ask(&server, Some(&here.access), "changePassword", "ChangePasswordInput", input, selection).await
     };
     for (old, new, code, field) in [
@@ -202,7 +202,7 @@ async fn a_new_password_takes_the_old_one_and_ends_the_other_sessions() -> Resul
         ensure!(who(&server, &there.access).await? == "ann", "nothing has ended");
     }
     let changed = change(PASSWORD, "another long one").await?;
-    ensure!(changed == json!({ "endedSessions": 1, "retryAt": null, "userErrors": [] }), "{changed:#}");
+    ensure!(changed == json!({ "endedSessionCount": 1, "retryAt": null, "userErrors": [] }), "{changed:#}");
     ensure!(who(&server, &here.access).await? == "ann" && who(&server, &there.access).await? == "UNAUTHENTICATED");
     ensure!(try_sign_in(&server, "ann", PASSWORD).await?["token"].is_null());
     ensure!(try_sign_in(&server, "ann", "another long one").await?["token"].is_string());

@@ -43,6 +43,20 @@ async fn a_registration_that_is_refused_says_which_field_is_at_fault() {
 }
 
 #[tokio::test]
+async fn a_registration_that_is_refused_names_every_field_at_fault_at_once() {
+    let api = Api::new().await;
+    let input =
+        json!({"handle": "a b", "name": " ", "password": "short", "bio": "x".repeat(501), "avatarUrl": "ftp://a"});
+    let payload = api.data(None, REGISTER, json!({ "input": input })).await["registerUser"].take();
+    let errors = payload["userErrors"].as_array().unwrap().iter();
+    let told: Vec<_> =
+        errors.map(|error| (error["field"][1].as_str().unwrap(), error["code"].as_str().unwrap())).collect();
+    let all = ["handle", "name", "bio", "avatarUrl", "password"]
+        .map(|field| (field, if field == "bio" { "TOO_LONG" } else { "INVALID" }));
+    assert_eq!(told, all);
+}
+
+#[tokio::test]
 async fn a_closed_service_registers_nobody() {
     let api = Api::with_registration(false).await;
     let input = json!({"input": {"handle": "ann", "name": "x", "password": "long enough"}});
@@ -91,7 +105,7 @@ async fn nobody_is_the_viewer_without_a_token_and_after_its_end() {
 
 const DELETE: &str =
     "mutation($password: String) { deleteViewer(input: {password: $password, clientMutationId: \"c\"}) {
-    deletedUserId endedSessions retryAt userErrors { code field } clientMutationId } }";
+    deletedUserId endedSessionCount retryAt userErrors { code field } clientMutationId } }";
 
 #[tokio::test]
 async fn a_viewer_deletes_their_account_with_their_password_and_is_nobody_then() {
@@ -103,11 +117,11 @@ async fn a_viewer_deletes_their_account_with_their_password_and_is_nobody_then()
     for wrong in [json!("another password"), json!(null)] {
         let refused = api.data(Some(&ann), DELETE, json!({ "password": wrong })).await;
         let because = json!([{"code": "WRONG_CREDENTIALS", "field": ["input", "password"]}]);
-        let expected = json!({"deletedUserId": null, "endedSessions": null, "retryAt": null, "userErrors": because, "clientMutationId": "c"});
+        let expected = json!({"deletedUserId": null, "endedSessionCount": null, "retryAt": null, "userErrors": because, "clientMutationId": "c"});
         assert_eq!(refused["deleteViewer"], expected);
     }
     let gone = api.data(Some(&ann), DELETE, json!({"password": "long enough"})).await;
-    let expected = json!({"deletedUserId": ann.id, "endedSessions": 1, "retryAt": null, "userErrors": [], "clientMutationId": "c"});
+    let expected = json!({"deletedUserId": ann.id, "endedSessionCount": 1, "retryAt": null, "userErrors": [], "clientMutationId": "c"});
     assert_eq!(gone["deleteViewer"], expected);
     let query = "query($user: ID!, $post: ID!) { user(handle: \"ann\") { id } nodes(ids: [$user, $post]) { id }
         search(text: \"words\") { nodes { id } }

@@ -183,7 +183,7 @@ impl Api {
         self.clock.advance(1);
         let query = "mutation($id: ID!) { repostContent(input: {contentId: $id, clientMutationId: \"c\"}) {
             timelineEdge { cursor node { id kind repostOf { id } author { handle } } }
-            content { id counters { reposts } viewerHasReposted } userErrors { code field } clientMutationId } }";
+            content { id repostCount viewerHasReposted } userErrors { code field } clientMutationId } }";
         self.data(Some(author), query, json!({ "id": content })).await["repostContent"].take()
     }
 

@@ -58,16 +58,16 @@ async fn whatever_needs_a_viewer_says_so_to_the_anonymous() {
 }
 
 #[tokio::test]
-async fn counters_that_cannot_be_read_null_themselves_and_give_nothing_away() {
+async fn counts_that_cannot_be_read_null_themselves_and_give_nothing_away() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     api.publish(&ann, "x").await;
     api.contents.counters_fail.store(true, Ordering::SeqCst);
-    let query = "{ timeline { edges { node { text counters { likes } author { handle } } } } }";
+    let query = "{ timeline { edges { node { text likeCount author { handle } } } } }";
     let response = api.ask(Some(&ann), query, json!({})).await;
-    let node = json!({"text": "x", "counters": null, "author": {"handle": "ann"}});
+    let node = json!({"text": "x", "likeCount": null, "author": {"handle": "ann"}});
     assert_eq!(response["data"]["timeline"]["edges"], json!([{ "node": node }]));
-    let path = json!(["timeline", "edges", 0, "node", "counters"]);
+    let path = json!(["timeline", "edges", 0, "node", "likeCount"]);
     assert_eq!(faults(&response), fault("INTERNAL_SERVER_ERROR", path));
     assert!(!response.to_string().contains("secret"), "{response}");
 }

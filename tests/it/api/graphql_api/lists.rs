@@ -1,4 +1,4 @@
-//! Followers, the followed, those who like, favourites: as connections.
+//! Followers, the followed, those who like, bookmarks: as connections.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::api::{Api, Person, faults};
 /// Handles of the nodes, the end flags, and the cursors at both ends.
 async fn page(api: &Api, viewer: &Person, list: &str, arguments: &str) -> (Vec<String>, [bool; 2], [Value; 2]) {
     let query = format!(
-        "query($id: ID!) {{ node(id: $id) {{ ... on User {{ {list}({arguments}) {{ edges {{ cursor since node {{ handle followerCount }} }}
+        "query($id: ID!) {{ node(id: $id) {{ ... on User {{ {list}({arguments}) {{ edges {{ cursor createdAt node {{ handle followerCount }} }}
             pageInfo {{ hasPreviousPage hasNextPage startCursor endCursor }} }} }} }} }}"
     );
     let mut answer = api.data(Some(viewer), &query, json!({ "id": viewer.id })).await;
@@ -53,7 +53,7 @@ async fn whoever_has_blocked_the_viewer_or_is_blocked_by_them_stands_in_no_list_
     }
     let block = "mutation($id: ID!) { blockUser(input: { userId: $id }) { userErrors { code } } }";
     api.data(Some(&bob), block, json!({ "id": cid.id })).await;
-    let query = "query($id: ID!) { content(id: $id) { counters { likes } likers { nodes { handle } } author { followerCount followingCount
+    let query = "query($id: ID!) { content(id: $id) { likeCount likers { nodes { handle } } author { followerCount followingCount
         followers { nodes { handle } } following { nodes { handle } } } } }";
     for (viewer, seen) in
         [(Some(&bob), &["bob"][..]), (Some(&cid), &["cid"]), (Some(&ann), &["cid", "bob"]), (None, &["cid", "bob"])]
@@ -64,7 +64,7 @@ async fn whoever_has_blocked_the_viewer_or_is_blocked_by_them_stands_in_no_list_
         for list in [&content["likers"], &author["followers"], &author["following"]] {
             assert_eq!(list["nodes"], json!(nodes));
         }
-        let counts = (&content["counters"]["likes"], &author["followerCount"], &author["followingCount"]);
+        let counts = (&content["likeCount"], &author["followerCount"], &author["followingCount"]);
         assert_eq!(counts, (&json!(2), &json!(2), &json!(2)));
     }
 }
@@ -76,7 +76,7 @@ async fn a_cursor_of_one_list_is_refused_by_the_others() {
     api.follow(&ann, &bob).await;
     api.follow(&bob, &ann).await;
     let (_, _, [cursor, _]) = page(&api, &ann, "followers", "first: 1").await;
-    for field in ["following", "contents", "mediaContents", "favourites", "likes"] {
+    for field in ["following", "contents", "mediaContents", "bookmarks", "likes"] {
         let query = format!("{{ viewer {{ {field}(after: {cursor}) {{ nodes {{ id }} }} }} }}");
         let refused = api.ask(Some(&ann), &query, json!({})).await;
         assert_eq!(faults(&refused), [("BAD_USER_INPUT".to_owned(), json!(["viewer", field]))]);
@@ -84,22 +84,22 @@ async fn a_cursor_of_one_list_is_refused_by_the_others() {
 }
 
 #[tokio::test]
-async fn favourites_and_likes_are_ones_own_to_see_and_likers_everybodys() {
+async fn bookmarks_and_likes_are_ones_own_to_see_and_likers_everybodys() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let (kept, gone) = (api.publish(&bob, "kept").await, api.publish(&bob, "gone").await);
     for content in [&kept, &gone] {
         api.clock.advance(1);
-        for verb in ["favouriteContent", "likeContent"] {
+        for verb in ["bookmarkContent", "likeContent"] {
             react(&api, &ann, verb, content).await;
         }
     }
     api.delete(&bob, &gone).await;
-    for list in ["favourites", "likes"] {
-        let shown = "nodes { text viewerHasFavourited likers { nodes { handle } } }";
+    for list in ["bookmarks", "likes"] {
+        let shown = "nodes { text viewerHasBookmarked likers { nodes { handle } } }";
         let query = format!("{{ user(handle: \"ann\") {{ {list} {{ {shown} }} }} }}");
         let own = api.data(Some(&ann), &query, json!({})).await;
-        let node = json!({"text": "kept", "viewerHasFavourited": true, "likers": {"nodes": [{"handle": "ann"}]}});
+        let node = json!({"text": "kept", "viewerHasBookmarked": true, "likers": {"nodes": [{"handle": "ann"}]}});
         assert_eq!(own["user"][list], json!({ "nodes": [node] }));
         for viewer in [Some(&bob), None] {
             assert_eq!(api.data(viewer, &query, json!({})).await["user"][list], json!(null));

@@ -8,8 +8,8 @@ use tokio::time::timeout;
 
 use super::api::{Api, Person, faults};
 
-const WATCH: &str = "subscription { newFeed { refetch removedContentId readMarker
-    timelineEdge { cursor node { id text author { handle viewerIsFollowing } counters { likes } } } } }";
+const WATCH: &str = "subscription { newFeed { __typename ... on ContentRemoved { contentId }
+    ... on EntryAdded { timelineEdge { cursor node { id text author { handle viewerIsFollowing } likeCount } } } } }";
 
 async fn next(feed: &mut (impl Stream<Item = Value> + Unpin)) -> Option<Value> {
     timeout(Duration::from_mins(2), feed.next()).await.unwrap()
@@ -39,20 +39,20 @@ async fn a_feed_tells_of_new_contents_of_removals_and_of_changed_follows() {
     let post = api.publish(&bob, "news").await;
     let added = next(&mut feed).await.unwrap();
     let payload = &added["data"]["newFeed"];
-    let node = json!({"id": post, "text": "news", "author": {"handle": "bob", "viewerIsFollowing": true}, "counters": {"likes": 0}});
+    let node =
+        json!({"id": post, "text": "news", "author": {"handle": "bob", "viewerIsFollowing": true}, "likeCount": 0});
     assert_eq!(payload["timelineEdge"]["node"], node);
-    assert_eq!((&payload["refetch"], &payload["removedContentId"]), (&json!(false), &json!(null)));
+    assert_eq!(payload["__typename"], "EntryAdded");
     let timeline = api.data(Some(&ann), "{ timeline { edges { cursor } } }", json!({})).await;
     assert_eq!(timeline["timeline"]["edges"][0]["cursor"], payload["timelineEdge"]["cursor"]);
     api.delete(&bob, &post).await;
-    let removed = json!({"refetch": false, "removedContentId": post, "readMarker": null, "timelineEdge": null});
+    let removed = json!({"__typename": "ContentRemoved", "contentId": post});
     assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], removed);
     let cid = api.person("cid").await;
     api.follow(&ann, &cid).await;
-    let refetch = json!({"refetch": true, "removedContentId": null, "readMarker": null, "timelineEdge": null});
+    let refetch = json!({"__typename": "RefetchNeeded"});
     assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], refetch, "nobody knows what this client holds");
-    let relation = json!({"refetch": false, "removedContentId": null, "readMarker": null, "timelineEdge": null});
-    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], relation);
+    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"], json!({"__typename": "RelationChanged"}));
     api.publish(&cid, "watched from now on").await;
     assert_eq!(
         next(&mut feed).await.unwrap()["data"]["newFeed"]["timelineEdge"]["node"]["text"],
@@ -71,13 +71,14 @@ async fn a_client_that_compares_is_told_when_what_it_holds_may_differ_without_a_
     let token = page["timeline"]["resumeToken"].as_str().unwrap();
     let missed = api.publish(&bob, "while nobody listened").await;
     let document = format!(
-        "subscription {{ newFeed(after: \"{token}\", compares: true) {{ mayDiffer removedContentId timelineEdge {{ node {{ id }} }} }} }}"
+        "subscription {{ newFeed(after: \"{token}\", compares: true) {{ __typename ... on ContentRemoved {{ contentId }}
+            ... on EntryAdded {{ timelineEdge {{ node {{ id }} }} }} }} }}"
     );
     let mut feed = api.watch(Some(&ann), &document);
     let mut told = async || next(&mut feed).await.unwrap()["data"]["newFeed"].take();
-    let added = |id: &str| json!({"mayDiffer": false, "removedContentId": null, "timelineEdge": {"node": {"id": id}}});
-    let removed = |id: &str| json!({"mayDiffer": false, "removedContentId": id, "timelineEdge": null});
-    let may_differ = json!({"mayDiffer": true, "removedContentId": null, "timelineEdge": null});
+    let added = |id: &str| json!({"__typename": "EntryAdded", "timelineEdge": {"node": {"id": id}}});
+    let removed = |id: &str| json!({"__typename": "ContentRemoved", "contentId": id});
+    let may_differ = json!({"__typename": "TimelineMayDiffer"});
     assert_eq!(told().await, added(&missed));
     assert_eq!(told().await, may_differ, "what was missed has been told");
     let act = async |by: &Person, verb: &str, input: Value| {
@@ -93,7 +94,7 @@ async fn a_client_that_compares_is_told_when_what_it_holds_may_differ_without_a_
     api.delete(&bob, &missed).await;
     assert_eq!(told().await, may_differ, "a list of posts still shows it");
     act(&ann, "muteUser", json!({ "userId": cid.id })).await;
-    assert_eq!(told().await["mayDiffer"], json!(false), "all of theirs are gone");
+    assert_eq!(told().await["__typename"], "AuthorRemoved", "all of theirs are gone");
     assert_eq!(told().await, may_differ);
     act(&ann, "unmuteUser", json!({ "userId": cid.id })).await;
     assert_eq!(told().await, added(&repost));
@@ -108,7 +109,7 @@ async fn a_content_that_is_gone_before_it_is_shown_is_told_as_removed_only() {
     begun(&api, &mut feed).await;
     let post = api.publish(&ann, "slip of the pen").await;
     api.delete(&ann, &post).await;
-    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"]["removedContentId"], json!(post));
+    assert_eq!(next(&mut feed).await.unwrap()["data"]["newFeed"]["contentId"], json!(post));
 }
 
 #[tokio::test]
@@ -118,7 +119,7 @@ async fn a_feed_is_silent_about_whoever_is_kept_out_and_asks_for_a_refetch_at_ea
     api.follow(&ann, &bob).await;
     let mut feed = api.watch(Some(&ann), WATCH);
     begun(&api, &mut feed).await;
-    let refetch = json!({"refetch": true, "removedContentId": null, "readMarker": null, "timelineEdge": null});
+    let refetch = json!({"__typename": "RefetchNeeded"});
     for (who, whom, verb, undo) in
         [(&ann, &bob, "muteUser", "unmuteUser"), (&bob, &ann, "hideFromFollower", "unhideFromFollower")]
     {
@@ -181,7 +182,7 @@ async fn what_a_reply_answers_is_shown_to_each_watcher_as_a_block_allows() {
         api.follow(reader, &cat).await;
     }
     api.block(&bob, &dan).await;
-    let watch = "subscription { newFeed { timelineEdge { node { text inReplyTo { text } } } } }";
+    let watch = "subscription { newFeed { ... on EntryAdded { timelineEdge { node { text inReplyTo { text } } } } } }";
     let mut feeds = [api.watch(Some(&ann), watch), api.watch(Some(&bob), watch)];
     for feed in &mut feeds {
         begun(&api, feed).await;
@@ -202,11 +203,11 @@ async fn whoever_follows_a_user_is_told_when_they_delete_their_account() {
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     api.follow(&ann, &bob).await;
     api.publish(&bob, "words").await;
-    let watch = "subscription { newFeed { removedAuthorId relationChange { viewerIsFollowing user { id } } refetch } }";
+    let watch = "subscription { newFeed { __typename ... on AuthorRemoved { authorId } } }";
     let mut feed = api.watch(Some(&ann), watch);
     begun(&api, &mut feed).await;
     let delete = "mutation { deleteViewer(input: {password: \"long enough\"}) { userErrors { code } } }";
     assert_eq!(api.data(Some(&bob), delete, json!({})).await["deleteViewer"]["userErrors"], json!([]));
     let told = next(&mut feed).await.unwrap()["data"]["newFeed"].take();
-    assert_eq!((&told["removedAuthorId"], &told["refetch"]), (&json!(bob.id), &json!(false)), "{told}");
+    assert_eq!(told, json!({"__typename": "AuthorRemoved", "authorId": bob.id}));
 }

@@ -10,10 +10,12 @@ use tokio::time::timeout;
 use super::api::{Api, Person};
 
 const SUBSCRIBERS: usize = 1_000;
-const SAME_FOR_ALL: &str = "subscription($after: String) { newFeed(after: $after) { resumeToken timelineEdge { cursor
-    node { id text counters { likes } author { handle followerCount } } } } }";
-const VIEWERS_OWN: &str = "subscription($after: String) { newFeed(after: $after) { timelineEdge { cursor
-    node { id text viewerIsAuthor counters { likes } author { handle followerCount viewerIsFollowing } } } } }";
+const SAME_FOR_ALL: &str =
+    "subscription($after: String) { newFeed(after: $after) { ... on EntryAdded { resumeToken timelineEdge { cursor
+    node { id text likeCount author { handle followerCount } } } } } }";
+const VIEWERS_OWN: &str =
+    "subscription($after: String) { newFeed(after: $after) { ... on EntryAdded { timelineEdge { cursor
+    node { id text viewerIsAuthor likeCount author { handle followerCount viewerIsFollowing } } } } } }";
 
 /// Everybody follows bob.
 async fn crowd(api: &Api) -> (Person, Vec<Person>) {

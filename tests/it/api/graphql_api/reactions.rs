@@ -1,4 +1,4 @@
-//! Likes and favourites.
+//! Likes and bookmarks.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::api::{Api, Person, faults};
 async fn change(api: &Api, viewer: Option<&Person>, verb: &str, content: &str) -> Value {
     let query = format!(
         "mutation($id: ID!) {{ {verb}(input: {{contentId: $id, clientMutationId: \"c\"}}) {{ content {{ id
-            counters {{ likes favourites }} viewerHasLiked viewerHasFavourited }}
+            likeCount bookmarkCount viewerHasLiked viewerHasBookmarked }}
             userErrors {{ code field }} clientMutationId }} }}"
     );
     api.ask(viewer, &query, json!({ "id": content })).await
@@ -18,18 +18,23 @@ async fn the_payload_shows_what_a_reaction_has_changed() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let post = api.publish(&bob, "news").await;
-    for (verb, likes, favourites) in [
+    for (verb, likes, bookmarks) in [
         ("likeContent", 1, 0),
         ("likeContent", 1, 0),
-        ("favouriteContent", 1, 1),
+        ("bookmarkContent", 1, 1),
         ("unlikeContent", 0, 1),
         ("unlikeContent", 0, 1),
-        ("unfavouriteContent", 0, 0),
+        ("unbookmarkContent", 0, 0),
     ] {
-        let content = json!({"id": post, "counters": {"likes": likes, "favourites": favourites},
-            "viewerHasLiked": likes == 1, "viewerHasFavourited": favourites == 1});
+        let content = json!({"id": post, "likeCount": likes, "bookmarkCount": null,
+            "viewerHasLiked": likes == 1, "viewerHasBookmarked": bookmarks == 1});
         let payload = json!({"content": content, "userErrors": [], "clientMutationId": "c"});
         assert_eq!(change(&api, Some(&ann), verb, &post).await["data"][verb], payload, "{verb}");
+        let counts = "query($id: ID!) { content(id: $id) { likeCount bookmarkCount } }";
+        for (viewer, told) in [(Some(&bob), json!(bookmarks)), (Some(&ann), json!(null)), (None, json!(null))] {
+            let content = api.data(viewer, counts, json!({ "id": post })).await["content"].take();
+            assert_eq!(content, json!({"likeCount": likes, "bookmarkCount": told}), "{verb}");
+        }
     }
 }
 
@@ -38,10 +43,10 @@ async fn a_deleted_content_takes_no_reaction_and_neither_does_anything_of_the_an
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let post = api.publish(&ann, "gone soon").await;
-    let own = "query($id: ID!) { content(id: $id) { viewerHasLiked viewerHasFavourited } }";
+    let own = "query($id: ID!) { content(id: $id) { viewerHasLiked viewerHasBookmarked } }";
     let anonymous = api.data(None, own, json!({ "id": post })).await;
-    assert_eq!(anonymous["content"], json!({"viewerHasLiked": null, "viewerHasFavourited": null}));
-    for verb in ["likeContent", "unlikeContent", "favouriteContent", "unfavouriteContent"] {
+    assert_eq!(anonymous["content"], json!({"viewerHasLiked": null, "viewerHasBookmarked": null}));
+    for verb in ["likeContent", "unlikeContent", "bookmarkContent", "unbookmarkContent"] {
         let refused = change(&api, None, verb, &post).await;
         assert_eq!(faults(&refused), [("UNAUTHENTICATED".to_owned(), json!([verb]))]);
     }
@@ -64,9 +69,9 @@ async fn whom_a_block_keeps_out_reacts_to_nothing() {
     api.data(Some(&bob), block, json!({ "id": ann.id })).await;
     let payload = change(&api, Some(&ann), "likeContent", &post).await["data"]["likeContent"].take();
     assert_eq!(payload["userErrors"], json!([{"code": "NOT_FOUND", "field": ["input", "contentId"]}]));
-    let likes = "query($id: ID!) { content(id: $id) { counters { likes } likers { nodes { handle } } } }";
+    let likes = "query($id: ID!) { content(id: $id) { likeCount likers { nodes { handle } } } }";
     let content = api.data(Some(&bob), likes, json!({ "id": post })).await;
-    assert_eq!(content["content"], json!({"counters": {"likes": 0}, "likers": {"nodes": []}}));
+    assert_eq!(content["content"], json!({"likeCount": 0, "likers": {"nodes": []}}));
 }
 
 #[tokio::test]
@@ -74,17 +79,17 @@ async fn ones_own_reaction_is_taken_back_behind_a_block() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let post = api.publish(&bob, "news").await;
-    change(&api, Some(&ann), "favouriteContent", &post).await;
+    change(&api, Some(&ann), "bookmarkContent", &post).await;
     change(&api, Some(&ann), "likeContent", &post).await;
     api.block(&bob, &ann).await;
-    for verb in ["unfavouriteContent", "unlikeContent"] {
+    for verb in ["unbookmarkContent", "unlikeContent"] {
         let payload = change(&api, Some(&ann), verb, &post).await["data"][verb].take();
         assert_eq!(payload, json!({"content": null, "userErrors": [], "clientMutationId": "c"}), "{verb}");
         let again = change(&api, Some(&ann), verb, &post).await["data"][verb].take();
         let refused = json!([{"code": "NOT_FOUND", "field": ["input", "contentId"]}]);
         assert_eq!(again["userErrors"], refused, "{verb}: there is nothing to take back");
     }
-    let counters = "query($id: ID!) { content(id: $id) { counters { likes favourites } } }";
+    let counters = "query($id: ID!) { content(id: $id) { likeCount bookmarkCount } }";
     let content = api.data(Some(&bob), counters, json!({ "id": post })).await;
-    assert_eq!(content["content"]["counters"], json!({"likes": 0, "favourites": 0}));
+    assert_eq!(content["content"], json!({"likeCount": 0, "bookmarkCount": 0}));
 }

@@ -6,7 +6,7 @@ use super::api::{Api, Person, faults};
 
 async fn replies(api: &Api, viewer: Option<&Person>, content: &str, arguments: &str) -> Value {
     let query = format!(
-        "query($id: ID!) {{ content(id: $id) {{ counters {{ comments }} replies({arguments}) {{
+        "query($id: ID!) {{ content(id: $id) {{ replyCount replies({arguments}) {{
             edges {{ cursor node {{ text inReplyTo {{ id }} }} }} nodes {{ text }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }} }}"
     );
     api.data(viewer, &query, json!({ "id": content })).await["content"].take()
@@ -30,7 +30,7 @@ async fn a_reply_is_a_content_in_the_timeline_and_in_the_thread() {
         json!([{"kind": "REPLY", "text": "reply", "inReplyTo": {"text": "post", "author": {"handle": "ann"}}}]);
     assert_eq!(seen["timeline"]["nodes"], expected);
     let thread = replies(&api, None, &post, "first: 20").await;
-    assert_eq!((texts(&thread), &thread["counters"]["comments"]), (vec!["reply"], &json!(1)));
+    assert_eq!((texts(&thread), &thread["replyCount"]), (vec!["reply"], &json!(1)));
     assert_eq!(thread["replies"]["edges"][0]["node"]["inReplyTo"]["id"], json!(post));
     api.delete(&ann, &post).await;
     let seen = api.data(Some(&cat), "{ timeline { nodes { text inReplyTo { text } } } }", json!({})).await;
@@ -50,7 +50,7 @@ async fn a_thread_is_read_oldest_first_without_gap_or_repetition() {
     api.delete(&bob, &ids[2]).await;
     api.block(&ann, &cat).await;
     let first = replies(&api, Some(&ann), &post, "first: 2").await;
-    assert_eq!((texts(&first), &first["counters"]["comments"]), (vec!["one", "four"], &json!(4)));
+    assert_eq!((texts(&first), &first["replyCount"]), (vec!["one", "four"], &json!(4)));
     let info = &first["replies"]["pageInfo"];
     assert_eq!((&info["hasNextPage"], &info["hasPreviousPage"]), (&json!(true), &json!(false)));
     assert_eq!(

@@ -6,7 +6,7 @@ use super::api::{Api, Person, faults};
 
 async fn unrepost(api: &Api, viewer: &Person, content: &str) -> Value {
     let query = "mutation($id: ID!) { unrepostContent(input: {contentId: $id, clientMutationId: \"c\"}) {
-        deletedContentId content { counters { reposts } viewerHasReposted } userErrors { code } clientMutationId } }";
+        deletedContentId content { repostCount viewerHasReposted } userErrors { code } clientMutationId } }";
     api.data(Some(viewer), query, json!({ "id": content })).await["unrepostContent"].take()
 }
 
@@ -25,7 +25,7 @@ async fn a_repost_shows_its_original_and_a_second_one_is_the_first() {
         (&node["kind"], &node["repostOf"]["id"], &node["author"]["handle"]),
         (&json!("REPOST"), &json!(post), &json!("bob"))
     );
-    assert_eq!(first["content"], json!({"id": post, "counters": {"reposts": 1}, "viewerHasReposted": true}));
+    assert_eq!(first["content"], json!({"id": post, "repostCount": 1, "viewerHasReposted": true}));
     assert_eq!((&first["userErrors"], &first["clientMutationId"]), (&json!([]), &json!("c")));
     assert_eq!(api.repost(&bob, &post).await, first, "the same entry, the same counters");
     let of_repost = api.repost(&ann, id_of(&first)).await;
@@ -34,7 +34,7 @@ async fn a_repost_shows_its_original_and_a_second_one_is_the_first() {
         json!(post),
         "a repost of a repost is one of the original"
     );
-    assert_eq!(of_repost["content"]["counters"]["reposts"], 2);
+    assert_eq!(of_repost["content"]["repostCount"], 2);
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_repost_is_taken_back_by_its_original_or_itself_and_only_once() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     let post = api.publish(&ann, "news").await;
-    let gone = json!({"counters": {"reposts": 0}, "viewerHasReposted": false});
+    let gone = json!({"repostCount": 0, "viewerHasReposted": false});
     for by_original in [true, false] {
         let repost = api.repost(&bob, &post).await;
         let named = if by_original { post.as_str() } else { id_of(&repost) };
@@ -109,9 +109,9 @@ async fn a_repost_of_somebody_who_is_muted_has_no_edge_as_it_is_not_in_the_timel
     api.data(Some(&ann), &change("muteUser"), json!({ "id": bob.id })).await;
     let reposted = api.repost(&ann, &post).await;
     assert_eq!((&reposted["timelineEdge"], &reposted["content"]["viewerHasReposted"]), (&json!(null), &json!(true)));
-    let timeline = "{ timeline(first: 3) { edges { node { subjectId } } oldestTime } }";
+    let timeline = "{ timeline(first: 3) { edges { node { subjectId } } oldestCreatedAt } }";
     let seen = api.data(Some(&ann), timeline, json!({})).await;
-    assert_eq!(seen["timeline"], json!({"edges": [], "oldestTime": null}));
+    assert_eq!(seen["timeline"], json!({"edges": [], "oldestCreatedAt": null}));
     api.data(Some(&ann), &change("unmuteUser"), json!({ "id": bob.id })).await;
     let seen = api.data(Some(&ann), timeline, json!({})).await;
     assert_eq!(seen["timeline"]["edges"], json!([{"node": {"subjectId": post}}]));
@@ -130,7 +130,7 @@ async fn a_timeline_shows_the_newest_entry_of_each_subject_and_reads_on_behind_t
     let second = api.repost(&ann, &post).await;
     let page = async |arguments: &str| {
         let query = format!(
-            "{{ timeline({arguments}) {{ edges {{ cursor node {{ id repostOf {{ text counters {{ reposts }} }} }} }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"
+            "{{ timeline({arguments}) {{ edges {{ cursor node {{ id repostOf {{ text repostCount }} }} }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"
         );
         api.data(Some(&ann), &query, json!({})).await["timeline"].take()
     };
@@ -139,7 +139,7 @@ async fn a_timeline_shows_the_newest_entry_of_each_subject_and_reads_on_behind_t
     };
     let whole = page("first: 2").await;
     assert_eq!(ids(&whole), [json!(id_of(&second)), json!(old)], "filled up past two older ones");
-    assert_eq!(whole["edges"][0]["node"]["repostOf"], json!({"text": "post", "counters": {"reposts": 2}}));
+    assert_eq!(whole["edges"][0]["node"]["repostOf"], json!({"text": "post", "repostCount": 2}));
     assert_eq!(
         (&whole["pageInfo"]["hasNextPage"], &whole["pageInfo"]["endCursor"]),
         (&json!(false), &whole["edges"][1]["cursor"])

@@ -5,7 +5,7 @@ use tidefeed::store::Inboxes as _;
 
 use super::api::{Api, Person};
 
-const CONTENT: &str = "{ id text counters { likes comments } viewerIsAuthor viewerHasLiked viewerHasFavourited
+const CONTENT: &str = "{ id text likeCount replyCount viewerIsAuthor viewerHasLiked viewerHasBookmarked
     author { id handle followerCount followingCount contentCount viewerIsFollowing isViewer
         viewerHasMuted viewerHasBlocked viewerIsHiding } }";
 
@@ -77,13 +77,13 @@ async fn a_timeline_costs_only_what_is_selected() {
         ("edges { cursor }", 1),
         ("nodes { text }", 2),
         ("nodes { text }", 1),
-        ("edges { node { counters { likes } } }", 1),
-        ("edges { node { viewerHasLiked viewerHasFavourited } }", 1),
+        ("edges { node { likeCount } }", 1),
+        ("edges { node { viewerHasLiked viewerHasBookmarked } }", 1),
         ("edges { node { author { handle } } }", 2),
-        ("edges { node { text counters { likes } viewerHasLiked author { handle name avatarUrl } } }", 1),
+        ("edges { node { text likeCount viewerHasLiked author { handle name avatarUrl } } }", 1),
         ("edges { node { ...f } } ", 1),
         ("nodes { author { viewerHasMuted viewerIsHiding } }", 2),
-        ("nodes @include(if: false) { counters { likes } } edges { cursor }", 1),
+        ("nodes @include(if: false) { likeCount } edges { cursor }", 1),
     ] {
         let fragment =
             if selection.contains("...f") { "fragment f on Content { author { viewerIsFollowing } }" } else { "" };
@@ -99,7 +99,7 @@ async fn what_a_page_refers_to_costs_the_same_however_much_it_is() {
         api.reply(&ann, content, "reply").await;
         api.repost(&ann, content).await;
     }
-    let card = "{ id viewerHasReposted counters { reposts } author { handle } }";
+    let card = "{ id viewerHasReposted repostCount author { handle } }";
     let query = format!(
         "query($first: Int) {{ timeline(first: $first) {{ nodes {{ id viewerHasReposted repostOf {card} inReplyTo {card} }} }} }}"
     );
@@ -154,9 +154,9 @@ async fn a_list_of_muted_users_costs_the_same_however_long() {
 /// Lists that hang on the entries of a page. Each costs two statements beyond the page and its cards: the lists, and
 /// what they show.
 const LISTS: [&str; 6] = [
-    "replies(first: 3) { nodes { text author { handle } counters { likes } } }",
+    "replies(first: 3) { nodes { text author { handle } likeCount } }",
     "likers(first: 3) { nodes { handle followerCount } }",
-    "ancestors { text counters { likes } }",
+    "ancestors { text likeCount }",
     "author { followers(first: 3) { nodes { handle } } }",
     "author { following(first: 3) { nodes { handle viewerIsFollowing } } }",
     "author { contents(first: 3) { nodes { text viewerHasLiked } } }",

@@ -17,9 +17,11 @@ use tokio_tungstenite::{
 use crate::api::server::ApiServer;
 
 pub const PATIENCE: Duration = Duration::from_mins(2);
-pub const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after) {
-    resumeToken refetch refetchReason readMarker removedContentId removedAuthorId relationChange { viewerIsFollowing }
-    timelineEdge { cursor node { text author { handle } } } } }";
+pub const NEW_FEED: &str = "subscription($after: String) { newFeed(after: $after) { __typename
+    ... on EntryAdded { timelineEdge { cursor node { text author { handle } } } resumeToken }
+    ... on ContentRemoved { contentId resumeToken } ... on AuthorRemoved { authorId resumeToken }
+    ... on RelationChanged { viewerIsFollowing resumeToken } ... on ReadMarkerMoved { readMarker resumeToken }
+    ... on RefetchNeeded { reason } } }";
 /// What the kernel takes in for a client that does not read.
 const SMALL_BUFFER: u32 = 4_096;
 
@@ -115,14 +117,13 @@ async fn until_watching(server: &ApiServer, many: usize) -> Result<()> {
 /// `+text`, `-id`, `following`, `not following`, `refetch REASON`.
 pub fn brief(event: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    if event["refetch"] == true {
-        return format!("refetch {}", text(&event["refetchReason"]));
+    match event["__typename"].as_str() {
+        Some("EntryAdded") => format!("+{}", text(&event["timelineEdge"]["node"]["text"])),
+        Some("ContentRemoved") => format!("-{}", text(&event["contentId"])),
+        Some("AuthorRemoved") => format!("-{}", text(&event["authorId"])),
+        Some("RelationChanged") if event["viewerIsFollowing"] == true => "following".to_owned(),
+        Some("RelationChanged") => "not following".to_owned(),
+        Some("RefetchNeeded") => format!("refetch {}", text(&event["reason"])),
+        _ => event.to_string(),
     }
-    if let Some(relation) = event["relationChange"].as_object() {
-        return if relation["viewerIsFollowing"] == true { "following" } else { "not following" }.to_owned();
-    }
-    if event["timelineEdge"].is_object() {
-        return format!("+{}", text(&event["timelineEdge"]["node"]["text"]));
-    }
-    format!("-{}{}", text(&event["removedContentId"]), text(&event["removedAuthorId"]))
 }

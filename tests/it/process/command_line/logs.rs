@@ -20,7 +20,7 @@ use crate::servers::{connect_sql, execute};
 /// Nothing below a warning but that the node listens: the spans that carry the ids are not let through for their own
 /// sake.
 const QUIET: &str = "warn,tidefeed::cli=info";
-const READ: &str = "{ user(handle: \"ann\") { contents(first: 1) { nodes { counters { likes } } } } }";
+const READ: &str = "{ user(handle: \"ann\") { contents(first: 1) { nodes { likeCount } } } }";
 
 fn quiet() -> Result<CommandLine> {
     let it = CommandLine::embedded()?.with("TIDEFEED__LOG__FORMAT", "json").with("TIDEFEED__LOG__FILTER", QUIET);

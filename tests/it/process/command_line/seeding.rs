@@ -93,10 +93,10 @@ on_each_backend! {
             "SELECT id FROM users WHERE id NOT IN (SELECT user_id FROM credentials)",
             "SELECT user_id FROM inbox_states WHERE floor_time IS NOT NULL",
             "SELECT content_id FROM deliveries",
-            "SELECT content_id FROM counters c WHERE comments <> (SELECT COUNT(*) FROM contents t WHERE t.reply_to = c.content_id)",
+            "SELECT content_id FROM counters c WHERE replies <> (SELECT COUNT(*) FROM contents t WHERE t.reply_to = c.content_id)",
             "SELECT content_id FROM counters c WHERE reposts <> (SELECT COUNT(*) FROM contents t WHERE t.repost_of = c.content_id)",
             "SELECT content_id FROM counters c WHERE likes <> (SELECT COUNT(*) FROM reactions r WHERE r.content_id = c.content_id AND r.kind = 1)",
-            "SELECT content_id FROM counters c WHERE favourites <> (SELECT COUNT(*) FROM reactions r WHERE r.content_id = c.content_id AND r.kind = 2)",
+            "SELECT content_id FROM counters c WHERE bookmarks <> (SELECT COUNT(*) FROM reactions r WHERE r.content_id = c.content_id AND r.kind = 2)",
             "SELECT r.content_id FROM reactions r LEFT JOIN users u ON u.id = r.user_id LEFT JOIN contents t ON t.id = r.content_id \
              WHERE u.id IS NULL OR t.id IS NULL OR t.repost_of IS NOT NULL OR t.publish_time > r.created_at",
             "SELECT t.id FROM contents t LEFT JOIN contents o ON o.id = COALESCE(t.reply_to, t.repost_of) WHERE t.kind <> 1 \

@@ -59,7 +59,7 @@ impl World {
     async fn has_replied(&self, writing: JoinHandle<Result<Published, StoreError>>) -> Result<()> {
         let done = writing.await??;
         ensure!(matches!(done, Published::Created { .. }) && self.has(3).await?, "{done:?}");
-        ensure!(numbers(&self.rows, "SELECT comments FROM counters WHERE content_id = 1").await? == [2]);
+        ensure!(numbers(&self.rows, "SELECT replies FROM counters WHERE content_id = 1").await? == [2]);
         Ok(())
     }
 }

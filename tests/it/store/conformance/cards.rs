@@ -29,7 +29,7 @@ impl World {
         }
         let of = |id| content_id(id);
         for (id, reaction) in
-            [(20, Reaction::Like), (20, Reaction::Favourite), (30, Reaction::Like), (41, Reaction::Favourite)]
+            [(20, Reaction::Like), (20, Reaction::Bookmark), (30, Reaction::Like), (41, Reaction::Bookmark)]
         {
             world.store.react(user(1), of(id), reaction, NOW).await?;
             world.store.react(user(2), of(id), Reaction::Like, NOW).await?;

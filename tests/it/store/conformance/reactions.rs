@@ -1,4 +1,4 @@
-//! [`Reactions`]: likes and favourites, their counters and their lists.
+//! [`Reactions`]: likes and bookmarks, their counters and their lists.
 
 use anyhow::Result;
 use tidefeed::domain::{Counters, Direction, PageRequest, PageSize, Reaction, ViewerReactions};
@@ -10,8 +10,8 @@ use crate::servers::on_each_backend;
 
 impl World {
     async fn reactions_of(&self, content: i64) -> Result<(i64, i64)> {
-        let Counters { likes, favourites, .. } = self.store.counters(&[content_id(content)]).await?[0].1;
-        Ok((likes, favourites))
+        let Counters { likes, bookmarks, .. } = self.store.counters(&[content_id(content)]).await?[0].1;
+        Ok((likes, bookmarks))
     }
 }
 
@@ -20,20 +20,20 @@ on_each_backend! {
         let world = World::on(backend).await?.with_users(3).await?;
         world.publish(5, 1, NOW).await?;
         let (store, content) = (&world.store, content_id(5));
-        for (reaction, counted) in [(Reaction::Like, (1, 0)), (Reaction::Favourite, (1, 1))] {
+        for (reaction, counted) in [(Reaction::Like, (1, 0)), (Reaction::Bookmark, (1, 1))] {
             assert_eq!(store.react(user(2), content, reaction, NOW).await?, Reacted::Done);
             assert_eq!(store.react(user(2), content, reaction, NOW + 1).await?, Reacted::Already);
             assert_eq!(world.reactions_of(5).await?, counted);
         }
-        let both = ViewerReactions { liked: true, favourited: true };
+        let both = ViewerReactions { liked: true, bookmarked: true };
         assert_eq!(store.of_user(user(2), &[5, 6].map(content_id)).await?, [(content, both)]);
         assert!(store.of_user(user(3), &[content]).await?.is_empty());
         assert!(store.of_user(user(2), &[]).await?.is_empty());
         assert_eq!(store.take_back(user(2), content, Reaction::Like).await?, Reacted::Done);
         assert_eq!(store.take_back(user(2), content, Reaction::Like).await?, Reacted::Already);
-        assert_eq!(store.take_back(user(3), content, Reaction::Favourite).await?, Reacted::Already);
+        assert_eq!(store.take_back(user(3), content, Reaction::Bookmark).await?, Reacted::Already);
         assert_eq!(world.reactions_of(5).await?, (0, 1));
-        let kept = ViewerReactions { liked: false, favourited: true };
+        let kept = ViewerReactions { liked: false, bookmarked: true };
         assert_eq!(store.of_user(user(2), &[content]).await?, [(content, kept)]);
         Ok(())
     }
@@ -54,17 +54,17 @@ on_each_backend! {
         world.publish(6, 1, NOW).await?;
         let store = &world.store;
         for content in [5, 6] {
-            store.react(user(2), content_id(content), Reaction::Favourite, NOW).await?;
+            store.react(user(2), content_id(content), Reaction::Bookmark, NOW).await?;
         }
         store.remove(user(1), content_id(5), 77, NOW).await?;
         for content in [5, 99].map(content_id) {
             assert_eq!(store.react(user(1), content, Reaction::Like, NOW).await?, Reacted::UnknownContent);
-            assert_eq!(store.take_back(user(2), content, Reaction::Favourite).await?, Reacted::UnknownContent);
+            assert_eq!(store.take_back(user(2), content, Reaction::Bookmark).await?, Reacted::UnknownContent);
         }
         assert_eq!(world.number("SELECT COUNT(*) FROM reactions WHERE kind = 1").await?, 0);
-        let page = store.reacted_to(user(2), Reaction::Favourite, &PageRequest::newest(PageSize::try_new(1)?)).await?;
+        let page = store.reacted_to(user(2), Reaction::Bookmark, &PageRequest::newest(PageSize::try_new(1)?)).await?;
         assert_eq!(page.rows.iter().map(|row| row.item.content).collect::<Vec<_>>(), [content_id(6)]);
-        assert!(!page.has_older, "a removed favourite is not announced as a further page");
+        assert!(!page.has_older, "a removed bookmark is not announced as a further page");
         Ok(())
     }
 
@@ -88,7 +88,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn likers_likes_and_favourites_are_paged_by_time_and_id_without_gap_or_repetition(backend: Backend) -> Result<()> {
+    async fn likers_likes_and_bookmarks_are_paged_by_time_and_id_without_gap_or_repetition(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
         let store = &world.store;
         for id in 1..=9 {
@@ -97,7 +97,7 @@ on_each_backend! {
         for id in 1..=9 {
             // Three of each moment.
             store.react(user(id), content_id(5), Reaction::Like, NOW + id / 3).await?;
-            store.react(user(2), content_id(id), Reaction::Favourite, NOW + id / 3).await?;
+            store.react(user(2), content_id(id), Reaction::Bookmark, NOW + id / 3).await?;
             store.react(user(3), content_id(id), Reaction::Like, NOW + id / 3).await?;
         }
         store.react(user(2), content_id(7), Reaction::Like, NOW).await?;
@@ -106,7 +106,7 @@ on_each_backend! {
         let mut request = PageRequest::newest(size);
         loop {
             let page = only(store.likers(None, &[content_id(5)], &request).await)?;
-            for (reader, reaction, seen) in [(2, Reaction::Favourite, &mut kept), (3, Reaction::Like, &mut liked)] {
+            for (reader, reaction, seen) in [(2, Reaction::Bookmark, &mut kept), (3, Reaction::Like, &mut liked)] {
                 let own = store.reacted_to(user(reader), reaction, &request).await?;
                 assert_eq!((page.has_older, page.has_newer), (own.has_older, own.has_newer));
                 seen.extend(own.rows.iter().map(|row| row.item.content.get()));

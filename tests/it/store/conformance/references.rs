@@ -28,8 +28,8 @@ impl World {
 
     /// Comments and reposts.
     async fn counted(&self, content: i64) -> Result<(i64, i64)> {
-        let Counters { comments, reposts, .. } = self.store.counters(&[content_id(content)]).await?[0].1;
-        Ok((comments, reposts))
+        let Counters { replies, reposts, .. } = self.store.counters(&[content_id(content)]).await?[0].1;
+        Ok((replies, reposts))
     }
 
     async fn rows(&self) -> Result<(i64, i64, i64)> {
@@ -122,7 +122,7 @@ on_each_backend! {
         let replies = at_once((1..=6).map(|author| world.store.publish(reply(30 + author, author, 10 + author))));
         tokio::try_join!(removals, replies)?;
         assert_eq!(world.counted(5).await?, (6, 1));
-        assert_eq!(world.number("SELECT CAST(SUM(comments) AS SIGNED) FROM counters").await?, 12);
+        assert_eq!(world.number("SELECT CAST(SUM(replies) AS SIGNED) FROM counters").await?, 12);
         Ok(())
     }
 
