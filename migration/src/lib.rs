@@ -12,6 +12,7 @@ mod m20261121_000006_search;
 mod m20261122_000007_deletions;
 mod m20261123_000008_people;
 mod m20261123_000010_media;
+mod m20261124_000012_targets;
 mod table;
 
 pub use sea_orm_migration::prelude::{DbErr, MigrationName, MigrationTrait, MigratorTrait, SchemaManager, async_trait};
@@ -33,6 +34,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261122_000007_deletions::Migration),
             Box::new(m20261123_000008_people::Migration),
             Box::new(m20261123_000010_media::Migration),
+            Box::new(m20261124_000012_targets::Migration),
         ]
     }
 }

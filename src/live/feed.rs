@@ -25,6 +25,10 @@ use crate::{
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
 };
 
+/// Subscriptions of this node that begin at the same time; others wait their turn, however many there are. If all asked
+/// the store at once, those at the end would wait longer than anybody may for a connection, and fail.
+const BEGINNING: usize = 32;
+
 /// The numbers that live feeds work by.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveSettings {
@@ -52,6 +56,7 @@ pub struct LiveFeed {
     contents: Arc<dyn Contents>,
     settings: LiveSettings,
     room: Semaphore,
+    beginning: Semaphore,
 }
 
 /// What a subscriber is told, and what shows it.
@@ -83,7 +88,8 @@ impl LiveFeed {
         contents: Arc<dyn Contents>,
         settings: LiveSettings,
     ) -> Self {
-        Self { hub, follows, timelines, contents, settings, room: Semaphore::new(settings.catch_ups.max(1)) }
+        let room = Semaphore::new(settings.catch_ups.max(1));
+        Self { hub, follows, timelines, contents, settings, room, beginning: Semaphore::new(BEGINNING) }
     }
 
     /// What happens in `reader`'s timeline, for a client that holds what `point` says: first what it has missed.
@@ -94,6 +100,7 @@ impl LiveFeed {
         reader: UserId,
         point: Option<ResumePoint>,
     ) -> Result<Subscription, StoreError> {
+        let _turn = self.beginning.acquire().await;
         let registration = self.hub.register(reader);
         let followed = self.watch(&registration, reader).await?;
         let session = Session::begin(followed, point);

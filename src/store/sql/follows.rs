@@ -41,21 +41,21 @@ impl Follows for SqlStore {
         }
         let pair = Pair { follower, author };
         self.transaction(move |tx| async move {
-            let there = lock_counts(&tx, pair).await?;
-            if !there.contains(&author) || !there.contains(&follower) {
+            let counts = lock_counts(&tx, pair).await?;
+            let (Some(following), true) = (counts.following(follower), counts.has(author)) else {
                 return tx.roll_back(Followed::UnknownAuthor).await;
-            }
+            };
             if is_blocked(&tx, pair).await? {
                 return tx.roll_back(Followed::Blocked).await;
             }
             if !insert_edge(&tx, pair, mode, inc, now_ms).await? {
                 return tx.roll_back(Followed::Already).await;
             }
-            record_relation(&tx, pair, inc, now_ms).await?;
-            add_to_counts(&tx, pair, 1).await?;
-            if follows_too_many(&tx, follower).await? {
+            if follower != author && following >= MAX_FOLLOWS {
                 return tx.roll_back(Followed::TooMany).await;
             }
+            record_relation(&tx, pair, inc, now_ms).await?;
+            add_to_counts(&tx, pair, 1).await?;
             tx.commit(Followed::New).await
         })
         .await
@@ -97,11 +97,19 @@ impl Follows for SqlStore {
         rows.first().map_or(Ok(AuthorFacts { author, followers: 0, publish_every_ms: None }), facts)
     }
 
-    async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError> {
-        let statement = pushed_readers(self.dialect, author, Range { after, through });
+    async fn pushed_readers(
+        &self,
+        author: UserId,
+        range: Range,
+        unseen_since: Option<i64>,
+    ) -> Result<Vec<ReaderFacts>, StoreError> {
+        let statement = pushed_readers(self.dialect, author, range, unseen_since);
+        let rows = self.read(&statement.text, statement.values).await?;
         let reader =
             |row: &Row| Ok(ReaderFacts { reader: row.user(0)?, last_seen: row.get(1)?, read_every_ms: row.get(2)? });
-        self.read(&statement.text, statement.values).await?.iter().map(reader).collect()
+        let mut readers = rows.iter().map(reader).collect::<Result<Vec<_>, StoreError>>()?;
+        readers.sort_unstable_by_key(|it| it.reader);
+        Ok(readers)
     }
 
     async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
@@ -162,16 +170,22 @@ fn facts(row: &Row) -> Result<AuthorFacts, StoreError> {
 }
 
 /// The statement of [`Follows::pushed_readers`].
-pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range) -> Part {
+pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, unseen_since: Option<i64>) -> Part {
+    let unseen = if unseen_since.is_some() { " AND (s.last_seen IS NULL OR s.last_seen < ?)" } else { "" };
     let text = format!(
-        "SELECT f.follower_id, s.last_seen, s.read_every_ms FROM follows f{fans} \
+        "SELECT f.follower_id, s.last_seen, s.read_every_ms FROM follows f{targets} \
          LEFT JOIN inbox_states s ON s.user_id = f.follower_id \
-         WHERE f.author_id = ? AND f.follower_id > ? AND f.follower_id <= ? AND f.mode <> {pull} \
-         ORDER BY f.follower_id LIMIT {MAX_JUDGED_EDGES}",
-        fans = dialect.force_index("fans"),
-        pull = EdgeMode::Pull.code(),
+         WHERE f.author_id = ? AND f.mode IN ({fill}, {push}) AND f.follower_id > ? AND f.follower_id <= ?{unseen} \
+         LIMIT {MAX_JUDGED_EDGES}",
+        targets = dialect.in_order_of("targets"),
+        fill = EdgeMode::Fill.code(),
+        push = EdgeMode::Push.code(),
     );
-    Part::new(text, [author.get(), range.after, range.through])
+    let readers = Part::new(text, [author.get(), range.after, range.through]);
+    match unseen_since {
+        Some(since) => readers.add("", [since]),
+        None => readers,
+    }
 }
 
 /// The statement of [`Follows::pulled_authors`].
@@ -186,20 +200,33 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
     Part::new(text, [follower.get()])
 }
 
-/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends;
-/// whose there are.
-pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
-    let mut users = vec![pair.follower, pair.author];
-    users.sort_unstable();
-    users.dedup();
-    let sql = format!("SELECT user_id FROM user_counts WHERE user_id = ? {}", tx.dialect().for_update());
-    let mut there = Vec::with_capacity(users.len());
-    for user in users {
-        if tx.query_one(&sql, [user.get().into()]).await?.is_some() {
-            there.push(user);
-        }
+/// Whose counts are locked, and how many each of them follows.
+pub(super) struct LockedCounts(Vec<(UserId, u64)>);
+
+impl LockedCounts {
+    /// Whether there is this user.
+    pub(super) fn has(&self, user: UserId) -> bool {
+        self.following(user).is_some()
     }
-    Ok(there)
+
+    /// How many authors the user follows; `None` if there is no such user.
+    fn following(&self, user: UserId) -> Option<u64> {
+        self.0.iter().find(|(of, _)| *of == user).map(|(_, following)| *following)
+    }
+}
+
+/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends:
+/// one statement, which walks the key and so locks in ascending ids.
+pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<LockedCounts, StoreError> {
+    let dialect = tx.dialect();
+    let sql = format!(
+        "SELECT user_id, following FROM user_counts{by_key} WHERE user_id IN (?, ?) ORDER BY user_id {for_update}",
+        by_key = dialect.force_index("PRIMARY"),
+        for_update = dialect.for_update(),
+    );
+    let rows = tx.query(&sql, key(pair)).await?;
+    let counts: Result<Vec<_>, StoreError> = rows.iter().map(|row| Ok((row.user(0)?, row.count(1)?))).collect();
+    counts.map(LockedCounts)
 }
 
 /// Deletes the pair's edge, lowers the counts, records the relation. `false` if there was none. The counts are locked.
@@ -241,24 +268,17 @@ fn look_at(now_ms: i64) -> Value {
     now_ms.saturating_add(FIRST_LOOK_MS).into()
 }
 
-/// The author's followers and the follower's following; a user's own edge is not counted.
+/// The author's followers and the follower's following, which are locked; a user's own edge is not counted.
 async fn add_to_counts(tx: &Tx, pair: Pair, more: i64) -> Result<(), StoreError> {
     if pair.follower == pair.author {
         return Ok(());
     }
-    let mut changes = [(pair.follower, "following"), (pair.author, "followers")];
-    changes.sort_unstable();
-    for (user, column) in changes {
-        let sql = format!("UPDATE user_counts SET {column} = {column} + ? WHERE user_id = ?");
-        tx.execute(&sql, [more.into(), user.get().into()]).await?;
-    }
-    Ok(())
-}
-
-/// Asked after the count was raised and its row thereby locked, so that no two follows pass the limit together.
-async fn follows_too_many(tx: &Tx, follower: UserId) -> Result<bool, StoreError> {
-    let row = tx.query_one("SELECT following FROM user_counts WHERE user_id = ?", [follower.get().into()]).await?;
-    row.map_or(Ok(false), |row| Ok(row.count(0)? > MAX_FOLLOWS))
+    let sql = "UPDATE user_counts SET following = following + CASE user_id WHEN ? THEN ? ELSE 0 END, \
+               followers = followers + CASE user_id WHEN ? THEN ? ELSE 0 END WHERE user_id IN (?, ?)";
+    let [follower, author] = key(pair);
+    let more = Value::from(more);
+    let values = [follower.clone(), more.clone(), author.clone(), more, follower, author];
+    tx.execute(sql, values).await.map(|_| ())
 }
 
 /// One number serves all these edges: an `inc` tells an edge from earlier ones of the same pair, never from those of

@@ -1,10 +1,12 @@
 //! The chain of subtasks: grown, taken, asked whether it has been served. `domain::delivery::subtask` says where a
 //! range ends; this module fetches what it asks for.
 
+use sea_orm::Value;
+
 use super::super::{rows::Row, transaction::Tx};
 use crate::{
     domain::{
-        ContentId, UserId,
+        ContentId, EdgeMode, UserId,
         delivery::subtask::{END, Progress, Range, next_range},
         limits::{MAX_SUBTASKS_PER_TX, MAX_WAIT_MS},
     },
@@ -36,21 +38,43 @@ pub(super) async fn extend(
     let last = tx.query_one(&sql, [content.get().into()]).await?.as_ref().map(subtask).transpose()?;
     let (mut end, mut number) = last.map_or((0, 0), |last| (last.progress.range.through, last.task_no));
     for _ in 0..limit.min(MAX_SUBTASKS_PER_TX) {
-        let probe = followers_at(tx, author, end, size).await?;
+        let probe = targets_at(tx, author, Range { after: end, through: END }, size).await?;
         let Some(range) = next_range(end, probe) else { return Ok(true) };
         number = number.saturating_add(1);
         insert(tx, content, number, range).await?;
         end = range.through;
+        if end == END {
+            break;
+        }
     }
     Ok(end == END)
 }
 
-/// The followers at places `size` and `size + 1`, counted in ascending ids above `after`.
-async fn followers_at(tx: &Tx, author: UserId, after: i64, size: u32) -> Result<[Option<UserId>; 2], StoreError> {
-    let sql = "SELECT follower_id FROM follows WHERE author_id = ? AND follower_id > ? \
-               ORDER BY follower_id LIMIT 2 OFFSET ?";
-    let skipped = i64::from(size.max(1)) - 1;
-    let rows = tx.query(sql, [author.get().into(), after.into(), skipped.into()]).await?;
+/// The targets at places `size` and `size + 1`, counted in ascending ids above `range.after` and up to `range.through`.
+/// Reads no edge that is pulled.
+pub(super) async fn targets_at(
+    tx: &Tx,
+    author: UserId,
+    range: Range,
+    size: u32,
+) -> Result<[Option<UserId>; 2], StoreError> {
+    let index = tx.dialect().in_order_of("targets");
+    let of_mode = |mode: EdgeMode| {
+        format!(
+            "SELECT * FROM (SELECT follower_id FROM follows{index} WHERE author_id = ? AND mode = {} \
+             AND follower_id > ? AND follower_id <= ? ORDER BY follower_id LIMIT ?) m{0}",
+            mode.code()
+        )
+    };
+    let sql = format!(
+        "SELECT follower_id FROM ({} UNION ALL {}) t ORDER BY follower_id LIMIT 2 OFFSET ?",
+        of_mode(EdgeMode::Fill),
+        of_mode(EdgeMode::Push)
+    );
+    let size = i64::from(size.max(1));
+    let of_either = [author.get(), range.after, range.through, size + 1];
+    let values = of_either.into_iter().chain(of_either).chain([size - 1]).map(Value::from);
+    let rows = tx.query(&sql, values).await?;
     let at = |place: usize| rows.get(place).map(|row| row.user(0)).transpose();
     Ok([at(0)?, at(1)?])
 }
