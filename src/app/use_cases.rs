@@ -129,8 +129,8 @@ impl Ports {
 }
 
 impl Ports {
-    /// Deliveries, and what brings inboxes in line, go by `store`: the same one by connections of its own, so that they
-    /// do not wait for those who read.
+    /// Deliveries, and what brings inboxes in line, go by `store`: the same one by connections of its own, so that
+    /// they do not wait for those who read.
     #[must_use]
     pub fn delivering_by<T>(self, store: Arc<T>) -> Self
     where

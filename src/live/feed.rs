@@ -25,8 +25,8 @@ use crate::{
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
 };
 
-/// Subscriptions of this node that begin at the same time; others wait their turn, however many there are. If all asked
-/// the store at once, those at the end would wait longer than anybody may for a connection, and fail.
+/// Subscriptions of this node that begin at the same time; others wait their turn, however many there are. If all
+/// asked the store at once, those at the end would wait longer than anybody may for a connection, and fail.
 const BEGINNING: usize = 32;
 
 /// The numbers that live feeds work by.

@@ -1,6 +1,6 @@
 //! The dispatcher: from a published content to its subtasks, or to its end if all followers are one batch. A
-//! reconciler: it looks at what SQL holds, the message only says where; any number may run, die and repeat each other's
-//! work.
+//! reconciler: it looks at what SQL holds, the message only says where; any number may run, die and repeat each
+//! other's work.
 
 use std::{sync::Arc, time::Duration};
 

@@ -54,8 +54,8 @@ pub trait Follows: Send + Sync {
     async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError>;
 
     /// The followers in `range` whose edge to the author is not `Pull`, ascending; some
-    /// [`crate::domain::limits::MAX_JUDGED_EDGES`] of them if there are more. With `unseen_since`, only those who were not seen at that time (ms)
-    /// or later. One statement.
+    /// [`crate::domain::limits::MAX_JUDGED_EDGES`] of them if there are more. With `unseen_since`, only those who were
+    /// not seen at that time (ms) or later. One statement.
     async fn pushed_readers(
         &self,
         author: UserId,

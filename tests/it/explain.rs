@@ -5,17 +5,14 @@ use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     domain::{
         ContentKind, Direction, Entry, Floor, Kinds, PageRequest, PageSize, Position, Reaction,
-        delivery::{DeliveryPolicy, EdgeRule, subtask::Range},
+        delivery::subtask::Range,
         search::{
             Look, Source, Span,
             people::{FoundUser, KeyPrefix},
             terms::terms_of,
         },
     },
-    store::{
-        Contents as _, Deliveries as _, Follows as _, People as _, SearchTerms as _, Timelines as _,
-        deliveries::AtOnce, sql::HotStatement, timelines::Depth,
-    },
+    store::{Contents as _, People as _, SearchTerms as _, Timelines as _, sql::HotStatement, timelines::Depth},
 };
 
 use crate::{
@@ -320,7 +317,7 @@ async fn own_server(kind: Kind) -> Result<(Server, World)> {
 }
 
 /// Rows that the server's tables have given so far.
-async fn rows_read(world: &World) -> Result<i64> {
+pub async fn rows_read(world: &World) -> Result<i64> {
     read_by(world, "Handler_read%").await
 }
 
@@ -329,7 +326,7 @@ async fn rows_read_backward(world: &World) -> Result<i64> {
     read_by(world, "Handler_read_prev").await
 }
 
-async fn read_by(world: &World, handlers: &str) -> Result<i64> {
+pub async fn read_by(world: &World, handlers: &str) -> Result<i64> {
     let counters = world.texts(&format!("SHOW GLOBAL STATUS LIKE '{handlers}'")).await?;
     counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
 }
@@ -398,49 +395,6 @@ async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result
     Ok(())
 }
 
-/// An author with a hundred thousand followers, of whom 200 are pushed to.
-async fn a_delivery_touches_its_targets(kind: Kind) -> Result<()> {
-    let server = Server::start(kind).await?;
-    let world = World::in_database(FreshDatabase::on(&server).await?).await?;
-    world.hurry().await?;
-    let edges: Vec<String> =
-        (1..=100_000).map(|fan| format!("({fan}, {STAR}, {}, 1, 1)", if fan % 500 == 0 { 2 } else { 0 })).collect();
-    world.insert("follows", "follower_id, author_id, mode, inc, followed_at", &edges).await?;
-    let states: Vec<String> = (1..=100_000).map(|reader| format!("({reader}, 1, 1, 1)")).collect();
-    world.insert("inbox_states", "user_id, floor_time, floor_content, last_seen", &states).await?;
-    world.insert("user_counts", "user_id, followers", &[format!("({STAR}, 100000)")]).await?;
-    let content = entry(77, user(STAR), 1_000);
-    world.put_contents(&[content]).await?;
-    world.deliver(&[content]).await?;
-    world.analyze().await?;
-    let overhead = {
-        let before = rows_read(&world).await?;
-        rows_read(&world).await? - before
-    };
-    let (before, written) = (rows_read(&world).await?, read_by(&world, "Handler_write").await?);
-    let (store, id) = (&world.store, content.content);
-    let policy =
-        DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 }, dormant_days: 30 };
-    ensure!(store.deliver_at_once(id, 1_000, &policy).await? == AtOnce::ToBeCut);
-    ensure!(store.extend_chain(id, 1_000, 100).await?);
-    let open = store.open_subtasks(id).await?;
-    ensure!(open.len() == 1, "200 targets make one subtask: {open:?}");
-    let readers = store.pushed_readers(user(STAR), open[0].progress.range, Some(0)).await?;
-    ensure!(readers.is_empty(), "all were seen");
-    let subtask = store.take_subtask(id, 0, 100, 200).await?.context("a subtask")?;
-    let pushed = store.push_batch(&subtask, 1_000).await?;
-    ensure!(pushed.rows == 200 && store.finish(id).await?, "{pushed:?}");
-    let written = read_by(&world, "Handler_write").await? - written;
-    let touched = rows_read(&world).await? - before - 3 * overhead + written;
-    ensure!(touched < 2_000, "{touched} rows touched for 200 targets, {written} of them written");
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delivery_touches_its_targets_and_not_all_followers_on_mariadb() -> Result<()> {
-    a_delivery_touches_its_targets(Kind::MariaDb).await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_of_a_large_inbox_touches_few_rows_on_mariadb() -> Result<()> {
     a_page_touches_few_rows(Kind::MariaDb).await
@@ -450,10 +404,5 @@ mod on_mysql {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_page_of_a_large_inbox_touches_few_rows() -> anyhow::Result<()> {
         super::a_page_touches_few_rows(super::Kind::Mysql).await
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_delivery_touches_its_targets_and_not_all_followers() -> anyhow::Result<()> {
-        super::a_delivery_touches_its_targets(super::Kind::Mysql).await
     }
 }

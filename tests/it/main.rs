@@ -31,5 +31,6 @@ mod servers;
 mod store_full;
 mod store_sql;
 mod store_wal;
+mod targets;
 mod upkeep;
 mod worked_example;

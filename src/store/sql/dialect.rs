@@ -101,11 +101,11 @@ impl Dialect {
         }
     }
 
-    /// Has the planner's statistics made anew for tables that have grown much, reading some hundred rows of each index.
-    /// Servers do so by themselves.
+    /// Has the planner's statistics made anew for tables that have grown much, reading some hundred rows of each
+    /// index. Servers do so by themselves.
     pub(super) const fn refresh_statistics(self) -> &'static [&'static str] {
         match self {
-            // 0x10000: all tables, not only those that this connection has asked of; 0x02: run ANALYZE where it is due.
+            // 0x10000: all tables, not only those that this connection has asked of; 0x02: ANALYZE where it is due.
             Self::Sqlite => &["PRAGMA analysis_limit = 400", "PRAGMA optimize(0x10002)"],
             Self::Mysql => &[],
         }

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use tidefeed::{
     app::{Settings, UseCases},
     clock::SharedClock,
-    store::{Deliveries as _, sql::SqlOptions},
+    store::sql::SqlOptions,
 };
 use tokio::time::timeout;
 

@@ -3,7 +3,7 @@
 
 use sea_orm::Value;
 
-use super::super::{rows::Row, transaction::Tx};
+use super::super::{dialect::Dialect, rows::Row, transaction::Tx};
 use crate::{
     domain::{
         ContentId, EdgeMode, UserId,
@@ -50,33 +50,45 @@ pub(super) async fn extend(
     Ok(end == END)
 }
 
-/// The targets at places `size` and `size + 1`, counted in ascending ids above `range.after` and up to `range.through`.
-/// Reads no edge that is pulled.
+/// The targets of `range` at places `size` and `size + 1`, counted in ascending ids. Reads no edge that is pulled, and
+/// sorts only while some are being filled.
 pub(super) async fn targets_at(
     tx: &Tx,
     author: UserId,
     range: Range,
     size: u32,
 ) -> Result<[Option<UserId>; 2], StoreError> {
-    let index = tx.dialect().in_order_of("targets");
-    let of_mode = |mode: EdgeMode| {
-        format!(
-            "SELECT * FROM (SELECT follower_id FROM follows{index} WHERE author_id = ? AND mode = {} \
-             AND follower_id > ? AND follower_id <= ? ORDER BY follower_id LIMIT ?) m{0}",
-            mode.code()
-        )
-    };
-    let sql = format!(
-        "SELECT follower_id FROM ({} UNION ALL {}) t ORDER BY follower_id LIMIT 2 OFFSET ?",
-        of_mode(EdgeMode::Fill),
-        of_mode(EdgeMode::Push)
-    );
+    let filling = format!("{} LIMIT 1", of_mode(tx.dialect(), EdgeMode::Fill));
+    let is_filling = tx.query_one(&filling, in_range(author, range)).await?.is_some();
+    let push = of_mode(tx.dialect(), EdgeMode::Push);
     let size = i64::from(size.max(1));
-    let of_either = [author.get(), range.after, range.through, size + 1];
-    let values = of_either.into_iter().chain(of_either).chain([size - 1]).map(Value::from);
-    let rows = tx.query(&sql, values).await?;
+    let places = Value::from(size - 1);
+    let rows = if is_filling {
+        let fill = of_mode(tx.dialect(), EdgeMode::Fill);
+        let sql = format!(
+            "SELECT follower_id FROM (SELECT * FROM ({fill} LIMIT ?) a UNION ALL SELECT * FROM ({push} LIMIT ?) b) t \
+             ORDER BY follower_id LIMIT 2 OFFSET ?"
+        );
+        let either = || in_range(author, range).into_iter().chain([Value::from(size + 1)]);
+        tx.query(&sql, either().chain(either()).chain([places])).await?
+    } else {
+        tx.query(&format!("{push} LIMIT 2 OFFSET ?"), in_range(author, range).into_iter().chain([places])).await?
+    };
     let at = |place: usize| rows.get(place).map(|row| row.user(0)).transpose();
     Ok([at(0)?, at(1)?])
+}
+
+/// The followers of a range whose edge is in this mode, ascending; takes [`in_range`].
+fn of_mode(dialect: Dialect, mode: EdgeMode) -> String {
+    let (index, mode) = (dialect.in_order_of("targets"), mode.code());
+    format!(
+        "SELECT follower_id FROM follows{index} WHERE author_id = ? AND mode = {mode} \
+         AND follower_id > ? AND follower_id <= ? ORDER BY follower_id"
+    )
+}
+
+fn in_range(author: UserId, range: Range) -> [Value; 3] {
+    [author.get().into(), range.after.into(), range.through.into()]
 }
 
 async fn insert(tx: &Tx, content: ContentId, number: i32, range: Range) -> Result<(), StoreError> {
