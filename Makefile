@@ -43,9 +43,10 @@ soak: ## Every random test with fresh seeds: ROUNDS (10) times
 chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
 
-bench: ## Measure pages and writes as ratios, the cost of a point, the first post (release build: some minutes)
+bench: ## Measure pages, writes and deliveries as ratios, the cost of a point, the first post (release build: some minutes)
 	cargo bench --bench page
 	cargo bench --bench writes
+	cargo bench --bench fanout
 	@scripts/bench-prices.sh
 	@scripts/bench-first-post.sh
 

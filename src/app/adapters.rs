@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{AppError, use_cases::Ports};
 use crate::{
-    config::Config,
+    config::{Config, SqlEngine},
     lifecycle::Lifecycle,
     rng::SharedRng,
     store::{
@@ -47,16 +47,37 @@ impl Adapters {
 
 /// Opens the SQL store as configured; touches no table.
 pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
-    let url = config.store.url.expose().to_owned();
-    let max_connections =
-        if url.starts_with("sqlite:") { sqlite_readers(config) } else { config.store.max_connections };
-    let options = SqlOptions {
-        url,
+    let connections = match config.store.url.engine() {
+        SqlEngine::Sqlite => sqlite_readers(config),
+        SqlEngine::MySql => config.store.max_connections - delivery_connections(config),
+    };
+    SqlStore::connect(&sql_options(config, connections)).await.map_err(AppError::Store)
+}
+
+/// The store by the connections that deliveries have of their own; as it is if they have none.
+pub async fn open_for_deliveries(config: &Config, store: &SqlStore) -> Result<SqlStore, AppError> {
+    let connections = match config.store.url.engine() {
+        SqlEngine::Sqlite => 1,
+        SqlEngine::MySql => delivery_connections(config),
+    };
+    if connections == 0 {
+        return Ok(store.clone());
+    }
+    store.apart(&sql_options(config, connections)).await.map_err(AppError::Store)
+}
+
+/// Never more than half of all: pages need some, too.
+fn delivery_connections(config: &Config) -> u32 {
+    config.store.delivery_connections.min(config.store.max_connections / 2)
+}
+
+fn sql_options(config: &Config, max_connections: u32) -> SqlOptions {
+    SqlOptions {
+        url: config.store.url.expose().to_owned(),
         max_connections,
         acquire_timeout: config.store.acquire_timeout_ms.duration(),
         statement_timeout: config.store.statement_timeout_ms.duration(),
-    };
-    SqlStore::connect(&options).await.map_err(AppError::Store)
+    }
 }
 
 /// More than processors would only wait for each other; one alone would let a long list hold up all pages.
@@ -77,7 +98,9 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Re
     };
     let (queue, cache, announcements) = surroundings(config, redis.as_ref(), lifecycle, rng).await?;
     let cache = config.outbox_cache.enabled.then_some(cache);
-    let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements);
+    let for_deliveries = Arc::new(open_for_deliveries(config, &store).await?);
+    let ports =
+        Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements).delivering_by(for_deliveries);
     Ok(Adapters { store, redis, ports })
 }
 

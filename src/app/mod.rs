@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use self::server::Operators;
 pub use self::{
-    adapters::{Adapters, open_store, redis_options},
+    adapters::{Adapters, open_for_deliveries, open_store, redis_options},
     api::{ApiRuntime, ApiSettings, OutsideSettings, router as api_router},
     audit::{auditor, open_auditor, options as audit_options},
     error::AppError,
@@ -81,6 +81,7 @@ impl App {
     /// Starts the workers of this node.
     pub fn spawn_workers(&self, lifecycle: &Lifecycle) {
         workers::spawn(&self.use_cases, &self.config, lifecycle, &self.rng);
+        workers::refresh_statistics(lifecycle, Arc::new(self.adapters.store.clone()));
         let every = self.config.audit.every_ms;
         if every.as_i64() > 0 {
             let (ports, store) = (&self.adapters.ports, Arc::new(self.adapters.store.clone()));

@@ -182,7 +182,7 @@ const OTHER_FILES: usize = 128;
 pub fn connections(config: &Config, files: Option<usize>) -> ConnectionLimits {
     let (server, defaults) = (&config.server, ConnectionLimits::default());
     // SQLite opens three files for each connection.
-    let stores = config.store.max_connections.max(config.store.sqlite_readers);
+    let stores = config.store.max_connections.max(config.store.sqlite_readers.saturating_add(1));
     let taken = OTHER_FILES + defaults.spare + 3 * usize::try_from(stores).unwrap_or(usize::MAX / 8);
     let room = files.map_or(defaults.connections, |files| files.saturating_sub(taken).max(files / 4)).max(1);
     let connections = if server.max_connections == 0 { room } else { server.max_connections.min(room) };

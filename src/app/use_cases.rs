@@ -46,6 +46,8 @@ pub struct Ports {
     pub contents: Arc<dyn Contents>,
     /// Follow edges.
     pub follows: Arc<dyn Follows>,
+    /// Follow edges as deliveries look at them, by the connections of deliveries.
+    pub delivered_follows: Arc<dyn Follows>,
     /// Followers and the followed, as lists.
     pub follow_lists: Arc<dyn FollowLists>,
     /// Likes and bookmarks.
@@ -113,6 +115,7 @@ impl Ports {
             cards: truth.clone(),
             contents: truth.clone(),
             follows: truth.clone(),
+            delivered_follows: truth.clone(),
             follow_lists: truth.clone(),
             reactions: truth.clone(),
             read_markers: truth.clone(),
@@ -125,6 +128,24 @@ impl Ports {
             queue,
             outbox_cache,
             announcements,
+        }
+    }
+}
+
+impl Ports {
+    /// Deliveries, and what brings inboxes in line, go by `store`: the same one by connections of its own, so that
+    /// they do not wait for those who read.
+    #[must_use]
+    pub fn delivering_by<T>(self, store: Arc<T>) -> Self
+    where
+        T: Deliveries + Follows + Inboxes + Relations + 'static,
+    {
+        Self {
+            deliveries: store.clone(),
+            delivered_follows: store.clone(),
+            inboxes: store.clone(),
+            relations: store,
+            ..self
         }
     }
 }
@@ -275,7 +296,12 @@ fn publisher(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> Publisher {
 }
 
 fn dispatcher(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Dispatcher {
-    let options = DispatcherOptions { subtask_size: settings.subtask_size, batch: DISPATCH_BATCH };
+    let options = DispatcherOptions {
+        subtask_size: settings.subtask_size,
+        at_once: settings.batch_size.min(settings.subtask_size),
+        policy: settings.policy,
+        batch: DISPATCH_BATCH,
+    };
     Dispatcher::new(ports.deliveries.clone(), ports.queue.clone(), options, clock.clone(), rng.clone())
 }
 
@@ -284,7 +310,7 @@ fn executor(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &Shared
         ExecutorOptions { batch_size: settings.batch_size, lease_ms: settings.lease_ms, policy: settings.policy };
     SubtaskExecutor::new(
         ports.deliveries.clone(),
-        ports.follows.clone(),
+        ports.delivered_follows.clone(),
         ports.queue.clone(),
         options,
         (clock.clone(), rng.clone()),

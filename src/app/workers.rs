@@ -14,7 +14,7 @@ use crate::{
     lifecycle::Lifecycle,
     publish::{Dispatcher, Indexer, SubtaskExecutor},
     rng::SharedRng,
-    store::StoreError,
+    store::{Schema, StoreError},
     upkeep::{Auditor, Reactivator, Sweeper, Trimmer},
 };
 
@@ -26,6 +26,8 @@ const PRUNE_EVERY: Duration = Duration::from_mins(1);
 const REMOVE_EVERY: Duration = Duration::from_secs(5);
 /// Pause of the indexer and the remover between two steps.
 const INDEX_PAUSE: Duration = Duration::from_millis(20);
+/// How often the store is asked to learn how its tables have grown.
+const STATISTICS_EVERY: Duration = Duration::from_mins(30);
 /// How long a worker rests after a store failed it.
 const REST: Duration = Duration::from_millis(500);
 
@@ -109,13 +111,16 @@ fn sweep(lifecycle: &Lifecycle, sweeper: Arc<Sweeper>, every: Millis) {
     });
 }
 
+/// Goes on at once while there is something to trim.
 fn trim(lifecycle: &Lifecycle, trimmer: Arc<Trimmer>, every: Millis) {
     let draining = lifecycle.draining();
     let mut health = Health::new("trimmer", draining.clone());
     lifecycle.spawn("trimmer", async move {
         while !draining.is_cancelled() {
-            health.of(trimmer.run_once().await).await;
-            pause(&draining, every.duration()).await;
+            let trimmed = health.of(trimmer.run_once().await).await;
+            if trimmed.is_none_or(|(trimmed, _)| trimmed == 0) {
+                pause(&draining, every.duration()).await;
+            }
         }
     });
 }
@@ -130,6 +135,18 @@ pub fn audit(lifecycle: &Lifecycle, auditor: Auditor, every: Millis, rng: Shared
             if !draining.is_cancelled() {
                 health.of(auditor.sample(rng.u64()).await).await;
             }
+        }
+    });
+}
+
+/// Has the store learn how its tables have grown, at the start and now and then.
+pub fn refresh_statistics(lifecycle: &Lifecycle, schema: Arc<dyn Schema>) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("statistics", draining.clone());
+    lifecycle.spawn("statistics", async move {
+        while !draining.is_cancelled() {
+            health.of(schema.refresh_statistics().await).await;
+            pause(&draining, STATISTICS_EVERY).await;
         }
     });
 }

@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use super::{outcome::Outcome, print};
 use crate::{
-    app::{inspect_redis, open_store},
+    app::{AppError, inspect_redis, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
     config::{Config, SqlEngine},
     store::{
@@ -91,10 +91,24 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     let mut findings = vec![tables(&store).await];
     let ready = findings.iter().all(|finding| finding.verdict == Verdict::Fine);
     findings.extend(store.inspect().await);
+    let own = async { open_for_deliveries(config, &store).await?.ping().await.map_err(AppError::Store) };
+    findings.push(own_connections(own.await));
     if ready {
         findings.extend(deliveries(&store, config.delivery.failing_after, clock.now_ms()).await);
     }
     findings
+}
+
+/// The connections that deliveries have of their own.
+fn own_connections(opened: Result<(), AppError>) -> Finding {
+    let subject = "deliveries' connections";
+    match opened {
+        Ok(()) => Finding::fine(subject, "answer"),
+        Err(error) => {
+            let told = format!("{:#}", anyhow::Error::from(error));
+            Finding::broken(subject, told, "let the server take store.max_connections of each node")
+        }
+    }
 }
 
 async fn tables(schema: &dyn Schema) -> Finding {

@@ -85,6 +85,7 @@ fn store(reader: &mut Reader) -> StoreSettings {
     StoreSettings {
         url: reader.parsed("store.url", Address::store),
         max_connections: reader.whole("store.max_connections", 2..=10_000),
+        delivery_connections: reader.whole("store.delivery_connections", 0..=5_000),
         sqlite_readers: reader.whole("store.sqlite_readers", 0..=1_000),
         acquire_timeout_ms: millis(reader, "store.acquire_timeout_ms", 10, 10 * MINUTE_MS),
         statement_timeout_ms: millis(reader, "store.statement_timeout_ms", 100, 10 * MINUTE_MS),

@@ -76,6 +76,7 @@ pub struct ServerSettings {
 pub struct StoreSettings {
     pub url: Address,
     pub max_connections: u32,
+    pub delivery_connections: u32,
     pub sqlite_readers: u32,
     pub acquire_timeout_ms: Millis,
     pub statement_timeout_ms: Millis,

@@ -22,6 +22,10 @@ use crate::{
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
 };
 
+/// Subscriptions of this node that begin at the same time; others wait their turn, however many there are. If all
+/// asked the store at once, those at the end would wait longer than anybody may for a connection, and fail.
+const BEGINNING: usize = 32;
+
 /// The numbers that live feeds work by.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveSettings {
@@ -49,6 +53,7 @@ pub struct LiveFeed<S> {
     timelines: Arc<TimelineReader>,
     settings: LiveSettings,
     room: Semaphore,
+    beginning: Semaphore,
 }
 
 /// An event, with what is needed to show it.
@@ -79,7 +84,8 @@ impl<S: Default> LiveFeed<S> {
         timelines: Arc<TimelineReader>,
         settings: LiveSettings,
     ) -> Self {
-        Self { hub, follows, timelines, settings, room: Semaphore::new(settings.catch_ups.max(1)) }
+        let room = Semaphore::new(settings.catch_ups.max(1));
+        Self { hub, follows, timelines, settings, room, beginning: Semaphore::new(BEGINNING) }
     }
 
     /// What happens in `reader`'s timeline, for a client that holds what `point` says: first what it has missed.
@@ -90,6 +96,7 @@ impl<S: Default> LiveFeed<S> {
         reader: UserId,
         point: Option<ResumePoint>,
     ) -> Result<Subscription<S>, StoreError> {
+        let _turn = self.beginning.acquire().await;
         let registration = self.hub.register(reader);
         let followed = self.watch(&registration, reader).await?;
         let session = Session::begin(followed, point);

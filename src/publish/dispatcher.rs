@@ -1,24 +1,35 @@
-//! The dispatcher: from a published content to its subtasks. A reconciler: it looks at what SQL holds, the message
-//! only says where; any number may run, die and repeat each other's work.
+//! The dispatcher: from a published content to its subtasks, or to its end if all followers are one batch. A
+//! reconciler: it looks at what SQL holds, the message only says where; any number may run, die and repeat each
+//! other's work.
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::{StreamExt, stream};
+
 use crate::{
     clock::SharedClock,
-    domain::{ContentId, backoff, limits::MAX_SUBTASKS_PER_TX},
+    domain::{ContentId, backoff, delivery::DeliveryPolicy, limits::MAX_SUBTASKS_PER_TX},
     rng::SharedRng,
     store::{
         Deliveries, Queue, StoreError,
-        queue::{Message, Topic},
+        deliveries::AtOnce,
+        queue::{Message, Received, Topic},
     },
-    telemetry::metrics::DELIVERY_FAILURES,
+    telemetry::metrics::{DELIVERY_FAILURES, ROWS_PUSHED},
 };
+
+/// Deliveries that one dispatcher has under way: on SQLite, transactions that wait for each other share a commit.
+const UNDER_WAY: usize = 4;
 
 /// What a dispatcher may do at once.
 #[derive(Debug, Clone, Copy)]
 pub struct DispatcherOptions {
     /// Followers of a subtask; the book's 1000.
     pub subtask_size: u32,
+    /// Followers up to which a delivery is one transaction.
+    pub at_once: u32,
+    /// Who is pushed to.
+    pub policy: DeliveryPolicy,
     /// Messages taken at a time.
     pub batch: usize,
 }
@@ -49,20 +60,22 @@ impl Dispatcher {
     /// A message whose content failed stays unacknowledged, so that the queue gives it out again.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.queue.receive(Topic::ContentChange, consumer, self.options.batch, wait).await?;
-        let mut done = Vec::with_capacity(received.len());
-        for message in &received {
-            let settled = match &message.message {
-                Some(Message::ContentPublished { entry } | Message::ContentRemoved { entry }) => {
-                    self.dispatch_or_record(entry.content).await
-                }
-                _ => true,
-            };
-            if settled {
-                done.push(message.id.clone());
-            }
-        }
+        let count = received.len();
+        let settled = stream::iter(received).map(|message| self.settle(message)).buffer_unordered(UNDER_WAY);
+        let done: Vec<String> = settled.filter_map(std::future::ready).collect().await;
         self.queue.acknowledge(Topic::ContentChange, &done).await?;
-        Ok(received.len())
+        Ok(count)
+    }
+
+    /// The message's id, unless it has to come again.
+    async fn settle(&self, message: Received) -> Option<String> {
+        let settled = match message.message {
+            Some(Message::ContentPublished { entry } | Message::ContentRemoved { entry }) => {
+                self.dispatch_or_record(entry.content).await
+            }
+            _ => true,
+        };
+        settled.then_some(message.id)
     }
 
     async fn dispatch_or_record(&self, content: ContentId) -> bool {
@@ -81,11 +94,12 @@ impl Dispatcher {
         self.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
     }
 
-    /// Brings one delivery on: completes its chain of subtasks and sends those that are not done, or ends it.
+    /// Brings one delivery on: does all of it if it is small, or completes its chain of subtasks and sends those that
+    /// are not done, or ends it.
     pub async fn dispatch(&self, content: ContentId) -> Result<(), StoreError> {
-        let Some(delivery) = self.deliveries.find(content).await? else { return Ok(()) };
-        if delivery.removed {
-            self.deliveries.finish(content).await?;
+        let DispatcherOptions { at_once, policy, .. } = &self.options;
+        if let AtOnce::Ended { rows } = self.deliveries.deliver_at_once(content, *at_once, policy).await? {
+            metrics::counter!(ROWS_PUSHED).increment(rows);
             return Ok(());
         }
         while !self.deliveries.extend_chain(content, self.options.subtask_size, MAX_SUBTASKS_PER_TX).await? {}

@@ -8,7 +8,10 @@ use crate::{
     clock::SharedClock,
     domain::{
         ContentId, backoff,
-        delivery::{DeliveryPolicy, subtask::Progress},
+        delivery::{
+            DeliveryPolicy,
+            subtask::{Progress, Range},
+        },
     },
     rng::SharedRng,
     store::{
@@ -112,8 +115,10 @@ impl SubtaskExecutor {
             return Ok(());
         }
         let Progress { range, pushed_through } = subtask.progress;
-        let readers = self.follows.pushed_readers(author.author, pushed_through, range.through).await?;
-        let pulled = self.options.policy.to_pull(&author, &readers, self.clock.now_ms());
+        let (left, now) = (Range { after: pushed_through, through: range.through }, self.clock.now_ms());
+        let unseen_since = self.options.policy.pushed_if_seen_since(now);
+        let readers = self.follows.pushed_readers(author.author, left, unseen_since).await?;
+        let pulled = self.options.policy.to_pull(&author, &readers, now);
         if !pulled.is_empty() {
             let demoted = self.follows.demote(author.author, &pulled, self.rng.version()).await?;
             metrics::counter!(EDGES_DEMOTED).increment(demoted);

@@ -4,7 +4,10 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{ContentId, Entry, delivery::subtask::Progress};
+use crate::domain::{
+    ContentId, Entry,
+    delivery::{DeliveryPolicy, subtask::Progress},
+};
 
 /// A delivery that is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +42,18 @@ pub struct Pushed {
     pub rows: u64,
 }
 
+/// How an attempt to deliver in one transaction ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtOnce {
+    /// The record is gone: everybody is served, or the content is removed, or another worker has ended the delivery.
+    Ended {
+        /// Inbox rows inserted; those that were there do not count.
+        rows: u64,
+    },
+    /// It has to be cut into subtasks, or has been. Nothing was changed.
+    ToBeCut,
+}
+
 /// What is waiting, for metrics and `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Backlog {
@@ -55,6 +70,17 @@ pub struct Backlog {
 pub trait Deliveries: Send + Sync {
     /// The delivery record of a content; `None` if it is finished.
     async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError>;
+
+    /// docs/protocol.md#d1, #d2 and #d3 in one transaction that locks the record first: serves the one range that all
+    /// followers are, and deletes the record. Only if no subtask was cut yet, the author has at most `most` followers,
+    /// themselves included, and `policy` need not look at them. If the content is removed, deletes the record and its
+    /// subtasks.
+    async fn deliver_at_once(
+        &self,
+        content: ContentId,
+        most: u32,
+        policy: &DeliveryPolicy,
+    ) -> Result<AtOnce, StoreError>;
 
     /// docs/protocol.md#d1, one transaction: adds at most `limit` ranges of `subtask_size` followers to the end of the
     /// content's chain. Does nothing if the record is gone or the chain complete. Returns whether the chain is

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::domain::{
     EdgeMode, UserId,
-    delivery::{AuthorFacts, ReaderFacts},
+    delivery::{AuthorFacts, ReaderFacts, subtask::Range},
 };
 
 /// How a follow ends.
@@ -55,9 +55,15 @@ pub trait Follows: Send + Sync {
     /// follows an author who does not exist.
     async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError>;
 
-    /// The followers with `after < id <= through` whose edge to the author is not `Pull`, ascending, at most
-    /// [`crate::domain::limits::MAX_JUDGED_EDGES`]. One statement.
-    async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError>;
+    /// The followers in `range` whose edge to the author is not `Pull`, ascending; some
+    /// [`crate::domain::limits::MAX_JUDGED_EDGES`] of them if there are more. With `unseen_since`, only those who were
+    /// not seen at that time (ms) or later. One statement.
+    async fn pushed_readers(
+        &self,
+        author: UserId,
+        range: Range,
+        unseen_since: Option<i64>,
+    ) -> Result<Vec<ReaderFacts>, StoreError>;
 
     /// The edges of these followers to the author become `Pull`, and the version of each of these readers' authors
     /// ([`super::timelines`]) becomes the fresh random `version`: one transaction for every 16 384 readers. Edges that

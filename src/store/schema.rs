@@ -12,4 +12,8 @@ pub trait Schema: Send + Sync {
 
     /// Applies them. Several nodes may do so at once: one works, the others wait.
     async fn migrate(&self) -> Result<(), StoreError>;
+
+    /// Lets the store learn how its tables have grown, where it does not by itself; bounded, and nothing if little has
+    /// changed since the last time.
+    async fn refresh_statistics(&self) -> Result<(), StoreError>;
 }

@@ -103,6 +103,10 @@ pub struct SeedFollow {
 /// Bulk writes of a world, in this order: authors, follows, credentials. Counts are right after every call.
 #[async_trait]
 pub trait Seeding: Send + Sync {
+    /// Before everything else: if there is no content yet, the search has nothing to take in afterwards, as every
+    /// content is written with its terms.
+    async fn prepare(&self) -> Result<(), StoreError>;
+
     /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode
     /// `Push`, what they are found by, their contents with reactions, counters, search terms and outbox stamps, their
     /// counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id or a handle that is

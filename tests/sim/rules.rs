@@ -34,6 +34,7 @@ rules! {
     RepostsMayRepeat "P1" "nobody looks for an earlier repost of the same";
     ChainIsNumbered "D1" "ranges are counted from the first follower, not from the chain's end";
     BrokenChainIsExtended "D1" "the chain is read before its record is locked, and a range that is there is passed over";
+    SmallEndsAtItsCount "D1" "a small delivery serves as many followers as were counted before its lock, not all there are";
     FillIsSkipped "D2" "deliveries pass over edges that are being filled";
     OpenFloorIsSkipped "D2" "deliveries pass over readers who trust nothing yet";
     BelowFloorIsSkipped "D2" "deliveries pass over readers whose floor lies above the content";
@@ -42,6 +43,7 @@ rules! {
     ProgressBeforeRows "D2" "progress is committed before the rows";
     IncompleteChainIsFinished "D3" "a delivery ends although its chain is not complete, which dispatchers are told it is";
     LastSubtaskFinishes "D3" "the last subtask ends the delivery, whatever the others do";
+    SmallRecordGoesFirst "D3" "a small delivery's record goes in a transaction of its own, before the rows";
     TakenCountsAsDone "D3" "subtasks that were taken count as done";
     LeasesNeverEnd "D3" "a subtask stays with an executor that died";
     NobodySweeps "D3" "no record is looked at again";

@@ -91,7 +91,7 @@ fn the_table_of_broken_rules() {
 }
 
 /// Worlds in which a broken rule must be seen.
-const BOUND: u64 = 400;
+const BOUND: u64 = 1_000;
 
 #[test]
 fn every_broken_rule_is_seen_to_be_wrong() {

@@ -58,6 +58,7 @@ impl Stages<'_> {
     /// Writes everything; when interrupted, opens the accounts of those who are there and leaves the rest out.
     pub async fn run(&self, password: &PasswordHash) -> anyhow::Result<Written> {
         let mut written = Written::default();
+        self.store.prepare().await?;
         let ranks = self.people(&mut written).await?;
         if ranks == self.world.users() {
             self.follows(&mut written).await?;

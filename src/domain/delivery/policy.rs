@@ -105,6 +105,15 @@ impl DeliveryPolicy {
         }
     }
 
+    /// Whoever was seen at this time (ms) or later is pushed to, whatever else is known of them; `None` if that alone
+    /// does not tell. Saves looking at most readers.
+    pub const fn pushed_if_seen_since(&self, now_ms: i64) -> Option<i64> {
+        match self.rule {
+            EdgeRule::Threshold { active_days, .. } => Some(now_ms.saturating_sub(active_days as i64 * DAY_MS)),
+            EdgeRule::Rates { .. } | EdgeRule::Random { .. } => None,
+        }
+    }
+
     /// Those of `readers` whose edge to the author should be pulled.
     pub fn to_pull(&self, author: &AuthorFacts, readers: &[ReaderFacts], now_ms: i64) -> Vec<UserId> {
         let pulled = |reader: &&ReaderFacts| self.edge_mode(author, reader, now_ms) == EdgeMode::Pull;
@@ -250,6 +259,8 @@ mod tests {
             let promoted = policy.to_push(&[author], &reader, NOW, 9);
             let demoted = if policy.is_selective(&author) { policy.to_pull(&author, &[reader], NOW) } else { Vec::new() };
             prop_assert_eq!(promoted.len() + demoted.len(), 1);
+            let spared = policy.pushed_if_seen_since(NOW).is_some_and(|since| seen.is_some_and(|seen| seen >= since));
+            prop_assert!(!spared || demoted.is_empty(), "whoever need not be looked at is not pulled");
         }
     }
 }

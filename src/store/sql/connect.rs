@@ -4,12 +4,12 @@
 //! other's transactions, and readers never wait for it (WAL); those are opened by `sqlite_readers`. `synchronous =
 //! FULL`: a commit is on the disk before it is acknowledged, so that what was acknowledged survives a power loss as
 //! well as a crash; transactions that wait for each other share a commit (`shared_commits`). **MySQL, MariaDB**: one
-//! pool, every session READ COMMITTED.
+//! pool, every session READ COMMITTED. A store `apart` has connections of its own beside these.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use sea_orm::{
-    SqlxMySqlConnector, SqlxSqliteConnector,
+    DatabaseConnection, SqlxMySqlConnector, SqlxSqliteConnector,
     sqlx::{
         self, ConnectOptions, Connection, Executor, Pool,
         mysql::{MySqlConnectOptions, MySqlPoolOptions},
@@ -63,6 +63,22 @@ impl SqlStore {
     pub async fn connect(options: &SqlOptions) -> Result<Self, StoreError> {
         open(options).await
     }
+
+    /// The same store by connections of its own, `options.max_connections` of them: whoever uses it does not wait for
+    /// those who use this one. On SQLite these read; there is one connection that writes, which all share in turns.
+    /// `options` are those of this store otherwise.
+    pub async fn apart(&self, options: &SqlOptions) -> Result<Self, StoreError> {
+        match &self.readers {
+            Readers::File(readers) => {
+                let readers = Readers::File(Arc::new(SqliteReaders::open(readers.file(), options).await?));
+                Ok(Self { readers, ..self.clone() })
+            }
+            Readers::Pool(_) => {
+                let (pool, turns) = mysql_connections(options, &self.finisher).await?;
+                Ok(Self { readers: Readers::Pool(pool.clone()), writer: pool, turns, ..self.clone() })
+            }
+        }
+    }
 }
 
 async fn open(options: &SqlOptions) -> Result<SqlStore, StoreError> {
@@ -107,6 +123,7 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
         limits: TimeLimits { write: options.statement_timeout, lock_wait, ..limits },
         subjects: RememberedSubjects::default(),
         sent: Arc::default(),
+        begun: Arc::default(),
         writability: Writability::default(),
     })
 }
@@ -147,28 +164,38 @@ async fn make_private(file: &Path) {
 }
 
 async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, StoreError> {
-    let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
-    if server.get_database().is_none_or(str::is_empty) {
-        return Err(Unusable::NoDatabase.into());
-    }
     let finisher = Finisher::new(limits.operation);
-    let pool: Pool<sqlx::MySql> = mysql_pool(options, &finisher)
-        .connect_with(server.charset("utf8mb4").disable_statement_logging())
-        .await
-        .map_err(connect_error)?;
-    let pool = SqlxMySqlConnector::from_sqlx_mysql_pool(pool);
+    let (pool, turns) = mysql_connections(options, &finisher).await?;
     Ok(SqlStore {
         readers: Readers::Pool(pool.clone()),
         writer: pool,
-        turns: Turns::new(options.connections(), options.acquire_timeout),
+        turns,
         shared_commits: None,
         finisher,
         dialect: Dialect::Mysql,
         limits,
         subjects: RememberedSubjects::default(),
         sent: Arc::default(),
+        begun: Arc::default(),
         writability: Writability::default(),
     })
+}
+
+/// A pool, and the turns with its connections.
+async fn mysql_connections(
+    options: &SqlOptions,
+    finisher: &Finisher,
+) -> Result<(DatabaseConnection, Turns), StoreError> {
+    let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
+    if server.get_database().is_none_or(str::is_empty) {
+        return Err(Unusable::NoDatabase.into());
+    }
+    let pool: Pool<sqlx::MySql> = mysql_pool(options, finisher)
+        .connect_with(server.charset("utf8mb4").disable_statement_logging())
+        .await
+        .map_err(connect_error)?;
+    let turns = Turns::new(options.connections(), options.acquire_timeout);
+    Ok((SqlxMySqlConnector::from_sqlx_mysql_pool(pool), turns))
 }
 
 fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {

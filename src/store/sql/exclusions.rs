@@ -45,7 +45,7 @@ impl Exclusions for SqlStore {
     async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError> {
         let edges = [Pair { follower: user, author: other }, Pair { follower: other, author: user }];
         self.transaction(move |tx| async move {
-            if !lock_counts(&tx, edges[0]).await?.contains(&other) {
+            if !lock_counts(&tx, edges[0]).await?.has(other) {
                 return tx.roll_back(Blocked::UnknownUser).await;
             }
             for side in sides(user, other) {

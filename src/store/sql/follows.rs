@@ -41,21 +41,21 @@ impl Follows for SqlStore {
         }
         let pair = Pair { follower, author };
         self.transaction(move |tx| async move {
-            let there = lock_counts(&tx, pair).await?;
-            if !there.contains(&author) || !there.contains(&follower) {
+            let counts = lock_counts(&tx, pair).await?;
+            let (Some(following), true) = (counts.following(follower), counts.has(author)) else {
                 return tx.roll_back(Followed::UnknownAuthor).await;
-            }
+            };
             if is_blocked(&tx, pair).await? {
                 return tx.roll_back(Followed::Blocked).await;
             }
             if !insert_edge(&tx, pair, mode, inc, now_ms).await? {
                 return tx.roll_back(Followed::Already).await;
             }
-            record_relation(&tx, pair, inc, now_ms).await?;
-            add_to_counts(&tx, pair, 1, inc).await?;
-            if follows_too_many(&tx, follower).await? {
+            if follower != author && following >= MAX_FOLLOWS {
                 return tx.roll_back(Followed::TooMany).await;
             }
+            record_relation(&tx, pair, inc, now_ms).await?;
+            add_to_counts(&tx, pair, 1).await?;
             tx.commit(Followed::New).await
         })
         .await
@@ -97,11 +97,19 @@ impl Follows for SqlStore {
         rows.first().map_or(Ok(AuthorFacts { author, followers: 0, publish_every_ms: None }), facts)
     }
 
-    async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError> {
-        let statement = pushed_readers(self.dialect, author, Range { after, through });
+    async fn pushed_readers(
+        &self,
+        author: UserId,
+        range: Range,
+        unseen_since: Option<i64>,
+    ) -> Result<Vec<ReaderFacts>, StoreError> {
+        let statement = pushed_readers(self.dialect, author, range, unseen_since);
+        let rows = self.read(&statement.text, statement.values).await?;
         let reader =
             |row: &Row| Ok(ReaderFacts { reader: row.user(0)?, last_seen: row.get(1)?, read_every_ms: row.get(2)? });
-        self.read(&statement.text, statement.values).await?.iter().map(reader).collect()
+        let mut readers = rows.iter().map(reader).collect::<Result<Vec<_>, StoreError>>()?;
+        readers.sort_unstable_by_key(|it| it.reader);
+        Ok(readers)
     }
 
     async fn demote(&self, author: UserId, readers: &[UserId], version: i64) -> Result<u64, StoreError> {
@@ -180,16 +188,22 @@ fn facts(row: &Row) -> Result<AuthorFacts, StoreError> {
 }
 
 /// The statement of [`Follows::pushed_readers`].
-pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range) -> Part {
+pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, unseen_since: Option<i64>) -> Part {
+    let unseen = if unseen_since.is_some() { " AND (s.last_seen IS NULL OR s.last_seen < ?)" } else { "" };
     let text = format!(
-        "SELECT f.follower_id, s.last_seen, s.read_every_ms FROM follows f{fans} \
+        "SELECT f.follower_id, s.last_seen, s.read_every_ms FROM follows f{targets} \
          LEFT JOIN inbox_states s ON s.user_id = f.follower_id \
-         WHERE f.author_id = ? AND f.follower_id > ? AND f.follower_id <= ? AND f.mode <> {pull} \
-         ORDER BY f.follower_id LIMIT {MAX_JUDGED_EDGES}",
-        fans = dialect.force_index("fans"),
-        pull = EdgeMode::Pull.code(),
+         WHERE f.author_id = ? AND f.mode IN ({fill}, {push}) AND f.follower_id > ? AND f.follower_id <= ?{unseen} \
+         LIMIT {MAX_JUDGED_EDGES}",
+        targets = dialect.in_order_of("targets"),
+        fill = EdgeMode::Fill.code(),
+        push = EdgeMode::Push.code(),
     );
-    Part::new(text, [author.get(), range.after, range.through])
+    let readers = Part::new(text, [author.get(), range.after, range.through]);
+    match unseen_since {
+        Some(since) => readers.add("", [since]),
+        None => readers,
+    }
 }
 
 /// The statement of [`Follows::pulled_authors`].
@@ -204,20 +218,33 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
     Part::new(text, [follower.get()])
 }
 
-/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends.
-/// Returns those of the two that exist.
-pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
-    let mut users = vec![pair.follower, pair.author];
-    users.sort_unstable();
-    users.dedup();
-    let sql = format!("SELECT user_id FROM user_counts WHERE user_id = ? {}", tx.dialect().for_update());
-    let mut there = Vec::with_capacity(users.len());
-    for user in users {
-        if tx.query_one(&sql, [user.get().into()]).await?.is_some() {
-            there.push(user);
-        }
+/// Whose counts are locked, and how many each of them follows.
+pub(super) struct LockedCounts(Vec<(UserId, u64)>);
+
+impl LockedCounts {
+    /// Whether there is this user.
+    pub(super) fn has(&self, user: UserId) -> bool {
+        self.following(user).is_some()
     }
-    Ok(there)
+
+    /// How many authors the user follows; `None` if there is no such user.
+    fn following(&self, user: UserId) -> Option<u64> {
+        self.0.iter().find(|(of, _)| *of == user).map(|(_, following)| *following)
+    }
+}
+
+/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends:
+/// one statement, which walks the key and so locks in ascending ids.
+pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<LockedCounts, StoreError> {
+    let dialect = tx.dialect();
+    let sql = format!(
+        "SELECT user_id, following FROM user_counts{by_key} WHERE user_id IN (?, ?) ORDER BY user_id {for_update}",
+        by_key = dialect.force_index("PRIMARY"),
+        for_update = dialect.for_update(),
+    );
+    let rows = tx.query(&sql, key(pair)).await?;
+    let counts: Result<Vec<_>, StoreError> = rows.iter().map(|row| Ok((row.user(0)?, row.count(1)?))).collect();
+    counts.map(LockedCounts)
 }
 
 /// Deletes the pair's edge, lowers the counts, records the relation. `false` if there was none. The counts are locked.
@@ -266,17 +293,12 @@ async fn add_to_counts(tx: &Tx, pair: Pair, more: i64, version: i64) -> Result<(
     if follower == author {
         return renew_authors(tx, &[follower], version).await;
     }
-    let following = "UPDATE user_counts SET following = following + ?, authors_version = ? WHERE user_id = ?";
-    let followers = "UPDATE user_counts SET followers = followers + ? WHERE user_id = ?";
-    let mut changes: [(UserId, &str, Vec<Value>); 2] = [
-        (follower, following, vec![more.into(), version.into(), follower.get().into()]),
-        (author, followers, vec![more.into(), author.get().into()]),
-    ];
-    changes.sort_unstable_by_key(|(user, ..)| *user);
-    for (_, sql, values) in changes {
-        tx.execute(sql, values).await?;
-    }
-    Ok(())
+    let sql = "UPDATE user_counts SET following = following + CASE user_id WHEN ? THEN ? ELSE 0 END, \
+               authors_version = CASE user_id WHEN ? THEN ? ELSE authors_version END, \
+               followers = followers + CASE user_id WHEN ? THEN ? ELSE 0 END WHERE user_id IN (?, ?)";
+    let (follower, author) = (follower.get(), author.get());
+    let values = [follower, more, follower, version, author, more, follower, author];
+    tx.execute(sql, values.map(Value::from)).await.map(|_| ())
 }
 
 /// Gives the authors of these readers' timelines a new version, in the transaction that changes whose contents they
@@ -285,12 +307,6 @@ pub(super) async fn renew_authors(tx: &Tx, readers: &[UserId], version: i64) -> 
     let (list, values) = id_list(readers);
     let sql = format!("UPDATE user_counts SET authors_version = ? WHERE user_id IN {list}");
     tx.execute(&sql, std::iter::once(Value::from(version)).chain(values)).await.map(|_| ())
-}
-
-/// Asked after the count was raised and its row thereby locked, so that no two follows pass the limit together.
-async fn follows_too_many(tx: &Tx, follower: UserId) -> Result<bool, StoreError> {
-    let row = tx.query_one("SELECT following FROM user_counts WHERE user_id = ?", [follower.get().into()]).await?;
-    row.map_or(Ok(false), |row| Ok(row.count(0)? > MAX_FOLLOWS))
 }
 
 /// One number serves all these edges: an `inc` tells an edge from earlier ones of the same pair, never from those of

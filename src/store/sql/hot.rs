@@ -112,7 +112,7 @@ impl HotStatement {
             Self::ReactedTo(user, reaction, request) => {
                 pages(&[reactions::reacted_to(dialect, user, reaction)], &request)
             }
-            Self::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range),
+            Self::PushedReaders(author, range) => follows::pushed_readers(dialect, author, range, None),
             Self::Counts(sources, span) => search::count(&sources, span),
             Self::Candidates(viewer, look, span) => {
                 search::candidates(dialect, Some(viewer), &look, span, MAX_CANDIDATES)

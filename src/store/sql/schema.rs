@@ -14,4 +14,18 @@ impl Schema for SqlStore {
     async fn migrate(&self) -> Result<(), StoreError> {
         Self::migrate(self).await
     }
+
+    async fn refresh_statistics(&self) -> Result<(), StoreError> {
+        let statements = self.dialect.refresh_statistics();
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.transaction(move |tx| async move {
+            for statement in statements {
+                tx.query(statement, []).await?;
+            }
+            tx.commit(()).await
+        })
+        .await
+    }
 }

@@ -51,6 +51,13 @@ pub(super) async fn delete(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), 
     Ok(())
 }
 
+/// All contents have their terms, as there is none.
+pub(super) async fn nothing_to_catch_up(tx: &Tx) -> Result<(), StoreError> {
+    let done = format!("{} is_done = 1", tx.dialect().on_conflict_update("form"));
+    let sql = format!("INSERT INTO search_progress (form, through_id, is_done) VALUES (?, 0, 1) {done}");
+    tx.execute(&sql, [FORM.into()]).await.map(|_| ())
+}
+
 impl SqlStore {
     /// See [`crate::store::SearchTerms::index_next`].
     pub(super) async fn index_step(&self) -> Result<Indexed, StoreError> {

@@ -20,6 +20,17 @@ const ROWS: usize = 512;
 
 #[async_trait]
 impl Seeding for SqlStore {
+    async fn prepare(&self) -> Result<(), StoreError> {
+        self.transaction(move |tx| async move {
+            if tx.query_one("SELECT 1 FROM contents LIMIT 1", []).await?.is_some() {
+                return tx.roll_back(()).await;
+            }
+            search_terms::nothing_to_catch_up(&tx).await?;
+            tx.commit(()).await
+        })
+        .await
+    }
+
     async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError> {
         let tally = tally(authors).map_err(|error| StoreError::Refused(Box::new(error)))?;
         let tally = &tally;
@@ -275,6 +286,26 @@ mod tests {
         // 1024 users in five tables and with three names each, 1024 contents without words in two, and 341 likes,
         // which are 256 + 64 + 16 + 4 + 1.
         assert_eq!(store.statements() - before, 5 * 2 + 3 * 2 + 2 * 2 + 5);
+    }
+
+    #[tokio::test]
+    async fn a_seeded_world_leaves_nothing_to_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        store.prepare().await.unwrap();
+        seeded(&store).await;
+        store.prepare().await.unwrap();
+        let step = crate::store::SearchTerms::index_next(&store).await.unwrap();
+        assert_eq!((step.contents, step.is_done), (0, true));
+    }
+
+    #[tokio::test]
+    async fn contents_that_were_there_before_are_indexed_as_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = migrated(&folder).await;
+        seeded(&store).await;
+        store.prepare().await.unwrap();
+        assert!(crate::store::SearchTerms::index_next(&store).await.unwrap().contents > 0);
     }
 
     #[tokio::test]

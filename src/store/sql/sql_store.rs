@@ -39,6 +39,7 @@ pub struct SqlStore {
     pub(super) limits: TimeLimits,
     pub(super) subjects: RememberedSubjects,
     pub(super) sent: Arc<AtomicU64>,
+    pub(super) begun: Arc<AtomicU64>,
     pub(super) writability: Writability,
 }
 
@@ -67,6 +68,12 @@ impl SqlStore {
     /// count.
     pub fn statements(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Transactions begun since the store was connected, by all clones together: each takes two statements more, its
+    /// beginning and its end.
+    pub fn transactions(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
     }
 
     /// Commits on SQLite since the store was connected, by all clones together; transactions that end while others

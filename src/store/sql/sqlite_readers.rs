@@ -68,6 +68,11 @@ impl SqliteReaders {
         self.lend(move |connection| rows(connection, &sql, values)).await
     }
 
+    /// Where the file is.
+    pub(super) fn file(&self) -> PathBuf {
+        self.file.clone()
+    }
+
     /// Waits until all connections are free, and closes them; nothing can be read from then on.
     pub(super) async fn close(&self) {
         self.turns.close().await;

@@ -12,8 +12,11 @@ use std::{
 
 use super::{part::Part, *};
 use crate::{
-    domain::ContentId,
-    store::{Contents, StoreError},
+    domain::{
+        ContentId,
+        delivery::{DeliveryPolicy, EdgeRule},
+    },
+    store::{Contents, Deliveries, Schema, StoreError, deliveries::AtOnce},
 };
 
 fn options(folder: &tempfile::TempDir) -> SqlOptions {
@@ -43,6 +46,48 @@ pub(super) async fn migrated(folder: &tempfile::TempDir) -> SqlStore {
     store
 }
 
+/// Ends when nobody waits for it any more.
+const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n";
+
+/// Whether nobody gets a reader now.
+async fn is_exhausted(store: &SqlStore) -> bool {
+    tokio::time::timeout(Duration::from_millis(200), store.ping()).await.is_err()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_go_on_while_all_readers_are_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder).await;
+    let read = |store: SqlStore| async move { store.read(ENDLESS, []).await.map(drop) };
+    let reads: Vec<_> = (0..4).map(|_| spawn(read(store.clone()))).collect();
+    while !is_exhausted(&store).await {}
+    let apart = store.apart(&SqlOptions { max_connections: 1, ..options(&folder) }).await.unwrap();
+    let (id, rule) = (ContentId::try_new(1).unwrap(), EdgeRule::Random { seed: 1 });
+    let policy = DeliveryPolicy { rule, dormant_days: 1 };
+    assert_eq!(apart.deliver_at_once(id, 1, &policy).await.unwrap(), AtOnce::Ended { rows: 0 });
+    assert!(apart.open_subtasks(id).await.unwrap().is_empty());
+    assert!(is_exhausted(&store).await, "readers were free all the while");
+    reads.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn statistics_are_made_when_tables_have_grown_much() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = migrated(&folder).await;
+    let follow = async |from: i64, through: i64| {
+        let sql = "WITH RECURSIVE n (i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?) \
+                   INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) SELECT i, 1, 2, 1, 1 FROM n";
+        store.write(sql, [from.into(), through.into()]).await.unwrap();
+        store.refresh_statistics().await.unwrap();
+        let sql = "SELECT stat FROM sqlite_stat1 WHERE tbl = 'follows' AND idx = 'fans'";
+        store.read(sql, []).await.unwrap()[0].get::<String>(0).unwrap()
+    };
+    let first = follow(1, 2_000).await;
+    assert!(!first.is_empty());
+    assert_eq!(follow(2_001, 2_010).await, first, "ten more change nothing");
+    assert_ne!(follow(2_011, 90_000).await, first);
+}
+
 #[tokio::test]
 async fn a_missing_file_is_made_and_migrated_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -59,7 +104,9 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261123_000008_people",
         "m20261123_000009_fill_user_names",
         "m20261123_000010_media",
-        "m20261124_000011_counters",
+        "m20261124_000011_versions",
+        "m20261124_000012_counters",
+        "m20261124_000013_targets",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();

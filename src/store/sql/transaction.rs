@@ -180,6 +180,7 @@ impl SqlStore {
         let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
         let (writer, shared_commits) = (self.writer.clone(), self.shared_commits.clone());
         let turn = self.turns.take().await?;
+        self.begun.fetch_add(1, Ordering::Relaxed);
         let work = async move {
             let group = shared_commits.as_ref().and_then(SharedCommits::take);
             let inner = match &group {

@@ -1,6 +1,7 @@
 //! `newFeed` over real sockets: what one node publishes arrives at the subscribers of every node, and equals the
 //! timeline.
 
+mod begins;
 mod outage;
 mod people;
 mod resuming;

@@ -282,8 +282,8 @@ on_each_backend! {
         let range = Range { after: 10_500, through: 11_500 };
         let fan_out = plan(&world, backend, HotStatement::FanOut(entry(1, user(STAR), 5), range)).await?;
         match backend {
-            Backend::Sqlite => drop(line(&fan_out, &["covering index fans (author_id=? and follower_id>? and follower_id<?)"])?),
-            Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " fans ", "using index"])?),
+            Backend::Sqlite => drop(line(&fan_out, &["covering index targets (author_id=? and mode=? and follower_id>? and follower_id<?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " targets ", "using index"])?),
         }
         lists_are_ranges(&world, backend).await?;
         searches_are_ranges(&world, backend).await?;
@@ -292,8 +292,8 @@ on_each_backend! {
         let readers = plan(&world, backend, HotStatement::PushedReaders(user(STAR), range)).await?;
         nothing_sorted(&readers)?;
         match backend {
-            Backend::Sqlite => drop(line(&readers, &["covering index fans (author_id=? and follower_id>? and follower_id<?)"])?),
-            Backend::MariaDb | Backend::Mysql => drop(line(&readers, &[" f ", " range ", " fans ", "using index"])?),
+            Backend::Sqlite => drop(line(&readers, &["covering index targets (author_id=? and mode=? and follower_id>? and follower_id<?)"])?),
+            Backend::MariaDb | Backend::Mysql => drop(line(&readers, &[" f ", " range ", " targets ", "using index"])?),
         }
         let authors = plan(&world, backend, HotStatement::PulledAuthors(user(1))).await?;
         nothing_sorted(&authors)?;
@@ -317,7 +317,7 @@ async fn own_server(kind: Kind) -> Result<(Server, World)> {
 }
 
 /// Rows that the server's tables have given so far.
-async fn rows_read(world: &World) -> Result<i64> {
+pub async fn rows_read(world: &World) -> Result<i64> {
     read_by(world, "Handler_read%").await
 }
 
@@ -326,7 +326,7 @@ async fn rows_read_backward(world: &World) -> Result<i64> {
     read_by(world, "Handler_read_prev").await
 }
 
-async fn read_by(world: &World, handlers: &str) -> Result<i64> {
+pub async fn read_by(world: &World, handlers: &str) -> Result<i64> {
     let counters = world.texts(&format!("SHOW GLOBAL STATUS LIKE '{handlers}'")).await?;
     counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
 }

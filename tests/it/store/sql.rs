@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use futures_util::future::join_all;
 use sea_orm::{ConnectionTrait as _, Database, DatabaseConnection, Statement, TransactionTrait as _};
-use tidefeed::domain::{Direction, EdgeMode, PageRequest, PageSize, Position, Reaction};
+use tidefeed::domain::{Direction, EdgeMode, PageRequest, PageSize, Position, Reaction, delivery::subtask::Range};
 use tidefeed::store::accounts::Registered;
 use tidefeed::store::follows::Followed;
 use tidefeed::store::sql::{SqlOptions, SqlStore};
@@ -112,7 +112,7 @@ on_each_backend! {
         store.followed_among(user(1), &users).await.map(|_| one("followed_among"))?;
         store.followed_by(user(1)).await.map(|_| one("followed_by"))?;
         store.author_facts(user(1)).await.map(|_| one("author_facts"))?;
-        store.pushed_readers(user(1), 0, 9).await.map(|_| one("pushed_readers"))?;
+        store.pushed_readers(user(1), Range { after: 0, through: 9 }, None).await.map(|_| one("pushed_readers"))?;
         store.demote(user(1), &users, 1005).await.map(|_| one("demote"))?;
         store.pulled_authors(user(1)).await.map(|_| one("pulled_authors"))?;
         Ok(())

@@ -6,5 +6,6 @@ mod deep_paging;
 pub mod delivery;
 mod fixture;
 mod invariant;
+mod targets;
 mod upkeep;
 mod worked_example;

@@ -4,7 +4,10 @@ use tidefeed::{
     app::Ports,
     domain::{
         ContentId,
-        delivery::subtask::{END, Progress, Range},
+        delivery::{
+            DeliveryPolicy, EdgeRule,
+            subtask::{END, Progress, Range},
+        },
     },
     store::deliveries::Subtask,
 };
@@ -14,6 +17,7 @@ use super::acts::{Drawer, told};
 #[derive(Debug, Clone)]
 pub enum Act {
     Find(ContentId),
+    AtOnce(ContentId, u32, u64),
     ExtendChain(ContentId, u32, usize),
     OpenSubtasks(ContentId),
     TakeSubtask(ContentId, i64, i64),
@@ -28,8 +32,9 @@ pub enum Act {
 impl Act {
     pub fn draw(from: &mut Drawer<'_>) -> Self {
         let small = u32::try_from(from.rng.below(4)).unwrap_or(1);
-        match from.rng.below(30) {
+        match from.rng.below(32) {
             0 => Self::Find(from.delivered()),
+            30..=31 => Self::AtOnce(from.delivered(), small + 1, from.rng.below(6)),
             1..=7 => Self::ExtendChain(from.delivered(), small, from.rng.index(3) + 1),
             8 => Self::OpenSubtasks(from.delivered()),
             9..=11 => {
@@ -53,6 +58,11 @@ impl Act {
         let deliveries = &ports.deliveries;
         match self {
             Self::Find(content) => told(deliveries.find(*content).await),
+            Self::AtOnce(content, most, push_threshold) => {
+                let rule = EdgeRule::Threshold { push_threshold: *push_threshold, active_days: 1 };
+                let policy = DeliveryPolicy { rule, dormant_days: 1 };
+                told(deliveries.deliver_at_once(*content, *most, &policy).await)
+            }
             Self::ExtendChain(content, size, limit) => told(deliveries.extend_chain(*content, *size, *limit).await),
             Self::OpenSubtasks(content) => told(deliveries.open_subtasks(*content).await),
             Self::TakeSubtask(content, after, until) => {

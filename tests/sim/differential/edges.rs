@@ -2,7 +2,7 @@
 
 use tidefeed::{
     app::Ports,
-    domain::{EdgeMode, UserId},
+    domain::{EdgeMode, UserId, delivery::subtask::Range},
     store::{
         exclusions::Decided,
         relations::{Pair, PendingRelation},
@@ -21,7 +21,7 @@ pub enum Act {
     Demote(UserId, Vec<UserId>),
     Promote(UserId, Vec<UserId>, i64),
     AuthorFacts(UserId),
-    PushedReaders(UserId, i64, i64),
+    PushedReaders(UserId, Range, Option<i64>),
     PulledAuthors(UserId),
     FollowedAmong(UserId, Vec<UserId>),
     FollowedBy(UserId),
@@ -49,7 +49,11 @@ impl Act {
             19..=20 => Self::Demote(user, from.users()),
             21..=22 => Self::Promote(user, from.users(), from.fresh()),
             23 => Self::AuthorFacts(user),
-            24 => Self::PushedReaders(user, from.rng.within(0, 60), from.rng.within(0, 60)),
+            24 => {
+                let range = Range { after: from.rng.within(0, 60), through: from.rng.within(0, 60) };
+                let since = from.now - from.rng.within(0, 1_000);
+                Self::PushedReaders(user, range, from.rng.chance(500_000).then_some(since))
+            }
             25 => Self::PulledAuthors(user),
             26 => Self::FollowedAmong(user, from.users()),
             27 => Self::FollowedBy(user),
@@ -75,9 +79,7 @@ impl Act {
             Self::Demote(author, readers) => told(follows.demote(*author, readers, now ^ 2).await),
             Self::Promote(follower, authors, inc) => in_any_order(follows.promote(*follower, authors, *inc, now).await),
             Self::AuthorFacts(author) => told(follows.author_facts(*author).await),
-            Self::PushedReaders(author, after, through) => {
-                told(follows.pushed_readers(*author, *after, *through).await)
-            }
+            Self::PushedReaders(author, range, since) => told(follows.pushed_readers(*author, *range, *since).await),
             Self::PulledAuthors(follower) => told(follows.pulled_authors(*follower).await),
             Self::FollowedAmong(follower, authors) => in_any_order(follows.followed_among(*follower, authors).await),
             Self::FollowedBy(follower) => told(follows.followed_by(*follower).await),

@@ -45,7 +45,7 @@ pub async fn extend(
         if primary_store.breaks(Rule::ChainIsNumbered) && number > 0 {
             // The n-th range starts where n - 1 full ones end now, wherever the one before ended.
             let before = usize::try_from(number).unwrap_or(0) * usize::try_from(size).unwrap_or(1);
-            let start = tx.look(|tables| tables.fans(author, 0, END).nth(before - 1));
+            let start = tx.look(|tables| tables.targets(author, 0, END).nth(before - 1));
             range.after = start.map_or(range.after, |start| start.get().max(range.after));
         }
         number = number.saturating_add(1);
@@ -61,7 +61,7 @@ pub async fn extend(
     tx.commit(told || end == END).await
 }
 
-/// The followers at places `size` and `size + 1` behind the chain's end.
+/// The targets at places `size` and `size + 1` behind the chain's end.
 fn probe(
     primary_store: &PrimaryStore,
     tables: &Tables,
@@ -73,11 +73,11 @@ fn probe(
     if primary_store.breaks(Rule::ChainIsNumbered) {
         // As if every range had been full.
         let before = usize::try_from(number).unwrap_or(0) * usize::try_from(size).unwrap_or(1);
-        let mut fans = tables.fans(author, 0, END).skip(before + skipped).filter(|fan| fan.get() > end);
-        return [fans.next(), fans.next()];
+        let mut targets = tables.targets(author, 0, END).skip(before + skipped).filter(|fan| fan.get() > end);
+        return [targets.next(), targets.next()];
     }
-    let mut fans = tables.fans(author, end, END).skip(skipped);
-    [fans.next(), fans.next()]
+    let mut targets = tables.targets(author, end, END).skip(skipped);
+    [targets.next(), targets.next()]
 }
 
 /// See `Deliveries::take_subtask`.

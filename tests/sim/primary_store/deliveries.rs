@@ -2,15 +2,19 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{ContentId, EdgeMode, Entry, Floor, UserId, delivery::subtask::Progress, limits::MAX_WAIT_MS},
+    domain::{
+        ContentId, EdgeMode, Entry, Floor, UserId,
+        delivery::{DeliveryPolicy, subtask::Progress},
+        limits::MAX_WAIT_MS,
+    },
     store::{
         Deliveries, StoreError,
-        deliveries::{Backlog, Delivery, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Delivery, Pushed, Subtask},
     },
 };
 
 use super::{
-    chains,
+    at_once, chains,
     tables::{Change, Record, Row, Tables, Task},
     transaction::{PrimaryStore, Tx, transaction},
 };
@@ -20,6 +24,24 @@ use crate::rules::Rule;
 impl Deliveries for PrimaryStore {
     async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError> {
         self.read(|tables| delivery(tables, content)).await
+    }
+
+    async fn deliver_at_once(
+        &self,
+        content: ContentId,
+        most: u32,
+        policy: &DeliveryPolicy,
+    ) -> Result<AtOnce, StoreError> {
+        let rows_later = self.breaks(Rule::SmallRecordGoesFirst);
+        let ended = transaction!(self, tx => at_once::deliver(self, tx, content, (most, policy)))?;
+        match ended {
+            at_once::Ended::AtOnce(ended) => Ok(ended),
+            at_once::Ended::RowsLater(entry) if rows_later => {
+                let rows = transaction!(self, tx => at_once::rows_only(self, tx, entry))?;
+                Ok(AtOnce::Ended { rows })
+            }
+            at_once::Ended::RowsLater(_) => unreachable!("rows come later only where that rule is broken"),
+        }
     }
 
     async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError> {
@@ -133,7 +155,7 @@ async fn push(
     let Some(record) = record else { return tx.commit(gone).await };
     let author = record.author;
     let skipped = usize::try_from(size.max(1)).unwrap_or(1) - 1;
-    let last = |it: &Tables| it.fans(author, progress.pushed_through, progress.range.through).nth(skipped);
+    let last = |it: &Tables| it.targets(author, progress.pushed_through, progress.range.through).nth(skipped);
     let last = tx.read(last).await?;
     let Some(batch) = progress.next_batch(last) else {
         return tx.commit(Pushed { progress: Some(progress), rows: 0 }).await;
@@ -144,7 +166,7 @@ async fn push(
         let now = primary_store.injector.now();
         rows = tx.insert_selected(|it| served(primary_store, it, entry, (batch.after, batch.through), now)).await?;
         if primary_store.breaks(Rule::ProgressIsTheLastRow) {
-            let last = tx.look(|it| it.fans(author, batch.after, batch.through).last());
+            let last = tx.look(|it| it.targets(author, batch.after, batch.through).last());
             through = last.map_or(batch.after, UserId::get);
         }
     }
@@ -160,7 +182,7 @@ async fn push(
 }
 
 /// The rows of one batch; what passes over anybody else than `Pull` edges and readers that are off is a broken rule.
-fn served(primary_store: &PrimaryStore, tables: &Tables, entry: Entry, range: (i64, i64), now: i64) -> Vec<Change> {
+pub fn served(primary_store: &PrimaryStore, tables: &Tables, entry: Entry, range: (i64, i64), now: i64) -> Vec<Change> {
     let fans = tables.fans(entry.author, range.0, range.1);
     let served = fans.filter(|fan| {
         let Some(state) = tables.states.get(fan) else { return false };
@@ -185,10 +207,15 @@ async fn finish(primary_store: &PrimaryStore, mut tx: Tx, content: ContentId) ->
     if !removed && !tx.read(|tables| chains::is_served(primary_store, tables, content)).await? {
         return tx.roll_back(false).await;
     }
+    delete_with_subtasks(&mut tx, content).await?;
+    tx.commit(true).await
+}
+
+/// The record goes, with its subtasks.
+pub async fn delete_with_subtasks(tx: &mut Tx, content: ContentId) -> Result<(), StoreError> {
     tx.write(|tables| tables.chain(content).map(|(after, _)| Change::Subtask((content, after), None, None)).collect())
         .await?;
-    tx.write(|_| vec![Change::Delivery(content, None, None)]).await?;
-    tx.commit(true).await
+    tx.write(|_| vec![Change::Delivery(content, None, None)]).await.map(|_| ())
 }
 
 async fn record_failure(

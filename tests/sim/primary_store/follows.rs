@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tidefeed::{
     domain::{
         EdgeMode, UserId,
-        delivery::{AuthorFacts, ReaderFacts},
+        delivery::{AuthorFacts, ReaderFacts, subtask::Range},
         limits::MAX_FOLLOWS,
     },
     store::{Follows, StoreError, follows::Followed},
@@ -58,16 +58,23 @@ impl Follows for PrimaryStore {
         self.read(|tables| facts(tables, author).unwrap_or(nobody)).await
     }
 
-    async fn pushed_readers(&self, author: UserId, after: i64, through: i64) -> Result<Vec<ReaderFacts>, StoreError> {
+    async fn pushed_readers(
+        &self,
+        author: UserId,
+        range: Range,
+        unseen_since: Option<i64>,
+    ) -> Result<Vec<ReaderFacts>, StoreError> {
         self.read(|tables| {
-            let fans = tables.fans(author, after, through);
+            let fans = tables.fans(author, range.after, range.through);
             let pushed = fans.filter(|fan| tables.mode(*fan, author) != Some(EdgeMode::Pull));
             let facts = pushed.map(|reader| {
                 let state = tables.states.get(&reader);
                 let (last_seen, read_every_ms) = state.map_or((None, None), |it| (it.last_seen, it.read_every));
                 ReaderFacts { reader, last_seen, read_every_ms }
             });
-            facts.collect()
+            let is_unseen =
+                |it: &ReaderFacts| unseen_since.is_none_or(|since| it.last_seen.is_none_or(|seen| seen < since));
+            facts.filter(is_unseen).collect()
         })
         .await
     }
@@ -95,14 +102,15 @@ impl Follows for PrimaryStore {
     }
 }
 
-fn facts(tables: &Tables, author: UserId) -> Option<AuthorFacts> {
+pub fn facts(tables: &Tables, author: UserId) -> Option<AuthorFacts> {
     let counts = tables.counts.get(&author)?;
     let followers = u64::try_from(counts.followers + 1).unwrap_or(0);
     let publish_every_ms = tables.heads.get(&author).and_then(|head| head.publish_every);
     Some(AuthorFacts { author, followers, publish_every_ms })
 }
 
-/// Holds off every follow, unfollow and block between the two; who of them is there.
+/// Holds off every follow, unfollow and block between the two; who of them is there. SQL's one statement locks row by
+/// row, too.
 pub async fn lock_counts(tx: &mut Tx, pair: Pair) -> Result<Vec<UserId>, StoreError> {
     let mut there = Vec::new();
     let mut users = vec![pair.0, pair.1];
@@ -137,14 +145,14 @@ async fn follow(
     if !tx.insert(Change::Edge(pair, Some(edge), None)).await? {
         return tx.roll_back(Followed::Already).await;
     }
+    let following = tx.look(|tables| tables.counts.get(&pair.0).map_or(0, |counts| counts.following));
+    if pair.0 != pair.1 && u64::try_from(following).unwrap_or(0) >= MAX_FOLLOWS {
+        return tx.roll_back(Followed::TooMany).await;
+    }
     if !primary_store.breaks(Rule::FollowWithoutRecord) {
         record(&mut tx, pair, edge.inc, now_ms).await?;
     }
     count(&mut tx, pair, 1, renewed(primary_store, Rule::FollowKeepsVersion, edge.inc)).await?;
-    let following = tx.read(|tables| tables.counts.get(&pair.0).map_or(0, |counts| counts.following)).await?;
-    if u64::try_from(following).unwrap_or(0) > MAX_FOLLOWS {
-        return tx.roll_back(Followed::TooMany).await;
-    }
     tx.commit(Followed::New).await
 }
 
@@ -197,22 +205,18 @@ async fn count(tx: &mut Tx, (follower, author): Pair, more: i64, version: Option
     if follower == author {
         return renew_authors(tx, &[follower], version).await;
     }
-    let mut users = [(follower, true), (author, false)];
-    users.sort_unstable();
-    for (user, follows) in users {
-        let changed = |tables: &Tables| {
-            let mut counts = *tables.counts.get(&user)?;
-            if follows {
-                counts.following += more;
-                counts.authors_version = version.unwrap_or(counts.authors_version);
-            } else {
-                counts.followers += more;
-            }
-            Some(Change::Counts(user, Some(counts), None))
-        };
-        tx.write(|tables| changed(tables).into_iter().collect()).await?;
-    }
-    Ok(())
+    let users = [(follower, true), (author, false)];
+    let changed = |tables: &Tables, (user, follows): (UserId, bool)| {
+        let mut counts = *tables.counts.get(&user)?;
+        if follows {
+            counts.following += more;
+            counts.authors_version = version.unwrap_or(counts.authors_version);
+        } else {
+            counts.followers += more;
+        }
+        Some(Change::Counts(user, Some(counts), None))
+    };
+    tx.write(|tables| users.into_iter().filter_map(|user| changed(tables, user)).collect()).await.map(|_| ())
 }
 
 async fn demote(

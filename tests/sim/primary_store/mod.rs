@@ -5,6 +5,7 @@
 //! Where a rule is broken on purpose (`crate::rules`), it is broken here, beside the statement that keeps it.
 
 mod accounts;
+mod at_once;
 pub mod audits;
 mod chains;
 mod connections;

@@ -226,6 +226,11 @@ impl Tables {
         fans.filter(move |fan| fan.get() > after && fan.get() <= through)
     }
 
+    /// Those of them whom deliveries may not skip.
+    pub fn targets(&self, author: UserId, after: i64, through: i64) -> impl Iterator<Item = UserId> + '_ {
+        self.fans(author, after, through).filter(move |fan| self.mode(*fan, author) != Some(EdgeMode::Pull))
+    }
+
     /// The content's subtasks, ascending.
     pub fn chain(&self, content: ContentId) -> impl DoubleEndedIterator<Item = (i64, Task)> + '_ {
         self.subtasks.range((content, i64::MIN)..=(content, i64::MAX)).map(|((_, after), task)| (*after, *task))

@@ -2,7 +2,7 @@
 
 use super::{
     super::{dialect::Dialect, part::Part, transaction::Tx},
-    chain::{SELECT_SUBTASK, subtask},
+    chain::{SELECT_SUBTASK, subtask, targets_at},
 };
 use crate::{
     domain::{
@@ -44,14 +44,13 @@ async fn entry(tx: &Tx, task: &Subtask) -> Result<Option<Entry>, StoreError> {
 }
 
 async fn last_of_batch(tx: &Tx, author: UserId, progress: Progress, size: u32) -> Result<Option<UserId>, StoreError> {
-    let sql = "SELECT follower_id FROM follows WHERE author_id = ? AND follower_id > ? AND follower_id <= ? \
-               ORDER BY follower_id LIMIT 1 OFFSET ?";
-    let skipped = i64::from(size.max(1)) - 1;
-    let values = [author.get().into(), progress.pushed_through.into(), progress.range.through.into(), skipped.into()];
-    tx.query_one(sql, values).await?.map(|row| row.user(0)).transpose()
+    let left = Range { after: progress.pushed_through, through: progress.range.through };
+    let [last, _] = targets_at(tx, author, left, size).await?;
+    Ok(last)
 }
 
-async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> {
+/// Inserts the rows of a batch; how many are new.
+pub(super) async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> {
     let statement = statement(tx.dialect(), entry, batch);
     tx.execute(&statement.text, statement.values).await
 }
@@ -61,14 +60,15 @@ async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, StoreError> 
 pub(super) fn statement(dialect: Dialect, entry: Entry, batch: Range) -> Part {
     let text = format!(
         "{insert} inboxes (user_id, publish_time, content_id, author_id) \
-         SELECT f.follower_id, ?, ?, ? FROM follows f{fans} \
+         SELECT f.follower_id, ?, ?, ? FROM follows f{targets} \
          {then} inbox_states s ON s.user_id = f.follower_id \
-         WHERE f.author_id = ? AND f.follower_id > ? AND f.follower_id <= ? AND f.mode <> {pull} \
+         WHERE f.author_id = ? AND f.mode IN ({fill}, {push}) AND f.follower_id > ? AND f.follower_id <= ? \
          AND s.floor_time IS NOT NULL",
         insert = dialect.insert_ignore(),
-        fans = dialect.force_index("fans"),
+        targets = dialect.in_order_of("targets"),
         then = dialect.join_in_order(),
-        pull = EdgeMode::Pull.code(),
+        fill = EdgeMode::Fill.code(),
+        push = EdgeMode::Push.code(),
     );
     let author = entry.author.get();
     Part::new(text, [entry.publish_time, entry.content.get(), author, author, batch.after, batch.through])

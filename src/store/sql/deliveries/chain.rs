@@ -1,10 +1,12 @@
 //! The chain of subtasks: grown, taken, asked whether it has been served. `domain::delivery::subtask` says where a
 //! range ends; this module fetches what it asks for.
 
-use super::super::{rows::Row, transaction::Tx};
+use sea_orm::Value;
+
+use super::super::{dialect::Dialect, rows::Row, transaction::Tx};
 use crate::{
     domain::{
-        ContentId, UserId,
+        ContentId, EdgeMode, UserId,
         delivery::subtask::{END, Progress, Range, next_range},
         limits::{MAX_SUBTASKS_PER_TX, MAX_WAIT_MS},
     },
@@ -36,23 +38,57 @@ pub(super) async fn extend(
     let last = tx.query_one(&sql, [content.get().into()]).await?.as_ref().map(subtask).transpose()?;
     let (mut end, mut number) = last.map_or((0, 0), |last| (last.progress.range.through, last.task_no));
     for _ in 0..limit.min(MAX_SUBTASKS_PER_TX) {
-        let probe = followers_at(tx, author, end, size).await?;
+        let probe = targets_at(tx, author, Range { after: end, through: END }, size).await?;
         let Some(range) = next_range(end, probe) else { return Ok(true) };
         number = number.saturating_add(1);
         insert(tx, content, number, range).await?;
         end = range.through;
+        if end == END {
+            break;
+        }
     }
     Ok(end == END)
 }
 
-/// The followers at places `size` and `size + 1`, counted in ascending ids above `after`.
-async fn followers_at(tx: &Tx, author: UserId, after: i64, size: u32) -> Result<[Option<UserId>; 2], StoreError> {
-    let sql = "SELECT follower_id FROM follows WHERE author_id = ? AND follower_id > ? \
-               ORDER BY follower_id LIMIT 2 OFFSET ?";
-    let skipped = i64::from(size.max(1)) - 1;
-    let rows = tx.query(sql, [author.get().into(), after.into(), skipped.into()]).await?;
+/// The targets of `range` at places `size` and `size + 1`, counted in ascending ids. Reads no edge that is pulled, and
+/// sorts only while some are being filled.
+pub(super) async fn targets_at(
+    tx: &Tx,
+    author: UserId,
+    range: Range,
+    size: u32,
+) -> Result<[Option<UserId>; 2], StoreError> {
+    let filling = format!("{} LIMIT 1", of_mode(tx.dialect(), EdgeMode::Fill));
+    let is_filling = tx.query_one(&filling, in_range(author, range)).await?.is_some();
+    let push = of_mode(tx.dialect(), EdgeMode::Push);
+    let size = i64::from(size.max(1));
+    let places = Value::from(size - 1);
+    let rows = if is_filling {
+        let fill = of_mode(tx.dialect(), EdgeMode::Fill);
+        let sql = format!(
+            "SELECT follower_id FROM (SELECT * FROM ({fill} LIMIT ?) a UNION ALL SELECT * FROM ({push} LIMIT ?) b) t \
+             ORDER BY follower_id LIMIT 2 OFFSET ?"
+        );
+        let either = || in_range(author, range).into_iter().chain([Value::from(size + 1)]);
+        tx.query(&sql, either().chain(either()).chain([places])).await?
+    } else {
+        tx.query(&format!("{push} LIMIT 2 OFFSET ?"), in_range(author, range).into_iter().chain([places])).await?
+    };
     let at = |place: usize| rows.get(place).map(|row| row.user(0)).transpose();
     Ok([at(0)?, at(1)?])
+}
+
+/// The followers of a range whose edge is in this mode, ascending; takes [`in_range`].
+fn of_mode(dialect: Dialect, mode: EdgeMode) -> String {
+    let (index, mode) = (dialect.in_order_of("targets"), mode.code());
+    format!(
+        "SELECT follower_id FROM follows{index} WHERE author_id = ? AND mode = {mode} \
+         AND follower_id > ? AND follower_id <= ? ORDER BY follower_id"
+    )
+}
+
+fn in_range(author: UserId, range: Range) -> [Value; 3] {
+    [author.get().into(), range.after.into(), range.through.into()]
 }
 
 async fn insert(tx: &Tx, content: ContentId, number: i32, range: Range) -> Result<(), StoreError> {

@@ -1,6 +1,7 @@
 //! Deliveries and their subtasks in SQL. Locks are taken in one order: the delivery's row, its subtasks' rows, inbox
 //! rows; never a row of `follows` or `inbox_states`, so that no delivery waits for a reader's job.
 
+mod at_once;
 mod batch;
 mod chain;
 mod records;
@@ -9,10 +10,13 @@ use async_trait::async_trait;
 
 use super::{SqlStore, dialect::Dialect, part::Part, rows::MAX_LIST};
 use crate::{
-    domain::{ContentId, Entry, delivery::subtask},
+    domain::{
+        ContentId, Entry,
+        delivery::{DeliveryPolicy, subtask},
+    },
     store::{
         Deliveries, StoreError,
-        deliveries::{Backlog, Delivery, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Delivery, Pushed, Subtask},
     },
 };
 
@@ -34,6 +38,21 @@ impl Deliveries for SqlStore {
     async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError> {
         let sql = format!("{} WHERE d.content_id = ?", records::SELECT);
         self.read(&sql, [content.get().into()]).await?.first().map(records::delivery).transpose()
+    }
+
+    async fn deliver_at_once(
+        &self,
+        content: ContentId,
+        most: u32,
+        policy: &DeliveryPolicy,
+    ) -> Result<AtOnce, StoreError> {
+        self.transaction(move |tx| async move {
+            match at_once::deliver(&tx, content, most, policy).await? {
+                AtOnce::ToBeCut => tx.roll_back(AtOnce::ToBeCut).await,
+                ended @ AtOnce::Ended { .. } => tx.commit(ended).await,
+            }
+        })
+        .await
     }
 
     async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError> {
@@ -85,8 +104,7 @@ impl Deliveries for SqlStore {
             if !removed && !chain::is_served(&tx, content, subtask::END).await? {
                 return tx.roll_back(false).await;
             }
-            tx.execute("DELETE FROM subtasks WHERE content_id = ?", [content.get().into()]).await?;
-            tx.execute("DELETE FROM deliveries WHERE content_id = ?", [content.get().into()]).await?;
+            records::delete_with_subtasks(&tx, content).await?;
             tx.commit(true).await
         })
         .await

@@ -40,6 +40,17 @@ pub(super) async fn lock(tx: &Tx, content: ContentId) -> Result<Option<UserId>, 
     tx.query_one(&sql, [content.get().into()]).await?.map(|row| row.user(0)).transpose()
 }
 
+/// The record goes; no subtask was cut.
+pub(super) async fn delete(tx: &Tx, content: ContentId) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM deliveries WHERE content_id = ?", [content.get().into()]).await.map(|_| ())
+}
+
+/// The record goes, with its subtasks.
+pub(super) async fn delete_with_subtasks(tx: &Tx, content: ContentId) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM subtasks WHERE content_id = ?", [content.get().into()]).await?;
+    delete(tx, content).await
+}
+
 /// At most `limit` records whose time is `now_ms` or earlier, or impossibly late, oldest first, each set to
 /// `next_look_ms` or later; those that another sweeper holds are passed over.
 pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64) -> Result<Vec<Delivery>, StoreError> {

@@ -11,7 +11,10 @@ use crate::{
         ContentId, EdgeMode, Position, Reaction, Reference, UserId,
         account::profile::Registration,
         content::Draft,
-        delivery::subtask::{Progress, Range},
+        delivery::{
+            DeliveryPolicy, EdgeRule,
+            subtask::{Progress, Range},
+        },
     },
     store::{
         Accounts, Attempts, Contents, Deliveries, Exclusions, Follows, Inboxes, Inspect, Profiles, Reactions,
@@ -61,12 +64,16 @@ fn content(id: i64, author: i64) -> NewContent {
     NewContent { id: ContentId::try_new(id).unwrap(), author: user(author), draft, publish_time: id, stamp: id }
 }
 
+const POLICY: DeliveryPolicy =
+    DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 100, active_days: 7 }, dormant_days: 30 };
+
 /// What is written, one transaction each, in an order in which every one of them has something to do.
-const WRITES: [&str; 21] = [
+const WRITES: [&str; 22] = [
     "register",
     "follow",
     "see",
     "publish",
+    "at once",
     "chain",
     "take",
     "push",
@@ -97,6 +104,7 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
         "follow" => store.follow(user(4), user(1), EdgeMode::Fill, 9, 5).await.map(drop),
         "see" => store.mark_seen(user(4), 5).await.map(drop),
         "publish" => store.publish(content(20, 1)).await.map(drop),
+        "at once" => store.deliver_at_once(id(10), 10, &POLICY).await.map(drop),
         "chain" => store.extend_chain(id(20), 100, 1).await.map(drop),
         "take" => store.take_subtask(id(20), 0, 10, 20).await.map(drop),
         "push" => store.push_batch(&subtask, 100).await.map(drop),

@@ -3,10 +3,14 @@
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
-    domain::{ContentId, EdgeMode, Entry, Floor, delivery::subtask, limits::MAX_WAIT_MS},
+    domain::{
+        ContentId, EdgeMode, Entry, Floor,
+        delivery::{DeliveryPolicy, EdgeRule, subtask},
+        limits::MAX_WAIT_MS,
+    },
     store::{
         Deliveries as _,
-        deliveries::{Backlog, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Pushed, Subtask},
     },
 };
 
@@ -27,6 +31,18 @@ async fn world(backend: crate::servers::Backend, fans: i64) -> Result<(World, En
     world.put_contents(&[content]).await?;
     world.deliver(&[content]).await?;
     Ok((world, content))
+}
+
+/// As [`world`], with the author's followers counted, who counts themselves.
+async fn counted_world(backend: crate::servers::Backend, fans: i64) -> Result<(World, Entry)> {
+    let (world, content) = world(backend, fans).await?;
+    world.insert("user_counts", "user_id, followers", &[format!("({AUTHOR}, {})", fans - 1)]).await?;
+    Ok((world, content))
+}
+
+/// Looks at the readers of authors with more followers than this.
+const fn policy(push_threshold: u64) -> DeliveryPolicy {
+    DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold, active_days: 7 }, dormant_days: 30 }
 }
 
 async fn take(world: &World, content: ContentId, after: i64) -> Result<Option<Subtask>> {
@@ -214,6 +230,59 @@ on_each_backend! {
             }
         };
         tokio::try_join!(pushers, finisher)?;
+        Ok(())
+    }
+
+    async fn a_small_delivery_begins_and_ends_in_one_transaction(backend: Backend) -> Result<()> {
+        let (world, content) = counted_world(backend, 7).await?;
+        world.put_edge(user(2), user(AUTHOR), EdgeMode::Pull).await?;
+        world.put_edge(user(3), user(AUTHOR), EdgeMode::Fill).await?;
+        world.set_floor(user(4), Floor::Off).await?;
+        world.run("DELETE FROM inbox_states WHERE user_id = 5").await?;
+        let begun = world.store.transactions();
+        let ended = world.store.deliver_at_once(content.content, 7, &policy(7)).await?;
+        assert_eq!((ended, world.store.transactions() - begun), (AtOnce::Ended { rows: 4 }, 1));
+        assert_eq!(served(&world).await?, [1, 3, 6, 7]);
+        let row = world.numbers("SELECT publish_time, content_id, author_id FROM inboxes WHERE user_id = 3").await?;
+        assert_eq!(row, [[1_000, 77, AUTHOR]]);
+        assert!(world.store.find(content.content).await?.is_none() && ranges(&world).await?.is_empty());
+        let again = world.store.deliver_at_once(content.content, 7, &policy(7)).await?;
+        assert_eq!(again, AtOnce::Ended { rows: 0 }, "gone is gone");
+        Ok(())
+    }
+
+    async fn a_delivery_that_is_large_judged_or_cut_is_left_as_it_is(backend: Backend) -> Result<()> {
+        let (world, content) = counted_world(backend, 5).await?;
+        let id = content.content;
+        assert_eq!(world.store.deliver_at_once(id, 4, &policy(9)).await?, AtOnce::ToBeCut, "five are more than four");
+        assert_eq!(world.store.deliver_at_once(id, 5, &policy(4)).await?, AtOnce::ToBeCut, "edges are to be judged");
+        assert!(ranges(&world).await?.is_empty());
+        world.store.extend_chain(id, 2, 1).await?;
+        assert_eq!(world.store.deliver_at_once(id, 5, &policy(9)).await?, AtOnce::ToBeCut, "there is a subtask");
+        assert_eq!(ranges(&world).await?, [[1, 0, 2, 0]]);
+        assert!(served(&world).await?.is_empty() && world.store.find(id).await?.is_some());
+        world.remove(id).await?;
+        assert_eq!(world.store.deliver_at_once(id, 1, &policy(0)).await?, AtOnce::Ended { rows: 0 }, "it is removed");
+        assert!(ranges(&world).await?.is_empty() && world.store.find(id).await?.is_none());
+        Ok(())
+    }
+
+    async fn a_small_delivery_is_made_once_however_many_try_and_cut(backend: Backend) -> Result<()> {
+        let (world, content) = counted_world(backend, 200).await?;
+        let (id, policy) = (content.content, policy(200));
+        let (world, policy) = (&world, &policy);
+        let trying = futures_util::future::try_join_all((0..4).map(|_| world.store.deliver_at_once(id, 200, policy)));
+        let cutting = futures_util::future::try_join_all((0..4).map(|_| world.store.extend_chain(id, 50, 9)));
+        let (tried, _) = tokio::try_join!(trying, cutting)?;
+        let rows = |it: &AtOnce| if let AtOnce::Ended { rows } = it { *rows } else { 0 };
+        let rows: u64 = tried.iter().map(rows).sum();
+        if world.store.find(id).await?.is_none() {
+            assert_eq!((rows, served(world).await?.len()), (200, 200));
+            assert!(ranges(world).await?.is_empty(), "whoever came to cut found nothing");
+        } else {
+            assert!(rows == 0 && tried.iter().all(|it| *it == AtOnce::ToBeCut), "{tried:?}");
+            assert_eq!(ranges(world).await?.len(), 4);
+        }
         Ok(())
     }
 

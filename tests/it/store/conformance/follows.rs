@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use tidefeed::domain::{
     EdgeMode,
-    delivery::{AuthorFacts, ReaderFacts},
+    delivery::{AuthorFacts, ReaderFacts, subtask::Range},
     limits::MAX_FOLLOWS,
 };
 use tidefeed::store::follows::Followed;
@@ -172,8 +172,12 @@ on_each_backend! {
         world.run("UPDATE follows SET mode = 0 WHERE follower_id = 5 AND author_id = 1").await?;
         let of = |id, last_seen, read_every_ms| ReaderFacts { reader: user(id), last_seen, read_every_ms };
         let expected = [of(3, None, None), of(4, None, None), of(6, Some(600), Some(42)), of(7, Some(700), Some(49))];
-        assert_eq!(world.store.pushed_readers(user(1), 2, 7).await?, expected, "5 is pulled");
-        assert_eq!(world.store.pushed_readers(user(1), 9, i64::MAX).await?, []);
+        let range = Range { after: 2, through: 7 };
+        assert_eq!(world.store.pushed_readers(user(1), range, None).await?, expected, "5 is pulled");
+        let unseen = world.store.pushed_readers(user(1), range, Some(700)).await?;
+        assert_eq!(unseen, expected[..3], "7 was seen just then");
+        let nobody = Range { after: 9, through: i64::MAX };
+        assert_eq!(world.store.pushed_readers(user(1), nobody, None).await?, []);
         Ok(())
     }
 

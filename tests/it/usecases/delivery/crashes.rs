@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use tidefeed::{
+    app::Settings,
     clock::SharedClock,
     domain::{PageRequest, PageSize},
     publish::{ExecutorOptions, SubtaskExecutor},
@@ -20,6 +21,11 @@ use crate::{
 };
 
 const BATCH: u32 = 100;
+
+/// No delivery is small enough for one transaction.
+fn cut() -> Settings {
+    Settings { batch_size: 1, ..settings() }
+}
 
 /// An executor of its own over deliveries that break.
 fn executor(app: &TestApp, deliveries: Arc<dyn Deliveries>) -> SubtaskExecutor {
@@ -57,7 +63,7 @@ on_each_backend! {
     }
 
     async fn a_dead_executors_message_comes_again_through_the_sweeper(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
         followed_author(&app, 400).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;
@@ -73,7 +79,7 @@ on_each_backend! {
     }
 
     async fn a_delivery_that_keeps_failing_is_seen_and_never_lost(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
         followed_author(&app, 20).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;

@@ -7,10 +7,13 @@ use std::sync::{
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{ContentId, delivery::subtask::Range},
+    domain::{
+        ContentId,
+        delivery::{DeliveryPolicy, subtask::Range},
+    },
     store::{
         Deliveries, StoreError,
-        deliveries::{Backlog, Delivery, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Delivery, Pushed, Subtask},
     },
 };
 use tokio::sync::Notify;
@@ -60,6 +63,15 @@ impl Deliveries for FaultyDeliveries {
 
     async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError> {
         self.inner.find(content).await
+    }
+
+    async fn deliver_at_once(
+        &self,
+        content: ContentId,
+        most: u32,
+        policy: &DeliveryPolicy,
+    ) -> Result<AtOnce, StoreError> {
+        self.inner.deliver_at_once(content, most, policy).await
     }
 
     async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError> {

@@ -1,5 +1,7 @@
 //! The delivery pipeline: subtasks, crashes, lost and repeated messages, failures that stay visible.
 
+mod connections;
+mod costs;
 mod crashes;
 mod faulty;
 mod messages;

@@ -1,0 +1,108 @@
+//! Many subscriptions that begin at once wait their turn.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use anyhow::{Result, ensure};
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{
+        EdgeMode, UserId,
+        delivery::{AuthorFacts, ReaderFacts, subtask::Range},
+    },
+    live::{LiveFeed, LiveSettings},
+    store::{Follows, StoreError, follows::Followed},
+};
+
+use crate::{
+    harness::{Around, TestApp},
+    servers::Backend,
+};
+
+/// Subscriptions that ask the store at the same time, as `live::feed` has it.
+const AT_ONCE: usize = 32;
+
+/// Counts how many ask at the same time whom they follow.
+struct Counting {
+    inner: Arc<dyn Follows>,
+    asking: AtomicUsize,
+    most: AtomicUsize,
+}
+
+#[async_trait]
+impl Follows for Counting {
+    async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError> {
+        let asking = self.asking.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(asking, Ordering::SeqCst);
+        let followed = self.inner.followed_by(follower).await;
+        self.asking.fetch_sub(1, Ordering::SeqCst);
+        followed
+    }
+
+    async fn follow(
+        &self,
+        follower: UserId,
+        author: UserId,
+        mode: EdgeMode,
+        inc: i64,
+        now_ms: i64,
+    ) -> Result<Followed, StoreError> {
+        self.inner.follow(follower, author, mode, inc, now_ms).await
+    }
+
+    async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
+        self.inner.unfollow(follower, author, now_ms).await
+    }
+
+    async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        self.inner.followed_among(follower, authors).await
+    }
+
+    async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError> {
+        self.inner.author_facts(author).await
+    }
+
+    async fn pushed_readers(
+        &self,
+        author: UserId,
+        range: Range,
+        unseen_since: Option<i64>,
+    ) -> Result<Vec<ReaderFacts>, StoreError> {
+        self.inner.pushed_readers(author, range, unseen_since).await
+    }
+
+    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
+        self.inner.demote(author, readers).await
+    }
+
+    async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError> {
+        self.inner.pulled_authors(follower).await
+    }
+
+    async fn promote(
+        &self,
+        follower: UserId,
+        authors: &[UserId],
+        inc: i64,
+        now_ms: i64,
+    ) -> Result<Vec<UserId>, StoreError> {
+        self.inner.promote(follower, authors, inc, now_ms).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_thousand_subscriptions_begin_at_once_and_none_fails() -> Result<()> {
+    let app = TestApp::start(Backend::Sqlite, Around::Memory).await?;
+    let (asking, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let follows = Arc::new(Counting { inner: app.ports.follows.clone(), asking, most });
+    let (timelines, contents) = (app.ports.timelines.clone(), app.ports.contents.clone());
+    let feed = Arc::new(LiveFeed::new(app.hub.clone(), follows.clone(), timelines, contents, LiveSettings::default()));
+    let readers = (1..=5_000).map(|id| Ok(UserId::try_new(id)?)).collect::<Result<Vec<_>>>()?;
+    let begun = futures_util::future::try_join_all(readers.into_iter().map(|reader| feed.subscribe(reader, None)));
+    ensure!(begun.await?.len() == 5_000);
+    let most = follows.most.load(Ordering::SeqCst);
+    ensure!(most == AT_ONCE, "{most} asked the store at the same time");
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! What writes cost, counted: statements up to the acknowledgement, beginnings and ends of transactions included, and
+//! what is left to be done after it, until nobody has anything to do.
+
+use anyhow::{Result, ensure};
+use tidefeed::{
+    domain::{ContentId, Reaction, UserId, content::Draft},
+    publish::PublishOutcome,
+};
+
+use super::world::{AUTHOR, followed_author, user};
+use crate::{
+    harness::{Around, TestApp},
+    servers::{Backend, on_each_backend},
+};
+
+/// Statements so far, each transaction's beginning and end among them.
+fn statements(app: &TestApp) -> u64 {
+    app.store.statements() + 2 * app.store.transactions()
+}
+
+/// Statements and transactions of `work`.
+async fn cost<T>(app: &TestApp, work: impl Future<Output = Result<T>>) -> Result<(T, u64, u64)> {
+    let before = (statements(app), app.store.transactions());
+    let done = work.await?;
+    Ok((done, statements(app) - before.0, app.store.transactions() - before.1))
+}
+
+async fn publish(app: &TestApp, author: UserId, draft: Draft) -> Result<ContentId> {
+    match app.publisher.publish(author, draft).await? {
+        PublishOutcome::Published(content) => Ok(content.id),
+        other => anyhow::bail!("not published: {other:?}"),
+    }
+}
+
+fn post() -> Result<Draft> {
+    Ok(Draft::try_new("High water at six.", Vec::new(), None)?)
+}
+
+/// On SQLite a statement that writes alone is a transaction, too.
+const fn alone(backend: Backend) -> u64 {
+    if matches!(backend, Backend::Sqlite) { 3 } else { 1 }
+}
+
+on_each_backend! {
+    async fn a_publish_costs_twelve_statements_at_most_and_its_delivery_six(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, Around::Memory).await?;
+        followed_author(&app, 1).await?;
+        let author = user(AUTHOR);
+        let (first, statements, transactions) = cost(&app, publish(&app, author, post()?)).await?;
+        ensure!((statements, transactions) == (9, 1), "a post: {statements} in {transactions}");
+        let after = cost(&app, app.settle()).await?;
+        ensure!((after.1, after.2) == (6, 1), "its delivery to one follower: {after:?}");
+        let (_, statements, transactions) = cost(&app, publish(&app, author, post()?.replying_to(first))).await?;
+        ensure!((statements, transactions) == (12, 1), "a reply: {statements} in {transactions}");
+        let after = cost(&app, app.settle()).await?;
+        ensure!((after.1, after.2) == (6, 1), "its delivery: {after:?}");
+        let (_, statements, transactions) = cost(&app, publish(&app, author, Draft::repost(first))).await?;
+        ensure!((statements, transactions) == (12, 1), "a repost: {statements} in {transactions}");
+        let after = cost(&app, app.settle()).await?;
+        ensure!((after.1, after.2) == (6, 1), "its delivery: {after:?}");
+        let quiet = cost(&app, app.settle()).await?;
+        ensure!((quiet.1, quiet.2) == (0, 0), "nobody has anything to do, and yet: {quiet:?}");
+        Ok(())
+    }
+
+    async fn a_delivery_to_hundreds_costs_what_one_to_one_follower_does(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, Around::Memory).await?;
+        followed_author(&app, 499).await?;
+        publish(&app, user(AUTHOR), post()?).await?;
+        let after = cost(&app, app.settle()).await?;
+        ensure!((after.1, after.2) == (6, 1), "{after:?}");
+        Ok(())
+    }
+
+    async fn a_like_costs_six_statements(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, Around::Memory).await?;
+        followed_author(&app, 1).await?;
+        let content = publish(&app, user(AUTHOR), post()?).await?;
+        app.settle().await?;
+        let (reader, like) = (user(AUTHOR + 1), Reaction::Like);
+        let given = cost(&app, async { Ok(app.reacting.react(reader, content, like).await?) }).await?;
+        ensure!((given.1, given.2) == (6, 1), "a like: {given:?}");
+        let taken = cost(&app, async { Ok(app.reacting.take_back(reader, content, like).await?) }).await?;
+        ensure!((taken.1, taken.2) == (6, 1), "taking it back: {taken:?}");
+        let after = cost(&app, app.settle()).await?;
+        ensure!((after.1, after.2) == (0, 0), "afterwards: {after:?}");
+        Ok(())
+    }
+
+    async fn a_follow_and_an_unfollow_cost_seven_statements_each(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, Around::Memory).await?;
+        followed_author(&app, 2).await?;
+        let (reader, author) = (user(AUTHOR + 1), user(AUTHOR + 2));
+        let follow = cost(&app, async { Ok(app.following.follow(reader, author).await?) }).await?;
+        ensure!((follow.1, follow.2) == (7, 1), "a follow: {follow:?}");
+        let after = cost(&app, app.settle()).await?;
+        ensure!(after.1 == 1 + 6 + alone(backend), "covering the edge: {after:?}");
+        let unfollow = cost(&app, async { Ok(app.following.unfollow(reader, author).await?) }).await?;
+        ensure!((unfollow.1, unfollow.2) == (7, 1), "an unfollow: {unfollow:?}");
+        let after = cost(&app, app.settle()).await?;
+        ensure!(after.1 == 1 + 4 + 6 + alone(backend), "clearing up: {after:?}");
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Small deliveries in the model: cut, served and ended in one transaction.
+
+use tidefeed::{
+    domain::{
+        ContentId, Entry, UserId,
+        delivery::{AuthorFacts, DeliveryPolicy, subtask::END},
+    },
+    store::{StoreError, deliveries::AtOnce},
+};
+
+use super::{
+    deliveries::{delete_with_subtasks, served},
+    follows::facts,
+    tables::{Change, Row, Tables},
+    transaction::{PrimaryStore, Tx},
+};
+use crate::rules::Rule;
+
+/// How the transaction ends.
+pub enum Ended {
+    AtOnce(AtOnce),
+    /// The record is gone and nobody is served: only where that rule is broken.
+    RowsLater(Entry),
+}
+
+/// What is read once the record is locked.
+struct Standing {
+    entry: Entry,
+    removed: bool,
+    author: AuthorFacts,
+    is_cut: bool,
+}
+
+/// See `Deliveries::deliver_at_once`.
+pub async fn deliver(
+    primary_store: &PrimaryStore,
+    mut tx: Tx,
+    content: ContentId,
+    (most, policy): (u32, &DeliveryPolicy),
+) -> Result<Ended, StoreError> {
+    let ended = |rows| Ended::AtOnce(AtOnce::Ended { rows });
+    let counted = match primary_store.breaks(Rule::SmallEndsAtItsCount) {
+        true => tx.read(|tables| standing(tables, content).map(|it| it.author.followers)).await?,
+        false => None,
+    };
+    if !tx.lock(Row::Delivery(content)).await? {
+        return tx.commit(ended(0)).await;
+    }
+    let Some(Standing { entry, removed, author, is_cut }) = tx.read(|tables| standing(tables, content)).await? else {
+        return tx.commit(ended(0)).await;
+    };
+    if removed {
+        delete_with_subtasks(&mut tx, content).await?;
+        return tx.commit(ended(0)).await;
+    }
+    if is_cut || author.followers > u64::from(most) || policy.is_selective(&author) {
+        return tx.roll_back(Ended::AtOnce(AtOnce::ToBeCut)).await;
+    }
+    let now = primary_store.injector.now();
+    let last = match counted {
+        Some(counted) => tx.read(|tables| last_counted(tables, author.author, counted)).await?,
+        None => END,
+    };
+    let rows_later = primary_store.breaks(Rule::SmallRecordGoesFirst);
+    let rows = match rows_later {
+        true => 0,
+        false => tx.insert_selected(|it| served(primary_store, it, entry, (0, last), now)).await?,
+    };
+    tx.write(|_| vec![Change::Delivery(content, None, None)]).await?;
+    tx.commit(if rows_later { Ended::RowsLater(entry) } else { ended(rows) }).await
+}
+
+fn standing(tables: &Tables, content: ContentId) -> Option<Standing> {
+    let record = tables.deliveries.get(&content)?;
+    let entry = Entry { publish_time: record.publish_time, content, author: record.author };
+    let nobody = AuthorFacts { author: record.author, followers: 1, publish_every_ms: None };
+    Some(Standing {
+        entry,
+        removed: !tables.is_visible(content),
+        author: facts(tables, record.author).unwrap_or(nobody),
+        is_cut: tables.chain(content).next().is_some(),
+    })
+}
+
+/// As many followers as were counted, and no more: whoever came since with a lower id takes another one's place.
+fn last_counted(tables: &Tables, author: UserId, counted: u64) -> i64 {
+    let counted = usize::try_from(counted).unwrap_or(usize::MAX);
+    tables.fans(author, 0, END).take(counted).last().map_or(0, UserId::get)
+}
+
+/// The rows of a delivery whose record has gone.
+pub async fn rows_only(primary_store: &PrimaryStore, mut tx: Tx, entry: Entry) -> Result<u64, StoreError> {
+    let now = primary_store.injector.now();
+    let rows = tx.insert_selected(|it| served(primary_store, it, entry, (0, END), now)).await?;
+    tx.commit(rows).await
+}
