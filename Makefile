@@ -43,12 +43,8 @@ soak: ## Every random test with fresh seeds: ROUNDS (10) times
 chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combination, and a table
 	@scripts/chaos.sh
 
-bench: ## Measure pages, writes and deliveries as ratios, the cost of a point, the first post (release build: some minutes)
-	cargo bench --bench page
-	cargo bench --bench writes
-	cargo bench --bench fanout
-	@scripts/bench-prices.sh
-	@scripts/bench-first-post.sh
+bench: ## Print the table of docs/benchmarks, or one ROW of it, with USERS (20000) in the world (release build)
+	@scripts/bench.sh
 
 schema: ## Print schema.graphql anew
 	cargo run -- schema > target/schema.graphql

@@ -7,9 +7,11 @@ use tidefeed::{
 };
 
 use crate::{
-    conformance::{World, rows::entry, user},
-    explain::{read_by, rows_read},
     servers::{FreshDatabase, Kind, Server},
+    store::{
+        conformance::{World, rows::entry, user},
+        explain::{read_by, rows_read},
+    },
 };
 
 /// The author.

@@ -105,8 +105,8 @@ impl Timeline {
             return Default::default();
         }
         let by_key = self.by_key();
-        let mut columns = Part::new(", k.comments, k.likes, k.reposts, k.favourites, u.profile_version", []);
-        for reaction in [Reaction::Like, Reaction::Favourite] {
+        let mut columns = Part::new(", k.replies, k.likes, k.reposts, k.bookmarks, u.profile_version", []);
+        for reaction in [Reaction::Like, Reaction::Bookmark] {
             let probe = format!(
                 ", (SELECT 1 FROM reactions r{by_key} WHERE r.content_id = c.id AND r.kind = {kind} AND r.user_id = ?)",
                 kind = reaction.code(),
@@ -168,13 +168,13 @@ fn candidate(row: &Row, with_facts: bool) -> Result<Candidate, StoreError> {
 
 /// The [`FACTS`] columns from `place` on; `None` if the content or its author has none.
 fn facts(row: &Row, place: usize) -> Result<Option<CardFacts>, StoreError> {
-    let (comments, version): (Option<i64>, Option<i64>) = (row.get(place)?, row.get(place + 4)?);
-    let (Some(comments), Some(profile_version)) = (comments, version) else { return Ok(None) };
-    let [likes, reposts, favourites] = [row.get(place + 1)?, row.get(place + 2)?, row.get(place + 3)?];
-    let [liked, favourited]: [Option<i64>; 2] = [row.get(place + 5)?, row.get(place + 6)?];
+    let (replies, version): (Option<i64>, Option<i64>) = (row.get(place)?, row.get(place + 4)?);
+    let (Some(replies), Some(profile_version)) = (replies, version) else { return Ok(None) };
+    let [likes, reposts, bookmarks] = [row.get(place + 1)?, row.get(place + 2)?, row.get(place + 3)?];
+    let [liked, bookmarked]: [Option<i64>; 2] = [row.get(place + 5)?, row.get(place + 6)?];
     Ok(Some(CardFacts {
-        counters: Counters { comments, likes, reposts, favourites },
-        reactions: ViewerReactions { liked: liked.is_some(), favourited: favourited.is_some() },
+        counters: Counters { replies, likes, reposts, bookmarks },
+        reactions: ViewerReactions { liked: liked.is_some(), bookmarked: bookmarked.is_some() },
         profile_version,
     }))
 }

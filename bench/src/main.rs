@@ -1,0 +1,36 @@
+//! `make bench`: prints what a tidefeed binary costs, as ratios to limits and peers that run in the same minute.
+//!
+//! One process makes the load, on one thread; the servers are processes of their own, so that `/proc` tells what each
+//! has cost.
+
+mod bare;
+mod client;
+mod database;
+mod figure;
+mod load;
+mod node;
+mod options;
+mod people;
+mod processes;
+mod rounds;
+mod rows;
+mod servers;
+mod site;
+mod socket;
+mod world;
+
+use anyhow::Result;
+use clap::Parser as _;
+
+use self::options::{Command, Options};
+
+fn main() -> Result<()> {
+    let options = Options::parse();
+    match &options.command {
+        Some(Command::Bare { listen, answer, event }) => tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?
+            .block_on(bare::serve(*listen, answer, event)),
+        None => tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(rows::run(&options)),
+    }
+}

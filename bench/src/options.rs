@@ -1,0 +1,80 @@
+//! What the command line may say.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::{Parser, Subcommand};
+
+/// Measures a tidefeed binary.
+#[derive(Debug, Clone, Parser)]
+pub struct Options {
+    /// The binary to measure.
+    #[arg(long)]
+    pub tidefeed: PathBuf,
+    /// Rows to measure, by name or by how their names begin; all without it.
+    #[arg(long, value_delimiter = ',')]
+    pub row: Vec<String>,
+    /// Users of the worlds.
+    #[arg(long)]
+    pub users: Option<u64>,
+    /// Rounds of A and B in turn.
+    #[arg(long)]
+    pub rounds: Option<usize>,
+    /// How long each side of a round takes.
+    #[arg(long)]
+    pub milliseconds: Option<u64>,
+    /// A small world and moments instead of seconds: shows that the table can be made. The figures mean nothing.
+    #[arg(long)]
+    pub quick: bool,
+    /// Seeds worlds anew even if those of an earlier run are there.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Prints the names of all rows.
+    #[arg(long)]
+    pub list: bool,
+    /// Where worlds are kept and copies of them run, on the disk to be measured.
+    #[arg(long, default_value = "target/bench")]
+    pub folder: PathBuf,
+    /// Runs something else than the table.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What else the binary does.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Command {
+    /// Serves the same bytes to everybody: what HTTP alone costs. The table starts it.
+    #[command(hide = true)]
+    Bare {
+        /// Where.
+        #[arg(long)]
+        listen: SocketAddr,
+        /// A file with the body of each answer.
+        #[arg(long)]
+        answer: PathBuf,
+        /// A file with the text of each event.
+        #[arg(long)]
+        event: PathBuf,
+    },
+}
+
+impl Options {
+    /// People of each world.
+    pub fn users(&self) -> u64 {
+        self.users.unwrap_or(if self.quick { 300 } else { 20_000 })
+    }
+
+    /// How often A and B take turns.
+    pub fn rounds(&self) -> usize {
+        self.rounds.unwrap_or(if self.quick { 1 } else { 5 }).max(1)
+    }
+
+    /// Of each side of a round.
+    pub fn length(&self) -> Duration {
+        Duration::from_millis(self.milliseconds.unwrap_or(if self.quick { 150 } else { 2_000 }))
+    }
+
+    /// `full`, or `quick` with `--quick`.
+    pub const fn size(&self, full: usize, quick: usize) -> usize {
+        if self.quick { quick } else { full }
+    }
+}

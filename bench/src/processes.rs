@@ -1,0 +1,57 @@
+//! What `/proc` tells of a process: processor time and memory.
+
+use std::fs::read_to_string;
+
+use anyhow::{Context as _, Result};
+
+/// Clock ticks a second, on every Linux that we know of.
+const TICKS: f64 = 100.0;
+
+/// Microseconds of processor time that a process has used, in user space and in the kernel, all of its threads.
+pub fn cpu_us(pid: u32) -> Result<f64> {
+    let stat = read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid} has ended"))?;
+    let (_, after_name) = stat.rsplit_once(')').context("/proc/PID/stat has no name")?;
+    let mut fields = after_name.split_whitespace().skip(11).map(str::parse::<f64>);
+    let user = fields.next().context("no user time")??;
+    let kernel = fields.next().context("no kernel time")??;
+    Ok((user + kernel) / TICKS * 1e6)
+}
+
+/// Microseconds of processor time that this process's main thread has used, which makes all of the load.
+pub fn own_cpu_us() -> Result<f64> {
+    let schedstat = read_to_string("/proc/self/schedstat")?;
+    let nanoseconds: f64 = schedstat.split_whitespace().next().context("an empty schedstat")?.parse()?;
+    Ok(nanoseconds / 1e3)
+}
+
+/// Bytes of memory that a process has taken of the machine.
+pub fn resident_bytes(pid: u32) -> Result<f64> {
+    let status = read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid} has ended"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib * 1024.0)
+}
+
+/// Processes that wanted to run in the last minute, on average.
+pub fn load_average() -> String {
+    let text = read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or("?").to_owned()
+}
+
+/// The processor's name and how many there are.
+pub fn machine() -> String {
+    let text = read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut names = text.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let name = names.next().map_or("unknown processor", |(_, name)| name).to_owned();
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    format!("{cores} x {name}")
+}
+
+/// Opens as many sockets as the machine lets this process open.
+pub fn open_many_sockets() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // What is refused leaves the limit as it was.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,129 @@
+//! Publishes of authors with many followers: how fast inboxes fill, and what the author waits for.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    client::{Client, request},
+    database::Database,
+    figure::{Figure, Target},
+    people::{self, Person},
+    rounds::{alternate, median},
+    site::Site,
+};
+
+/// A publish.
+pub const PUBLISH: &str = "mutation($text: String!) { publishContent(input: { text: $text }) { \
+    timelineEdge { node { id } } userErrors { code } } }";
+/// What is left of publishes.
+pub const OPEN: &str = "SELECT COUNT(*) FROM deliveries";
+const MANY: i64 = 1_000_000_000;
+const USUAL: i64 = 10;
+/// Publishes of one side of a round.
+const PUBLISHES: (usize, usize) = (10, 1);
+/// Between two looks at what is left.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Rows a second of the most followed author's delivery against one `INSERT .. SELECT` of as many rows; and the time
+/// until the last follower's inbox has the content.
+pub async fn fan_out(site: &mut Site) -> Result<Vec<Figure>> {
+    let (star, followers) = site.author(MANY).await?;
+    let mut database = site.database().await?;
+    make_table(&mut database).await?;
+    let rows = format!("SELECT follower_id FROM follows WHERE author_id = {}", star.number);
+    let count = numbers(database.numbers(&rows).await?.len());
+    let mut raw_database = site.database().await?;
+    let mut number = 0;
+    let rounds = alternate(
+        site.options.rounds(),
+        async || Ok(count / delivered(site, &mut database, &star).await?),
+        async || {
+            number += 1;
+            let began = Instant::now();
+            let insert = format!(
+                "INSERT INTO bench_rows (user_id, publish_time, content_id, author_id) \
+                 SELECT follower_id, {number}, {number}, {author} FROM follows WHERE author_id = {author}",
+                author = star.number
+            );
+            raw_database.execute(&insert).await?;
+            Ok(count / began.elapsed().as_secs_f64())
+        },
+    )
+    .await?;
+    let mut figures = vec![Figure::multiple(
+        format!("fan-out to {followers} followers against a raw INSERT .. SELECT"),
+        &rounds,
+        ("rows/s", "rows/s"),
+        Target::AtLeast(0.8, 0.9),
+    )];
+    let (author, followers) = site.author(10_000).await?;
+    let mut times = Vec::new();
+    for _ in 0..site.options.rounds() {
+        times.push(delivered(site, &mut database, &author).await? * 1e3);
+    }
+    let scaled = median(&times) * 10_000.0 / f64::from(u32::try_from(followers.max(1))?);
+    let what = format!("last of 10,000 materialised ({:.1} ms for {followers})", median(&times));
+    figures.push(Figure::alone(what, scaled, "ms", Target::AtMost(60.0, 30.0)));
+    Ok(figures)
+}
+
+/// Seconds from the answer to a publish until its delivery record has gone.
+async fn delivered(site: &Site, database: &mut Database, author: &Person) -> Result<f64> {
+    people::wait_for_none(database, OPEN, "deliveries").await?;
+    let mut client = Client::to(site.address()).await?;
+    client.data(Some(&author.token), PUBLISH, json!({ "text": "High water at six, and the boats go out." })).await?;
+    let began = Instant::now();
+    while database.number(OPEN).await? > 0 {
+        sleep(LOOK_EVERY).await;
+    }
+    Ok(began.elapsed().as_secs_f64())
+}
+
+/// A table like `inboxes`.
+async fn make_table(database: &mut Database) -> Result<()> {
+    match database {
+        Database::MariaDb(_) => drop(database.execute("CREATE TABLE IF NOT EXISTS bench_rows LIKE inboxes").await?),
+        Database::Sqlite(_) => {
+            let made = database.texts("SELECT sql FROM sqlite_master WHERE name = 'inboxes'").await?;
+            let made = made.into_iter().next().context("no inboxes")?.replacen("inboxes", "bench_rows", 1);
+            database.execute("DROP TABLE IF EXISTS bench_rows").await?;
+            database.execute(&made).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The time of a publish by the most followed author against one by an author with ten followers. Each begins when
+/// nothing is left of the one before.
+pub async fn publish_latency(site: &mut Site) -> Result<Vec<Figure>> {
+    let (star, followers) = site.author(MANY).await?;
+    let (usual, _) = site.author(USUAL).await?;
+    let site = &*site;
+    let ours = async || publish(site, &star).await;
+    let rounds = alternate(site.options.rounds(), ours, async || publish(site, &usual).await).await?;
+    let what = format!("publish, answered, with {followers} followers against 10");
+    Ok(vec![Figure::multiple(what, &rounds, ("us", "us"), Target::AtMost(1.2, 1.1))])
+}
+
+/// Microseconds, the median.
+async fn publish(site: &Site, author: &Person) -> Result<f64> {
+    let mut client = Client::to(site.address()).await?;
+    let mut database = site.database().await?;
+    let asked = request(Some(&author.token), PUBLISH, &json!({ "text": "Low water at noon." }));
+    let mut times = Vec::new();
+    for _ in 0..site.options.size(PUBLISHES.0, PUBLISHES.1) {
+        people::wait_for_none(&mut database, OPEN, "deliveries").await?;
+        let began = Instant::now();
+        client.ask(&asked).await?;
+        times.push(began.elapsed().as_secs_f64() * 1e6);
+        anyhow::ensure!(client.succeeded(), "{}", String::from_utf8_lossy(client.body()));
+    }
+    Ok(median(&times))
+}
+
+fn numbers(of: usize) -> f64 {
+    f64::from(u32::try_from(of).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,140 @@
+//! Subscribers: how long one publish takes to the last of many, and what an idle one keeps.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context as _, Result, ensure};
+use futures_util::{StreamExt as _, TryStreamExt as _, future::try_join_all, stream};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    client::{Client, request},
+    figure::{Figure, Target},
+    node::{Node, set},
+    people::{self, Person},
+    processes,
+    rounds::alternate,
+    rows::delivery::{OPEN, PUBLISH},
+    site::Site,
+    socket::Socket,
+};
+
+const SUBSCRIBE: &str = "subscription { newFeed { timelineEdge { cursor node { id text publishTime author { id handle name } } } refetch } }";
+/// Sockets opened at once.
+const OPENING: usize = 32;
+/// Sockets of one viewer.
+const SHARED: usize = 10;
+/// Longer than a row takes: what the bench does not read is not pinged.
+const SILENCE_MS: u64 = 900_000;
+
+/// The time to the last of all subscribers, against a bare broadcast of the same bytes over as many sockets.
+pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
+    site.restart(&vec![set("websocket.ping_ms", &SILENCE_MS), set("websocket.pong_timeout_ms", &SILENCE_MS)]).await?;
+    let count = site.options.size(10_000, 20).min(processes::open_many_sockets() / 2 - 500);
+    let viewers = site.people((1, 1_000), count / SHARED).await?;
+    let (author, _) = site.author(0).await?;
+    follow(site, &viewers, &author).await?;
+    let mut ours = subscribed(site, &viewers, count).await?;
+    let (_, event) = told(site.address(), &publish(&author), &mut ours).await?;
+    let bare = Node::bare(site.store.folder(), b"{}", &event).await?;
+    let mut theirs = opened(bare.address, &viewers, count).await?;
+    let asked = b"POST /publish HTTP/1.1\r\nhost: bench\r\ncontent-length: 0\r\n\r\n";
+    let rounds = alternate(
+        site.options.rounds(),
+        async || Ok(told(site.address(), &publish(&author), &mut ours).await?.0),
+        async || Ok(told(bare.address, asked, &mut theirs).await?.0),
+    )
+    .await?;
+    drop((ours, theirs));
+    site.restart(&Vec::new()).await?;
+    let what = format!("one publish, last of {count} subscribers, against a bare broadcast");
+    Ok(vec![Figure::multiple(what, &rounds, ("ms", "ms"), Target::AtMost(1.5, 1.2))])
+}
+
+fn publish(author: &Person) -> Vec<u8> {
+    request(Some(&author.token), PUBLISH, &json!({ "text": "High water at six, and the boats go out." }))
+}
+
+/// Milliseconds from a request until every socket has got an event, and the event.
+async fn told(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> Result<(f64, String)> {
+    let mut client = Client::to(address).await?;
+    let began = Instant::now();
+    let asking = async {
+        client.ask(asked).await?;
+        ensure!(client.body().starts_with(b"{\"data\""), "{}", String::from_utf8_lossy(client.body()));
+        Ok(())
+    };
+    let hearing = try_join_all(sockets.iter_mut().map(Socket::text));
+    let ((), events) = tokio::try_join!(asking, hearing)?;
+    let took = began.elapsed().as_secs_f64() * 1e3;
+    Ok((took, String::from_utf8(events.into_iter().next().context("nobody listens")?)?))
+}
+
+async fn follow(site: &Site, viewers: &[Person], author: &Person) -> Result<()> {
+    let query = "mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }";
+    let mut client = Client::to(site.address()).await?;
+    for viewer in viewers.iter().filter(|viewer| viewer.number != author.number) {
+        client.data(Some(&viewer.token), query, json!({ "id": author.id })).await?;
+    }
+    people::wait_for_none(&mut site.database().await?, "SELECT COUNT(*) FROM relations", "changed relations").await
+}
+
+async fn opened(address: SocketAddr, viewers: &[Person], count: usize) -> Result<Vec<Socket>> {
+    let tokens = viewers.iter().cycle().take(count).map(|viewer| Socket::open(address, &viewer.token));
+    stream::iter(tokens).buffered(OPENING).try_collect().await
+}
+
+/// Sockets whose subscriptions have begun.
+async fn subscribed(site: &Site, viewers: &[Person], count: usize) -> Result<Vec<Socket>> {
+    let mut sockets = opened(site.address(), viewers, count).await?;
+    subscribe(site, &mut sockets).await?;
+    Ok(sockets)
+}
+
+async fn subscribe(site: &Site, sockets: &mut [Socket]) -> Result<()> {
+    for socket in sockets.iter_mut() {
+        socket.subscribe(SUBSCRIBE).await?;
+    }
+    let deadline = Instant::now() + Duration::from_mins(5);
+    while subscriptions(site).await? < sockets.len() {
+        ensure!(Instant::now() < deadline, "{} subscriptions of {}", subscriptions(site).await?, sockets.len());
+        sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+async fn subscriptions(site: &Site) -> Result<usize> {
+    let mut client = Client::to(site.address()).await?;
+    client.ask(b"GET /metrics HTTP/1.1\r\nhost: bench\r\n\r\n").await?;
+    let text = std::str::from_utf8(client.body())?;
+    let line = text.lines().find_map(|line| line.strip_prefix("tidefeed_subscriptions "));
+    Ok(line.map_or(Ok(0), str::parse)?)
+}
+
+/// Bytes of the node's memory that a socket, and a subscription on it, keep.
+pub async fn idle(site: &mut Site) -> Result<Vec<Figure>> {
+    site.restart(&vec![set("websocket.ping_ms", &SILENCE_MS), set("websocket.pong_timeout_ms", &SILENCE_MS)]).await?;
+    let (count, followees) = (site.options.size(2_000, 20), site.options.size(50, 20));
+    let viewers = site.people((1, 45), count / SHARED).await?;
+    for viewer in &viewers {
+        people::follow_many(site, viewer, followees).await?;
+    }
+    // What the node keeps for writes and first uses is not the subscribers'.
+    let warm = subscribed(site, &viewers, viewers.len()).await?;
+    drop(warm);
+    people::wait_for_none(&mut site.database().await?, OPEN, "deliveries").await?;
+    sleep(Duration::from_secs(1)).await;
+    let before = processes::resident_bytes(site.node_pid())?;
+    let mut sockets = opened(site.address(), &viewers, count).await?;
+    let open = processes::resident_bytes(site.node_pid())?;
+    subscribe(site, &mut sockets).await?;
+    let subscribed = processes::resident_bytes(site.node_pid())?;
+    let each = |from: f64, to: f64| (to - from) / f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / 1024.0;
+    drop(sockets);
+    site.restart(&Vec::new()).await?;
+    let what = format!("idle subscriber with {followees} followees, of {count} ({SHARED} a viewer)");
+    Ok(vec![
+        Figure::alone(what, each(before, subscribed), "KiB", Target::AtMost(20.0, 12.0)),
+        Figure::alone("of it the socket", each(before, open), "KiB", Target::Free),
+    ])
+}

@@ -1,0 +1,86 @@
+//! Everything at once: 80 % pages, 10 % counts, 5 % likes, 3 % publishes, 2 % follows.
+
+use std::rc::Rc;
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    client::{Client, request},
+    figure::{Figure, Target},
+    load::{Asking, Burst, Draw, burst},
+    people::{self, PAGE, Person},
+    rows::{
+        delivery::OPEN,
+        writes::{Write, requests},
+    },
+    site::Site,
+};
+
+/// Each step lasts this many times a round's side.
+const LONGER: u32 = 5;
+const COUNT: &str = "query($after: String!) { newContentCount(after: $after) { count } }";
+const KINDS: [&str; 5] = ["page", "count", "like", "follow", "publish"];
+
+/// p50 and p99 of each kind, by how many ask at once.
+pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
+    let steps: &[usize] = if site.options.quick { &[1, 4] } else { &[1, 4, 64, 256] };
+    let most = steps.last().copied().unwrap_or(1);
+    let people = site.people((5, 200), most).await?;
+    people::make_active(site, &people).await?;
+    let mut all = Vec::new();
+    for (place, person) in people.iter().enumerate() {
+        all.push(mixed(site, person, place).await?);
+    }
+    let mut figures = Vec::new();
+    for clients in steps {
+        let length = site.options.length() * LONGER;
+        let seen = burst(&mut all[..*clients], &site.pids(), length, false).await?;
+        let mut database = site.database().await?;
+        let open = database.number(OPEN).await?;
+        people::wait_for_none(&mut database, OPEN, "deliveries").await?;
+        figures.push(told(*clients, &seen, open));
+    }
+    Ok(figures)
+}
+
+fn told(clients: usize, seen: &Burst, open: i64) -> Figure {
+    let times = KINDS
+        .map(|kind| format!("{kind} {:.1} / {:.1}", seen.quantile(kind, 0.5) / 1e3, seen.quantile(kind, 0.99) / 1e3));
+    let published = seen.times.get("publish").map_or(0, Vec::len);
+    let spread = seen.quantile("page", 0.99) / seen.quantile("page", 0.5);
+    let what = format!(
+        "mix, {clients} clients: {:.0}/s; p50 / p99 in ms: {}; {open} of {published} publishes not delivered at the \
+         end; a page's p99 over its p50",
+        seen.rate(),
+        times.join(", ")
+    );
+    let target = if clients == 64 { Target::AtMost(5.0, 3.0) } else { Target::Free };
+    Figure::alone(what, spread, "", target).generated_in(seen.generator_cost_us())
+}
+
+/// A client that draws what it does next.
+pub async fn mixed(site: &Site, person: &Person, place: usize) -> Result<Asking> {
+    let token = Some(person.token.as_str());
+    let mut client = Client::to(site.address()).await?;
+    let page = client.data(token, PAGE, json!({ "first": 20 })).await?;
+    let cursor = &page["timeline"]["edges"][9]["cursor"];
+    let read: Rc<[u8]> = request(token, PAGE, &json!({ "first": 20 })).into();
+    let count: Rc<[u8]> = request(token, COUNT, &json!({ "after": cursor })).into();
+    let likes = requests(site, Write::Like, person).await?;
+    let follows = requests(site, Write::Follow, person).await?;
+    let publish = requests(site, Write::Publish, person).await?;
+    let mut draw = Draw(0x9e37_79b9_7f4a_7c15 ^ (place as u64 + 1));
+    let mut next = 0;
+    let script = Box::new(move || {
+        next += 1;
+        match draw.below(100) {
+            0..80 => ("page", Rc::clone(&read)),
+            80..90 => ("count", Rc::clone(&count)),
+            90..95 => ("like", Rc::clone(&likes[next % likes.len()])),
+            95..98 => ("publish", Rc::clone(&publish[0])),
+            _ => ("follow", Rc::clone(&follows[next % follows.len()])),
+        }
+    });
+    Ok(Asking { client, script })
+}

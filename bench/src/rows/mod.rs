@@ -1,0 +1,182 @@
+//! The rows of the table, each of which can be run alone.
+
+mod away;
+mod delivery;
+mod live;
+mod mix;
+mod pages;
+mod small;
+mod start;
+mod writes;
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    figure::{Figure, line, print_head},
+    options::Options,
+    processes,
+    site::Site,
+    world::Engine::{self, MariaDb, Sqlite},
+};
+use anyhow::{Context as _, Result, ensure};
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Small,
+    Page,
+    Deep,
+    PastKept,
+    Away,
+    Followees,
+    FanOut,
+    Publish,
+    Like,
+    Follow,
+    Post,
+    Live,
+    Idle,
+    Start,
+    Mix,
+}
+
+/// Name, what it measures, where. Rows on one engine follow each other, so that they share a node.
+const ROWS: &[(&str, Kind, Engine)] = &[
+    ("start-sqlite", Kind::Start, Sqlite),
+    ("small-sqlite", Kind::Small, Sqlite),
+    ("page-sqlite", Kind::Page, Sqlite),
+    ("deep-sqlite", Kind::Deep, Sqlite),
+    ("away-sqlite", Kind::Away, Sqlite),
+    ("followees-sqlite", Kind::Followees, Sqlite),
+    ("fan-out-sqlite", Kind::FanOut, Sqlite),
+    ("publish-sqlite", Kind::Publish, Sqlite),
+    ("like-sqlite", Kind::Like, Sqlite),
+    ("follow-sqlite", Kind::Follow, Sqlite),
+    ("post-sqlite", Kind::Post, Sqlite),
+    ("live-sqlite", Kind::Live, Sqlite),
+    ("idle-sqlite", Kind::Idle, Sqlite),
+    ("past-kept-sqlite", Kind::PastKept, Sqlite),
+    ("mix-sqlite", Kind::Mix, Sqlite),
+    ("page-mariadb", Kind::Page, MariaDb),
+    ("deep-mariadb", Kind::Deep, MariaDb),
+    ("away-mariadb", Kind::Away, MariaDb),
+    ("followees-mariadb", Kind::Followees, MariaDb),
+    ("fan-out-mariadb", Kind::FanOut, MariaDb),
+    ("publish-mariadb", Kind::Publish, MariaDb),
+    ("like-mariadb", Kind::Like, MariaDb),
+    ("follow-mariadb", Kind::Follow, MariaDb),
+    ("post-mariadb", Kind::Post, MariaDb),
+    ("live-mariadb", Kind::Live, MariaDb),
+    ("past-kept-mariadb", Kind::PastKept, MariaDb),
+    ("mix-mariadb", Kind::Mix, MariaDb),
+];
+
+/// Measures and prints the rows that were asked for.
+pub async fn run(options: &Options) -> Result<()> {
+    if options.list {
+        return ROWS.iter().try_for_each(|(name, ..)| line(name));
+    }
+    let is_asked = |name: &str| options.row.is_empty() || options.row.iter().any(|asked| name.starts_with(asked));
+    let asked: Vec<_> = ROWS.iter().filter(|(name, ..)| is_asked(name)).collect();
+    ensure!(!asked.is_empty(), "no row is called {}; --list prints their names", options.row.join(" or "));
+    processes::open_many_sockets();
+    let folder = Scratch::within(&options.folder)?;
+    line(&format!(
+        "<!-- {} users, {} rounds of {:?} each side; {} -->",
+        options.users(),
+        options.rounds(),
+        options.length(),
+        processes::machine()
+    ))?;
+    let mut bench = Bench { options, folder, site: None };
+    let mut failed = Vec::new();
+    print_head()?;
+    for (name, kind, engine) in asked {
+        if let Err(error) = bench.row(name, *kind, *engine).await {
+            line(&format!("| {name} | failed: {} | | | | | |", format!("{error:#}").replace(['|', '\n'], " ")))?;
+            failed.push(*name);
+            // The next row begins with a world that nothing has gone wrong in.
+            bench.site = None;
+        }
+    }
+    bench.leave().await?;
+    ensure!(failed.is_empty(), "these rows failed: {}", failed.join(", "));
+    Ok(())
+}
+
+struct Bench<'a> {
+    options: &'a Options,
+    folder: Scratch,
+    site: Option<Site>,
+}
+
+/// A folder that goes with this value.
+struct Scratch {
+    path: PathBuf,
+    made: usize,
+}
+
+impl Scratch {
+    fn within(folder: &Path) -> Result<Self> {
+        let path = folder.join(format!("run-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self { path: path.canonicalize()?, made: 0 })
+    }
+
+    /// A new folder in it.
+    fn folder(&mut self) -> Result<PathBuf> {
+        self.made += 1;
+        let made = self.path.join(self.made.to_string());
+        std::fs::create_dir(&made)?;
+        Ok(made)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed lies in the target folder, where nobody minds.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+impl Bench<'_> {
+    async fn row(&mut self, name: &str, kind: Kind, engine: Engine) -> Result<()> {
+        if self.site.as_ref().is_none_or(|site| site.store.engine != engine) {
+            self.leave().await?;
+            let folder = self.folder.folder()?;
+            self.site = Some(Site::open(engine, self.options, &folder).await?);
+        }
+        let site = self.site.as_mut().context("no site")?;
+        let before = processes::load_average();
+        let figures = measure(kind, site).await?;
+        figures.iter().try_for_each(|figure| figure.print(name))?;
+        line(&format!("<!-- {name}: load {before} before, {} after -->", processes::load_average()))
+    }
+
+    async fn leave(&mut self) -> Result<()> {
+        match self.site.take() {
+            Some(site) => site.close().await,
+            None => Ok(()),
+        }
+    }
+}
+
+async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
+    match kind {
+        Kind::Small => small::measure(site).await,
+        Kind::Page => pages::page(site).await,
+        Kind::Deep => pages::deep(site).await,
+        Kind::PastKept => pages::past_kept(site).await,
+        Kind::Away => away::measure(site).await,
+        Kind::Followees => pages::followees(site).await,
+        Kind::FanOut => delivery::fan_out(site).await,
+        Kind::Publish => delivery::publish_latency(site).await,
+        Kind::Like => writes::measure(site, writes::Write::Like).await,
+        Kind::Follow => writes::measure(site, writes::Write::Follow).await,
+        Kind::Post => writes::measure(site, writes::Write::Publish).await,
+        Kind::Live => live::one_publish(site).await,
+        Kind::Idle => live::idle(site).await,
+        Kind::Start => start::measure(site).await,
+        Kind::Mix => mix::measure(site).await,
+    }
+}

@@ -1,0 +1,98 @@
+//! What a row measures on: a store, a node in front of it, and the people who use it.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    database::Database,
+    node::{Node, Settings},
+    options::Options,
+    people::{self, Person},
+    world::{self, Engine, Store},
+};
+
+/// Active readers that pages are read as.
+const READERS: (usize, usize) = (32, 3);
+
+/// A store with a node.
+pub struct Site {
+    pub store: Store,
+    pub options: Options,
+    node: Option<Node>,
+    readers: Vec<Person>,
+    log: PathBuf,
+}
+
+impl Site {
+    /// A copy of the world, and a node on it.
+    pub async fn open(engine: Engine, options: &Options, folder: &std::path::Path) -> Result<Self> {
+        let store = world::copy(engine, options, &folder.join(engine.name())).await?;
+        let log = store.folder().join("node.log");
+        let mut site = Self { store, options: options.clone(), node: None, readers: Vec::new(), log };
+        site.restart(&Vec::new()).await?;
+        Ok(site)
+    }
+
+    /// Another node on the same store, with these settings beside the usual ones.
+    pub async fn restart(&mut self, settings: &Settings) -> Result<()> {
+        if let Some(node) = self.node.take() {
+            node.server.stop().await?;
+        }
+        let settings = [self.store.settings(), settings.clone()].concat();
+        self.node = Some(Node::serve(&self.options.tidefeed, &settings, &self.log).await?);
+        Ok(())
+    }
+
+    /// Where the node listens.
+    pub fn address(&self) -> SocketAddr {
+        self.node.as_ref().map_or(SocketAddr::from(([127, 0, 0, 1], 9)), |node| node.address)
+    }
+
+    /// The node's process.
+    pub fn node_pid(&self) -> u32 {
+        self.node.as_ref().map_or(0, |node| node.server.pid)
+    }
+
+    /// The processes that a request costs: the node, then MariaDB and Redis.
+    pub fn pids(&self) -> Vec<u32> {
+        [self.node_pid()].into_iter().chain(self.store.pids()).collect()
+    }
+
+    /// A connection of the bench's own.
+    pub async fn database(&self) -> Result<Database> {
+        self.store.database().await
+    }
+
+    /// People who follow some 15 to 60 authors, signed in, whose inboxes are filled.
+    pub async fn readers(&mut self) -> Result<Vec<Person>> {
+        if self.readers.is_empty() {
+            let count = self.options.size(READERS.0, READERS.1);
+            let readers = self.people((10, 60), count).await?;
+            people::make_active(self, &readers).await?;
+            self.readers = readers;
+        }
+        Ok(self.readers.clone())
+    }
+
+    /// Signed in: seeded people who follow between so many authors.
+    pub async fn people(&self, following: (i64, i64), count: usize) -> Result<Vec<Person>> {
+        let handles = people::handles(&mut self.database().await?, following, count).await?;
+        people::sign_in(self, &handles).await
+    }
+
+    /// Signed in: the author with about so many followers, and how many they are.
+    pub async fn author(&self, followers: i64) -> Result<(Person, i64)> {
+        let (handle, count) = people::author(&mut self.database().await?, followers).await?;
+        let author = people::sign_in(self, &[handle]).await?.into_iter().next().context("nobody signed in")?;
+        Ok((author, count))
+    }
+
+    /// Ends the node and the servers.
+    pub async fn close(mut self) -> Result<()> {
+        if let Some(node) = self.node.take() {
+            node.server.stop().await?;
+        }
+        self.store.close().await
+    }
+}

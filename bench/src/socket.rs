@@ -1,0 +1,117 @@
+//! A WebSocket client that speaks as much of graphql-transport-ws as a subscriber needs, in few bytes a socket.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+
+use crate::client::contains;
+
+/// Longer than anything takes.
+const PATIENCE: Duration = Duration::from_mins(2);
+const TEXT: u8 = 1;
+const CLOSE: u8 = 8;
+const PING: u8 = 9;
+const PONG: u8 = 10;
+/// In place of a length: the length follows in two bytes.
+const LONG: u8 = 0x7e;
+
+/// One socket that is open for operations.
+pub struct Socket {
+    stream: TcpStream,
+    received: Vec<u8>,
+}
+
+impl Socket {
+    /// Connects and waits for `connection_ack`.
+    pub async fn open(address: SocketAddr, token: &str) -> Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let mut socket = Self { stream, received: Vec::new() };
+        let upgrade = "GET /graphql/ws HTTP/1.1\r\nhost: bench\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+                       sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+                       sec-websocket-protocol: graphql-transport-ws\r\n\r\n";
+        socket.stream.write_all(upgrade.as_bytes()).await?;
+        timeout(PATIENCE, socket.upgraded()).await.context("no upgrade in two minutes")??;
+        let init = json!({ "type": "connection_init", "payload": { "authorization": format!("Bearer {token}") } });
+        socket.send(TEXT, init.to_string().as_bytes()).await?;
+        let said = socket.text().await?;
+        ensure!(contains(&said, b"connection_ack"), "no ack: {}", String::from_utf8_lossy(&said));
+        Ok(socket)
+    }
+
+    /// Begins a subscription; nothing answers that.
+    pub async fn subscribe(&mut self, query: &str) -> Result<()> {
+        let subscribe = json!({ "type": "subscribe", "id": "1", "payload": { "query": query } });
+        self.send(TEXT, subscribe.to_string().as_bytes()).await
+    }
+
+    /// The next text, whatever it says.
+    pub async fn text(&mut self) -> Result<Vec<u8>> {
+        timeout(PATIENCE, self.next_text()).await.context("no message in two minutes")?
+    }
+
+    async fn upgraded(&mut self) -> Result<()> {
+        while !self.received.ends_with(b"\r\n\r\n") {
+            let byte = self.stream.read_u8().await?;
+            self.received.push(byte);
+        }
+        let head = String::from_utf8_lossy(&self.received);
+        ensure!(head.starts_with("HTTP/1.1 101"), "no upgrade: {head}");
+        self.received.clear();
+        Ok(())
+    }
+
+    async fn next_text(&mut self) -> Result<Vec<u8>> {
+        loop {
+            while let Some((code, payload)) = self.take_frame() {
+                match code {
+                    TEXT => return Ok(payload),
+                    PING => self.send(PONG, &payload).await?,
+                    CLOSE => bail!("the server has closed: {}", String::from_utf8_lossy(&payload)),
+                    _ => {}
+                }
+            }
+            let mut piece = [0; 4096];
+            let read = self.stream.read(&mut piece).await?;
+            ensure!(read > 0, "the socket ended");
+            self.received.extend_from_slice(&piece[..read]);
+        }
+    }
+
+    /// A whole frame, if one has come.
+    fn take_frame(&mut self) -> Option<(u8, Vec<u8>)> {
+        let (first, second) = (*self.received.first()?, *self.received.get(1)?);
+        let (from, length) = match second & 0x7f {
+            126 => (4, usize::from(u16::from_be_bytes(self.received.get(2..4)?.try_into().ok()?))),
+            127 => (10, usize::try_from(u64::from_be_bytes(self.received.get(2..10)?.try_into().ok()?)).ok()?),
+            length => (2, usize::from(length)),
+        };
+        let payload = self.received.get(from..from + length)?.to_vec();
+        self.received.drain(..from + length);
+        if self.received.is_empty() {
+            self.received = Vec::new();
+        }
+        Some((first & 0x0f, payload))
+    }
+
+    /// A client's frames are masked; a mask of zeros leaves them as they are.
+    async fn send(&mut self, code: u8, payload: &[u8]) -> Result<()> {
+        let mut frame = vec![0x80 | code];
+        match u16::try_from(payload.len())? {
+            short @ 0..=125 => frame.push(0x80 | u8::try_from(short)?),
+            long => {
+                frame.push(0x80 | LONG);
+                frame.extend(long.to_be_bytes());
+            }
+        }
+        frame.extend([0; 4]);
+        frame.extend_from_slice(payload);
+        Ok(self.stream.write_all(&frame).await?)
+    }
+}

@@ -1,0 +1,176 @@
+//! Seeded worlds: made once, kept, and copied for each run, because a run changes its world.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::{Result, ensure};
+
+use crate::{
+    database::{self, Database, NAME},
+    figure::line,
+    node::{self, Settings, set},
+    options::Options,
+    servers::{self, Server},
+};
+
+/// A world is this old at most: its readers must count as active.
+const FRESH: Duration = Duration::from_hours(24);
+/// Signs the tokens of all nodes.
+const SECRET: &str = "a secret of the benchmarks alone, which guards nothing";
+
+/// Where a node keeps its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    MariaDb,
+}
+
+impl Engine {
+    /// As rows and folders are called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::MariaDb => "mariadb",
+        }
+    }
+}
+
+/// The store behind a node, and the servers that it needs.
+pub struct Store {
+    pub engine: Engine,
+    folder: PathBuf,
+    mariadb: Option<Server>,
+    redis: Option<Server>,
+}
+
+impl Store {
+    /// Starts what the engine needs on the files of `folder`.
+    pub async fn open(engine: Engine, folder: &Path, options: &Options) -> Result<Self> {
+        fs::create_dir_all(folder)?;
+        let folder = folder.canonicalize()?;
+        let (mariadb, redis) = match engine {
+            Engine::Sqlite => (None, None),
+            Engine::MariaDb => {
+                let buffer_mib = options.size(1024, 128);
+                (Some(servers::mariadb(&folder, buffer_mib).await?), Some(servers::redis(&folder).await?))
+            }
+        };
+        Ok(Self { engine, folder, mariadb, redis })
+    }
+
+    /// What a node on it is configured with. Nothing counts points, addresses or registrations: all clients are here.
+    pub fn settings(&self) -> Settings {
+        let url = match &self.mariadb {
+            Some(server) => format!("mysql://root@127.0.0.1:{}/{NAME}", server.port),
+            None => format!("sqlite://{}", self.sqlite_file().display()),
+        };
+        let redis = self.redis.as_ref().map(|server| set("redis.url", &format!("redis://127.0.0.1:{}/", server.port)));
+        let fixed = [
+            set("store.url", &url),
+            set("auth.secret", &SECRET),
+            set("auth.registrations_per_hour", &0),
+            set("rate_limit.enabled", &false),
+            set("server.max_connections_per_address", &0),
+            set("server.max_incoming_bytes_per_address", &0),
+            set("server.max_unsent_bytes_per_client", &0),
+            set("websocket.max_sockets", &200_000),
+            set("websocket.max_sockets_per_client", &0),
+            set("log.filter", &"warn"),
+        ];
+        fixed.into_iter().chain(redis).collect()
+    }
+
+    /// A connection of the bench's own.
+    pub async fn database(&self) -> Result<Database> {
+        match &self.mariadb {
+            Some(server) => Database::mariadb(server.port).await,
+            None => Database::sqlite(&self.sqlite_file()),
+        }
+    }
+
+    /// The port of MariaDB, if there is one.
+    pub fn mariadb_port(&self) -> Option<u16> {
+        self.mariadb.as_ref().map(|server| server.port)
+    }
+
+    /// The processes of the servers: MariaDB, Redis.
+    pub fn pids(&self) -> Vec<u32> {
+        self.mariadb.iter().chain(&self.redis).map(|server| server.pid).collect()
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Ends the servers, so that the files can be copied.
+    pub async fn close(self) -> Result<()> {
+        for server in self.mariadb.into_iter().chain(self.redis) {
+            server.stop().await?;
+        }
+        Ok(())
+    }
+
+    fn sqlite_file(&self) -> PathBuf {
+        self.folder.join("tidefeed.db")
+    }
+}
+
+/// A copy of the seeded world, which is made if there is none.
+pub async fn copy(engine: Engine, options: &Options, into: &Path) -> Result<Store> {
+    let kept = options.folder.join(format!("world-{}-{}", engine.name(), options.users()));
+    let stamp = kept.join("complete");
+    let age = fs::metadata(&stamp).and_then(|file| file.modified()).ok().and_then(|it| it.elapsed().ok());
+    if options.fresh || age.is_none_or(|age| age > FRESH) {
+        if kept.exists() {
+            fs::remove_dir_all(&kept)?;
+        }
+        seed(engine, options, &kept).await?;
+        fs::write(&stamp, "")?;
+    }
+    let copied = Command::new("cp").arg("-r").arg(&kept).arg(into).status()?;
+    ensure!(copied.success(), "{} cannot be copied", kept.display());
+    Store::open(engine, into, options).await
+}
+
+async fn seed(engine: Engine, options: &Options, folder: &Path) -> Result<()> {
+    let users = options.users();
+    line(&format!("<!-- seeding {users} users on {} -->", engine.name()))?;
+    let store = Store::open(engine, folder, options).await?;
+    if let Some(port) = store.mariadb_port() {
+        let mut connection = database::connect(port, None).await?;
+        let create = format!("CREATE DATABASE {NAME} CHARACTER SET utf8mb4");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(&mut connection).await?;
+    }
+    let (settings, log) = (store.settings(), folder.join("seed.log"));
+    node::run(&options.tidefeed, &["migrate"], &settings, &log)?;
+    node::run(&options.tidefeed, &["seed", "--users", &users.to_string()], &settings, &log)?;
+    let mut database = store.database().await?;
+    arrive(&mut database).await?;
+    database.close().await?;
+    store.close().await
+}
+
+/// All readers were here just now: deliveries include them, and their inboxes claim what is published from now on,
+/// which is nothing yet. (The seeder leaves readers who were never here, whom deliveries skip.)
+async fn arrive(database: &mut Database) -> Result<()> {
+    let now_ms = now_ms()?;
+    let later = database.number(&format!("SELECT COUNT(*) FROM contents WHERE publish_time >= {now_ms}")).await?;
+    ensure!(later == 0, "{later} contents lie in the future");
+    let claim = format!(
+        "UPDATE inbox_states SET floor_time = {now_ms}, floor_content = 1, rev = rev + 1, last_seen = {now_ms}"
+    );
+    database.execute(&claim).await?;
+    Ok(())
+}
+
+/// Milliseconds UTC.
+pub fn now_ms() -> Result<i64> {
+    #[expect(clippy::disallowed_methods, reason = "worlds end now")]
+    let now = SystemTime::now();
+    Ok(i64::try_from(now.duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?)
+}

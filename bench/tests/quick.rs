@@ -1,0 +1,49 @@
+//! Shows that the table can be made: every row, in a small world, for a moment. What the figures say does not matter.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The binary that the integration tests of the service are built with, beside this one.
+fn tidefeed() -> PathBuf {
+    let own = Path::new(env!("CARGO_BIN_EXE_tidefeed-bench"));
+    own.with_file_name("tidefeed")
+}
+
+/// Each engine has a folder of its own: tests run at the same time.
+fn every_row_on(engine: &str) {
+    let tidefeed = tidefeed();
+    assert!(tidefeed.is_file(), "{} is missing: run cargo build", tidefeed.display());
+    let bench = env!("CARGO_BIN_EXE_tidefeed-bench");
+    let listed = Command::new(bench).arg("--tidefeed").arg(&tidefeed).arg("--list").output();
+    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let rows: Vec<&str> = listed.lines().filter(|row| row.ends_with(engine)).collect();
+    assert!(rows.len() > 5, "too few rows: {listed}");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-{engine}"));
+    let mut command = Command::new(bench);
+    command.arg("--tidefeed").arg(&tidefeed).arg("--folder").arg(&folder).args(["--quick", "--fresh"]);
+    let output = command.args(["--row", &rows.join(",")]).output();
+    let (told, complaint) = output.map_or_else(
+        |error| (String::new(), error.to_string()),
+        |output| {
+            let [told, complaint] =
+                [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+            (told, if output.status.success() { String::new() } else { complaint })
+        },
+    );
+    assert_eq!(complaint, "", "{told}");
+    for row in rows {
+        assert!(told.contains(&format!("\n| {row} | ")), "{row} printed nothing: {told}");
+    }
+}
+
+#[test]
+fn every_row_can_be_measured_on_sqlite() {
+    every_row_on("sqlite");
+}
+
+#[test]
+fn every_row_can_be_measured_on_mariadb() {
+    every_row_on("mariadb");
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Prints what a release build costs, as ratios to limits and peers that run in the same minute (docs/benchmarks/README.md).
+# ROW: rows by name or by how their names begin, separated by commas; all without it. USERS: people of the seeded worlds.
+# ROUNDS, MILLISECONDS: how often both sides of a row take turns, and for how long. FRESH=1 seeds the worlds anew.
+# Further rows, which run last: engine-page and engine-writes (without HTTP), price-of-a-point, first-post (the demo's page on a slow phone).
+# With --quick: the dev build and a small world. That only shows that the table can be made.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+quick=
+if [ "${1:-}" = --quick ]; then quick=--quick; fi
+IFS=, read -ra asked <<<"${ROW:-}"
+# wanted NAME: whether it was asked for, by the beginning of its name.
+wanted() {
+    local row
+    [ "${#asked[@]}" -gt 0 ] || return 0
+    for row in "${asked[@]}"; do
+        case $1 in "$row"*) return 0 ;; esac
+    done
+    return 1
+}
+
+need_tools
+scripts/install-compiler.sh
+scripts/web.sh
+if [ -n "$quick" ]; then
+    cargo build --package tidefeed --package tidefeed-bench
+    bench_bin=$target_dir/debug/tidefeed-bench
+else
+    cargo build --release --package tidefeed --package tidefeed-bench
+    tidefeed_bin=$target_dir/release/tidefeed
+    bench_bin=$target_dir/release/tidefeed-bench
+fi
+while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
+
+arguments=(--tidefeed "$tidefeed_bin" --folder "$target_dir/bench")
+[ -z "$quick" ] || arguments+=(--quick)
+[ -z "${FRESH:-}" ] || arguments+=(--fresh)
+[ -z "${USERS:-}" ] || arguments+=(--users "$USERS")
+[ -z "${ROUNDS:-}" ] || arguments+=(--rounds "$ROUNDS")
+[ -z "${MILLISECONDS:-}" ] || arguments+=(--milliseconds "$MILLISECONDS")
+mapfile -t rows < <("$bench_bin" --tidefeed "$tidefeed_bin" --list | while IFS= read -r row; do if wanted "$row"; then echo "$row"; fi; done)
+if [ "${#rows[@]}" -gt 0 ]; then
+    say "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)$(git diff --quiet HEAD 2>/dev/null || echo ', changed'), $(date -u +%FT%H:%MZ)"
+    arguments+=(--row "$(IFS=, && echo "${rows[*]}")")
+    "$bench_bin" "${arguments[@]}"
+fi
+if [ -z "$quick" ] && wanted engine-page; then cargo bench --bench page; fi
+if [ -z "$quick" ] && wanted engine-writes; then cargo bench --bench writes; fi
+if wanted price-of-a-point; then scripts/bench-prices.sh ${quick:+"$quick"}; fi
+if wanted first-post; then scripts/bench-first-post.sh ${quick:+"$quick"}; fi
