@@ -48,5 +48,6 @@ if [ "${#rows[@]}" -gt 0 ]; then
 fi
 if [ -z "$quick" ] && wanted engine-page; then cargo bench --bench page; fi
 if [ -z "$quick" ] && wanted engine-writes; then cargo bench --bench writes; fi
+if [ -z "$quick" ] && wanted engine-fanout; then cargo bench --bench fanout; fi
 if wanted price-of-a-point; then scripts/bench-prices.sh ${quick:+"$quick"}; fi
 if wanted first-post; then scripts/bench-first-post.sh ${quick:+"$quick"}; fi

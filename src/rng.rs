@@ -48,11 +48,6 @@ impl SharedRng {
         self.generation()
     }
 
-    /// A positive number: a version that nothing had before.
-    pub fn version(&self) -> i64 {
-        self.inc()
-    }
-
     /// Fills `bytes`: a key, a salt.
     pub fn fill(&self, bytes: &mut [u8]) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(bytes);

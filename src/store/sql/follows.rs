@@ -55,7 +55,7 @@ impl Follows for SqlStore {
                 return tx.roll_back(Followed::TooMany).await;
             }
             record_relation(&tx, pair, inc, now_ms).await?;
-            add_to_counts(&tx, pair, 1).await?;
+            add_to_counts(&tx, pair, 1, inc).await?;
             tx.commit(Followed::New).await
         })
         .await
