@@ -26,7 +26,7 @@ web: ## Build the web pages, if they or the schema have changed
 test: ## Everything: format, lints, all tests on SQLite, MariaDB, MySQL and Redis, the page in a browser
 	@scripts/test.sh
 
-test-fast: ## The Rust tests without servers: memory and SQLite, a few minutes once built
+test-fast: ## The Rust tests without servers: memory and SQLite, two minutes once built
 	@scripts/test-fast.sh
 
 check: ## Quick: format, lints, the repository's own rules
