@@ -2,7 +2,7 @@
 
 mod broken_writes;
 pub mod conformance;
-mod explain;
+pub mod explain;
 mod fail_over;
 mod full;
 mod full_text;

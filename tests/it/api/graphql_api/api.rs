@@ -103,7 +103,12 @@ impl Api {
             lists: lists.clone(),
             searcher: Arc::new(Searcher::new(store.clone())),
             read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone(), timelines.clone())),
-            excluding: Arc::new(Excluding::new(store.clone(), queue.clone(), voice.clone(), (clock.clone(), rng.clone()))),
+            excluding: Arc::new(Excluding::new(
+                store.clone(),
+                queue.clone(),
+                voice.clone(),
+                (clock.clone(), rng.clone()),
+            )),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), rng)),
             exclusions: store.clone(),
             live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), timelines, live)),

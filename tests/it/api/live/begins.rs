@@ -52,8 +52,8 @@ impl Follows for Counting {
         self.inner.follow(follower, author, mode, inc, now_ms).await
     }
 
-    async fn unfollow(&self, follower: UserId, author: UserId, now_ms: i64) -> Result<bool, StoreError> {
-        self.inner.unfollow(follower, author, now_ms).await
+    async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError> {
+        self.inner.unfollow(follower, author, version, now_ms).await
     }
 
     async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError> {
@@ -73,8 +73,8 @@ impl Follows for Counting {
         self.inner.pushed_readers(author, range, unseen_since).await
     }
 
-    async fn demote(&self, author: UserId, readers: &[UserId]) -> Result<u64, StoreError> {
-        self.inner.demote(author, readers).await
+    async fn demote(&self, author: UserId, readers: &[UserId], version: i64) -> Result<u64, StoreError> {
+        self.inner.demote(author, readers, version).await
     }
 
     async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError> {
@@ -97,8 +97,7 @@ async fn five_thousand_subscriptions_begin_at_once_and_none_fails() -> Result<()
     let app = TestApp::start(Backend::Sqlite, Around::Memory).await?;
     let (asking, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let follows = Arc::new(Counting { inner: app.ports.follows.clone(), asking, most });
-    let (timelines, contents) = (app.ports.timelines.clone(), app.ports.contents.clone());
-    let feed = Arc::new(LiveFeed::new(app.hub.clone(), follows.clone(), timelines, contents, LiveSettings::default()));
+    let feed = Arc::new(LiveFeed::new(app.hub.clone(), follows.clone(), app.reader.clone(), LiveSettings::default()));
     let readers = (1..=5_000).map(|id| Ok(UserId::try_new(id)?)).collect::<Result<Vec<_>>>()?;
     let begun = futures_util::future::try_join_all(readers.into_iter().map(|reader| feed.subscribe(reader, None)));
     ensure!(begun.await?.len() == 5_000);
