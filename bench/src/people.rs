@@ -94,8 +94,8 @@ pub async fn make_active(site: &Site, people: &[Person]) -> Result<()> {
     Ok(())
 }
 
-/// Lets `person` follow the most followed authors, until they follow `count` besides themselves, or everybody; waits for
-/// the inbox. Returns how many they follow.
+/// Lets `person` follow the most followed authors, until they follow `count` besides themselves, or everybody; waits
+/// for the inbox. Returns how many they follow.
 pub async fn follow_many(site: &Site, person: &Person, count: usize) -> Result<usize> {
     let mut database = site.database().await?;
     let already = format!("SELECT author_id FROM follows WHERE follower_id = {}", person.number);
