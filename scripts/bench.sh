@@ -41,6 +41,9 @@ arguments=(--tidefeed "$tidefeed_bin" --folder "$target_dir/bench")
 [ -z "${ROUNDS:-}" ] || arguments+=(--rounds "$ROUNDS")
 [ -z "${MILLISECONDS:-}" ] || arguments+=(--milliseconds "$MILLISECONDS")
 mapfile -t rows < <("$bench_bin" --tidefeed "$tidefeed_bin" --list | while IFS= read -r row; do if wanted "$row"; then echo "$row"; fi; done)
+others=
+for row in engine-page engine-writes price-of-a-point first-post; do if wanted "$row"; then others=yes; fi; done
+if [ "${#rows[@]}" -eq 0 ] && [ -z "$others" ]; then fail "No row is called ${ROW:-}."; fi
 if [ "${#rows[@]}" -gt 0 ]; then
     say "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)$(git diff --quiet HEAD 2>/dev/null || echo ', changed'), $(date -u +%FT%H:%MZ)"
     arguments+=(--row "$(IFS=, && echo "${rows[*]}")")

@@ -94,8 +94,9 @@ pub async fn make_active(site: &Site, people: &[Person]) -> Result<()> {
     Ok(())
 }
 
-/// Lets `person` follow the most followed authors, until they follow `count` besides themselves; waits for the inbox.
-pub async fn follow_many(site: &Site, person: &Person, count: usize) -> Result<()> {
+/// Lets `person` follow the most followed authors, until they follow `count` besides themselves, or everybody; waits
+/// for the inbox. Returns how many they follow.
+pub async fn follow_many(site: &Site, person: &Person, count: usize) -> Result<usize> {
     let mut database = site.database().await?;
     let already = format!("SELECT author_id FROM follows WHERE follower_id = {}", person.number);
     let followed = database.numbers(&already).await?.len().saturating_sub(1);
@@ -115,7 +116,8 @@ pub async fn follow_many(site: &Site, person: &Person, count: usize) -> Result<(
         client.data(Some(&person.token), &format!("mutation {{ {} }}", fields.join(" ")), json!({})).await?;
     }
     let open = format!("SELECT COUNT(*) FROM follows WHERE follower_id = {} AND mode <> 2", person.number);
-    wait_for_none(&mut database, &open, "edges that are not covered").await
+    wait_for_none(&mut database, &open, "edges that are not covered").await?;
+    Ok(followed + strangers.len())
 }
 
 /// Waits until the statement counts nothing.

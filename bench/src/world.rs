@@ -19,6 +19,8 @@ use crate::{
 
 /// A world is this old at most: its readers must count as active.
 const FRESH: Duration = Duration::from_hours(24);
+/// Of a statement while a world is seeded.
+const PATIENCE_MS: u32 = 200_000;
 /// Signs the tokens of all nodes.
 const SECRET: &str = "a secret of the benchmarks alone, which guards nothing";
 
@@ -146,7 +148,14 @@ async fn seed(engine: Engine, options: &Options, folder: &Path) -> Result<()> {
         let create = format!("CREATE DATABASE {NAME} CHARACTER SET utf8mb4");
         sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(&mut connection).await?;
     }
-    let (settings, log) = (store.settings(), folder.join("seed.log"));
+    // A busy machine must not end the seeding: a statement may take as long as it takes.
+    let patient = [
+        set("store.statement_timeout_ms", &PATIENCE_MS),
+        set("delivery.lease_ms", &(PATIENCE_MS + 1)),
+        set("redis.redelivery_ms", &(PATIENCE_MS + 2)),
+    ];
+    let settings = store.settings().into_iter().chain(patient).collect();
+    let log = folder.join("seed.log");
     node::run(&options.tidefeed, &["migrate"], &settings, &log)?;
     node::run(&options.tidefeed, &["seed", "--users", &users.to_string()], &settings, &log)?;
     let mut database = store.database().await?;

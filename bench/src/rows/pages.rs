@@ -155,7 +155,7 @@ pub async fn followees(site: &mut Site) -> Result<Vec<Figure>> {
     let (many, few) = (site.options.size(5_000, 100), (8, 12));
     let people = site.people(few, 2).await?;
     let [busy, usual] = people.as_slice() else { anyhow::bail!("two readers are needed") };
-    people::follow_many(site, busy, many).await?;
+    let many = people::follow_many(site, busy, many).await?;
     people::make_active(site, &people).await?;
     let newest = json!({ "first": SIZE });
     let pages = (Page { reader: busy, variables: &newest }, Page { reader: usual, variables: &newest });
