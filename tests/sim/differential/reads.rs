@@ -32,8 +32,7 @@ impl Act {
         match from.rng.below(30) {
             0..=2 => Self::Authors(from.user()),
             3..=8 => {
-                let limits =
-                    CandidateLimits { ahead: from.rng.below(6) as usize + 1, behind: from.rng.below(3) as usize + 1 };
+                let limits = CandidateLimits { ahead: from.rng.index(6) + 1, behind: from.rng.index(3) + 1 };
                 Self::KnownPage(from.user(), from.request(), limits)
             }
             9..=18 => {

@@ -159,12 +159,11 @@ impl Shown {
     ) -> Result<Vec<(String, Option<Content>)>, Failure> {
         let mut rows = Vec::with_capacity(entries.len());
         for entry in entries {
-            let content = match with_contents {
-                false => None,
-                true => match hydration.content(entry.content).await? {
-                    Some(content) => Some(Content::new(content, Arc::clone(hydration))),
-                    None => continue,
-                },
+            let content = if with_contents {
+                let Some(content) = hydration.content(entry.content).await? else { continue };
+                Some(Content::new(content, Arc::clone(hydration)))
+            } else {
+                None
             };
             rows.push((cursor::encode(entry.position()), content));
         }

@@ -171,10 +171,10 @@ fn facts(row: &Row, place: usize) -> Result<Option<CardFacts>, StoreError> {
     let (replies, version): (Option<i64>, Option<i64>) = (row.get(place)?, row.get(place + 4)?);
     let (Some(replies), Some(profile_version)) = (replies, version) else { return Ok(None) };
     let [likes, reposts, bookmarks] = [row.get(place + 1)?, row.get(place + 2)?, row.get(place + 3)?];
-    let [liked, bookmarked]: [Option<i64>; 2] = [row.get(place + 5)?, row.get(place + 6)?];
+    let is_found = |place| Ok::<_, StoreError>(row.get::<Option<i64>>(place)?.is_some());
     Ok(Some(CardFacts {
         counters: Counters { replies, likes, reposts, bookmarks },
-        reactions: ViewerReactions { liked: liked.is_some(), bookmarked: bookmarked.is_some() },
+        reactions: ViewerReactions { liked: is_found(place + 5)?, bookmarked: is_found(place + 6)? },
         profile_version,
     }))
 }

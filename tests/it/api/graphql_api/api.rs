@@ -76,7 +76,7 @@ impl Api {
         let (settings, ambient) = (SessionSettings::default(), (clock.clone(), rng.clone()));
         let sessions =
             Arc::new(SessionsService::new(store.clone(), voice.clone(), tokens.clone(), settings, ambient.clone()));
-        let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient).open_to(open, true);
+        let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient.clone()).open_to(open, true);
         let live = LiveSettings::default();
         let hub = Arc::new(Hub::new(store.clone(), live.buffer));
         let (listening, announcements) = (hub.clone(), voice.listen());
@@ -93,22 +93,11 @@ impl Api {
             profiles: store.clone(),
             reacting: Arc::new(Reacting::new(contents.clone(), store.clone(), clock.clone())),
             timelines: timelines.clone(),
-            publisher: Arc::new(Publisher::new(
-                contents.clone(),
-                queue.clone(),
-                voice.clone(),
-                clock.clone(),
-                rng.clone(),
-            )),
+            publisher: publisher(&contents, &queue, &voice, &ambient),
             lists: lists.clone(),
             searcher: Arc::new(Searcher::new(store.clone())),
             read_marker: Arc::new(ReadMarker::new(store.clone(), voice.clone(), timelines.clone())),
-            excluding: Arc::new(Excluding::new(
-                store.clone(),
-                queue.clone(),
-                voice.clone(),
-                (clock.clone(), rng.clone()),
-            )),
+            excluding: Arc::new(Excluding::new(store.clone(), queue.clone(), voice.clone(), ambient.clone())),
             following: Arc::new(Following::new(store.clone(), queue, voice, clock.clone(), rng)),
             exclusions: store.clone(),
             live: Arc::new(LiveFeed::new(hub.clone(), store.clone(), timelines, live)),
@@ -224,6 +213,15 @@ impl Api {
 pub fn request(viewer: Option<&Person>, query: &str, variables: Value) -> Request {
     let request = Request::new(query).variables(Variables::from_json(variables));
     attach(request, viewer.map(|person| person.viewer))
+}
+
+fn publisher(
+    contents: &Arc<Moody>,
+    queue: &Arc<MemoryQueue>,
+    voice: &Arc<MemoryAnnouncements>,
+    (clock, rng): &(SharedClock, SharedRng),
+) -> Arc<Publisher> {
+    Arc::new(Publisher::new(contents.clone(), queue.clone(), voice.clone(), clock.clone(), rng.clone()))
 }
 
 fn lists(store: &Arc<SqlStore>, contents: &Arc<Moody>) -> ListReader {

@@ -36,9 +36,9 @@ impl Follows for Counting {
     async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError> {
         let asking = self.asking.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(asking, Ordering::SeqCst);
-        let followed = self.inner.followed_by(follower).await;
+        let authors = self.inner.followed_by(follower).await;
         self.asking.fetch_sub(1, Ordering::SeqCst);
-        followed
+        authors
     }
 
     async fn follow(
