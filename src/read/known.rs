@@ -1,17 +1,14 @@
 //! Pages of readers whose authors this node remembers: one statement, which asks neither for edges nor for exclusions.
 //!
-//! What is remembered is used only if the version in the page's own snapshot is the same. Forgetting somebody costs a
-//! statement.
+//! What is remembered is used only if the version in the page's own snapshot is the same.
 
 use std::{collections::HashMap, sync::Arc};
 
-use quick_cache::{Weighter, sync::Cache};
-
-use super::{Raw, TimelineReader, count, reached_below};
+use super::{Raw, TimelineReader, count, known_authors::Known, reached_below};
 use crate::{
     domain::{
         ContentId, Floor, PageRequest, Position, UserId,
-        limits::{MAX_RAW_COUNT, MAX_REMEMBERED_AUTHORS_BYTES},
+        limits::MAX_RAW_COUNT,
         timeline::{
             authors::{CandidateLimits, Candidates, CardFacts, TimelineAuthors, lies_below},
             plan::{Next, decide},
@@ -22,53 +19,6 @@ use crate::{
 
 /// Rows of an inbox that are read for one page at most.
 const MOST_ROWS: usize = 2 * MAX_RAW_COUNT as usize;
-/// Readers that the memory is laid out for; it grows as needed.
-const EXPECTED_READERS: usize = 1_000;
-
-/// Readers and the authors of their timelines.
-pub struct KnownAuthors(Cache<UserId, Known, Bytes>);
-
-/// What is remembered of a reader.
-#[derive(Clone)]
-struct Known {
-    authors: Arc<TimelineAuthors>,
-    /// As the latest page saw it. Decides which statement is tried first, and nothing else.
-    floor: Floor,
-}
-
-#[derive(Clone)]
-struct Bytes;
-
-impl Weighter<UserId, Known> for Bytes {
-    fn weight(&self, _: &UserId, known: &Known) -> u64 {
-        (size_of::<(UserId, Known)>() + known.authors.bytes()) as u64
-    }
-}
-
-impl Default for KnownAuthors {
-    fn default() -> Self {
-        Self(Cache::with_weighter(EXPECTED_READERS, MAX_REMEMBERED_AUTHORS_BYTES, Bytes))
-    }
-}
-
-impl KnownAuthors {
-    /// Forgets the reader's authors.
-    pub fn forget(&self, reader: UserId) {
-        self.0.remove(&reader);
-    }
-
-    /// Forgets them if some edge was not covered: all are now.
-    pub fn forget_uncovered(&self, reader: UserId) {
-        if self.0.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
-            self.forget(reader);
-        }
-    }
-
-    fn remember(&self, reader: UserId, authors: &Arc<TimelineAuthors>, floor: Floor) {
-        self.0.insert(reader, Known { authors: Arc::clone(authors), floor });
-    }
-}
-
 impl TimelineReader {
     /// The page, as [`Self::read`] gives it, if the reader's inbox and what is in flight suffice for it; `None` if they
     /// do not.
@@ -78,7 +28,7 @@ impl TimelineReader {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<Option<Raw>, StoreError> {
-        let known = self.known.0.get(&reader);
+        let known = self.known.get(reader);
         if known.as_ref().is_some_and(|known| !known.authors.is_covered() || lies_below(request, known.floor)) {
             return Ok(None);
         }

@@ -5,6 +5,7 @@
 
 mod folding;
 mod known;
+mod known_authors;
 pub mod lists;
 mod marker;
 mod outboxes;
@@ -18,7 +19,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use tokio::time::Instant;
 
-use self::{known::KnownAuthors, pulling::Pulling, remembered_cards::RememberedCards};
+use self::{known_authors::KnownAuthors, pulling::Pulling, remembered_cards::RememberedCards};
 use crate::{
     clock::SharedClock,
     domain::{

@@ -51,8 +51,8 @@ impl Default for RememberedCards {
 }
 
 impl RememberedCards {
-    /// The card of a page's entry with all that `facts` of the page's snapshot prove: with its author if this version of
-    /// their profile is remembered; `None` if the content is not.
+    /// The card of a page's entry with all that `facts` of the page's snapshot prove. It has its author if this version
+    /// of their profile is remembered. `None` if the content is not.
     pub fn card(&self, entry: &Entry, facts: &CardFacts) -> Option<ContentCard> {
         let content = self.contents.get(&entry.content);
         let profile = self.profiles.get(&entry.author).filter(|profile| profile.version == facts.profile_version);

@@ -22,9 +22,10 @@ pub enum Depth {
 
 /// Timelines.
 ///
-/// The authors of a reader's timeline have a **version**: a random number, drawn anew in the same transaction by
-/// whatever ends or begins an edge of the reader's, sets one to `Pull`, or adds or lifts an exclusion. So the authors of
-/// two snapshots with the same version are the same, and an edge that was covered in the first is in the second.
+/// The authors of a reader's timeline have a **version** (docs/protocol.md#authors): a random number, drawn anew in the
+/// same transaction by whatever ends or begins an edge of the reader's, sets one to `Pull`, or adds or lifts an
+/// exclusion. So the authors of two snapshots with the same version are the same, and an edge that was covered in the
+/// first is in the second.
 #[async_trait]
 pub trait Timelines: Send + Sync {
     /// docs/protocol.md#read: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] the

@@ -6,7 +6,7 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
-    follows::renew_authors,
+    authors_version::renew_authors,
     rows::{Row, id_list},
     transaction::Tx,
 };

@@ -9,7 +9,8 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     account_deletions::account_exists,
-    follows::{end_edge, lock_counts, renew_authors},
+    authors_version::renew_authors,
+    follows::{end_edge, lock_counts},
     rows::{MAX_LIST, id_list},
 };
 use crate::{

@@ -7,6 +7,7 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     account_deletions::author_remains,
+    authors_version::renew_authors,
     dialect::Dialect,
     part::Part,
     rows::{MAX_LIST, Row, id_list},
@@ -299,14 +300,6 @@ async fn add_to_counts(tx: &Tx, pair: Pair, more: i64, version: i64) -> Result<(
     let (follower, author) = (follower.get(), author.get());
     let values = [follower, more, follower, version, author, more, follower, author];
     tx.execute(sql, values.map(Value::from)).await.map(|_| ())
-}
-
-/// Gives the authors of these readers' timelines a new version, in the transaction that changes whose contents they
-/// show. At most [`MAX_LIST`] readers.
-pub(super) async fn renew_authors(tx: &Tx, readers: &[UserId], version: i64) -> Result<(), StoreError> {
-    let (list, values) = id_list(readers);
-    let sql = format!("UPDATE user_counts SET authors_version = ? WHERE user_id IN {list}");
-    tx.execute(&sql, std::iter::once(Value::from(version)).chain(values)).await.map(|_| ())
 }
 
 /// One number serves all these edges: an `inc` tells an edge from earlier ones of the same pair, never from those of

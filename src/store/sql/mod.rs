@@ -7,6 +7,7 @@ mod account_deletions;
 mod accounts;
 mod attempts;
 mod audits;
+mod authors_version;
 mod cards;
 mod connect;
 mod content_rows;

@@ -5,7 +5,7 @@ use sea_orm::{QueryResult, TryGetable, Value};
 
 use super::error::store_error;
 use crate::{
-    domain::{ContentId, Entry, Kinds, UserId, ids::InvalidId},
+    domain::{ContentId, Entry, Floor, Kinds, Position, UserId, ids::InvalidId},
     store::StoreError,
 };
 
@@ -47,6 +47,15 @@ impl Row {
     /// A content's id.
     pub(super) fn content(&self, place: usize) -> Result<ContentId, StoreError> {
         ContentId::try_new(self.get(place)?).map_err(unreadable)
+    }
+
+    /// A floor, in two columns from `place`: off if they are null.
+    pub(super) fn floor(&self, place: usize) -> Result<Floor, StoreError> {
+        let floor: (Option<i64>, Option<i64>) = (self.get(place)?, self.get(place + 1)?);
+        Ok(match floor {
+            (Some(time), Some(content)) => Floor::At(Position::bound(time, content)),
+            _ => Floor::Off,
+        })
     }
 
     /// Publish time, content id and author id, in three columns from `place`.

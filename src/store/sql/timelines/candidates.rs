@@ -2,7 +2,6 @@
 
 use super::{
     super::{account_deletions::author_remains, part::Part, rows::Row},
-    floor,
     shown::Timeline,
     side::{BEHIND, Side},
     statement::{IN_FLIGHT, INBOX, ROW, STATE},
@@ -144,7 +143,7 @@ pub(super) fn candidates(rows: &[Row], with_facts: bool) -> Result<Candidates, S
     for row in rows {
         match row.get(0)? {
             STATE => {
-                trusted = floor(row)?;
+                trusted = row.floor(1)?;
                 version = Some(row.get(3)?);
                 few = row.count(4)? <= MAX_FEW_IN_FLIGHT as u64;
             }

@@ -155,7 +155,7 @@ impl Answer {
         for row in rows {
             match row.get(0)? {
                 STATE => {
-                    answer.floor = floor(row)?;
+                    answer.floor = row.floor(1)?;
                     answer.excludes = row.get::<i64>(3)? != 0;
                 }
                 EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, stamp: row.get(1)? }),
@@ -204,12 +204,4 @@ impl Answer {
     fn of_source(&self, side: Side, source: i64) -> Vec<Entry> {
         self.entries.iter().filter(|(tag, _)| *tag == side.tag + source).map(|(_, entry)| *entry).collect()
     }
-}
-
-fn floor(row: &Row) -> Result<Floor, StoreError> {
-    let floor: (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
-    Ok(match floor {
-        (Some(time), Some(content)) => Floor::At(Position::bound(time, content)),
-        _ => Floor::Off,
-    })
 }

@@ -1,0 +1,14 @@
+//! The version of the authors of a timeline: docs/protocol.md#authors.
+
+use sea_orm::Value;
+
+use super::{rows::id_list, transaction::Tx};
+use crate::{domain::UserId, store::StoreError};
+
+/// Gives the authors of these readers' timelines a new version, in the transaction that changes whose contents they
+/// show. At most [`super::rows::MAX_LIST`] readers.
+pub(super) async fn renew_authors(tx: &Tx, readers: &[UserId], version: i64) -> Result<(), StoreError> {
+    let (list, values) = id_list(readers);
+    let sql = format!("UPDATE user_counts SET authors_version = ? WHERE user_id IN {list}");
+    tx.execute(&sql, std::iter::once(Value::from(version)).chain(values)).await.map(|_| ())
+}
