@@ -35,7 +35,7 @@ use tidefeed::{
 
 const NOW: i64 = 1_790_000_000_000;
 const AUTHOR: i64 = 1;
-/// Followers, the author among them.
+/// Followers, the author among them, with the ids up to this.
 const FOLLOWERS: i64 = 50_000;
 const BATCH: u32 = 1_000;
 const EXECUTORS: usize = 4;
@@ -91,7 +91,7 @@ async fn deliver(use_cases: &Arc<UseCases>) -> Result<Duration> {
 
 /// Inserts a row for each reader, ascending, a thousand in a statement and a transaction.
 async fn insert(raw: &DatabaseConnection, round: i64) -> Result<Duration> {
-    let readers: Vec<i64> = (AUTHOR..AUTHOR + FOLLOWERS).collect();
+    let readers: Vec<i64> = (AUTHOR..=FOLLOWERS).collect();
     let started = now();
     for some in readers.chunks(BATCH as usize) {
         let rows = vec!["(?, ?, ?, ?)"; some.len()].join(", ");
@@ -110,13 +110,13 @@ fn statement(raw: &DatabaseConnection, sql: &str, values: Vec<Value>) -> Stateme
 
 /// The author and everybody who follows, all of whom deliveries include.
 async fn seed(store: &SqlStore, raw: &DatabaseConnection) -> Result<()> {
-    let users: Vec<SeedAuthor> = (AUTHOR..AUTHOR + FOLLOWERS).map(user).collect::<Result<_>>()?;
+    let users: Vec<SeedAuthor> = (AUTHOR..=FOLLOWERS).map(user).collect::<Result<_>>()?;
     for some in users.chunks(1_000) {
         store.add_authors(some).await?;
     }
     let author = UserId::try_new(AUTHOR)?;
     let follow = |id| Ok(SeedFollow { follower: UserId::try_new(id)?, author, inc: id, followed_at: NOW });
-    let follows: Vec<SeedFollow> = (AUTHOR + 1..AUTHOR + FOLLOWERS).map(follow).collect::<Result<_>>()?;
+    let follows: Vec<SeedFollow> = (AUTHOR + 1..=FOLLOWERS).map(follow).collect::<Result<_>>()?;
     for some in follows.chunks(1_000) {
         store.add_follows(some).await?;
     }
@@ -160,7 +160,7 @@ async fn open(url: String) -> Result<SqlStore> {
         url,
         max_connections: 4,
         acquire_timeout: Duration::from_secs(30),
-        statement_timeout: Duration::from_secs(60),
+        statement_timeout: Duration::from_mins(1),
     };
     let store = SqlStore::connect(&options).await?;
     store.migrate().await?;

@@ -117,8 +117,8 @@ fn trim(lifecycle: &Lifecycle, trimmer: Arc<Trimmer>, every: Millis) {
     let mut health = Health::new("trimmer", draining.clone());
     lifecycle.spawn("trimmer", async move {
         while !draining.is_cancelled() {
-            let trimmed = health.of(trimmer.run_once().await).await;
-            if trimmed.is_none_or(|(trimmed, _)| trimmed == 0) {
+            let step = health.of(trimmer.run_once().await).await;
+            if step.is_none_or(|(inboxes, _)| inboxes == 0) {
                 pause(&draining, every.duration()).await;
             }
         }
