@@ -35,7 +35,7 @@ use tidefeed::{
 
 const NOW: i64 = 1_790_000_000_000;
 const AUTHOR: i64 = 1;
-/// Followers, the author among them.
+/// Followers, the author among them, with the ids up to this.
 const FOLLOWERS: i64 = 50_000;
 const BATCH: u32 = 1_000;
 const EXECUTORS: usize = 4;

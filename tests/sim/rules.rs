@@ -119,6 +119,7 @@ impl Rule {
                 | Self::CoverOfAnyEdge
                 | Self::CoverInsertsOnlyNewest
                 | Self::ExtendIgnoresOff
+                | Self::RefillOfTwoSnapshots
         )
     }
 }
