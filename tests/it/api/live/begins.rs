@@ -97,8 +97,7 @@ async fn five_thousand_subscriptions_begin_at_once_and_none_fails() -> Result<()
     let app = TestApp::start(Backend::Sqlite, Around::Memory).await?;
     let (asking, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let follows = Arc::new(Counting { inner: app.ports.follows.clone(), asking, most });
-    let (timelines, contents) = (app.ports.timelines.clone(), app.ports.contents.clone());
-    let feed = Arc::new(LiveFeed::new(app.hub.clone(), follows.clone(), timelines, contents, LiveSettings::default()));
+    let feed = Arc::new(LiveFeed::new(app.hub.clone(), follows.clone(), app.reader.clone(), LiveSettings::default()));
     let mut begun = Vec::new();
     for id in 1..=5_000 {
         let (feed, reader) = (Arc::clone(&feed), UserId::try_new(id)?);
