@@ -40,6 +40,7 @@ chaos: ## Run on real servers that fail: OPERATIONS (100000) calls on each combi
 bench: ## Measure pages and writes as ratios, the cost of a point, the first post (release build: some minutes)
 	cargo bench --bench page
 	cargo bench --bench writes
+	cargo bench --bench api
 	@scripts/bench-prices.sh
 	@scripts/bench-first-post.sh
 

@@ -1,9 +1,12 @@
 //! GraphQL over HTTP, WebSocket and server-sent events, for async-graphql on axum.
 #![doc = include_str!("../README.md")]
 
+pub mod execution;
 pub mod guard;
 pub mod http;
 pub mod measurements;
 pub mod memory;
 pub mod metered;
 pub mod payer;
+
+pub use self::execution::objects;

@@ -55,7 +55,7 @@ pub(super) struct Naming {
     pub(super) only_trusted: bool,
 }
 
-/// The guard with a memory. Bounded by the number of documents and by the bytes of their text.
+/// The guard with a memory. Bounded by the number of documents and by what they weigh.
 #[derive(Debug)]
 pub(super) struct Documents {
     pub(super) guard: Guard,
@@ -147,7 +147,8 @@ impl Documents {
     }
 }
 
-/// Weighs a document by its text, and none so little that more than the permitted number would fit.
+/// Weighs a document by its text and by what is prepared of it, and none so little that more than the permitted number
+/// would fit.
 #[derive(Debug, Clone)]
 struct TextBytes {
     at_least: u64,
@@ -155,7 +156,7 @@ struct TextBytes {
 
 impl Weighter<DocumentHash, Known> for TextBytes {
     fn weight(&self, _: &DocumentHash, known: &Known) -> u64 {
-        (known.text.len() as u64).max(self.at_least)
+        (known.document.weight() as u64).max(self.at_least)
     }
 }
 

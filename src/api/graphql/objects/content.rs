@@ -42,6 +42,7 @@ pub enum MediaKind {
 
 /// A picture or a video, stored elsewhere.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 struct Media {
     /// The type of the medium.
     kind: Metered<MediaKind>,
@@ -57,6 +58,7 @@ struct Media {
 
 /// Counts of what others did with a content.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 struct ContentCounters {
     /// Replies.
     comments: Metered<i32>,
@@ -93,7 +95,7 @@ impl Content {
 }
 
 /// A post, a reply or a repost.
-#[Object]
+#[Object(crate = "graphql_transport::objects")]
 impl Content {
     /// Opaque; begins with C_.
     pub async fn id(&self) -> Metered<ID> {
