@@ -83,9 +83,7 @@ fn asset(pages: &Path, file: &Path) -> io::Result<String> {
     };
     let bytes = match compressed("gz") {
         None => format!("Packed::Plain({})", included(file)),
-        Some(gzip) => {
-            format!("Packed::Gzip {{ bytes: {gzip}, length: {}, unpacked: OnceLock::new() }}", plain.len())
-        }
+        Some(gzip) => format!("Packed::Gzip {{ bytes: {gzip}, unpacked: OnceLock::new() }}"),
     };
     let brotli = compressed("br").map_or_else(|| "None".to_owned(), |bytes| format!("Some({bytes})"));
     let route = format!("/{route}");

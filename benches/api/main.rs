@@ -28,11 +28,12 @@ async fn main() -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:<34}{:>10}{:>10}{:>10}{:>8}", "SQLite, in process", "bytes", "us", "bare us", "ratio")?;
     for (name, asked) in [
-        ("{ __typename }", request(None, "{ __typename }", json!({}))),
-        ("{ viewer { id } }, anonymous", request(None, "{ viewer { id } }", json!({}))),
-        ("{ viewer { id } }, signed in", request(token, "{ viewer { id } }", json!({}))),
-        ("{ viewer { handle name } }", request(token, "{ viewer { handle name } }", json!({}))),
-        ("a page of 20", request(token, PAGE, first)),
+        ("{ __typename }", request(None, "{ __typename }", &json!({}))),
+        ("{ __typename }, signed in", request(token, "{ __typename }", &json!({}))),
+        ("{ viewer { id } }, anonymous", request(None, "{ viewer { id } }", &json!({}))),
+        ("{ viewer { id } }, signed in", request(token, "{ viewer { id } }", &json!({}))),
+        ("{ viewer { handle name } }", request(token, "{ viewer { handle name } }", &json!({}))),
+        ("a page of 20", request(token, PAGE, &first)),
     ] {
         let bytes = world.ask(&asked).await?;
         let bare = bare(bytes.clone());

@@ -63,7 +63,7 @@ impl World {
         let sign_in = "mutation($input: SignInInput!) { signIn(input: $input) { token userErrors { message } } }";
         let input = json!({ "handle": format!("user{READER}"), "password": PASSWORD });
         let mut world = Self { router, token: String::new(), _folder: folder };
-        let answer = world.ask(&request(None, sign_in, json!({ "input": input }))).await?;
+        let answer = world.ask(&request(None, sign_in, &json!({ "input": input }))).await?;
         let answer: Value = serde_json::from_slice(&answer)?;
         let token = answer["data"]["signIn"]["token"].as_str().with_context(|| format!("no token: {answer}"))?;
         token.clone_into(&mut world.token);
@@ -83,7 +83,7 @@ pub struct Asked {
 }
 
 /// As a client sends it.
-pub fn request(token: Option<&str>, query: &str, variables: Value) -> Asked {
+pub fn request(token: Option<&str>, query: &str, variables: &Value) -> Asked {
     let body = json!({ "query": query, "variables": variables }).to_string().into();
     Asked { token: token.map(str::to_owned), body }
 }

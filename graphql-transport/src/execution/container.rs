@@ -132,7 +132,7 @@ fn show(object: &mut IndexMap<Name, Value>, name: Name, value: Value) {
 fn merge(known: &mut Value, value: Value) {
     match (known, value) {
         (Value::Object(known), Value::Object(new)) => {
-            new.into_iter().for_each(|(name, value)| show(known, name, value))
+            new.into_iter().for_each(|(name, value)| show(known, name, value));
         }
         (Value::List(known), Value::List(new)) => {
             known.iter_mut().zip(new).for_each(|(known, value)| merge(known, value));

@@ -78,7 +78,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         let (operation, operation_type) = (admitted.operation.clone(), admitted.operation.operation_type());
         let span = tracing::Span::current();
         span.record("operation", tracing::field::display(operation_type));
-        span.record("name", operation.name().map(|name| name.as_str()));
+        span.record("name", operation.name().map(async_graphql::Name::as_str));
         permits(operation_type)?;
         let charge = match self.charge(scope, admitted.cost) {
             Ok(charge) => charge,
