@@ -163,6 +163,8 @@ impl Weighter<DocumentHash, Known> for TextBytes {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use async_graphql::Variables;
+
     use super::*;
 
     const OPEN: Naming = Naming { automatic: true, only_trusted: false };
@@ -191,6 +193,24 @@ mod tests {
         documents.keep(open(&documents, &text("{ a }")).unwrap());
         assert!(open(&documents, &text("{ a }")).unwrap().unkept.is_none());
         assert!(open(&documents, &Source::Hash { hash, text: None }).unwrap().unkept.is_none());
+    }
+
+    #[test]
+    fn a_known_document_is_read_once_and_its_operation_prepared_once() {
+        let documents = documents(8, 8192);
+        let (mut readings, mut operations) = (0, Vec::new());
+        for _ in 0..5 {
+            let opened = documents.open(&text("{ a b { c } }"), |_| {
+                readings += 1;
+                Ok::<_, NoDocument>(())
+            });
+            let opened = opened.unwrap();
+            let admitted = documents.guard.admit(&opened.known.document, None, &mut Variables::default()).unwrap();
+            operations.push(admitted.operation);
+            documents.keep(opened);
+        }
+        assert_eq!(readings, 1);
+        assert!(operations.iter().all(|operation| Arc::ptr_eq(operation, &operations[0])));
     }
 
     #[test]
