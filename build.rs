@@ -1,8 +1,8 @@
 //! Puts the web pages into the binary: what Vite has built in web-demo/dist, or else the page that says how to build
 //! it.
 //!
-//! Writes a list of assets for `src/api/pages.rs`, each with its compressed forms, which `scripts/web.sh` has made. A
-//! fresh clone compiles without Node.
+//! Writes a list of assets for `src/api/pages.rs`, each in the compressed forms that `scripts/web.sh` has made, or as
+//! it is if there are none. A fresh clone compiles without Node.
 
 use std::{
     env,
@@ -26,11 +26,12 @@ fn main() -> io::Result<()> {
     let mut files = Vec::new();
     files_in(pages, &mut files)?;
     files.sort();
-    let mut list = "&[\n".to_owned();
-    for file in files.iter().filter(|file| !is_compressed(file)) {
+    files.retain(|file| !is_compressed(file));
+    let mut list = format!("static ASSETS: [Asset; {}] = [\n", files.len());
+    for file in &files {
         list.push_str(&asset(pages, file)?);
     }
-    list.push(']');
+    list.push_str("];\n");
     fs::write(out.join("pages.rs"), list)?;
     if !is_built && env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
         println!("cargo::warning=The web pages are not built. This binary serves the API, and a page that says so.");
@@ -76,19 +77,22 @@ fn asset(pages: &Path, file: &Path) -> io::Result<String> {
         Some("woff2") => "font/woff2",
         _ => return Err(io::Error::other(format!("{}: add its content type to build.rs", file.display()))),
     };
-    let hash = Sha256::digest(fs::read(file)?);
+    let plain = fs::read(file)?;
+    let hash = Sha256::digest(&plain);
     let etag = hash.iter().take(16).try_fold(String::new(), |mut hex, byte| write!(hex, "{byte:02x}").map(|()| hex));
     let etag = etag.map_err(io::Error::other)?;
     let compressed = |suffix: &str| {
         let path = PathBuf::from(format!("{}.{suffix}", file.display()));
-        if path.is_file() { format!("Some({})", included(&path)) } else { "None".to_owned() }
+        path.is_file().then(|| included(&path))
     };
+    let bytes = match compressed("gz") {
+        None => format!("Packed::Plain({})", included(file)),
+        Some(gzip) => format!("Packed::Gzip {{ bytes: {gzip}, unpacked: OnceLock::new() }}"),
+    };
+    let brotli = compressed("br").map_or_else(|| "None".to_owned(), |bytes| format!("Some({bytes})"));
+    let route = format!("/{route}");
     Ok(format!(
-        "Asset {{ route: {:?}, content_type: {content_type:?}, etag: {etag:?}, bytes: {}, brotli: {}, gzip: {} }},\n",
-        format!("/{route}"),
-        included(file),
-        compressed("br"),
-        compressed("gz"),
+        "Asset {{ route: {route:?}, content_type: {content_type:?}, etag: {etag:?}, bytes: {bytes}, brotli: {brotli} }},\n",
     ))
 }
 

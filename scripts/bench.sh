@@ -52,5 +52,6 @@ fi
 if [ -z "$quick" ] && wanted engine-page; then cargo bench --bench page; fi
 if [ -z "$quick" ] && wanted engine-writes; then cargo bench --bench writes; fi
 if [ -z "$quick" ] && wanted engine-fanout; then cargo bench --bench fanout; fi
+if [ -z "$quick" ] && wanted engine-api; then cargo bench --bench api; fi
 if wanted price-of-a-point; then scripts/bench-prices.sh ${quick:+"$quick"}; fi
 if wanted first-post; then scripts/bench-first-post.sh ${quick:+"$quick"}; fi

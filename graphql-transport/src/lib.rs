@@ -2,9 +2,12 @@
 #![doc = include_str!("../README.md")]
 
 mod codes;
+pub mod execution;
 pub mod guard;
 pub mod http;
 pub mod measurements;
 pub mod memory;
 pub mod metered;
 pub mod payer;
+
+pub use self::execution::objects;

@@ -21,7 +21,11 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 
-use crate::memory::{AnswerBudget, Stop};
+use crate::{
+    execution::PreparedExecutor,
+    guard::Prepared,
+    memory::{AnswerBudget, Stop},
+};
 
 /// What JSON has around a field beside name and value: two quotation marks, a colon, and a comma or a brace.
 const AROUND: usize = 4;
@@ -92,6 +96,13 @@ impl<E: Executor> Executor for Bounded<E> {
     fn execute_stream(&self, request: Request, session: Option<Arc<Data>>) -> BoxStream<'static, Response> {
         let budget = budget_of(&request);
         Box::pin(each_bounded(budget, self.0.execute_stream(request, session)))
+    }
+}
+
+impl<E: PreparedExecutor> PreparedExecutor for Bounded<E> {
+    async fn execute_prepared(&self, operation: Arc<Prepared>, request: Request) -> Response {
+        let budget = budget_of(&request);
+        bounded(budget, Box::pin(self.0.execute_prepared(operation, request))).await
     }
 }
 

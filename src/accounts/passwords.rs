@@ -9,6 +9,7 @@ use argon2::{
     Algorithm, Argon2, Params, Version,
     password_hash::{Error as HashError, PasswordHasher as _, PasswordVerifier as _, phc},
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{rng::SharedRng, store::accounts::PasswordHash, telemetry::metrics::PASSWORD_KIBIBYTES};
@@ -63,14 +64,12 @@ pub struct Passwords {
 }
 
 impl Passwords {
-    /// Checks the parameters and makes the decoy: takes as long as one hash.
+    /// Checks the parameters. Hashes nothing.
     pub fn try_new(settings: PasswordSettings, rng: SharedRng) -> Result<Self, PasswordError> {
         let params = Params::new(settings.memory_kib, settings.iterations, settings.parallelism, None)
             .map_err(PasswordError::Parameters)?;
+        let decoy = decoy(&params, &rng);
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        let mut nobody = [0; SALT_BYTES];
-        rng.fill(&mut nobody);
-        let decoy = hash(&argon2, &nobody, salt(&rng))?;
         let slots = settings.slots.max(1);
         Ok(Self {
             argon2,
@@ -121,6 +120,16 @@ fn salt(rng: &SharedRng) -> [u8; SALT_BYTES] {
     let mut salt = [0; SALT_BYTES];
     rng.fill(&mut salt);
     salt
+}
+
+/// What costs as much to check as a hash of these parameters, and is none: its digest is drawn, so that no password is
+/// behind it.
+fn decoy(params: &Params, rng: &SharedRng) -> PasswordHash {
+    let mut digest = [0; Params::DEFAULT_OUTPUT_LEN];
+    rng.fill(&mut digest);
+    let (memory, passes, lanes) = (params.m_cost(), params.t_cost(), params.p_cost());
+    let [salt, digest] = [&salt(rng)[..], &digest].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+    PasswordHash(format!("$argon2id$v=19$m={memory},t={passes},p={lanes}${salt}${digest}"))
 }
 
 fn hash(argon2: &Argon2<'_>, password: &[u8], salt: [u8; SALT_BYTES]) -> Result<PasswordHash, PasswordError> {
@@ -175,8 +184,11 @@ mod tests {
     async fn without_a_stored_hash_the_decoy_is_worked_through_and_nothing_fits() {
         let passwords = passwords(2, 2);
         assert!(!passwords.verify("anything".to_owned(), None).await.unwrap());
-        let decoy = phc::PasswordHash::new(&passwords.decoy.0).unwrap();
-        assert_eq!(decoy.params.to_string(), "m=64,t=1,p=1", "the decoy costs what real hashes cost");
+        let real = passwords.hash("anything".to_owned()).await.unwrap();
+        let [decoy, real] = [&passwords.decoy, &real].map(|it| phc::PasswordHash::new(&it.0).unwrap());
+        let cost = |it: &phc::PasswordHash| (it.algorithm, it.version, it.params.clone(), it.hash.unwrap().len());
+        assert_eq!(cost(&decoy), cost(&real), "the decoy costs what real hashes cost");
+        assert_eq!(decoy.salt.unwrap().len(), real.salt.unwrap().len());
     }
 
     #[tokio::test]

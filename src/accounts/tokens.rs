@@ -8,7 +8,9 @@
 use std::{fmt, time::Duration};
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
+use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::{
     digest::{derived, digest, hex},
@@ -26,6 +28,9 @@ const LEEWAY_MS: i64 = 5_000;
 const MIN_SECRET_BYTES: usize = 32;
 /// Characters of a key's name.
 const KID_CHARS: usize = 12;
+
+/// Tokens whose signature is remembered.
+const REMEMBERED: usize = 10_000;
 
 /// The secret is too short to sign with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -115,6 +120,15 @@ pub struct Tokens {
     ttl_ms: i64,
     clock: SharedClock,
     validation: Validation,
+    /// What was signed by one of the keys, which never change, by the digest of the whole token.
+    signed: Cache<[u8; 32], Signed>,
+}
+
+/// What a token says that one of our keys has signed. Whether it is in time is another question.
+#[derive(Clone, Copy)]
+struct Signed {
+    viewer: Viewer,
+    issued_at_ms: i64,
 }
 
 impl Tokens {
@@ -125,7 +139,7 @@ impl Tokens {
         validation.set_issuer(&[ISSUER]);
         validation.set_required_spec_claims(&["iss", "sub", "exp"]);
         let ttl_ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
-        Self { signing: key, former: Vec::new(), ttl_ms, clock, validation }
+        Self { signing: key, former: Vec::new(), ttl_ms, clock, validation, signed: Cache::new(REMEMBERED) }
     }
 
     /// Also takes tokens that were signed with `key`, as long as they last: for a change of the secret.
@@ -155,18 +169,27 @@ impl Tokens {
 
     /// Whom `token` speaks for by its signature and time; no store is asked whether its session still lives.
     pub fn verify(&self, token: &str) -> Result<Viewer, TokenError> {
+        let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        let Signed { viewer, issued_at_ms } = match self.signed.get(&digest) {
+            Some(signed) => signed,
+            None => self.read(token).inspect(|signed| self.signed.insert(digest, *signed))?,
+        };
+        let now = self.clock.now_ms();
+        if issued_at_ms > now.saturating_add(LEEWAY_MS) {
+            return Err(TokenError::Invalid);
+        }
+        if now >= viewer.good_until_ms { Err(TokenError::Expired) } else { Ok(viewer) }
+    }
+
+    fn read(&self, token: &str) -> Result<Signed, TokenError> {
         let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
         let claims = self.claims(token, header.kid.as_deref()).ok_or(TokenError::Invalid)?;
         let number = |text: &str| text.parse::<i64>().map_err(|_| TokenError::Invalid);
         let id = UserId::try_new(number(&claims.sub)?).map_err(|_| TokenError::Invalid)?;
         let session = claims.sid.as_deref().map(number).transpose()?;
         let session = session.map(SessionId::try_new).transpose().map_err(|_| TokenError::Invalid)?;
-        let now = self.clock.now_ms();
-        if claims.iat.saturating_mul(1000) > now.saturating_add(LEEWAY_MS) {
-            return Err(TokenError::Invalid);
-        }
         let good_until_ms = claims.exp.saturating_mul(1000).saturating_add(LEEWAY_MS);
-        if now >= good_until_ms { Err(TokenError::Expired) } else { Ok(Viewer { id, session, good_until_ms }) }
+        Ok(Signed { viewer: Viewer { id, session, good_until_ms }, issued_at_ms: claims.iat.saturating_mul(1000) })
     }
 
     /// The claims that one of our keys has signed: the one that is named, or any if none of ours is named so.
@@ -231,6 +254,23 @@ mod tests {
         assert!(tokens.verify(&token.text).is_ok());
         clock.set(viewer.good_until_ms);
         assert_eq!(tokens.verify(&token.text), Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn a_signature_is_remembered_and_the_time_is_checked_each_time() {
+        let (tokens, clock) = tokens(key(1));
+        let exp = NOW / 1000 + 60;
+        let text = signed(&serde_json::json!({"iss": "tidefeed", "sub": "7", "iat": NOW / 1000, "exp": exp}));
+        for now in [NOW, NOW + 1, NOW + 2] {
+            clock.set(now);
+            assert!(tokens.verify(&text).is_ok());
+        }
+        clock.set(NOW - LEEWAY_MS - 1);
+        assert_eq!(tokens.verify(&text), Err(TokenError::Invalid), "a clock that was set back");
+        clock.set(NOW + 60_000 + LEEWAY_MS);
+        assert_eq!(tokens.verify(&text), Err(TokenError::Expired));
+        assert_eq!(tokens.verify("Bearer x"), Err(TokenError::Invalid));
+        assert_eq!(tokens.signed.len(), 1, "what nobody has signed is not kept");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The web pages: the demo at `/` and the playground at `/graphiql/`, out of the binary.
 //!
-//! The API does not need them. `build.rs` collects the files, each with the compressed forms that `scripts/web.sh` has
-//! made: the best compression takes too long to run at each request.
+//! The API does not need them. `build.rs` collects the files as `scripts/web.sh` has compressed them: the best
+//! compression takes too long to run at each request. What is compressed is not in the binary a second time as it is.
+
+use std::{io::Read as _, sync::OnceLock};
 
 use axum::{
     Router,
@@ -12,6 +14,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
+use flate2::read::GzDecoder;
 
 /// A file of the pages.
 #[derive(Debug)]
@@ -21,14 +24,53 @@ struct Asset {
     content_type: &'static str,
     /// A hash of the bytes, in hexadecimal.
     etag: &'static str,
-    bytes: &'static [u8],
-    /// The same, compressed; `None` for what is too small or compressed by itself.
+    bytes: Packed,
+    /// Compressed a second time, of what the demo loads.
     brotli: Option<&'static [u8]>,
-    gzip: Option<&'static [u8]>,
 }
 
-/// What `build.rs` has found.
-static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+/// The bytes of a file, in the one form that the binary has.
+#[derive(Debug)]
+enum Packed {
+    /// Too small to be compressed, or compressed by itself.
+    Plain(&'static [u8]),
+    Gzip {
+        bytes: &'static [u8],
+        /// The file itself, once somebody has asked for it who cannot unpack it.
+        unpacked: OnceLock<Bytes>,
+    },
+}
+
+impl Packed {
+    const fn gzip(&self) -> Option<&'static [u8]> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Gzip { bytes, .. } => Some(bytes),
+        }
+    }
+
+    /// The file itself. Unpacks it at the first call and keeps it: clients that take no gzip are few, and together
+    /// they cost each file once.
+    fn plain(&self) -> Bytes {
+        match self {
+            Self::Plain(bytes) => Bytes::from_static(bytes),
+            Self::Gzip { bytes, unpacked } => unpacked.get_or_init(|| unpack(bytes)).clone(),
+        }
+    }
+}
+
+fn unpack(packed: &[u8]) -> Bytes {
+    let mut bytes = Vec::new();
+    if let Err(error) = GzDecoder::new(packed).read_to_end(&mut bytes) {
+        // `the_packed_pages_are_whole` unpacks every file of the binary.
+        tracing::error!(error = &error as &dyn std::error::Error, "A file of the pages cannot be unpacked.");
+    }
+    bytes.shrink_to_fit();
+    bytes.into()
+}
+
+// `ASSETS`: what `build.rs` has found.
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// Whether the pages were built; if not, there is one page that says how.
 const BUILT: bool = matches!(env!("TIDEFEED_PAGES").as_bytes(), b"built");
@@ -41,7 +83,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self'; st
 
 /// The pages' routes.
 pub fn router() -> Router {
-    serve(ASSETS, BUILT)
+    serve(&ASSETS, BUILT)
 }
 
 fn serve(assets: &'static [Asset], built: bool) -> Router {
@@ -63,11 +105,11 @@ impl Asset {
     /// 304 if the client has it, else the form that is the smallest of those that it takes. Each form has a tag of its
     /// own.
     fn answer(&self, asked: &HeaderMap) -> Response {
-        let forms = [("br", self.brotli), ("gzip", self.gzip)];
+        let forms = [("br", self.brotli), ("gzip", self.bytes.gzip())];
         let weighed = forms.into_iter().filter_map(|(coding, bytes)| Some((coding, bytes?, weight(asked, coding))));
         // Of equals the first: `max_by` takes the last.
         let best = weighed.rev().filter(|(.., weight)| *weight > 0.0).max_by(|a, b| a.2.total_cmp(&b.2));
-        let (coding, bytes) = best.map_or((None, self.bytes), |(coding, bytes, _)| (Some(coding), bytes));
+        let (coding, packed) = best.map_or((None, None), |(coding, bytes, _)| (Some(coding), Some(bytes)));
         let etag = format!("\"{}{}\"", self.etag, coding.map(|coding| format!("-{coding}")).unwrap_or_default());
         let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).unwrap_or_default();
         let is_known = known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag);
@@ -79,8 +121,9 @@ impl Asset {
         if is_known {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
+        let bytes = packed.map_or_else(|| self.bytes.plain(), Bytes::from_static);
         let coding = coding.map(|coding| [(header::CONTENT_ENCODING, coding)]);
-        (headers, [(header::CONTENT_TYPE, self.content_type)], coding, Bytes::from_static(bytes)).into_response()
+        (headers, [(header::CONTENT_TYPE, self.content_type)], coding, bytes).into_response()
     }
 }
 
@@ -137,12 +180,19 @@ const HASH_CHARS: usize = 8;
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use std::io::Write as _;
+
     use axum::body::Body;
+    use flate2::{Compression, write::GzEncoder};
+    use sha2::{Digest as _, Sha256};
     use tower::ServiceExt as _;
 
     use super::*;
 
-    static FIXTURE: &[Asset] = &[
+    const PATH: &str = "/assets/index-DiwrgTda.js";
+    const SCRIPT: &[u8] = b"export {}; // a text of which much is the same, much is the same, much is the same";
+
+    static FIXTURE: [Asset; 4] = [
         asset("/index.html", "text/html", b"<!doctype html>demo"),
         asset("/graphiql/index.html", "text/html", b"<!doctype html>graphiql"),
         asset("/assets/index-DiwrgTda.js", "text/javascript", b"export {}"),
@@ -150,7 +200,7 @@ mod tests {
     ];
 
     const fn asset(route: &'static str, content_type: &'static str, bytes: &'static [u8]) -> Asset {
-        Asset { route, etag: route, content_type, bytes, brotli: Some(b"small"), gzip: Some(b"smaller") }
+        Asset { route, etag: route, content_type, bytes: Packed::Plain(bytes), brotli: None }
     }
 
     async fn fetch(router: Router, path: &str, if_none_match: &str) -> (StatusCode, HeaderMap, String) {
@@ -164,7 +214,7 @@ mod tests {
     #[tokio::test]
     async fn both_pages_are_served_and_never_kept_without_asking() {
         for (path, text) in [("/", "demo"), ("/index.html", "demo"), ("/graphiql/", "graphiql")] {
-            let (status, headers, body) = fetch(serve(FIXTURE, true), path, "").await;
+            let (status, headers, body) = fetch(serve(&FIXTURE, true), path, "").await;
             assert_eq!(
                 (status, headers[header::CACHE_CONTROL].to_str().unwrap()),
                 (StatusCode::OK, "no-cache"),
@@ -176,7 +226,7 @@ mod tests {
 
     #[tokio::test]
     async fn graphiql_without_its_slash_is_sent_there() {
-        let (status, headers, _) = fetch(serve(FIXTURE, true), "/graphiql", "").await;
+        let (status, headers, _) = fetch(serve(&FIXTURE, true), "/graphiql", "").await;
         assert_eq!(
             (status, &headers[header::LOCATION]),
             (StatusCode::PERMANENT_REDIRECT, &HeaderValue::from_static("/graphiql/"))
@@ -185,9 +235,9 @@ mod tests {
 
     #[tokio::test]
     async fn only_names_with_a_hash_are_kept_for_ever() {
-        let (_, headers, _) = fetch(serve(FIXTURE, true), "/assets/index-DiwrgTda.js", "").await;
+        let (_, headers, _) = fetch(serve(&FIXTURE, true), "/assets/index-DiwrgTda.js", "").await;
         assert!(headers[header::CACHE_CONTROL].to_str().unwrap().ends_with("immutable"));
-        let (_, headers, _) = fetch(serve(FIXTURE, true), "/favicon.svg", "").await;
+        let (_, headers, _) = fetch(serve(&FIXTURE, true), "/favicon.svg", "").await;
         assert_eq!(headers[header::CACHE_CONTROL], "no-cache");
         for path in ["/assets/index.js", "/assets/a-b.js", "/x/index-DiwrgTda.js", "/assets/é-Diwrg da.js", "/assets/"]
         {
@@ -198,53 +248,83 @@ mod tests {
     #[tokio::test]
     async fn what_the_client_has_is_not_sent_again() {
         let (status, headers, body) =
-            fetch(serve(FIXTURE, true), "/assets/index-DiwrgTda.js", "\"/assets/index-DiwrgTda.js\"").await;
+            fetch(serve(&FIXTURE, true), "/assets/index-DiwrgTda.js", "\"/assets/index-DiwrgTda.js\"").await;
         assert_eq!((status, body.as_str()), (StatusCode::NOT_MODIFIED, ""));
         assert!(headers.contains_key(header::CONTENT_SECURITY_POLICY));
     }
 
+    /// A script that is in the binary as gzip, and as brotli if `brotli`.
+    fn packed(brotli: bool) -> &'static [Asset] {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        gzip.write_all(SCRIPT).unwrap();
+        let bytes = Packed::Gzip { bytes: gzip.finish().unwrap().leak(), unpacked: OnceLock::new() };
+        let brotli = brotli.then_some(&b"brotli"[..]);
+        Box::leak(Box::new([Asset { route: PATH, etag: PATH, content_type: "text/javascript", bytes, brotli }]))
+    }
+
     #[tokio::test]
     async fn assets_are_compressed_for_who_can_read_it() {
-        for (accepted, sent, text) in [
-            ("br, gzip", Some("br"), "small"),
-            ("gzip, deflate, br, zstd", Some("br"), "small"),
-            ("gzip", Some("gzip"), "smaller"),
-            ("br;q=0.1, gzip;q=0.9", Some("gzip"), "smaller"),
-            ("br; q=0, GZIP", Some("gzip"), "smaller"),
-            ("br;q=0", None, "export {}"),
-            ("identity", None, "export {}"),
+        for (has_brotli, accepted, sent) in [
+            (true, "br, gzip", Some("br")),
+            (true, "gzip, deflate, br, zstd", Some("br")),
+            (true, "gzip", Some("gzip")),
+            (true, "br;q=0.1, gzip;q=0.9", Some("gzip")),
+            (true, "br; q=0, GZIP", Some("gzip")),
+            (true, "br;q=0", None),
+            (true, "identity", None),
+            (false, "gzip, deflate, br, zstd", Some("gzip")),
+            (false, "br", None),
         ] {
-            let request = Request::get("/assets/index-DiwrgTda.js").header(header::ACCEPT_ENCODING, accepted);
-            let response = serve(FIXTURE, true).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            let assets = packed(has_brotli);
+            let request = Request::get(PATH).header(header::ACCEPT_ENCODING, accepted);
+            let response = serve(assets, true).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
             let (parts, body) = response.into_parts();
             let encoding = parts.headers.get(header::CONTENT_ENCODING).map(|value| value.to_str().unwrap());
             assert_eq!(encoding, sent, "{accepted}");
-            let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-            assert_eq!(bytes, text, "{accepted}");
+            let expected = match sent {
+                Some("br") => b"brotli",
+                Some(_) => assets[0].bytes.gzip().unwrap(),
+                None => SCRIPT,
+            };
+            assert_eq!(axum::body::to_bytes(body, 1 << 20).await.unwrap(), expected, "{accepted}");
             assert_eq!(parts.headers[header::VARY], "accept-encoding");
-            let etag =
-                format!("\"/assets/index-DiwrgTda.js{}\"", sent.map(|sent| format!("-{sent}")).unwrap_or_default());
+            let etag = format!("\"{PATH}{}\"", sent.map(|sent| format!("-{sent}")).unwrap_or_default());
             assert_eq!(parts.headers[header::ETAG], etag.as_str(), "{accepted}");
         }
     }
 
     #[test]
-    fn brotli_is_smaller_than_gzip_and_gzip_than_the_file() {
-        let compressed = ASSETS.iter().filter_map(|asset| Some((asset, asset.brotli?, asset.gzip?)));
-        for (asset, brotli, gzip) in compressed.clone() {
-            let (brotli, gzip, plain) = (brotli.len(), gzip.len(), asset.bytes.len());
-            assert!(brotli < gzip && gzip < plain, "{}: {brotli} of {gzip} of {plain} bytes", asset.route);
+    fn a_file_is_unpacked_once_however_often_it_is_asked_for() {
+        let asset = &packed(false)[0];
+        assert_eq!(asset.bytes.plain().as_ptr(), asset.bytes.plain().as_ptr());
+    }
+
+    #[test]
+    fn the_packed_pages_are_whole() {
+        for asset in &ASSETS {
+            let Some(gzip) = asset.bytes.gzip() else { continue };
+            let plain = asset.bytes.plain();
+            let hash = Sha256::digest(&plain);
+            let tag = hash.iter().take(16).zip(asset.etag.as_bytes().chunks(2));
+            let fits = |byte: &u8, hex: &[u8]| format!("{byte:02x}").as_bytes() == hex;
+            assert!(tag.clone().count() == 16 && tag.into_iter().all(|(byte, hex)| fits(byte, hex)), "{}", asset.route);
+            let brotli = asset.brotli.map_or(0, <[u8]>::len);
+            assert!(brotli < gzip.len() && gzip.len() < plain.len(), "{}", asset.route);
         }
-        let scripts = ASSETS
-            .iter()
-            .filter(|asset| asset.content_type.starts_with("text/javascript") && asset.bytes.len() > 1_024);
-        assert!(scripts.clone().all(|asset| asset.brotli.is_some() && asset.gzip.is_some()));
-        assert!(!BUILT || scripts.count() > 0 && compressed.count() > 5, "built without its compressed forms");
+    }
+
+    #[test]
+    fn built_scripts_are_packed_and_those_of_the_demo_a_second_time() {
+        let scripts = ASSETS.iter().filter(|asset| asset.content_type.starts_with("text/javascript"));
+        let is_packed = |asset: &&Asset| asset.bytes.gzip().is_some() || asset.bytes.plain().len() < 1_024;
+        assert!(scripts.clone().all(|asset| is_packed(&asset)));
+        let (all, twice) = (scripts.clone().count(), scripts.filter(|asset| asset.brotli.is_some()).count());
+        assert!(!BUILT || twice > 1 && twice < all, "{twice} of {all} scripts have a second form");
     }
 
     #[tokio::test]
     async fn pages_cannot_be_framed_and_load_only_their_own_scripts() {
-        let (_, headers, _) = fetch(serve(FIXTURE, true), "/", "").await;
+        let (_, headers, _) = fetch(serve(&FIXTURE, true), "/", "").await;
         let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.contains("script-src 'self';") && policy.contains("frame-ancestors 'none'"), "{policy}");
         assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
@@ -253,10 +333,10 @@ mod tests {
 
     #[tokio::test]
     async fn unbuilt_pages_say_how_to_build_them() {
-        static UNBUILT: &[Asset] =
-            &[asset("/index.html", "text/html", include_bytes!("../../web-demo/unbuilt/index.html"))];
+        static UNBUILT: [Asset; 1] =
+            [asset("/index.html", "text/html", include_bytes!("../../web-demo/unbuilt/index.html"))];
         for path in ["/", "/graphiql/"] {
-            let (status, _, body) = fetch(serve(UNBUILT, false), path, "").await;
+            let (status, _, body) = fetch(serve(&UNBUILT, false), path, "").await;
             assert!(status == StatusCode::OK && body.contains("make web"), "{path}: {status}");
         }
     }

@@ -82,8 +82,7 @@ pub struct ApiRuntime {
     pub tasks: TaskTracker,
 }
 
-/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages and the pictures. Makes a password hash once,
-/// which takes as long as a sign-in.
+/// `/graphql`, `/graphql/ws`, `/schema.graphql`, `/export`, the pages and the pictures.
 pub fn router(
     use_cases: &UseCases,
     ports: &Ports,

@@ -1,5 +1,6 @@
-// Writes each file of dist/ that is worth it a second and a third time: .br (brotli 11) and .gz (gzip 9). The binary embeds all three.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+// Writes each file of dist/ that is worth it a second time, as .gz (gzip 9), and what the app's page loads a third time, as .br (brotli 11).
+// The binary embeds the compressed forms alone: brotli saves a seventh, which is worth its bytes only where everybody waits for them.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
@@ -8,12 +9,24 @@ const COMPRESSIBLE = /\.(css|html|js|json|svg|ttf)$/;
 const LEAST_BYTES = 1_024;
 
 const dist = join(import.meta.dirname, "../dist");
-for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
-  const path = join(entry.parentPath, entry.name);
-  if (!entry.isFile() || !COMPRESSIBLE.test(path)) continue;
+const files = readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+const paths = files.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !/\.(br|gz)$/.test(path));
+
+/** The page itself and every file that it, or what it loads, names. */
+const ofTheApp = new Set([join(dist, "index.html")]);
+for (const page of ofTheApp) {
+  for (const [, name] of readFileSync(page, "latin1").matchAll(/([\w.-]+\.(?:js|css))/g)) {
+    const file = join(dist, "assets", name);
+    if (paths.includes(file)) ofTheApp.add(file);
+  }
+}
+
+for (const path of paths) {
+  for (const form of [`${path}.gz`, `${path}.br`]) rmSync(form, { force: true });
   const bytes = readFileSync(path);
-  if (bytes.length < LEAST_BYTES) continue;
+  if (!COMPRESSIBLE.test(path) || bytes.length < LEAST_BYTES) continue;
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+  if (!ofTheApp.has(path)) continue;
   const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
   writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
-  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
 }

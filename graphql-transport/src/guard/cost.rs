@@ -15,8 +15,8 @@ use super::{limits::GuardLimits, refusal::Refusal};
 /// Refuses `document` if it is too large or too deep once expanded, or if a fragment contains itself.
 ///
 /// Counts all operations together, because validation walks them all; a fragment that none of them uses has to pass
-/// on its own. Takes time linear in the document.
-pub fn check(document: &ExecutableDocument, limits: &GuardLimits) -> Result<(), Refusal> {
+/// on its own. Takes time linear in the document. Gives the fields of all operations.
+pub fn check(document: &ExecutableDocument, limits: &GuardLimits) -> Result<u64, Refusal> {
     let mut walk = Walk { document, limits, fragments: HashMap::new() };
     let mut total = Cost::default();
     for (_, operation) in document.operations.iter() {
@@ -28,7 +28,7 @@ pub fn check(document: &ExecutableDocument, limits: &GuardLimits) -> Result<(), 
         let alone = walk.fragment(name, 0)?;
         walk.compare(alone)?;
     }
-    Ok(())
+    Ok(total.fields)
 }
 
 /// What a piece of a document adds up to, fragments expanded.

@@ -6,6 +6,7 @@
 
 mod cost;
 mod description;
+mod document;
 mod fault;
 mod field_merging;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod fuzz;
 mod lexer;
 mod limits;
 mod positions;
+mod prepared;
 mod price;
 mod refusal;
 mod rules;
@@ -24,19 +26,21 @@ mod types;
 mod validity;
 mod variables;
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use async_graphql::{
-    Name, Positioned, Variables,
+    Positioned, Variables,
     parser::{
         parse_query,
-        types::{DocumentOperations, ExecutableDocument, OperationDefinition, OperationType, Selection, SelectionSet},
+        types::{OperationDefinition, OperationType, Selection},
     },
 };
 
 pub use self::{
+    document::SafeDocument,
     fault::Fault,
     limits::GuardLimits,
+    prepared::Prepared,
     refusal::{Refusal, RefusalCode},
     shape::{CostHints, PageSizes, Shape},
     types::UnreadableSchema,
@@ -49,24 +53,11 @@ pub struct Guard {
     shape: Shape,
 }
 
-/// A document that is safe to validate and to execute. The same for every request that sends it, so it may be kept.
-#[derive(Debug)]
-pub struct SafeDocument {
-    parsed: ExecutableDocument,
-    /// Length of its text.
-    bytes: usize,
-}
-
 /// One operation of a safe document, with variables that fit it: what the executor may be given.
 #[derive(Debug)]
 pub struct Admitted {
-    /// The chosen operation and the document's fragments. The executor takes a document by value: this is the only
-    /// copy.
-    pub document: ExecutableDocument,
-    /// What kind of operation will run.
-    pub operation_type: OperationType,
-    /// Its name, if it has one. Pass it on to the executor as the operation to run.
-    pub operation_name: Option<String>,
+    /// The chosen operation, shared with all requests that have chosen the same.
+    pub operation: Arc<Prepared>,
     /// What it costs with its variables, in points.
     pub cost: u64,
 }
@@ -97,7 +88,7 @@ impl Guard {
         if fragments > self.limits.fragments {
             return Err(Refusal::TooManyFragments { found: fragments, limit: self.limits.fragments });
         }
-        cost::check(&parsed, &self.limits)?;
+        let fields = cost::check(&parsed, &self.limits)?;
         for (_, operation) in parsed.operations.iter() {
             check_subscription(operation)?;
             let set = &operation.node.selection_set.node;
@@ -106,7 +97,7 @@ impl Guard {
             }
         }
         self.shape.check(query, self.limits.introspection)?;
-        Ok(SafeDocument { parsed, bytes: query.len() })
+        Ok(SafeDocument::new(parsed, query.len(), fields))
     }
 
     /// Chooses the operation that `operation_name` names, or the only one; an empty name is none.
@@ -123,63 +114,15 @@ impl Guard {
         let variable_bytes = variables::measure(variables, &self.limits)?;
         let complete = variables::complete(&operation.node, &self.shape, variables);
         complete.map_err(|refusal| if self.limits.introspection { refusal } else { refusal.without_names() })?;
-        let (operation_type, operation_name) = (operation.node.ty, name.map(ToString::to_string));
-        let merged = field_merging::merged(&document.parsed, operation, variables);
-        let set = merged.as_ref().unwrap_or(&operation.node.selection_set.node);
-        let of_bytes = price::of_request(document.bytes.saturating_add(variable_bytes));
-        let price = price::price(&document.parsed, (operation_type, set), variables, &self.shape);
+        let prepared = document.prepared((name, operation), variables, &self.limits);
+        let set = prepared.merged().unwrap_or(&operation.node.selection_set.node);
+        let of_bytes = price::of_request(document.text_bytes().saturating_add(variable_bytes));
+        let price = price::price(document.parsed(), (operation.node.ty, set), variables, &self.shape);
         let cost = price::points(price.saturating_add(of_bytes));
         if cost > self.limits.cost {
             return Err(Refusal::TooExpensive { found: cost, limit: self.limits.cost });
         }
-        let document = document.executable(name, operation, merged);
-        Ok(Admitted { document, operation_type, operation_name, cost })
-    }
-}
-
-impl SafeDocument {
-    /// The document as the executor takes it.
-    pub fn parsed(&self) -> &ExecutableDocument {
-        &self.parsed
-    }
-
-    /// What the executor needs: one operation, with `merged` as its selections if they differ from what is written,
-    /// and the fragments.
-    fn executable(
-        &self,
-        name: Option<&Name>,
-        operation: &Positioned<OperationDefinition>,
-        merged: Option<SelectionSet>,
-    ) -> ExecutableDocument {
-        let OperationDefinition { ty, variable_definitions, directives, selection_set } = &operation.node;
-        let set = merged.unwrap_or_else(|| selection_set.node.clone());
-        let definition = OperationDefinition {
-            ty: *ty,
-            variable_definitions: variable_definitions.clone(),
-            directives: directives.clone(),
-            selection_set: Positioned::new(set, selection_set.pos),
-        };
-        let operation = Positioned::new(definition, operation.pos);
-        let operations = match name {
-            None => DocumentOperations::Single(operation),
-            Some(name) => DocumentOperations::Multiple(HashMap::from([(name.clone(), operation)])),
-        };
-        ExecutableDocument { operations, fragments: self.parsed.fragments.clone() }
-    }
-
-    fn choose(&self, asked: Option<&str>) -> Result<(Option<&Name>, &Positioned<OperationDefinition>), Refusal> {
-        match (&self.parsed.operations, asked) {
-            (DocumentOperations::Single(operation), None) => Ok((None, operation)),
-            (DocumentOperations::Multiple(operations), Some(asked)) => operations
-                .get_key_value(asked)
-                .map(|(name, operation)| (Some(name), operation))
-                .ok_or_else(|| Refusal::UnknownOperation { name: asked.to_owned() }),
-            (DocumentOperations::Single(_), Some(asked)) => Err(Refusal::UnknownOperation { name: asked.to_owned() }),
-            (DocumentOperations::Multiple(operations), None) => match (operations.iter().next(), operations.len()) {
-                (Some((name, operation)), 1) => Ok((Some(name), operation)),
-                (_, found) => Err(Refusal::OperationNameNeeded { found }),
-            },
-        }
+        Ok(Admitted { operation: prepared, cost })
     }
 }
 

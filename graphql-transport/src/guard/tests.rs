@@ -205,10 +205,9 @@ fn a_syntax_error_is_told_in_one_line_with_its_place() {
 #[test]
 fn the_operation_is_the_named_one_or_the_only_one() {
     let two = "query A { a } mutation B { b }";
-    let (admitted, _) = admit(two, Some("B"), value!({})).unwrap();
-    assert_eq!((admitted.operation_type, admitted.operation_name.as_deref()), (OperationType::Mutation, Some("B")));
-    let (admitted, _) = admit("query A { a }", Some(""), value!({})).unwrap();
-    assert_eq!(admitted.operation_name.as_deref(), Some("A"));
+    for (query, name, chosen) in [(two, "B", "B"), ("query A { a }", "", "A")] {
+        assert_eq!(admit(query, Some(name), value!({})).unwrap().0.operation.name(), Some(&Name::new(chosen)));
+    }
     assert_eq!(admit(two, None, value!({})).unwrap_err(), Refusal::OperationNameNeeded { found: 2 });
     for (query, name) in [(two, "C"), ("{ a }", "A")] {
         assert_eq!(code_of(admit(query, Some(name), value!({}))), "OPERATION_RESOLUTION_FAILURE");
@@ -292,10 +291,11 @@ fn shape() -> Shape {
 fn price_of(query: &str, variables: Value) -> u64 {
     let limits = GuardLimits { cost: u64::MAX, expanded_fields: u64::MAX, ..GuardLimits::default() };
     let (guard, mut variables) = (Guard::new(limits, shape()), Variables::from_value(variables));
-    let admitted = guard.admit(&guard.open(query).unwrap(), None, &mut variables).unwrap();
-    let operation = admitted.document.operations.iter().next().unwrap().1;
-    let set = &operation.node.selection_set.node;
-    price::price(&admitted.document, (admitted.operation_type, set), &variables, &shape())
+    let document = guard.open(query).unwrap();
+    let admitted = guard.admit(&document, None, &mut variables).unwrap();
+    let (operation, (_, written)) = (admitted.operation, document.parsed().operations.iter().next().unwrap());
+    let set = operation.merged().unwrap_or(&written.node.selection_set.node);
+    price::price(document.parsed(), (operation.operation_type(), set), &variables, &shape())
 }
 
 #[test]

@@ -206,19 +206,14 @@ fn nor_is_it_named_for_a_variable_that_does_not_fit() {
 fn roots(query: &str, variables: async_graphql::Value) -> Vec<(String, usize)> {
     let (guard, mut variables) = (guard(true), Variables::from_value(variables));
     let admitted = guard.admit(&guard.open(query).unwrap(), None, &mut variables).unwrap();
-    let operation = admitted.document.operations.iter().next().unwrap().1.clone();
-    let items = operation.node.selection_set.node.items;
+    let items = &admitted.operation.selections().node.items;
     let field = |selection: &Selection| match selection {
         Selection::Field(field) => {
             Some((field.node.response_key().node.to_string(), field.node.selection_set.node.items.len()))
         }
         _ => None,
     };
-    items
-        .iter()
-        .filter(|item| !field_merging::is_skipped(item.node.directives(), &variables))
-        .map(|item| field(&item.node).unwrap_or_default())
-        .collect()
+    items.iter().map(|item| field(&item.node).unwrap_or_default()).collect()
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(super) struct Naming {
     pub(super) only_trusted: bool,
 }
 
-/// The guard with a memory. Bounded by the number of documents and by the bytes of their text.
+/// The guard with a memory. Bounded by the number of documents and by what they weigh.
 #[derive(Debug)]
 pub(super) struct Documents {
     pub(super) guard: Guard,
@@ -147,7 +147,8 @@ impl Documents {
     }
 }
 
-/// Weighs a document by its text, and none so little that more than the permitted number would fit.
+/// Weighs a document by its text and by what is prepared of it, and none so little that more than the permitted number
+/// would fit.
 #[derive(Debug, Clone)]
 struct TextBytes {
     at_least: u64,
@@ -155,13 +156,15 @@ struct TextBytes {
 
 impl Weighter<DocumentHash, Known> for TextBytes {
     fn weight(&self, _: &DocumentHash, known: &Known) -> u64 {
-        (known.text.len() as u64).max(self.at_least)
+        (known.document.weight() as u64).max(self.at_least)
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use async_graphql::Variables;
+
     use super::*;
 
     const OPEN: Naming = Naming { automatic: true, only_trusted: false };
@@ -190,6 +193,24 @@ mod tests {
         documents.keep(open(&documents, &text("{ a }")).unwrap());
         assert!(open(&documents, &text("{ a }")).unwrap().unkept.is_none());
         assert!(open(&documents, &Source::Hash { hash, text: None }).unwrap().unkept.is_none());
+    }
+
+    #[test]
+    fn a_known_document_is_read_once_and_its_operation_prepared_once() {
+        let documents = documents(8, 8192);
+        let (mut readings, mut operations) = (0, Vec::new());
+        for _ in 0..5 {
+            let opened = documents.open(&text("{ a b { c } }"), |_| {
+                readings += 1;
+                Ok::<_, NoDocument>(())
+            });
+            let opened = opened.unwrap();
+            let admitted = documents.guard.admit(&opened.known.document, None, &mut Variables::default()).unwrap();
+            operations.push(admitted.operation);
+            documents.keep(opened);
+        }
+        assert_eq!(readings, 1);
+        assert!(operations.iter().all(|operation| Arc::ptr_eq(operation, &operations[0])));
     }
 
     #[test]

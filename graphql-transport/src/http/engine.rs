@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Executor, Request, Response, ServerError, parser::types::OperationType};
+use async_graphql::{Request, Response, ServerError, parser::types::OperationType};
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio::time::sleep;
 
@@ -16,7 +16,11 @@ use super::{
     rate::{Budget, Charge},
     viewer::{Attach, Scope, Viewer},
 };
-use crate::memory::{AnswerBudget, Hold, Ledger, Stop};
+use crate::{
+    execution::PreparedExecutor,
+    guard::Prepared,
+    memory::{AnswerBudget, Hold, Ledger, Stop},
+};
 
 /// The executor behind its guard.
 pub(super) struct Engine<E, V: Viewer> {
@@ -35,13 +39,19 @@ pub(super) struct Engine<E, V: Viewer> {
 
 /// An operation that has passed the guard and was paid for.
 pub(super) struct Ready {
-    pub(super) operation_type: OperationType,
+    operation: Arc<Prepared>,
     request: Request,
     opened: Opened,
     charge: Option<Charge>,
     budget: AnswerBudget,
     /// Of what was asked.
     hold: Option<Hold>,
+}
+
+impl Ready {
+    pub(super) fn operation_type(&self) -> OperationType {
+        self.operation.operation_type()
+    }
 }
 
 /// What running an operation gave; errors are fit to be shown.
@@ -52,7 +62,7 @@ pub(super) enum Ran {
     Refused(Refused),
 }
 
-impl<E: Executor, V: Viewer> Engine<E, V> {
+impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     /// Passes `params` through the guard, takes the price, and attaches what belongs to `scope`. `permits`: whether
     /// this way of asking may run such an operation; asked before anything is paid.
     pub(super) fn prepare(
@@ -65,10 +75,11 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         let guard = &self.documents.guard;
         let admitted = guard.admit(&opened.known.document, params.operation_name.as_deref(), &mut params.variables);
         let admitted = admitted.map_err(NoDocument::from)?;
+        let (operation, operation_type) = (admitted.operation.clone(), admitted.operation.operation_type());
         let span = tracing::Span::current();
-        span.record("operation", tracing::field::display(admitted.operation_type));
-        span.record("name", admitted.operation_name.as_deref());
-        permits(admitted.operation_type)?;
+        span.record("operation", tracing::field::display(operation_type));
+        span.record("name", operation.name().map(async_graphql::Name::as_str));
+        permits(operation_type)?;
         let charge = match self.charge(scope, admitted.cost) {
             Ok(charge) => charge,
             Err(refused) => {
@@ -79,16 +90,14 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
         };
         let extensions = params.take_extensions();
         // Subscribers share what is made for equal documents: so they have to be told apart by their text.
-        let is_shared = admitted.operation_type == OperationType::Subscription;
+        let is_shared = operation_type == OperationType::Subscription;
         let text = if is_shared { &*opened.known.text } else { "" };
         let mut request = Request::new(text).variables(params.variables);
-        request.operation_name = admitted.operation_name;
+        request.operation_name = operation.name().map(ToString::to_string);
         request.extensions = extensions;
-        request.set_parsed_query(admitted.document);
         let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
         let request = self.attach.attach(request, scope).data(budget.clone());
-        let (operation_type, hold) = (admitted.operation_type, params.hold);
-        Ok(Ready { operation_type, request, opened, charge, budget, hold })
+        Ok(Ready { operation, request, opened, charge, budget, hold: params.hold })
     }
 
     /// Takes what parsing and validating a document costs, before that is done.
@@ -116,8 +125,8 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
 
     /// Runs a query or a mutation.
     pub(super) async fn execute(&self, ready: Ready, scope: &Scope<V>) -> Ran {
-        let Ready { request, opened, charge, budget, hold, .. } = ready;
-        let mut response = self.schema.execute(request).await;
+        let Ready { operation, request, opened, charge, budget, hold } = ready;
+        let mut response = self.schema.execute_prepared(operation, request).await;
         drop(hold);
         if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
             return Ran::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
@@ -135,7 +144,8 @@ impl<E: Executor, V: Viewer> Engine<E, V> {
     /// each further one costs again before it is made: who cannot pay is told later, and what has gathered too long
     /// meanwhile is treated as for all who read slowly.
     pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
-        let Ready { request, opened, charge, budget, hold, .. } = ready;
+        let Ready { operation, mut request, opened, charge, budget, hold } = ready;
+        request.set_parsed_query(operation.document());
         let (price, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
         let begun = (events, Some((opened, charge)), (scope, budget, hold));
         stream::unfold(begun, move |(mut events, mut first, (scope, budget, hold))| async move {

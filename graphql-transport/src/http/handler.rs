@@ -4,7 +4,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use async_graphql::{Executor, parser::types::OperationType};
+use async_graphql::parser::types::OperationType;
 use axum::{
     body::{Body, Bytes, HttpBody as _},
     extract::{FromRequest as _, Query, Request, State},
@@ -30,7 +30,7 @@ use super::{
     state::Core,
     viewer::{AuthenticateError, Client, Credentials, Scope, Viewer},
 };
-use crate::memory::Hold;
+use crate::{execution::PreparedExecutor, memory::Hold};
 
 /// The methods of the GraphQL endpoint.
 const METHODS: &str = "GET, POST, PUT, DELETE, OPTIONS";
@@ -50,7 +50,7 @@ enum Answer {
 }
 
 /// Answers the GraphQL endpoint. Never panics, and never takes longer than its limit until its answer begins.
-pub(super) async fn serve<E: Executor, V: Viewer>(
+pub(super) async fn serve<E: PreparedExecutor, V: Viewer>(
     State(core): State<Arc<Core<E, V>>>,
     request: Request,
 ) -> Response<Body> {
@@ -99,7 +99,7 @@ fn timed_out<E, V: Viewer>(core: &Core<E, V>) -> Refused {
     Refused::new(Reason::TimedOut, INTERNAL, message)
 }
 
-async fn run<E: Executor, V: Viewer>(
+async fn run<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     request: Request,
     id: &RequestId,
@@ -148,7 +148,7 @@ async fn run<E: Executor, V: Viewer>(
 }
 
 /// Whether who asks may be nobody, although they have sent a token.
-fn is_public_operation<E: Executor, V: Viewer>(
+fn is_public_operation<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     params: &Params,
     (id, client): (&RequestId, &Client),

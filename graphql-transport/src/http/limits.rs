@@ -101,7 +101,8 @@ pub struct RequestLimits {
     pub time: Duration,
     /// Parsed documents kept. 1,024.
     pub cached_documents: usize,
-    /// Bytes of query text of the documents kept; a parsed one takes about ten times as much. 4 MiB.
+    /// Bytes of query text of the documents kept, and of what is prepared of them, counted as text that takes as much
+    /// when it is parsed: about a tenth of what it takes. 4 MiB.
     pub cached_document_bytes: usize,
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_graphql::Executor;
 use axum::{
     Router,
     middleware::from_fn_with_state,
@@ -29,6 +28,7 @@ use super::{
     ws,
 };
 use crate::{
+    execution::PreparedExecutor,
     guard::{Guard, Shape},
     memory::Ledger,
 };
@@ -66,7 +66,7 @@ pub struct Transport<E, V: Viewer> {
 /// clients are told apart.
 pub fn router<E, V>(transport: Transport<E, V>) -> Result<Router, ManifestError>
 where
-    E: Executor,
+    E: PreparedExecutor,
     V: Viewer,
 {
     let Transport { schema, shape, authenticate, attach, public_operations, settings, entropy, stop, sockets } =

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 
-use async_graphql::{Executor, Value, parser::types::OperationType};
+use async_graphql::{Value, parser::types::OperationType};
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use tokio::time::{Instant, sleep_until};
 
@@ -18,7 +18,7 @@ use super::{
     state::Core,
     viewer::{Scope, Viewer},
 };
-use crate::memory::Hold;
+use crate::{execution::PreparedExecutor, memory::Hold};
 
 /// Streams and sockets close so long before their token ends: the client gets the protocol's own message, not the error
 /// of an operation that fails.
@@ -78,7 +78,7 @@ pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeM
 
 /// Runs `ready` to its end; each of its results tells the request's id. `Err`: why it did not begin, or broke; fit to
 /// be shown.
-pub(super) async fn run<E: Executor, V: Viewer>(
+pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     ready: Ready,
     scope: Scope<V>,
@@ -86,7 +86,7 @@ pub(super) async fn run<E: Executor, V: Viewer>(
 ) -> Result<(), Refused> {
     let request_id = scope.request_id.clone();
     let work = async {
-        if ready.operation_type == OperationType::Subscription {
+        if ready.operation_type() == OperationType::Subscription {
             follow(core, ready, scope, sink).await
         } else {
             answer(core, ready, &scope, sink).await
@@ -106,7 +106,7 @@ pub(super) async fn run<E: Executor, V: Viewer>(
 }
 
 /// As [`run`], from the parameters on.
-pub(super) async fn run_params<E: Executor, V: Viewer>(
+pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     params: Result<Params, Refused>,
     scope: Scope<V>,
@@ -122,7 +122,7 @@ pub(super) async fn run_params<E: Executor, V: Viewer>(
 }
 
 /// A subscription: as many results as it has.
-async fn follow<E: Executor, V: Viewer>(
+async fn follow<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     ready: Ready,
     scope: Scope<V>,
@@ -147,7 +147,7 @@ async fn follow<E: Executor, V: Viewer>(
 }
 
 /// A query or a mutation: one result.
-async fn answer<E: Executor, V: Viewer>(
+async fn answer<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     ready: Ready,
     scope: &Scope<V>,

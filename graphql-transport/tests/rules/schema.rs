@@ -5,14 +5,14 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use async_graphql::{Context, Error, Object, Schema, Subscription, ValidationMode};
+use async_graphql::{Context, Error, Object, Subscription};
 use futures_util::{Stream, stream};
-use graphql_transport::metered::Metered;
+use graphql_transport::{execution::Direct, metered::Metered};
 
 use super::Reader;
 
 /// The schema over a shelf.
-pub type Library = Schema<Query, Mutation, Subscriptions>;
+pub type Library = Direct<Query, Mutation, Subscriptions>;
 
 /// What resolvers have done.
 #[derive(Debug, Clone, Default)]
@@ -26,8 +26,8 @@ pub struct Shelf {
 /// A schema, and what lies behind it.
 pub fn library() -> (Library, Shelf) {
     let shelf = Shelf::default();
-    let schema = Schema::build(Query, Mutation, Subscriptions).validation_mode(ValidationMode::Fast);
-    (schema.data(shelf.clone()).finish(), shelf)
+    let schema = Direct::build((Query, Mutation, Subscriptions), |builder| builder.data(shelf.clone()));
+    (schema, shelf)
 }
 
 /// Bytes of a book's text.

@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use async_graphql::Executor;
 use axum::{
     body::{Body, Bytes},
     extract::Request,
@@ -24,6 +23,7 @@ use super::{
     streams::{Reserved, parameter, token_of},
 };
 use crate::{
+    execution::PreparedExecutor,
     http::{
         codes::{BAD_USER_INPUT, RATE_LIMITED},
         engine::Ready,
@@ -44,7 +44,10 @@ const RESERVATION_POINTS: u64 = 1;
 const ID_CHARS: usize = 128;
 
 /// Reserves a stream for who asks: 201 with its token, which is good for one stream.
-pub fn reserve<E: Executor, V: Viewer>(core: &Arc<Core<E, V>>, scope: Scope<V>) -> Result<Response<Body>, Refused> {
+pub fn reserve<E: PreparedExecutor, V: Viewer>(
+    core: &Arc<Core<E, V>>,
+    scope: Scope<V>,
+) -> Result<Response<Body>, Refused> {
     core.engine.charge(&scope, RESERVATION_POINTS)?;
     let room = take_room(core, &scope)?;
     // Twice the width of a request's id: whoever guesses it hears everything.
@@ -150,7 +153,7 @@ impl OperationSink for Part {
 }
 
 /// Runs `ready` beside what runs already; its results go to the stream of `token`. 202.
-pub fn join<E: Executor, V: Viewer>(
+pub fn join<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     token: &str,
     operation: Option<String>,
@@ -183,7 +186,7 @@ pub fn join<E: Executor, V: Viewer>(
     Ok(response)
 }
 
-async fn part<E: Executor, V: Viewer>(
+async fn part<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     ready: Ready,
     scope: Scope<V>,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_graphql::Executor;
 use axum::{
     body::{Body, Bytes},
     http::Response,
@@ -18,6 +17,7 @@ use super::{
     stream::{Room, UNREAD, body, response, send},
 };
 use crate::{
+    execution::PreparedExecutor,
     http::{
         engine::Ready,
         outcome::{Payload, json_within},
@@ -49,7 +49,7 @@ impl OperationSink for Whole {
 }
 
 /// A stream of `ready`'s results, until it ends, the client leaves, the token ends or the server stops.
-pub fn open<E: Executor, V: Viewer>(
+pub fn open<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     ready: Ready,
     scope: Scope<V>,
@@ -68,7 +68,12 @@ pub fn open<E: Executor, V: Viewer>(
     response(body(events, limits.keep_alive), &id)
 }
 
-async fn follow<E: Executor, V: Viewer>(core: &Core<E, V>, ready: Ready, scope: Scope<V>, events: Sender<Bytes>) {
+async fn follow<E: PreparedExecutor, V: Viewer>(
+    core: &Core<E, V>,
+    ready: Ready,
+    scope: Scope<V>,
+    events: Sender<Bytes>,
+) {
     let over = over(core, scope.viewer.clone());
     let request_id = scope.request_id.clone();
     let sink = Whole { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };

@@ -6,10 +6,12 @@ use std::{
 };
 
 use async_graphql::{
-    Context, Error, ErrorExtensions as _, ID, InputValueError, InputValueResult, Object, Scalar, ScalarType, Schema,
-    SimpleObject, Subscription, ValidationMode, Value,
+    Context, Error, ErrorExtensions as _, ID, InputValueError, InputValueResult, Object, Scalar, ScalarType,
+    SimpleObject, Subscription, Value,
 };
 use futures_util::{Stream, StreamExt as _, stream};
+
+use crate::execution::Direct;
 
 /// Who asks, and how long their token is good.
 #[derive(Debug, Clone)]
@@ -36,11 +38,11 @@ impl ScalarType for Picky {
 }
 
 /// The schema as tests build it.
-pub type TestSchema = Schema<Query, Mutation, Subscriptions>;
+pub type TestSchema = Direct<Query, Mutation, Subscriptions>;
 
 /// Validated by the guard alone and without extensions, as the service's own.
 pub fn schema() -> TestSchema {
-    Schema::build(Query, Mutation::default(), Subscriptions).validation_mode(ValidationMode::Fast).finish()
+    Direct::build((Query, Mutation::default(), Subscriptions), |builder| builder)
 }
 
 fn refused() -> Error {

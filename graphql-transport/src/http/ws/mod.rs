@@ -11,7 +11,6 @@ mod writer;
 
 use std::{pin::pin, sync::Arc};
 
-use async_graphql::Executor;
 use axum::{
     body::Body,
     extract::{
@@ -36,13 +35,13 @@ use super::{
     state::Core,
     viewer::{Client, Credentials, Viewer},
 };
-use crate::payer::Payer;
+use crate::{execution::PreparedExecutor, payer::Payer};
 
 /// Bytes read from a socket at once: an idle one then keeps 18 KiB instead of 144 KiB.
 const READ_BUFFER_BYTES: usize = 4096;
 
 /// Opens a WebSocket, if its page may, the client speaks the subprotocol, and there is room.
-pub(super) async fn upgrade<E: Executor, V: Viewer>(
+pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     State(core): State<Arc<Core<E, V>>>,
     extensions: Extensions,
     headers: HeaderMap,
@@ -100,7 +99,7 @@ fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &Origins) -
 
 /// Holds the conversation and ends it as the protocol wants: what the server has to say is sent, its close frame is
 /// answered, or the client's is.
-async fn serve<E: Executor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket, caller: Caller) {
+async fn serve<E: PreparedExecutor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket, caller: Caller) {
     let limits = core.settings.socket;
     let (sink, mut frames) = socket.split();
     let (control, events, queues) = writer::queues(limits.queued_messages);

@@ -5,13 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use async_graphql::{Executor, ServerError};
+use async_graphql::ServerError;
 use axum::extract::ws::Message;
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::{message::ServerMessage, writer::Event};
 use crate::{
+    execution::PreparedExecutor,
     http::{
         outcome::{Payload, Refused},
         params::Params,
@@ -103,7 +104,7 @@ impl runner::OperationSink for OperationSink {
 }
 
 /// Runs the operation of `params` until it ends or the client stops it.
-pub(super) async fn run<E: Executor, V: Viewer>(
+pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     core: Arc<Core<E, V>>,
     params: Result<Params, Refused>,
     scope: Scope<V>,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_graphql::Executor;
 use axum::extract::ws::Message;
 use futures_util::{
     Stream, StreamExt as _,
@@ -24,6 +23,7 @@ use super::{
     writer::{ControlQueue, Event, NotDraining},
 };
 use crate::{
+    execution::PreparedExecutor,
     http::{
         connections::Received,
         mask,
@@ -84,7 +84,7 @@ pub(super) struct Caller {
     pub(super) place: Slot<Payer>,
 }
 
-impl<E: Executor, V: Viewer> Conversation<E, V> {
+impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
     pub(super) fn new(core: Arc<Core<E, V>>, caller: Caller, control: ControlQueue, events: Sender<Event>) -> Self {
         let phase = Phase::Waiting(Instant::now() + core.settings.socket.init_time);
         Self { core, caller, phase, control, events, register: Register::default(), tasks: JoinSet::new() }

@@ -20,6 +20,7 @@ use crate::{
 
 /// A page's place in its list.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 pub(super) struct PageInfo {
     /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact; of a
     /// search whose page is short: whether there may be.
@@ -37,6 +38,7 @@ pub(super) struct PageInfo {
 
 /// A page of a timeline, newest first.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 pub struct TimelineConnection {
     /// The entries with their cursors.
     edges: Vec<TimelineEdge>,
@@ -64,6 +66,7 @@ impl TimelineConnection {
 
 /// An entry of a timeline.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 pub struct TimelineEdge {
     /// Opaque and permanent: valid as `after` or `before` even after the content was deleted.
     cursor: Metered<String>,
@@ -73,6 +76,7 @@ pub struct TimelineEdge {
 
 /// A page of contents, an author's or what a search has found, newest first.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 pub struct ContentConnection {
     /// The contents with their cursors.
     edges: Vec<ContentEdge>,
@@ -84,6 +88,7 @@ pub struct ContentConnection {
 
 /// A content of such a page.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 struct ContentEdge {
     /// Opaque and permanent: valid as `after` or `before` even after the content was deleted.
     cursor: Metered<String>,
@@ -211,6 +216,7 @@ impl From<Shown> for TimelineConnection {
 
 /// A page of the replies to a content, oldest first.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 pub struct ReplyConnection {
     /// The replies with their cursors.
     edges: Vec<ReplyEdge>,
@@ -222,6 +228,7 @@ pub struct ReplyConnection {
 
 /// A reply in a thread.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 struct ReplyEdge {
     /// Opaque and permanent: valid as `after` even after the reply was deleted.
     cursor: Metered<String>,

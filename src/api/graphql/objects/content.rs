@@ -42,6 +42,7 @@ pub enum MediaKind {
 
 /// A picture or a video, stored elsewhere.
 #[derive(SimpleObject)]
+#[graphql(crate = "graphql_transport::objects")]
 struct Media {
     /// The type of the medium.
     kind: Metered<MediaKind>,
@@ -85,7 +86,7 @@ impl Content {
 }
 
 /// A post, a reply or a repost.
-#[Object]
+#[Object(crate = "graphql_transport::objects")]
 impl Content {
     /// Opaque; begins with C_.
     pub async fn id(&self) -> Metered<ID> {

@@ -92,7 +92,7 @@ impl User {
 
 /// A user of the service.
 #[expect(clippy::too_many_arguments, reason = "a connection has four arguments by Relay's specification")]
-#[Object]
+#[Object(crate = "graphql_transport::objects")]
 impl User {
     /// Opaque; begins with U_.
     pub async fn id(&self) -> Metered<ID> {

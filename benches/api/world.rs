@@ -1,0 +1,198 @@
+//! A small world on SQLite behind the whole API, asked in process.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result, ensure};
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    http::{Request, header},
+};
+use graphql_transport::http::HttpSettings;
+use serde_json::{Value, json};
+use tidefeed::{
+    accounts::{PasswordSettings, Passwords, SessionSettings},
+    app::{ApiRuntime, ApiSettings, Ports, Settings, UseCases, api_router},
+    clock::{ManualClock, SharedClock},
+    domain::{
+        ContentId, MediaKind, Reaction, UserId,
+        account::profile::Registration,
+        content::{Draft, Media},
+        delivery::{DeliveryPolicy, EdgeRule},
+        timeline::tier::InboxTiers,
+    },
+    rng::SharedRng,
+    store::{
+        Inboxes, Seeding,
+        memory::{MemoryAnnouncements, MemoryQueue},
+        seeding::{SeedAuthor, SeedContent, SeedFollow, SeedReaction},
+        sql::{SqlOptions, SqlStore},
+    },
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt as _;
+
+const NOW: i64 = 1_790_000_000_000;
+const AUTHORS: i64 = 50;
+const CONTENTS_OF_EACH: i64 = 10;
+const READER: i64 = 1_000_000;
+const PASSWORD: &str = "correct horse battery";
+
+/// What a page of the demo shows.
+pub const PAGE: &str = "query Page($first: Int!, $after: String) { timeline(first: $first, after: $after) { \
+    edges { cursor node { ...card repostOf { ...card } inReplyTo { id author { handle } } } } \
+    pageInfo { hasNextPage endCursor } } } \
+    fragment card on Content { id kind text publishTime media { kind url width height alt } \
+    counters { likes comments reposts favourites } viewerHasLiked viewerHasFavourited \
+    author { id handle name avatarUrl viewerIsFollowing } }";
+
+/// A world with its API; the folder goes with it.
+pub struct World {
+    router: Router,
+    /// The reader's.
+    pub token: String,
+    _folder: tempfile::TempDir,
+}
+
+impl World {
+    pub async fn open() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let store = store(format!("sqlite://{}/bench.db", folder.path().display())).await?;
+        seed(&store).await?;
+        let router = router(&store)?;
+        let sign_in = "mutation($input: SignInInput!) { signIn(input: $input) { token userErrors { message } } }";
+        let input = json!({ "handle": format!("user{READER}"), "password": PASSWORD });
+        let mut world = Self { router, token: String::new(), _folder: folder };
+        let answer = world.ask(&request(None, sign_in, &json!({ "input": input }))).await?;
+        let answer: Value = serde_json::from_slice(&answer)?;
+        let token = answer["data"]["signIn"]["token"].as_str().with_context(|| format!("no token: {answer}"))?;
+        token.clone_into(&mut world.token);
+        Ok(world)
+    }
+
+    /// The answer's bytes; fails if it has errors.
+    pub async fn ask(&self, asked: &Asked) -> Result<Bytes> {
+        answer(self.router.clone(), asked).await
+    }
+}
+
+/// A request that can be sent again.
+pub struct Asked {
+    token: Option<String>,
+    body: Bytes,
+}
+
+/// As a client sends it.
+pub fn request(token: Option<&str>, query: &str, variables: &Value) -> Asked {
+    let body = json!({ "query": query, "variables": variables }).to_string().into();
+    Asked { token: token.map(str::to_owned), body }
+}
+
+/// What `router` answers.
+pub async fn answer(router: Router, asked: &Asked) -> Result<Bytes> {
+    let mut request = Request::post("/graphql").header(header::CONTENT_TYPE, "application/json");
+    if let Some(token) = &asked.token {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+    }
+    let response = router.oneshot(request.body(Body::from(asked.body.clone()))?).await?;
+    let bytes = axum::body::to_bytes(response.into_body(), 1 << 24).await?;
+    // Errors come first in an answer.
+    ensure!(!bytes.starts_with(b"{\"errors\":"), "{}", String::from_utf8_lossy(&bytes));
+    Ok(bytes)
+}
+
+async fn store(url: String) -> Result<SqlStore> {
+    let options = SqlOptions {
+        url,
+        max_connections: 2,
+        acquire_timeout: Duration::from_secs(30),
+        statement_timeout: Duration::from_secs(30),
+    };
+    let store = SqlStore::connect(&options).await?;
+    store.migrate().await?;
+    Ok(store)
+}
+
+async fn seed(store: &SqlStore) -> Result<()> {
+    let authors: Vec<SeedAuthor> = (1..=AUTHORS).chain([READER]).map(author).collect::<Result<_>>()?;
+    store.add_authors(&authors).await?;
+    let reader = UserId::try_new(READER)?;
+    let follow = |id: i64| Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, inc: id, followed_at: NOW });
+    store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?;
+    let hash = Passwords::try_new(passwords(), SharedRng::from_seed(2))?.hash(PASSWORD.to_owned()).await?;
+    store.open_accounts(&[reader], &hash).await?;
+    store.mark_seen(reader, NOW).await?;
+    store.extend(reader, 300).await?;
+    Ok(())
+}
+
+/// Contents a minute apart, all authors in turn; every third with a picture. The reader has none.
+fn author(id: i64) -> Result<SeedAuthor> {
+    let count = if id == READER { 0 } else { CONTENTS_OF_EACH };
+    let content = |number: i64| {
+        let place = number * AUTHORS + id;
+        let picture = Media {
+            kind: MediaKind::Picture,
+            url: format!("https://pictures.example.org/{place}.webp"),
+            width: Some(1_600),
+            height: Some(900),
+            alt: "A coast in the evening".to_owned(),
+        };
+        let media = if place % 3 == 0 { vec![picture] } else { Vec::new() };
+        let text = "The tide comes in twice a day, and nobody has ever asked it to wait for them. ".repeat(2);
+        Ok(SeedContent {
+            id: ContentId::try_new(place)?,
+            draft: Draft::try_new(&text, media, None)?,
+            publish_time: NOW - place * 60_000,
+            reactions: vec![SeedReaction {
+                user: UserId::try_new(1 + place % AUTHORS)?,
+                reaction: Reaction::Like,
+                at: NOW,
+            }],
+        })
+    };
+    Ok(SeedAuthor {
+        id: UserId::try_new(id)?,
+        registration: Registration::try_new(&format!("user{id}"), "Somebody Somewhere", "", None)?,
+        created_at: NOW,
+        last_seen: NOW,
+        inc: id,
+        contents: (0..count).map(content).collect::<Result<_>>()?,
+    })
+}
+
+fn passwords() -> PasswordSettings {
+    PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() }
+}
+
+fn router(store: &SqlStore) -> Result<Router> {
+    let queue = Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30)));
+    let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
+    let settings = Settings {
+        policy: DeliveryPolicy {
+            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
+            dormant_days: 30,
+        },
+        subtask_size: 1_000,
+        batch_size: 500,
+        lease_ms: 30_000,
+        failing_after: 5,
+        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
+        live: tidefeed::live::LiveSettings::default(),
+    };
+    let (clock, rng): (SharedClock, _) = (Arc::new(ManualClock::at(NOW)), SharedRng::from_seed(1));
+    let use_cases = UseCases::build(&ports, settings, &clock, &rng);
+    let api = ApiSettings {
+        http: HttpSettings::default(),
+        secret: b"a secret of a benchmark, long enough to sign".to_vec(),
+        former_secrets: Vec::new(),
+        token_ttl: Duration::from_hours(24),
+        sessions: SessionSettings::default(),
+        passwords: passwords(),
+        open_registration: true,
+        registrations_per_hour: 0,
+        outside: None,
+    };
+    let runtime = ApiRuntime { clock, rng, stop: CancellationToken::new(), tasks: TaskTracker::new() };
+    Ok(api_router(&use_cases, &ports, &api, runtime)?)
+}

@@ -1,0 +1,29 @@
+//! What the transport asks of an executor.
+
+use std::sync::Arc;
+
+use async_graphql::{Executor, ObjectType, Request, Response, Schema, SubscriptionType};
+
+use crate::guard::Prepared;
+
+/// An executor that takes prepared operations.
+pub trait PreparedExecutor: Executor {
+    /// Runs `operation`, a query or a mutation, with what `request` has beside a document. By default with a copy of
+    /// the operation.
+    fn execute_prepared(
+        &self,
+        operation: Arc<Prepared>,
+        mut request: Request,
+    ) -> impl Future<Output = Response> + Send {
+        request.set_parsed_query(operation.document());
+        self.execute(request)
+    }
+}
+
+impl<Q, M, S> PreparedExecutor for Schema<Q, M, S>
+where
+    Q: ObjectType + 'static,
+    M: ObjectType + 'static,
+    S: SubscriptionType + 'static,
+{
+}

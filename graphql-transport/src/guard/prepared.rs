@@ -1,0 +1,165 @@
+//! One operation as the executor walks it, made once for all requests that run it.
+//!
+//! The executor takes a document by value, copies it into each request, looks fragments up by name, and takes out what
+//! `@skip` and `@include` exclude. Here all of that is done once: the fragments are written out, which the guard's
+//! limits bound.
+
+use std::collections::HashMap;
+
+use async_graphql::{
+    Name, Positioned, Variables,
+    parser::types::{
+        Directive, DocumentOperations, ExecutableDocument, Field, FragmentDefinition, InlineFragment,
+        OperationDefinition, OperationType, Selection, SelectionSet,
+    },
+};
+
+use super::{field_merging, limits::GuardLimits, price};
+
+/// Fields of all operations of a document, fragments written out, that are written out at most.
+const WRITTEN_OUT: usize = 4_000;
+
+/// An operation without fragments and conditions: what is left of it under one choice of its conditions. Where limits
+/// let through what is too long for that, as it is written.
+#[derive(Debug)]
+pub struct Prepared {
+    name: Option<Name>,
+    operation: Positioned<OperationDefinition>,
+    /// Of an operation that is not written out.
+    fragments: Option<HashMap<Name, Positioned<FragmentDefinition>>>,
+    /// The root's selections with each response key once, if they are written otherwise; fragments as written.
+    merged: Option<SelectionSet>,
+    describes_schema: bool,
+}
+
+impl Prepared {
+    pub(super) fn new(
+        document: &ExecutableDocument,
+        (name, operation): (Option<&Name>, &Positioned<OperationDefinition>),
+        (fields, variables): (usize, &Variables),
+        limits: &GuardLimits,
+    ) -> Self {
+        let merged = field_merging::merged(document, operation, variables);
+        let OperationDefinition { ty, variable_definitions, selection_set, .. } = &operation.node;
+        let set = merged.as_ref().unwrap_or(&selection_set.node);
+        let describes_schema = price::describes_schema(document, set, limits);
+        let (set, fragments) = if fields <= WRITTEN_OUT {
+            (WritingOut { document, variables }.set(set), None)
+        } else {
+            (set.clone(), Some(document.fragments.clone()))
+        };
+        let definition = OperationDefinition {
+            ty: *ty,
+            variable_definitions: variable_definitions.clone(),
+            directives: Vec::new(),
+            selection_set: Positioned::new(set, selection_set.pos),
+        };
+        let operation = Positioned::new(definition, operation.pos);
+        Self { name: name.cloned(), operation, fragments, merged, describes_schema }
+    }
+
+    /// What kind of operation it is.
+    pub fn operation_type(&self) -> OperationType {
+        self.operation.node.ty
+    }
+
+    /// Its name, if it has one.
+    pub fn name(&self) -> Option<&Name> {
+        self.name.as_ref()
+    }
+
+    /// What it selects of its root.
+    pub fn selections(&self) -> &Positioned<SelectionSet> {
+        &self.operation.node.selection_set
+    }
+
+    /// Whether its root can be resolved as it is: fragments and conditions are gone, and it does not ask for the
+    /// description of the schema.
+    pub fn is_plain(&self) -> bool {
+        self.fragments.is_none() && !self.describes_schema
+    }
+
+    /// The operation with its variables and without its selections.
+    pub fn head(&self) -> Positioned<OperationDefinition> {
+        let OperationDefinition { ty, variable_definitions, selection_set, .. } = &self.operation.node;
+        let definition = OperationDefinition {
+            ty: *ty,
+            variable_definitions: variable_definitions.clone(),
+            directives: Vec::new(),
+            selection_set: Positioned::new(SelectionSet::default(), selection_set.pos),
+        };
+        Positioned::new(definition, self.operation.pos)
+    }
+
+    /// A copy as the executor takes documents.
+    pub fn document(&self) -> ExecutableDocument {
+        let operation = self.operation.clone();
+        let operations = match &self.name {
+            None => DocumentOperations::Single(operation),
+            Some(name) => DocumentOperations::Multiple(HashMap::from([(name.clone(), operation)])),
+        };
+        ExecutableDocument { operations, fragments: self.fragments.clone().unwrap_or_default() }
+    }
+
+    pub(super) fn merged(&self) -> Option<&SelectionSet> {
+        self.merged.as_ref()
+    }
+}
+
+struct WritingOut<'a> {
+    document: &'a ExecutableDocument,
+    variables: &'a Variables,
+}
+
+impl WritingOut<'_> {
+    /// The guard has refused cycles, and bounds the depth.
+    fn set(&self, set: &SelectionSet) -> SelectionSet {
+        let stay = set.items.iter().filter(|it| !field_merging::is_skipped(it.node.directives(), self.variables));
+        let items = stay.filter_map(|it| Some(Positioned::new(self.selection(&it.node)?, it.pos)));
+        SelectionSet { items: items.collect() }
+    }
+
+    fn selection(&self, selection: &Selection) -> Option<Selection> {
+        match selection {
+            Selection::Field(field) => {
+                let Field { alias, name, arguments, directives, selection_set } = &field.node;
+                let written = Field {
+                    alias: alias.clone(),
+                    name: name.clone(),
+                    arguments: arguments.clone(),
+                    directives: unconditional(directives),
+                    selection_set: self.positioned(selection_set),
+                };
+                Some(Selection::Field(Positioned::new(written, field.pos)))
+            }
+            Selection::InlineFragment(inline) => {
+                let InlineFragment { type_condition, directives, selection_set } = &inline.node;
+                let written = InlineFragment {
+                    type_condition: type_condition.clone(),
+                    directives: unconditional(directives),
+                    selection_set: self.positioned(selection_set),
+                };
+                Some(Selection::InlineFragment(Positioned::new(written, inline.pos)))
+            }
+            Selection::FragmentSpread(spread) => {
+                let fragment = &self.document.fragments.get(&spread.node.fragment_name.node)?.node;
+                let written = InlineFragment {
+                    type_condition: Some(fragment.type_condition.clone()),
+                    directives: unconditional(&spread.node.directives),
+                    selection_set: self.positioned(&fragment.selection_set),
+                };
+                Some(Selection::InlineFragment(Positioned::new(written, spread.pos)))
+            }
+        }
+    }
+
+    fn positioned(&self, set: &Positioned<SelectionSet>) -> Positioned<SelectionSet> {
+        Positioned::new(self.set(&set.node), set.pos)
+    }
+}
+
+/// The directives that are left once the conditions are decided.
+fn unconditional(directives: &[Positioned<Directive>]) -> Vec<Positioned<Directive>> {
+    let decided = |directive: &Directive| matches!(directive.name.node.as_str(), "skip" | "include");
+    directives.iter().filter(|directive| !decided(&directive.node)).cloned().collect()
+}

@@ -1,0 +1,44 @@
+//! What an answer of the API allocates, counted: in a binary of its own, because the allocator counts for the process.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+#[path = "../benches/api/world.rs"]
+mod world;
+
+use std::alloc::System;
+
+use serde_json::json;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+use self::world::{Asked, PAGE, World, request};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// The fewest of some requests: what comes now and then, such as another thread's, is not the request's own.
+async fn allocations(world: &World, asked: &Asked) -> usize {
+    let mut fewest = usize::MAX;
+    for _ in 0..10 {
+        let region = Region::new(ALLOCATOR);
+        world.ask(asked).await.unwrap();
+        fewest = fewest.min(region.change().allocations);
+    }
+    fewest
+}
+
+#[tokio::test]
+async fn an_answer_allocates_no_more_than_it_did() {
+    let world = World::open().await.unwrap();
+    let (token, mut beyond) = (Some(world.token.as_str()), Vec::new());
+    for (name, asked, most) in [
+        ("{ __typename }", request(None, "{ __typename }", &json!({})), 115),
+        ("{ __typename }, signed in", request(token, "{ __typename }", &json!({})), 120),
+        ("{ viewer { id } }, signed in", request(token, "{ viewer { id } }", &json!({})), 175),
+        ("a page of 20", request(token, PAGE, &json!({ "first": 20 })), 1_600),
+    ] {
+        let counted = allocations(&world, &asked).await;
+        if counted > most {
+            beyond.push(format!("{name}: {counted} allocations instead of {most}"));
+        }
+    }
+    assert!(beyond.is_empty(), "{beyond:#?}");
+}
