@@ -42,8 +42,8 @@ const PASSWORD: &str = "correct horse battery";
 pub const PAGE: &str = "query Page($first: Int!, $after: String) { timeline(first: $first, after: $after) { \
     edges { cursor node { ...card repostOf { ...card } inReplyTo { id author { handle } } } } \
     pageInfo { hasNextPage endCursor } } } \
-    fragment card on Content { id kind text publishTime media { kind url width height alt } \
-    counters { likes comments reposts favourites } viewerHasLiked viewerHasFavourited \
+    fragment card on Content { id kind text createdAt media { kind url width height alt } \
+    likeCount replyCount repostCount viewerHasLiked viewerHasBookmarked \
     author { id handle name avatarUrl viewerIsFollowing } }";
 
 /// A world with its API; the folder goes with it.
