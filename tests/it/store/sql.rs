@@ -113,8 +113,10 @@ on_each_backend! {
         store.followed_by(user(1)).await.map(|_| one("followed_by"))?;
         store.author_facts(user(1)).await.map(|_| one("author_facts"))?;
         store.pushed_readers(user(1), Range { after: 0, through: 9 }, None).await.map(|_| one("pushed_readers"))?;
-        store.demote(user(1), &users, 1005).await.map(|_| one("demote"))?;
         store.pulled_authors(user(1)).await.map(|_| one("pulled_authors"))?;
+        let before = store.statements();
+        store.demote(user(1), &users, 1005).await?;
+        assert_eq!(store.statements() - before, 2, "demote: the edges, and the versions of their readers' authors");
         Ok(())
     }
 

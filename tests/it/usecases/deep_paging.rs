@@ -73,10 +73,12 @@ async fn app(backend: Backend) -> Result<Arc<TestApp>> {
 /// Reads page after page to the first content ever, each as the oracle has it; `between` happens after each. Returns,
 /// for each page, whether the one statement that pulls nothing gave it.
 async fn walk(app: &TestApp, mut between: impl AsyncFnMut(usize) -> Result<()>) -> Result<Vec<bool>> {
-    // The node remembers from here on which contents are reposts, and a page asks for nothing but itself.
+    // The node remembers from here on which contents are reposts, and the reader's authors: a page asks for nothing but
+    // itself.
     let all = (1..=CONTENTS).map(ContentId::try_new).collect::<Result<Vec<_>, _>>()?;
     app.ports.contents.originals(&all).await?;
     let mut request = PageRequest::newest(PageSize::try_new(SIZE)?);
+    app.reader.page(user(READER), &request).await?;
     let (mut seen, mut from_inbox) = (Vec::new(), Vec::new());
     loop {
         let inbox = app.ports.timelines.read(user(READER), &request, Depth::Inbox).await?;
