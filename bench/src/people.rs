@@ -20,8 +20,8 @@ const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A page as the table's rows read it.
 pub const PAGE: &str = "query Page($first: Int!, $after: String) { timeline(first: $first, after: $after) { \
-    edges { cursor node { id kind text publishTime media { kind url width height alt } \
-    counters { comments likes reposts favourites } author { id handle name avatarUrl } } } \
+    edges { cursor node { id kind text createdAt media { kind url width height alt } \
+    replyCount likeCount repostCount author { id handle name avatarUrl } } } \
     pageInfo { hasNextPage endCursor } } }";
 
 /// Who is signed in.

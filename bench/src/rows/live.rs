@@ -19,7 +19,8 @@ use crate::{
     socket::Socket,
 };
 
-const SUBSCRIBE: &str = "subscription { newFeed { timelineEdge { cursor node { id text publishTime author { id handle name } } } refetch } }";
+const SUBSCRIBE: &str = "subscription { newFeed { __typename ... on EntryAdded { timelineEdge { cursor node { id text createdAt \
+    author { id handle name } } } } } }";
 /// Sockets opened at once.
 const OPENING: usize = 32;
 /// Sockets of one viewer.
