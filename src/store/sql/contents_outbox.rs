@@ -75,7 +75,7 @@ impl SqlStore {
         Ok(pages)
     }
 
-    /// See [`crate::store::Contents::outbox_heads`]: the stamp and the entries of an author come in one statement.
+    /// See [`crate::store::Contents::outbox_heads`]: the version and the entries of an author come in one statement.
     pub(super) async fn heads_of_outboxes(
         &self,
         authors: &[UserId],
@@ -93,8 +93,8 @@ impl SqlStore {
     }
 }
 
-/// `(stamp, publish_time, id, author_id)`: each author's stamp with neither time nor id, and one entry more than
-/// `limit` without a stamp.
+/// `(version, publish_time, id, author_id)`: each author's version with neither time nor id, and one entry more than
+/// `limit` without a version.
 fn heads_statement(authors: &[UserId], limit: usize) -> Part {
     let (list, mut values) = id_list(authors);
     let mut text = format!(
@@ -110,15 +110,15 @@ fn heads_statement(authors: &[UserId], limit: usize) -> Part {
     Part { text, values }
 }
 
-/// An author who has published nothing has stamp 0.
+/// An author who has published nothing has version 0.
 fn head(author: UserId, rows: &[Row], limit: usize) -> Result<OutboxHead, StoreError> {
-    let mut head = OutboxHead { author, stamp: 0, entries: Vec::new(), whole: true };
+    let mut head = OutboxHead { author, version: 0, entries: Vec::new(), whole: true };
     for row in rows {
         if row.user(3)? != author {
             continue;
         }
         match row.get::<Option<i64>>(0)? {
-            Some(stamp) => head.stamp = stamp,
+            Some(version) => head.version = version,
             None => head.entries.push(row.entry(1)?),
         }
     }

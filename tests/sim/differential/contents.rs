@@ -46,7 +46,7 @@ impl Act {
         let contents = &ports.contents;
         match self {
             Self::Publish(new) => told(contents.publish(new.clone()).await),
-            Self::Remove(author, content, stamp) => told(contents.remove(*author, *content, *stamp, now).await),
+            Self::Remove(author, content, version) => told(contents.remove(*author, *content, *version, now).await),
             Self::ByIds(viewer, ids) => in_any_order(contents.by_ids(*viewer, ids).await),
             Self::Counters(ids) => in_any_order(contents.counters(ids).await),
             Self::Outbox(viewer, authors, request) => told(contents.outbox(*viewer, authors, request).await),
@@ -70,5 +70,5 @@ fn new_content(from: &mut Drawer<'_>) -> NewContent {
     let idempotency_key = from.rng.chance(200_000).then(|| format!("key{}", from.rng.below(3)));
     let draft = Draft { text: id.to_string(), media: Vec::new(), idempotency_key, reference };
     let publish_time = from.now / 1_000 * 1_000 + from.rng.within(-2, 2) * 1_000;
-    NewContent { id, author: from.user(), draft, publish_time, stamp: from.fresh() }
+    NewContent { id, author: from.user(), draft, publish_time, version: from.fresh() }
 }

@@ -72,12 +72,12 @@ impl Act {
     pub async fn answer(&self, ports: &Ports, now: i64) -> String {
         let (follows, relations) = (&ports.follows, &ports.relations);
         match self {
-            Self::Follow(follower, author, mode, inc) => {
-                told(follows.follow(*follower, *author, *mode, *inc, now).await)
+            Self::Follow(follower, author, mode, incarnation) => {
+                told(follows.follow(*follower, *author, *mode, *incarnation, now).await)
             }
             Self::Unfollow(follower, author) => told(follows.unfollow(*follower, *author, now ^ 1, now).await),
             Self::Demote(author, readers) => told(follows.demote(*author, readers, now ^ 2).await),
-            Self::Promote(follower, authors, inc) => in_any_order(follows.promote(*follower, authors, *inc, now).await),
+            Self::Promote(follower, authors, incarnation) => in_any_order(follows.promote(*follower, authors, *incarnation, now).await),
             Self::AuthorFacts(author) => told(follows.author_facts(*author).await),
             Self::PushedReaders(author, range, since) => told(follows.pushed_readers(*author, *range, *since).await),
             Self::PulledAuthors(follower) => told(follows.pulled_authors(*follower).await),

@@ -87,5 +87,5 @@ impl Act {
 /// Some have passwords.
 pub fn account(id: UserId, name: i64, now_ms: i64) -> NewAccount {
     let password_hash = (name % 20 == 0).then(|| PasswordHash("hash".to_owned()));
-    NewAccount { id, registration: registration(name), password_hash, inc: i64::MAX, now_ms }
+    NewAccount { id, registration: registration(name), password_hash, incarnation: i64::MAX, now_ms }
 }

@@ -158,7 +158,7 @@ impl Answer {
                     answer.floor = row.floor(1)?;
                     answer.excludes = row.get::<i64>(3)? != 0;
                 }
-                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, stamp: row.get(1)? }),
+                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, version: row.get(1)? }),
                 tag => answer.entries.push((tag, row.entry(1)?)),
             }
         }

@@ -17,7 +17,7 @@ use crate::{
 
 /// Rows of the state: floor time, floor content, 1 if anybody is kept out.
 pub(super) const STATE: i64 = 0;
-/// Rows of uncovered edges: outbox stamp, 0, author.
+/// Rows of uncovered edges: outbox version, 0, author.
 pub(super) const EDGE: i64 = 1;
 /// Entries; [`super::side::BEHIND`] is added for those behind the bound.
 pub(super) const IN_FLIGHT: i64 = 2;

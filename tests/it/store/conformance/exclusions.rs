@@ -15,8 +15,8 @@ impl World {
         self.store.block(user(from), user(to), 1034, NOW).await
     }
 
-    async fn try_edge(&self, follower: i64, author: i64, inc: i64) -> Result<Followed, StoreError> {
-        self.store.follow(user(follower), user(author), EdgeMode::Fill, inc, NOW).await
+    async fn try_edge(&self, follower: i64, author: i64, incarnation: i64) -> Result<Followed, StoreError> {
+        self.store.follow(user(follower), user(author), EdgeMode::Fill, incarnation, NOW).await
     }
 
     async fn exclusions(&self) -> Result<i64> {

@@ -14,7 +14,7 @@ use tidefeed::store::contents::{NewContent, Published};
 use tidefeed::store::{Contents as _, Exclusions as _, SearchTerms as _};
 
 use super::rows::entry;
-use super::{NOW, World, at_once, content, content_id, stamp, user};
+use super::{NOW, World, at_once, content, content_id, version, user};
 use crate::servers::on_each_backend;
 
 /// A content that says this, published `id` ms after [`NOW`].
@@ -284,7 +284,7 @@ on_each_backend! {
         assert_eq!(world.number("SELECT COUNT(DISTINCT content_id) FROM search_terms").await?, many, "all but the removed one");
         assert_eq!(world.store.index_next().await?.contents, 0);
         assert_eq!(world.terms_kept(200).await?, 0);
-        world.store.remove(user(1), content_id(100), stamp(1), NOW).await?;
+        world.store.remove(user(1), content_id(100), version(1), NOW).await?;
         assert_eq!(world.terms_kept(100).await?, 0, "what was indexed later goes with its content, too");
         Ok(())
     }

@@ -325,7 +325,7 @@ fn check_uncovered(state: &State, uncovered: &[UncoveredAuthor]) -> Result<()> {
         .zip([7, 8, 9, 0])
         .filter(|(author, _)| state.edge(user(*author)).is_some_and(|mode| mode != EdgeMode::Push))
         .filter(|(author, _)| !state.is_excluded(user(*author)))
-        .map(|(author, stamp)| UncoveredAuthor { author: user(author), stamp })
+        .map(|(author, version)| UncoveredAuthor { author: user(author), version })
         .collect();
     ensure!(named == expected, "{named:?} are named, {expected:?} are uncovered");
     Ok(())
