@@ -117,7 +117,8 @@ async fn seed(store: &SqlStore) -> Result<()> {
     let authors: Vec<SeedAuthor> = (1..=AUTHORS).chain([READER]).map(author).collect::<Result<_>>()?;
     store.add_authors(&authors).await?;
     let reader = UserId::try_new(READER)?;
-    let follow = |id: i64| Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, incarnation: id, followed_at: NOW });
+    let follow =
+        |id: i64| Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, incarnation: id, followed_at: NOW });
     store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?;
     let hash = Passwords::try_new(passwords(), SharedRng::from_seed(2))?.hash(PASSWORD.to_owned()).await?;
     store.open_accounts(&[reader], &hash).await?;

@@ -99,7 +99,13 @@ pub trait Contents: Send + Sync {
 
     /// One transaction: marks the content removed if `author` published it, deletes its search terms, lowers the
     /// counts, and makes `version` (as [`NewContent::version`]) the outbox's.
-    async fn remove(&self, author: UserId, content: ContentId, version: i64, now_ms: i64) -> Result<Removed, StoreError>;
+    async fn remove(
+        &self,
+        author: UserId,
+        content: ContentId,
+        version: i64,
+        now_ms: i64,
+    ) -> Result<Removed, StoreError>;
 
     /// Those of `ids` that exist, are not removed, and whose author stands in no block with `viewer` (`None`: nobody
     /// is signed in), in any order. One statement.

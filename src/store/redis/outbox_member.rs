@@ -98,7 +98,8 @@ mod tests {
     fn an_empty_outbox_is_an_answer_and_anything_foreign_is_none() {
         let empty = read_all(&["version:4:0:0", "-1"]).unwrap();
         assert_eq!((empty.version, empty.entries.len(), empty.complete_from), (4, 0, Position::OLDEST));
-        for foreign in [&[][..], &["00000000000000000007", "5"], &["x", "5", "version:4:0:0", "-1"], &["version:4:0", "-1"]]
+        for foreign in
+            [&[][..], &["00000000000000000007", "5"], &["x", "5", "version:4:0:0", "-1"], &["version:4:0", "-1"]]
         {
             assert_eq!(read_all(foreign), None, "{foreign:?}");
         }

@@ -58,7 +58,13 @@ impl Contents for SqlStore {
         .await
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, version: i64, now_ms: i64) -> Result<Removed, StoreError> {
+    async fn remove(
+        &self,
+        author: UserId,
+        content: ContentId,
+        version: i64,
+        now_ms: i64,
+    ) -> Result<Removed, StoreError> {
         self.transaction(move |tx| async move {
             let versions = renew_version(&tx, author, version, None).await?;
             let sql = "UPDATE contents SET removed_at = ? WHERE id = ? AND author_id = ? AND removed_at IS NULL";
@@ -164,7 +170,12 @@ impl Contents for SqlStore {
 /// Gives the author's outbox its new version and, at a publish, smooths how often there is one. Always the first lock:
 /// it holds off every other publish and removal of this author until the transaction ends, so that each version follows
 /// the one that it is told to follow, and idempotency keys are looked up one after the other.
-async fn renew_version(tx: &Tx, author: UserId, after: i64, published: Option<i64>) -> Result<VersionChange, StoreError> {
+async fn renew_version(
+    tx: &Tx,
+    author: UserId,
+    after: i64,
+    published: Option<i64>,
+) -> Result<VersionChange, StoreError> {
     let sql = format!(
         "SELECT stamp, published_at, publish_every_ms FROM outbox_heads WHERE author_id = ? {}",
         tx.dialect().for_update()

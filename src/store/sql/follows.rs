@@ -9,7 +9,7 @@ use super::{
     account_deletions::author_remains,
     authors_version::renew_authors,
     dialect::Dialect,
-    part::Part,
+    fragment::Fragment,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
     visibility::is_blocked,
@@ -189,7 +189,7 @@ fn facts(row: &Row) -> Result<AuthorFacts, StoreError> {
 }
 
 /// The statement of [`Follows::pushed_readers`].
-pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, unseen_since: Option<i64>) -> Part {
+pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, unseen_since: Option<i64>) -> Fragment {
     let unseen = if unseen_since.is_some() { " AND (s.last_seen IS NULL OR s.last_seen < ?)" } else { "" };
     let text = format!(
         "SELECT f.follower_id, s.last_seen, s.read_every_ms FROM follows f{targets} \
@@ -200,7 +200,7 @@ pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, uns
         fill = EdgeMode::Fill.code(),
         push = EdgeMode::Push.code(),
     );
-    let readers = Part::new(text, [author.get(), range.after, range.through]);
+    let readers = Fragment::new(text, [author.get(), range.after, range.through]);
     match unseen_since {
         Some(since) => readers.add("", [since]),
         None => readers,
@@ -208,7 +208,7 @@ pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, uns
 }
 
 /// The statement of [`Follows::pulled_authors`].
-pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
+pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Fragment {
     let text = format!(
         "{FACTS} FROM follows f{uncovered} {then} user_counts c ON c.user_id = f.author_id {HEAD} \
          WHERE f.follower_id = ? AND f.mode = {pull} ORDER BY f.author_id",
@@ -216,7 +216,7 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
         then = dialect.join_in_order(),
         pull = EdgeMode::Pull.code(),
     );
-    Part::new(text, [follower.get()])
+    Fragment::new(text, [follower.get()])
 }
 
 /// Whose counts are locked, and how many each of them follows.

@@ -45,8 +45,9 @@ impl Seeding for SqlStore {
 
     async fn add_follows(&self, follows: &[SeedFollow]) -> Result<(), StoreError> {
         self.transaction(move |tx| async move {
-            let rows =
-                follows.iter().map(|follow| edge(follow.follower, follow.author, follow.incarnation, follow.followed_at));
+            let rows = follows
+                .iter()
+                .map(|follow| edge(follow.follower, follow.author, follow.incarnation, follow.followed_at));
             insert(&tx, EDGES, "", rows.collect()).await?;
             raise_counts(&tx, follows).await?;
             tx.commit(()).await
@@ -170,9 +171,9 @@ async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError>
             *counted = (counted.0 + followers, counted.1 + following, follow.incarnation);
         }
     }
-    let rows = more
-        .iter()
-        .map(|(user, (followers, following, incarnation))| [user.get(), *followers, *following, *incarnation].map(Value::from));
+    let rows = more.iter().map(|(user, (followers, following, incarnation))| {
+        [user.get(), *followers, *following, *incarnation].map(Value::from)
+    });
     let dialect = tx.dialect();
     let add = |column: &str| format!("{column} = user_counts.{column} + {}", dialect.incoming(column));
     let conflict = dialect.on_conflict_update("user_id");
@@ -238,7 +239,10 @@ mod tests {
         let follow =
             |follower| SeedFollow { follower: user(follower), author: user(1), incarnation: follower, followed_at: 60 };
         store.add_follows(&(2..=USERS).map(follow).collect::<Vec<_>>()).await.unwrap();
-        store.add_follows(&[SeedFollow { follower: user(1), author: user(2), incarnation: 9, followed_at: 60 }]).await.unwrap();
+        store
+            .add_follows(&[SeedFollow { follower: user(1), author: user(2), incarnation: 9, followed_at: 60 }])
+            .await
+            .unwrap();
     }
 
     #[tokio::test]

@@ -63,7 +63,12 @@ async fn app(backend: Backend) -> Result<Arc<TestApp>> {
         app.store.add_authors(&[seeded(id)?]).await?;
     }
     let follows: Vec<SeedFollow> = (1..=AUTHORS)
-        .map(|author| SeedFollow { follower: user(READER), author: user(author), incarnation: author, followed_at: BEGINNING })
+        .map(|author| SeedFollow {
+            follower: user(READER),
+            author: user(author),
+            incarnation: author,
+            followed_at: BEGINNING,
+        })
         .collect();
     app.store.add_follows(&follows).await?;
     app.reactivator.wake(user(READER)).await?;

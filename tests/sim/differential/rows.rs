@@ -110,11 +110,9 @@ fn of_people(tables: &Tables) -> Vec<Row> {
             .keys()
             .map(|(reader, author, cause)| row("exclusions", [reader.get(), author.get(), (*cause).into()])),
     );
-    rows.extend(
-        tables.follows.iter().map(|((follower, author), it)| {
-            row("follows", [follower.get(), author.get(), it.mode.code().into(), it.incarnation])
-        }),
-    );
+    rows.extend(tables.follows.iter().map(|((follower, author), it)| {
+        row("follows", [follower.get(), author.get(), it.mode.code().into(), it.incarnation])
+    }));
     rows.extend(tables.inboxes.iter().map(|((user, at), author)| {
         row("inboxes", [user.get(), at.publish_time(), at.content_number(), author.get()])
     }));

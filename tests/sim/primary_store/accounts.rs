@@ -86,7 +86,8 @@ async fn register(mut tx: Tx, account: &NewAccount) -> Result<Registered, StoreE
     tx.insert(Change::State(id, Some(state), None)).await?;
     let head = Head { version: 0, published_at: None, publish_every: None };
     tx.insert(Change::Head(id, Some(head), None)).await?;
-    tx.insert(Change::Edge((id, id), Some(Edge { mode: EdgeMode::Push, incarnation: account.incarnation }), None)).await?;
+    tx.insert(Change::Edge((id, id), Some(Edge { mode: EdgeMode::Push, incarnation: account.incarnation }), None))
+        .await?;
     tx.commit(Registered::Created).await
 }
 

@@ -157,7 +157,12 @@ pub fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
 }
 
 /// The first lock of all that change an outbox.
-async fn renew_version(tx: &mut Tx, author: UserId, after: i64, published: Option<i64>) -> Result<VersionChange, StoreError> {
+async fn renew_version(
+    tx: &mut Tx,
+    author: UserId,
+    after: i64,
+    published: Option<i64>,
+) -> Result<VersionChange, StoreError> {
     if !tx.lock(Row::Head(author)).await? {
         let head = Head { version: after, published_at: published, publish_every: None };
         if !tx.insert(Change::Head(author, Some(head), None)).await? {

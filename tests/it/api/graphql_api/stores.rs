@@ -75,7 +75,13 @@ impl Contents for Moody {
         self.store.publish(new).await
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, version: i64, now_ms: i64) -> Result<Removed, StoreError> {
+    async fn remove(
+        &self,
+        author: UserId,
+        content: ContentId,
+        version: i64,
+        now_ms: i64,
+    ) -> Result<Removed, StoreError> {
         self.store.remove(author, content, version, now_ms).await
     }
 

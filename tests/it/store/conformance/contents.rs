@@ -7,7 +7,7 @@ use tidefeed::domain::{Content, ContentKind, Counters, Entry, Media, MediaKind, 
 use tidefeed::store::contents::{NewContent, Published, Removed, VersionChange};
 use tidefeed::store::{Accounts as _, Contents as _};
 
-use super::{NOW, World, at_once, content, content_id, keyed, only, picture, version, user};
+use super::{NOW, World, at_once, content, content_id, keyed, only, picture, user, version};
 use crate::servers::{Backend, on_each_backend};
 
 /// As much as a content may hold, in characters of four bytes and such as JSON escapes.

@@ -5,7 +5,7 @@ use tidefeed::domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSi
 use tidefeed::store::Contents as _;
 use tidefeed::store::contents::OutboxHead;
 
-use super::{NOW, World, at_once, content, content_id, only, version, user};
+use super::{NOW, World, at_once, content, content_id, only, user, version};
 use crate::servers::on_each_backend;
 
 impl World {
