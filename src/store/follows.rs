@@ -26,9 +26,9 @@ pub enum Followed {
 /// Follow edges.
 #[async_trait]
 pub trait Follows: Send + Sync {
-    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `incarnation`, the counts,
-    /// and the pending relation of the pair (see [`super::Relations`]). `incarnation` is a fresh random number: it tells this
-    /// edge from an earlier one of the same pair, and becomes the version of the follower's authors
+    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `incarnation`, the
+    /// counts, and the pending relation of the pair (see [`super::Relations`]). `incarnation` is a fresh random number:
+    /// it tells this edge from an earlier one of the same pair, and becomes the version of the follower's authors
     /// ([`super::timelines`]).
     async fn follow(
         &self,
@@ -73,8 +73,8 @@ pub trait Follows: Send + Sync {
     /// The authors whom the follower pulls (edges in mode `Pull`), ascending. One statement.
     async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError>;
 
-    /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh `incarnation`
-    /// and a pending relation each. Returns whose.
+    /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh
+    /// `incarnation` and a pending relation each. Returns whose.
     async fn promote(
         &self,
         follower: UserId,

@@ -1,7 +1,7 @@
 //! Validates a document by all rules of the specification, once for each document.
 //!
-//! async-graphql, which executes, has half of the rules, so apollo-compiler validates. Only this file and `variable_usage`
-//! name it. It sees documents within the guard's limits, and no values of variables.
+//! async-graphql, which executes, has half of the rules, so apollo-compiler validates. Only this file and
+//! `variable_usage` name it. It sees documents within the guard's limits, and no values of variables.
 
 use std::collections::HashSet;
 

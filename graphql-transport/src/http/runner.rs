@@ -76,8 +76,8 @@ pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeM
     refused.charge.iter().map(cost_extension).chain([id_extension(request_id)]).collect()
 }
 
-/// Runs `admitted` to its end; each of its results tells the request's id. `Err`: why it did not begin, or broke; fit to
-/// be shown.
+/// Runs `admitted` to its end; each of its results tells the request's id. `Err`: why it did not begin, or broke; fit
+/// to be shown.
 pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     admitted: AdmittedOperation,

@@ -302,8 +302,8 @@ async fn add_to_counts(tx: &Tx, pair: Pair, more: i64, version: i64) -> Result<(
     tx.execute(sql, values.map(Value::from)).await.map(|_| ())
 }
 
-/// One number serves all these edges: an `incarnation` tells an edge from earlier ones of the same pair, never from those of
-/// other pairs.
+/// One number serves all these edges: an `incarnation` tells an edge from earlier ones of the same pair, never from
+/// those of other pairs.
 async fn fill(tx: &Tx, follower: UserId, authors: &[UserId], incarnation: i64, now_ms: i64) -> Result<(), StoreError> {
     let (list, ids) = id_list(authors);
     let of_these = format!("WHERE follower_id = ? AND author_id IN {list}");

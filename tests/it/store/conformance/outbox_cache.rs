@@ -72,7 +72,8 @@ async fn fetch(cache: &dyn OutboxCache) -> Result<Option<CachedOutbox>> {
     Ok(cache.fetch(&[user(1)]).await?.remove(0))
 }
 
-/// The change to the outbox of version `after` - 1; the suites draw their versions in order, which nothing may depend on.
+/// The change to the outbox of version `after` - 1; the suites draw their versions in order, which nothing may depend
+/// on.
 fn to(after: i64) -> VersionChange {
     VersionChange { before: after - 1, after }
 }
