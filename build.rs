@@ -86,8 +86,8 @@ fn asset(pages: &Path, file: &Path) -> io::Result<String> {
         path.is_file().then(|| included(&path))
     };
     let bytes = match compressed("gz") {
-        None => format!("Packed::Plain({})", included(file)),
-        Some(gzip) => format!("Packed::Gzip {{ bytes: {gzip}, unpacked: OnceLock::new() }}"),
+        None => format!("Packed::new({}, false)", included(file)),
+        Some(gzip) => format!("Packed::new({gzip}, true)"),
     };
     let brotli = compressed("br").map_or_else(|| "None".to_owned(), |bytes| format!("Some({bytes})"));
     let route = format!("/{route}");

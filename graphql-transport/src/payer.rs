@@ -1,4 +1,4 @@
-//! Who is charged for an operation, and counted for what the node holds: a viewer, or an address.
+//! The client that pays for an operation and for memory: a viewer, or an address.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -12,7 +12,7 @@ pub enum Payer {
     Viewer(u64),
     /// An address; of IPv6 a /64.
     Address(IpAddr),
-    /// Nobody knows from where the request came.
+    /// The address of the client is unknown.
     Unknown,
     /// One of [`SHARED`].
     Shared(u64),

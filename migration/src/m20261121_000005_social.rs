@@ -1,4 +1,4 @@
-//! What readers do with contents and with each other: likes and favourites, lists of followers, read markers.
+//! Likes and bookmarks (then: favourites), lists of followers, read markers.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 

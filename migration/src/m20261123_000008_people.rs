@@ -1,4 +1,4 @@
-//! By what people are found, and who has most followers.
+//! The names by which people are found, and an index of the most followed.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 

@@ -17,7 +17,7 @@ pub enum AccountError {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The caller's network has registered too many; one more is taken after these seconds.
-    #[error("too many have registered from your network lately; try again in {0} s")]
+    #[error("too many accounts were registered from your network lately; try again in {0} s")]
     TooManyRegistrations(u64),
     /// Every id drawn was taken.
     #[error("no free id in {MAX_DRAWS} draws: check the clock of this machine")]

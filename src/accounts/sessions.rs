@@ -1,7 +1,7 @@
 //! Sessions as commands: begin, refresh, end, list. Access tokens are short-lived and name their session; refresh
 //! tokens make new ones.
 //!
-//! Apart from passwords and issuers, which only decide that a session may begin.
+//! Passwords and issuers only decide whether a session may begin.
 
 use std::{sync::Arc, time::Duration};
 

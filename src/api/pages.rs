@@ -1,7 +1,7 @@
 //! The web pages: the demo at `/` and the playground at `/graphiql/`, out of the binary.
 //!
 //! The API does not need them. `build.rs` collects the files as `scripts/web.sh` has compressed them: the best
-//! compression takes too long to run at each request. What is compressed is not in the binary a second time as it is.
+//! compression takes too long to run at each request. The binary holds compressed files in that form only.
 
 use std::{io::Read as _, sync::OnceLock};
 
@@ -42,6 +42,11 @@ enum Packed {
 }
 
 impl Packed {
+    /// `bytes` as the binary has them: compressed, or as they are.
+    const fn new(bytes: &'static [u8], is_gzip: bool) -> Self {
+        if is_gzip { Self::Gzip { bytes, unpacked: OnceLock::new() } } else { Self::Plain(bytes) }
+    }
+
     const fn gzip(&self) -> Option<&'static [u8]> {
         match self {
             Self::Plain(_) => None,

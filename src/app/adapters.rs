@@ -27,7 +27,7 @@ const REDIS_CONNECT_MS: u64 = 2_000;
 
 /// The adapters of one node.
 pub struct Adapters {
-    /// What is true.
+    /// The primary store.
     pub store: SqlStore,
     /// Absent when embedded.
     pub redis: Option<Redis>,

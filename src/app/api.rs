@@ -69,7 +69,7 @@ pub struct OutsideSettings {
     pub only: bool,
 }
 
-/// What of the process the API runs in.
+/// The parts of the process that the API uses.
 #[derive(Clone)]
 pub struct ApiRuntime {
     /// Now.

@@ -1,7 +1,7 @@
 //! Decides what a bearer token means: one of this service's own (signed, in time, of a session that exists), or one of
 //! the outside issuer.
 //!
-//! Apart from the router, because which of the two a token is, is decided here and nowhere else.
+//! Only this module tells the two apart.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,7 +1,7 @@
-//! The process's limit of open files, connections included.
+//! The limit of open files of the process, which includes connections.
 
-/// As many files as the process may have open, after it has asked for as many as it may ask for; `None` if there is no
-/// bound, or nobody to ask.
+/// Raises the soft limit to the hard limit and returns it; `None` if there is no limit or the system has none to ask
+/// for.
 #[cfg(unix)]
 pub fn at_most() -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -14,7 +14,7 @@ pub fn at_most() -> Option<usize> {
     getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok())
 }
 
-/// Nobody to ask.
+/// This system has no such limit.
 #[cfg(not(unix))]
 pub fn at_most() -> Option<usize> {
     None

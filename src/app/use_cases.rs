@@ -153,7 +153,7 @@ impl Ports {
 /// The numbers that the use cases work by.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// Who is pushed to.
+    /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
     /// Followers of a subtask.
     pub subtask_size: u32,

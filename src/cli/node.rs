@@ -63,7 +63,7 @@ pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
     end(config, &lifecycle).await
 }
 
-/// Refuses half a node whose queue would be in this process: nobody else could see it.
+/// Refuses to run half a node without Redis: no other process could read its queue.
 fn shared(config: &Config, command: &str, others: &str) -> Result<(), ConfigError> {
     if !config.redis.urls.is_empty() {
         return Ok(());

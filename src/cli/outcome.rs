@@ -1,12 +1,12 @@
 //! How a command ends.
 
-/// How a command ends that has not failed.
+/// The outcome of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// All is well.
     Done,
-    /// What was asked for was found wanting, and has been told.
+    /// The command ran, found problems and reported them.
     Wanting,
-    /// A signal ended it; what is there is consistent.
+    /// A signal ended it; the data is consistent.
     Interrupted,
 }

@@ -69,7 +69,7 @@ A value comes from, the later over the earlier:
 3. the environment: `TIDEFEED__SECTION__KEY`, in capitals, with two underscores between the parts. Lists are written
    `a, b` or `[\"a\", \"b\"]`.
 
-All mistakes are told at once, with the key, the value, where it was given and what is expected instead; an unknown key is
+All mistakes are reported at once, with the key, the value, its source and what is expected instead; an unknown key is
 a mistake. The command then ends with exit code 2. `tidefeed config` prints what is in force and where each value is from, with secrets hidden;
 `tidefeed doctor` tries the servers. Times carry their unit in the key: `_ms`, `_s`, `_minutes`, `_days`.
 

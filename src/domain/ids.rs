@@ -1,8 +1,7 @@
 //! Ids of users, contents and sessions: positive 64-bit integers, one type each. The API and the database each have
 //! their own form of them.
 //!
-//! Apart from the rest because every layer names them; they refuse to know how a client sees them (`api`) or how a
-//! database stores them (`store`).
+//! Every layer uses these types. `api` and `store` define how clients and databases see them.
 
 use std::fmt;
 

@@ -43,7 +43,7 @@ pub struct Kinds(u8);
 
 /// A choice of nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("choose at least one kind, or leave the choice out")]
+#[error("name at least one kind, or omit the list")]
 pub struct NoKinds;
 
 impl Kinds {

@@ -1,4 +1,4 @@
-//! Reactions: likes and favourites.
+//! Reactions: likes and bookmarks.
 
 /// A reaction; each at most once for a user and a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

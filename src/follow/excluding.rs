@@ -1,4 +1,4 @@
-//! Mute, hide and block: one transaction each, true for the next read of everybody whom it concerns, lifted as easily.
+//! Mute, hide and block, and their reversal: one transaction each, in effect from the next read on.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub enum ExclusionOutcome {
     Done,
     /// There is no such user.
     UnknownUser,
-    /// Nobody keeps themselves out.
+    /// Users cannot exclude themselves.
     Oneself,
 }
 

@@ -1,6 +1,6 @@
-//! The dispatcher: from a published content to its subtasks, or to its end if all followers are one batch. A
-//! reconciler: it looks at what SQL holds, the message only says where; any number may run, die and repeat each
-//! other's work.
+//! The dispatcher: cuts the delivery of a content into subtasks, or ends it at once if all followers fit one batch. As
+//! a reconciler it decides by what SQL holds; the message only says where to look. Any number may run, die and repeat
+//! each other's work.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ pub struct DispatcherOptions {
     pub subtask_size: u32,
     /// Followers up to which a delivery is one transaction.
     pub at_once: u32,
-    /// Who is pushed to.
+    /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
     /// Messages taken at a time.
     pub batch: usize,

@@ -1,6 +1,6 @@
-//! The subtask executor: takes a subtask, inserts inbox rows batch by batch, each with its progress in one
-//! transaction, and ends the delivery when it was the last one. Where one dies, the next goes on after the last
-//! follower served.
+//! The subtask executor: takes a subtask, inserts inbox rows batch by batch, each with its progress in one transaction,
+//! and ends the delivery when it was the last one. If it dies, the next executor continues after the last follower
+//! served.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ pub struct ExecutorOptions {
     pub batch_size: u32,
     /// How long a subtask is its executor's own, in ms; another may take it after that.
     pub lease_ms: i64,
-    /// Who is pushed to.
+    /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
 }
 
@@ -107,7 +107,7 @@ impl SubtaskExecutor {
         Ok(())
     }
 
-    /// The policy, before the delivery: whoever is not worth a push pulls the author from now on.
+    /// Applies the policy before the delivery: an edge that is not worth a push becomes `Pull`.
     async fn demote_unworthy(&self, subtask: &Subtask) -> Result<(), StoreError> {
         let Some(delivery) = self.deliveries.find(subtask.content).await? else { return Ok(()) };
         let author = self.follows.author_facts(delivery.entry.author).await?;

@@ -1,6 +1,6 @@
-//! From a draft to every inbox: the publish command, the dispatcher that cuts a delivery into subtasks, the executors
-//! that run them. Publisher and delivery meet only in SQL and in the queue. Also reactions to contents, and the
-//! indexer of contents that are older than the search index.
+//! Takes a draft to every inbox: the publish command, the dispatcher that cuts a delivery into subtasks, the executors
+//! that run them. Publisher and delivery meet only in SQL and in the queue. Also reactions to contents, and the indexer
+//! of contents that are older than the search index.
 
 mod dispatcher;
 mod executor;

@@ -1,5 +1,5 @@
-//! A made-up world, written in bulk: users who have never been here, with contents from long ago. Apart from the other
-//! ports because it takes a short cut that only holds for such users.
+//! Bulk inserts of a generated world: users who never signed in, with old contents. It is a port of its own because its
+//! short cut holds only for such users.
 //!
 //! Why no delivery record is needed (docs/coverage.md): a content may miss from an inbox as long as it lies below its
 //! reader's floor. Every reader written here is off, which reads as a floor above everything, and nobody else can
@@ -58,7 +58,7 @@ pub struct SeedReaction {
 
 /// A seeded content answers or repeats one that is not written with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("content {0} is answered or repeated, but not written in the same call")]
+#[error("content {0} has a reply or a repost, but is not written in the same call")]
 pub struct NotTogether(ContentId);
 
 /// Each content's author, and its counters: as many as there are of what is counted.

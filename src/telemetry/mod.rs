@@ -1,4 +1,4 @@
-//! What operators see: log lines and metrics. Nothing here decides anything.
+//! Log lines and metrics for operators.
 
 pub mod causes;
 pub mod logs;

@@ -1,8 +1,8 @@
 //! The auditor: compares what readers are served with the oracle, finds the cause of a difference, and repairs it.
 //!
-//! Page and oracle are two reads, and the world goes on between them: a difference counts only if it stays while the
-//! oracle says the same before and after. Mending needs no proof: giving up what an inbox claims is exact at any time
-//! (docs/protocol.md#invariant), and so is filling it anew.
+//! Page and oracle are two reads, and data may change between them: a difference counts only if it persists while the
+//! oracle answers the same before and after. A repair is always safe: an inbox may give up its claim at any time
+//! (docs/protocol.md#invariant) and be filled anew.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What is looked at with every commit: the naive oracle follows, reads under way learn what their timeline becomes,
-//! and the invariant of docs/coverage.md is held against whatever the commit touched.
+//! Runs after every commit: updates the oracle and the reads under way, and checks the invariant of docs/coverage.md on
+//! every row that the commit touched.
 
 use std::collections::BTreeMap;
 

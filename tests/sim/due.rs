@@ -1,4 +1,4 @@
-//! Which page is due of a timeline, folded as naively as it can be said, and what is wrong with one that is not.
+//! The page that a timeline must give, folded naively, and how another page differs from it.
 
 use std::collections::BTreeSet;
 

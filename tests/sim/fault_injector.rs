@@ -1,5 +1,5 @@
-//! What may happen at every await: the seeded chance that all models share, the rates of this seed's faults, its
-//! clock, and the switch points at which the scheduler takes over.
+//! Injects faults at every await: a seeded rng that all models share, the fault rates and the clock of the seed, and
+//! the points where the scheduler switches tasks.
 
 use std::{
     fmt::Write as _,

@@ -1,4 +1,4 @@
-//! Each rule broken in turn: how many worlds it takes until something is seen to be wrong.
+//! Breaks each rule in turn and counts the worlds until a check fails.
 
 use std::fmt;
 

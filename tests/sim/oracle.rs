@@ -1,6 +1,6 @@
-//! What every timeline is, by definition and as naively as it can be said: the contents that were not removed, of the
-//! authors whom the reader follows and whom nothing keeps out, but for reposts of whom something does. Fed by commits
-//! alone; it knows no inbox, no floor and no mode.
+//! The oracle: computes every timeline from its definition. A timeline has the contents that were not removed, of
+//! followed authors without an exclusion, except reposts of excluded authors. It sees commits only: no inbox, floor or
+//! mode.
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 

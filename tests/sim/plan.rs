@@ -1,5 +1,5 @@
-//! What a seed's world is like: its size, its numbers, its weather. Worlds are tiny, so that whatever is rare in a
-//! large one is common.
+//! Draws a world from its seed: size, parameters, fault rates. Worlds are tiny, so that rare events of a large one are
+//! common.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! The world comes to rest: nothing goes wrong any more, workers do what is left, and then everything must be exact,
-//! to the last row.
+//! Lets a world come to rest: faults stop, workers finish what is left, and then every row must be exact.
 
 use std::sync::Arc;
 

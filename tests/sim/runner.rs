@@ -1,4 +1,4 @@
-//! Runs worlds by their seeds: one, many, or until one fails.
+//! Runs worlds from their seeds: one, many, or until one fails.
 
 use std::{
     fmt::{self, Write as _},

@@ -1,7 +1,7 @@
-//! Resolves an object with one allocation for all fields that need not wait.
+//! Resolves an object with one allocation for all fields that are ready at their first poll.
 //!
-//! async-graphql puts the future of each field into a box of its own before it looks at any. Here a field is looked at
-//! where it lies; only what waits beside another field that waits gets a box.
+//! async-graphql boxes the future of each field before it polls any. This module polls a field in place and boxes it
+//! only if another field is pending, too.
 
 use std::{
     future::{Future, poll_fn},

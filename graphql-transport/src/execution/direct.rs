@@ -1,7 +1,7 @@
-//! A schema that runs prepared operations as they are.
+//! Runs prepared operations on a schema without parsing or copying them.
 //!
-//! Only this file and `container` use what async-graphql leaves undocumented: its environment of a query. The version
-//! is pinned, and `tests` compares every answer with that of the schema's own executor.
+//! Only this file and `container` use async-graphql's undocumented `QueryEnv`. The version is pinned, and `tests`
+//! compares every answer with that of the schema's own executor.
 
 use std::{
     borrow::Cow,

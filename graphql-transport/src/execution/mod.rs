@@ -1,7 +1,7 @@
 //! Runs operations that the guard has prepared, without a copy of their documents.
 //!
-//! async-graphql takes a document by value at each request, checks it and throws it away. [`Direct`] gives its
-//! resolvers what they look at, and begins where its own executor begins to resolve.
+//! async-graphql takes a document by value at each request, checks it and drops it. [`Direct`] builds the environment
+//! that resolvers read and starts where async-graphql's executor starts to resolve.
 
 mod container;
 mod direct;

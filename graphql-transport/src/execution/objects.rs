@@ -1,5 +1,5 @@
-//! async-graphql for its derive macros, with another way to resolve an object: name it in
-//! `#[graphql(crate = "graphql_transport::objects")]` of objects that are often many in an answer.
+//! A stand-in for async-graphql in its derive macros that resolves objects by `container`. Name it in `#[graphql(crate
+//! = "graphql_transport::objects")]` of objects that appear in long lists.
 
 pub use async_graphql::*;
 

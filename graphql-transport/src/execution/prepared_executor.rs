@@ -1,4 +1,4 @@
-//! What the transport asks of an executor.
+//! The trait that the transport requires of an executor.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Merges root fields of one response key: the executor runs each that is written, so a mutation would happen twice.
+//! Merges root fields with the same response key. The executor would run each of them, so a mutation would happen
+//! twice.
 //!
 //! This is the only change that the guard makes to a document.
 

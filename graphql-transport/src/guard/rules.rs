@@ -16,7 +16,7 @@ use async_graphql::Pos;
 
 use super::{fault::Fault, refusal::Refusal, variable_usage};
 
-/// Faults of one document that are told at most.
+/// Maximum number of faults reported for one document.
 const TOLD: usize = 20;
 
 /// The library's name for a field that its type does not have.

@@ -1,4 +1,4 @@
-//! What the guard lets through of the specification's rules, and that what is asked for twice runs once.
+//! Tests that the guard enforces the specification's rules and runs a field once that is selected twice.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use async_graphql::{Variables, value};

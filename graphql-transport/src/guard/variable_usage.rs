@@ -1,7 +1,7 @@
-//! Checks where variables stand, and that an input object names no field twice.
+//! Checks that each variable fits the places that use it, and that no input object has a field twice.
 //!
-//! apollo-compiler checks this only at the outside of an argument. The file can go when the library checks the rest.
-//! It takes documents that have passed the library's other rules.
+//! apollo-compiler checks this only at the top level of an argument. Delete this file when it checks nested values,
+//! too. It takes documents that have passed the library's other rules.
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! Checks a request's variables against the operation's declarations and the schema's inputs, before anything
 //! executes.
 //!
-//! The executor looks at a variable only where it is used. A missing one would be an error of execution, one of the
-//! wrong shape an error without a code, and `@skip` would not see a default. Values of the schema's own scalars are
-//! the executor's to check.
+//! The executor checks a variable only when a resolver reads it: a missing one would fail during execution, one of the
+//! wrong shape would fail without a code, and `@skip` would ignore a default. The executor still checks values of
+//! custom scalars.
 
 use async_graphql::{
     Name, Pos, Value, Variables,

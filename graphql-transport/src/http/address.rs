@@ -1,4 +1,4 @@
-//! Finds the address that a request comes from, through the proxies that are trusted to say so.
+//! Finds the client's address behind trusted proxies.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! Errors of this transport's own, each with its code.
+//! Builds the errors that this transport raises itself, each with its code.
 
 use async_graphql::{ErrorExtensionValues, ServerError};
 

@@ -1,5 +1,5 @@
-//! From a request's parameters to its outcome: guard, cost, attach, execute, mask. The same for HTTP, WebSocket and
-//! streams.
+//! Takes a request from its parameters to its outcome: guard, charge, attach the scope, execute, mask errors. HTTP,
+//! WebSocket and streams share it.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) schema: E,
     pub(super) documents: Documents,
     pub(super) attach: Arc<dyn Attach<V>>,
-    /// Without it nobody pays.
+    /// `None`: operations are not charged.
     pub(super) budget: Option<Budget>,
     /// Bytes of an answer.
     pub(super) answer_bytes: usize,
@@ -44,7 +44,7 @@ pub(super) struct AdmittedOperation {
     document: FoundDocument,
     charge: Option<Charge>,
     budget: AnswerBudget,
-    /// Of what was asked.
+    /// Memory held for the request.
     hold: Option<Hold>,
 }
 
@@ -105,7 +105,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         if points == 0 { Ok(()) } else { self.charge(scope, points).map(drop) }
     }
 
-    /// Takes `cost` points from whoever asks.
+    /// Charges the client `cost` points.
     pub(super) fn charge(&self, scope: &Scope<V>, cost: u64) -> Result<Option<Charge>, Refused> {
         let Some(budget) = &self.budget else { return Ok(None) };
         let charge = budget.charge(scope.payer(), cost);

@@ -1,6 +1,6 @@
 //! GraphQL over HTTP: one request in, one response out, which may be a stream.
 //!
-//! It adds to the engine what is HTTP's own: methods, media types, the bound of the body, the status.
+//! It adds what HTTP alone has: methods, media types, the limit of the body, the status.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -147,7 +147,7 @@ async fn run<E: PreparedExecutor, V: Viewer>(
     }))
 }
 
-/// Whether who asks may be nobody, although they have sent a token.
+/// Whether the request may run anonymously although it carries a token.
 fn is_public_operation<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     params: &Params,
@@ -160,7 +160,7 @@ fn is_public_operation<E: PreparedExecutor, V: Viewer>(
     })
 }
 
-/// GET changes nothing, whoever made the link; and what goes on needs a way to go on.
+/// GET runs no mutation, because any link could trigger it. Subscriptions need a stream.
 fn permit(operation: OperationType, method: &Method, streams: bool) -> Result<(), Refused> {
     match operation {
         OperationType::Subscription if !streams => {

@@ -26,11 +26,11 @@ pub struct HttpSettings {
     pub socket: SocketLimits,
     /// What a stream of server-sent events may be at most.
     pub stream: StreamLimits,
-    /// Points that may be spent; without it operations have a cost that nobody pays.
+    /// Points that clients may spend. `None`: operations have a cost but are not charged.
     pub rate: Option<RateLimits>,
     /// Which documents may be named instead of sent.
     pub persisted: PersistedSettings,
-    /// Networks whose machines are believed when they say from whom they have a request.
+    /// Networks of proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
     /// Whose pages may open a WebSocket and read answers, beside those of this very host.
     pub allowed_origins: Origins,

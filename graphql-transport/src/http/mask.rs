@@ -1,4 +1,4 @@
-//! Hides errors that nobody meant for clients, and puts the request's id into all.
+//! Replaces internal errors by a neutral message, and adds the request's id to every error.
 
 use async_graphql::{ErrorExtensionValues, Response, ServerError, Value};
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::codes::ANSWER_TOO_LARGE;
 
-/// What a client reads of a fault of this server.
+/// The message that replaces an internal error.
 const NEUTRAL: &str = "Something went wrong on our side. If it stays, report the requestId.";
 
-/// Of one response, this many hidden errors are logged in full; of the others, how many.
+/// Hidden errors of one response that are logged in full; the log line counts the rest.
 const LOGGED_ERRORS: usize = 5;
 
 /// Hides every error that carries no code of its own, logs what was hidden in one line, and puts `request_id` into

@@ -1,5 +1,4 @@
-//! What surrounds every answer: the request's id, headers that keep browsers safe, and CORS. It holds for answers
-//! that no handler has made, too.
+//! Adds the request's id, security headers and CORS to every answer, including those that no handler made.
 
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ const OF_CLIENTS: [&str; 3] = ["apollographql-client-name", "apollographql-clien
 /// `router`, whose requests all have an id, in the answer's header `x-request-id` and in every log line, and whose
 /// answers have safe headers where they do not say otherwise.
 pub fn surrounded(router: Router, entropy: Entropy) -> Router {
-    router.layer(from_fn(safe)).layer(from_fn_with_state(entropy, request_id::stamp))
+    router.layer(from_fn(safe)).layer(from_fn_with_state(entropy, request_id::identify))
 }
 
 async fn safe(request: Request, next: Next) -> Response {

@@ -1,7 +1,7 @@
 //! Speaks GraphQL over HTTP, WebSocket and server-sent events.
 //!
-//! It decides all that a client can get wrong before a resolver runs. The schema, the meaning of tokens and the type
-//! of a viewer are parameters.
+//! It rejects every invalid request before a resolver runs. The schema, the meaning of tokens and the type of a viewer
+//! are parameters.
 
 mod accept;
 mod address;

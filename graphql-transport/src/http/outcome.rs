@@ -279,7 +279,7 @@ fn told(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
     }
 }
 
-/// Whole seconds, at least one: after so long a request is not too early.
+/// Seconds until a retry can succeed, rounded up, at least one.
 pub(super) fn seconds(wait: Duration) -> u64 {
     wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
 }

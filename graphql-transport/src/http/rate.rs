@@ -35,7 +35,7 @@ pub struct Bucket {
     pub per_second: NonZeroU32,
 }
 
-/// After so many charges the buckets that are full again are forgotten.
+/// Every this many charges, full buckets are dropped.
 const CHARGES_BETWEEN_CLEANINGS: usize = 4096;
 
 /// What a charge left, or why it was refused.

@@ -29,7 +29,7 @@ impl RequestId {
         chosen.map_or_else(|| Self::new(entropy), |text| Self(text.into()))
     }
 
-    /// The id that [`stamp`] has given the request, or else as from its headers.
+    /// The id that [`identify`] has given the request, or else as from its headers.
     pub(super) fn of_request(request: &Request, entropy: &Entropy) -> Self {
         request.extensions().get().cloned().unwrap_or_else(|| Self::of_headers(request.headers(), entropy))
     }
@@ -51,7 +51,7 @@ impl RequestId {
 
 /// Gives every request its id, and its answer and its log lines too; a request that has one keeps it. The span is of
 /// the highest level, as all that carry an id: a filter that lets a line through must not take its id away.
-pub(super) async fn stamp(State(entropy): State<Entropy>, mut request: Request, next: Next) -> Response {
+pub(super) async fn identify(State(entropy): State<Entropy>, mut request: Request, next: Next) -> Response {
     let known = request.extensions().get::<RequestId>().is_some();
     let id = RequestId::of_request(&request, &entropy);
     if known {

@@ -1,6 +1,6 @@
 //! Runs one operation whose results go out one by one, over a WebSocket or a stream of events.
 //!
-//! Both bound, hide and tell alike, because both run through this file.
+//! Both transports apply the same limits and mask the same errors, because both use this file.
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 
@@ -20,11 +20,11 @@ use super::{
 };
 use crate::{execution::PreparedExecutor, memory::Hold};
 
-/// Streams and sockets close so long before their token ends: the client gets the protocol's own message, not the error
-/// of an operation that fails.
+/// Streams and sockets close this long before their token ends, so that the client gets the protocol's own message
+/// instead of a failing operation.
 const BEFORE_THE_END: Duration = Duration::from_millis(100);
 
-/// Nothing was sent: it has too many bytes.
+/// The result was not sent because it has too many bytes.
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
@@ -41,8 +41,8 @@ pub(super) trait OperationSink {
     fn send(&self, event: Self::Event) -> impl Future<Output = ()> + Send;
 }
 
-/// Completes when what was opened for `viewer` has to end: their token ends, or somebody has ended their sign-in.
-/// Never without a viewer.
+/// Completes when the connection of `viewer` must end: the token expires or the session was ended. Never completes
+/// without a viewer.
 pub(super) fn over<E, V: Viewer>(core: &Core<E, V>, viewer: Option<V>) -> BoxFuture<'static, ()> {
     let until = end_of(core, viewer.as_ref());
     let authenticate = Arc::clone(&core.authenticate);

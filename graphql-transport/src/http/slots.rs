@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The slots that are held, by holder. Remembers nobody who holds none.
+/// The slots in use, by holder. Forgets a holder without slots.
 #[derive(Debug)]
 pub(super) struct Slots<K> {
     most: usize,

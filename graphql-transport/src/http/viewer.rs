@@ -1,4 +1,4 @@
-//! Who asks: the bearer token of a request, and the traits by which a service gives it a meaning.
+//! The viewer of a request: its bearer token, and the traits by which a service gives the token a meaning.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{memory::Clients, payer::Payer};
 
 /// The caller's type for an authenticated viewer.
 pub trait Viewer: Clone + Send + Sync + 'static {
-    /// By what one viewer is told from another: whoever has the same number pays from the same bucket.
+    /// Identifies the viewer. Viewers with the same number share a bucket of points.
     fn number(&self) -> u64;
 }
 
@@ -70,7 +70,7 @@ where
     }
 }
 
-/// Of whom and of what an operation is part.
+/// The viewer, the client and the request of an operation.
 #[derive(Debug, Clone)]
 pub struct Scope<V> {
     /// Who asks; `None` when anonymous.
@@ -97,7 +97,7 @@ impl Client {
         Self { address, agent }
     }
 
-    /// For whom memory is held before it is known who the viewer is.
+    /// The client that memory is held for until the viewer is known.
     pub(super) fn holders(&self) -> Clients {
         [Some(Payer::of_address(self.address)), None]
     }
@@ -117,7 +117,7 @@ impl<V: Viewer> Scope<V> {
     }
 }
 
-/// What a request says about who asks.
+/// The credentials and the address of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credentials {
     Anonymous,

@@ -14,7 +14,7 @@ pub const DEFAULT_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes that a field takes in memory beside its value: its place in a map, its name, its value's own head.
 const FIELD_BYTES: usize = 128;
 
-/// Room is taken in pieces of so many bytes.
+/// Bytes reserved from the ledger at a time.
 const PIECE_BYTES: usize = 4 * 1024;
 
 /// How much the answer of one operation, or one event of a subscription, may show and read, and what is held for it.
@@ -41,7 +41,7 @@ struct Counts {
 /// Why an operation has to stop.
 #[derive(Debug, Clone)]
 pub enum Stop {
-    /// Its answer would be too large; what the client is told.
+    /// The answer would be too large; the error for the client.
     TooLarge(ServerError),
     /// There is no room for its answer now.
     NoRoom(NoRoom),

@@ -19,21 +19,21 @@ pub struct LedgerLimits {
     pub client: usize,
 }
 
-/// Who has no room for more.
+/// Whose limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoom {
-    /// The node, whoever asks.
+    /// The node's: all clients are refused.
     #[error("no room for more bytes of clients on this node")]
     Node,
-    /// The client: for others there may be room.
+    /// The client's: other clients may still have room.
     #[error("no room for more bytes of this client")]
     Client,
 }
 
-/// For whom bytes are held: each of them counts.
+/// The clients that bytes are counted for, such as the address and the viewer.
 pub type Clients = [Option<Payer>; 2];
 
-/// What is held, and for whom. Remembers nobody for whom nothing is. Clones are one ledger.
+/// Counts the bytes held, in all and for each client. Forgets a client that holds none. Clones share the counts.
 #[derive(Debug, Clone)]
 pub struct Ledger(Arc<Inner>);
 
@@ -99,7 +99,7 @@ impl Ledger {
 }
 
 impl Hold {
-    /// Holds at least so many bytes in all, if there is room; otherwise as many as before.
+    /// Grows to at least this many bytes if the limits allow it; otherwise holds as many as before.
     pub fn grow_to(&mut self, bytes: usize) -> Result<(), NoRoom> {
         if bytes <= self.bytes {
             return Ok(());
@@ -117,7 +117,7 @@ impl Hold {
         Ok(())
     }
 
-    /// Holds exactly so many, because they are there: room or not.
+    /// Holds exactly this many bytes, which exist already, even beyond the limit.
     pub fn settle(&mut self, bytes: usize) {
         if bytes != self.bytes {
             let mut held = self.ledger.held();

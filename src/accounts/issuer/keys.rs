@@ -21,7 +21,8 @@ use crate::clock::SharedClock;
 
 /// Keys of one set at most; a set with more is not taken.
 const MAX_KEYS: usize = 100;
-/// So many times `max_age` old keys are used when the issuer cannot be asked. After that nobody's token is taken.
+/// While the issuer cannot be reached, keys stay in use for this many times `max_age`. After that all its tokens are
+/// refused.
 const STALE_AGES: i64 = 24;
 
 /// The issuer does not answer, or not with a key set. For the log.

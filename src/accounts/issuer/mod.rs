@@ -39,7 +39,7 @@ pub enum IssuerError {
     /// For the client.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// For the client: the issuer says who they are, and this service has nobody for them.
+    /// The token is valid, but its user has no account here.
     #[error("There is no account here for the token's user.")]
     Stranger,
     /// For the log.

@@ -1,7 +1,7 @@
 //! An answer body that is written while it is sent, piece by piece.
 //!
-//! A task writes it, so that a client who has stopped reading keeps no place of a node. A body that breaks off ends
-//! with an error: the connection is cut, and no client takes the half for the whole.
+//! A task writes it, so a client that stops reading does not keep its slot. A body that fails ends with an error: the
+//! connection breaks, and no client takes a partial file for the whole.
 
 use std::{pin::pin, time::Duration};
 
@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_mins(30);
 
 /// The file ends before its end.
 #[derive(Debug, thiserror::Error)]
-#[error("the export broke off")]
+#[error("the export failed")]
 struct BrokenOff;
 
 /// Why nothing more is written.
@@ -41,7 +41,7 @@ pub fn written_by(
         if let Ok(Err(Stopped::Failed(error))) = timeout(LONGEST, write(pieces, sender)).await {
             match error {
                 ExportError::Store(error) => {
-                    tracing::error!(error = &error as &dyn std::error::Error, "An export broke off.");
+                    tracing::error!(error = &error as &dyn std::error::Error, "An export failed before its end.");
                 }
                 ended => tracing::debug!(reason = %ended, "An export was ended."),
             }

@@ -1,9 +1,9 @@
-//! Batch scheduling: what the fields of an operation ask for at once is fetched at once.
+//! Schedules the loaders' batches of an operation, so that fields that wait together are fetched together.
 //!
-//! An operation is one task, and a loader's batch a task of its own would race with it: it would leave with the keys
-//! that the first of twenty siblings asks for. So the batches of an operation run beside it in its task. It goes on
-//! until all of its fields wait; then the batches do. Whatever a batch brings, it brings to all who wait for it before
-//! one of them goes on: siblings stay together, level by level.
+//! A batch in a task of its own would race with the operation: it would start with the keys of the first of twenty
+//! siblings. So the batches run in the operation's task. The operation runs until all of its fields wait; then the
+//! batches run. A batch completes all of its waiting fields before any of them continues, so siblings stay together,
+//! level by level.
 
 use std::{cell::RefCell, pin::pin, task::Poll};
 
@@ -13,11 +13,11 @@ use futures_util::{
 };
 
 tokio::task_local! {
-    /// What has been begun in this turn.
+    /// Batches that were added since the fields last waited.
     static WAITING: RefCell<Vec<FutureObj<'static, ()>>>;
 }
 
-/// Runs `work`, and what it leaves to [`beside`] while it lasts.
+/// Runs `work`, and beside it the batches that it passes to [`beside`].
 pub async fn run<F: Future>(work: F) -> F::Output {
     let in_batches = async {
         let (mut work, mut batches) = (pin!(work), FuturesUnordered::new());
@@ -39,7 +39,7 @@ pub async fn run<F: Future>(work: F) -> F::Output {
     WAITING.scope(RefCell::default(), in_batches).await
 }
 
-/// Lets `batch` run when the work that this belongs to waits; gives it back where there is none.
+/// Runs `batch` as soon as the surrounding [`run`] waits. Returns it if there is none.
 pub fn beside(batch: FutureObj<'static, ()>) -> Option<FutureObj<'static, ()>> {
     let mut batch = Some(batch);
     let _outside = WAITING.try_with(|begun| begun.borrow_mut().extend(batch.take()));

@@ -83,8 +83,8 @@ pub enum Failure {
     /// A registration or a sign-in failed.
     #[error("an operation on an account failed")]
     Account(#[from] AccountError),
-    /// A live feed broke off.
-    #[error("the live feed broke off")]
+    /// A live feed failed.
+    #[error("the live feed failed")]
     FeedEnded,
     /// The request was executed without its scope.
     #[error("the request has no scope: the transport did not attach it")]

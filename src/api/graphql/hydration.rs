@@ -68,7 +68,7 @@ impl Hydration {
         self.viewer().ok().map(|viewer| viewer.id)
     }
 
-    /// Who asks, where nobody else may. A token is good at this moment, or it is none.
+    /// The viewer. Fails for anonymous viewers, and once the token has expired.
     pub fn viewer(&self) -> Result<Viewer, Failure> {
         let viewer = self.loader.loader().viewer_dependence.viewer().ok_or(Failure::Anonymous)?;
         if self.services().clock.now_ms() >= viewer.good_until_ms {

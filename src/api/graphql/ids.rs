@@ -10,7 +10,7 @@ use crate::domain::{ContentId, SessionId, UserId};
 const BYTES: usize = 8;
 const USER: &str = "U_";
 const CONTENT: &str = "C_";
-/// A node for its user, and for nobody else.
+/// A node that only its user can read.
 const SESSION: &str = "S_";
 
 /// What an id names.
@@ -28,7 +28,7 @@ pub enum NodeId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidId {
     /// No id that this service has given out.
-    #[error("Not an id of this service. Pass an `id` as it was given.")]
+    #[error("This is not an id of this service. Pass an `id` exactly as the service returned it.")]
     Malformed,
     /// An id, but not a user's.
     #[error("This is not the id of a user. Those begin with U_.")]

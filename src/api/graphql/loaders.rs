@@ -1,4 +1,4 @@
-//! Loaders: many keys, one statement. One loader for each thing that an object shows and does not hold itself.
+//! Loaders: one statement for many keys. There is one for each field whose value the object does not hold.
 //!
 //! Every key gets a value, `None` (or zero, or `false`) for what does not exist, so that nothing is asked for twice.
 

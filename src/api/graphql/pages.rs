@@ -1,7 +1,6 @@
 //! Pages of lists by loader: all that are asked for at once are read together.
 //!
-//! One kind of key for all lists, so that whatever hangs on the entries of a page is answered together, and what is
-//! shown of it is loaded together.
+//! All lists share one type of key. So the lists of all entries of a page are read together, and so is what they show.
 
 use std::collections::HashMap;
 

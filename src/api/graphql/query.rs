@@ -38,14 +38,13 @@ impl Query {
     /// `last` with `before` for what is newer than your top entry. 1 to 100 entries, 20 if neither is given. Null for
     /// anonymous viewers, with an UNAUTHENTICATED error.
     ///
-    /// Left out, as if it had not been published: what those have published whom the viewer has muted or blocked, who
-    /// hide from the viewer or have blocked them, reposts of that by others, and the kinds that `filter` does not
-    /// name.
+    /// Leaves out contents of users whom the viewer mutes or blocks, and of users who hide from the viewer or block
+    /// them; also reposts of such contents by others, and kinds that `filter` does not name.
     ///
-    /// Reposts are folded within a page. A page is made of the shortest stretch of the timeline, from its cursor on,
-    /// that has as many different subjects as entries are asked for, a repost's subject being its original and
-    /// anything else's itself. The newest entry of each subject stands; older ones of the stretch are left out. The
-    /// next page begins where the stretch ends: an older entry of the same subject may come up there. A page has fewer
+    /// Reposts are folded within a page. The subject of a repost is its original; any other content is its own subject.
+    /// A page covers the shortest stretch of the timeline, from its cursor on, with as many different subjects as
+    /// entries are asked for. It shows the newest entry of each subject and leaves out the older ones of the stretch.
+    /// The next page begins where the stretch ends, so it may show an older entry of the same subject. A page has fewer
     /// entries only if the timeline ends, or if 400 entries have fewer subjects; `pageInfo` tells which.
     async fn timeline(
         &self,
@@ -73,9 +72,9 @@ impl Query {
         .await
     }
 
-    /// How many entries a page would show of what is newer than a cursor in the viewer's timeline: entries of the same
-    /// subject, such as reposts of one content, count once. Exact, up to `max`. Null for anonymous viewers, with an
-    /// UNAUTHENTICATED error.
+    /// The number of entries of the viewer's timeline that are newer than a cursor. Entries of the same subject, such
+    /// as reposts of one content, count once. Exact, up to `max`. Null for anonymous viewers, with an UNAUTHENTICATED
+    /// error.
     async fn new_content_count(
         &self,
         ctx: &Context<'_>,
@@ -93,21 +92,19 @@ impl Query {
         .await
     }
 
-    /// Contents by text, author and time, newest first. All that is given must hold; `text`, `author` or both must be
-    /// given.
+    /// Searches contents by text, author and time, newest first. All given conditions apply; give `text`, `author` or
+    /// both.
     ///
-    /// A content is found if it has every word of `text` as a word of its own (letters, digits or a pictograph; case,
-    /// width and skin tones do not matter), and every run of Chinese, Japanese, Korean or Thai as it stands, of one
-    /// character or more. Words are not found by their beginnings. The whole text of every content is searched,
-    /// however long; reposts have none and are never found. With an author and no text: what the author has published,
-    /// without reposts.
+    /// A content matches if it contains every word of `text` as a whole word (letters, digits or a pictograph; case,
+    /// width and skin tones do not matter), and every run of Chinese, Japanese, Korean or Thai characters literally.
+    /// The beginning of a word does not match. The search covers the whole text of every content; reposts have no text
+    /// and never match. With an author and no text, it finds all contents of the author except reposts.
     ///
-    /// A content is found from the moment it is published until it is deleted. Contents hidden by a block are left
-    /// out; without `author` also those of authors whom the viewer mutes or who hide from the viewer. With `author`,
-    /// the search covers what the author's page shows.
+    /// A content is found from the moment it is published until it is deleted. Contents hidden by a block are left out.
+    /// Without `author`, so are contents of users whom the viewer mutes or who hide from the viewer.
     ///
-    /// Each page does a bounded amount of work. It may have fewer entries than asked for, even none, and go on: read
-    /// on with `endCursor` while `hasNextPage`.
+    /// Each page does a bounded amount of work, so it may have fewer entries than asked for, even none, although more
+    /// follow. Read on with `endCursor` while `hasNextPage` is true.
     async fn search(
         &self,
         ctx: &Context<'_>,
@@ -131,9 +128,9 @@ impl Query {
         .await
     }
 
-    /// People whose handle begins with `text`, or whose name does from one of its first eight words on: `lo` and
-    /// `ada lo` find Ada Lovelace. With a leading @, handles alone. Case and width do not matter, accents do. In
-    /// Chinese, Japanese, Korean and Thai a name is found from each of its first eight characters on.
+    /// Users whose handle begins with `text`, or whose name does from one of its first eight words on: `lo` and `ada
+    /// lo` find Ada Lovelace. With a leading @, handles alone. Case and width do not matter, accents do. In Chinese,
+    /// Japanese, Korean and Thai a name is found from each of its first eight characters on.
     ///
     /// In alphabetical order of the handle or the part of the name that was found, then of ids; each user once. A user
     /// is found by a name from the moment they have it. Users hidden by a block are left out.
@@ -152,12 +149,12 @@ impl Query {
         .await
     }
 
-    /// Users to follow: first those followed by the users whom the viewer followed most recently, by their number,
-    /// then the most followed. For anonymous viewers, the most followed. At most 50, without paging: ask again when
-    /// the viewer has followed some.
+    /// Suggests users to follow: first users followed by many of those whom the viewer followed most recently, then the
+    /// most followed. Anonymous viewers get the most followed. At most 50, without paging: ask again after the viewer
+    /// has followed some.
     ///
-    /// Without users whom the viewer follows, mutes, blocks or hides from, and users who hide from the viewer or block
-    /// them.
+    /// Leaves out users whom the viewer follows, mutes, blocks or hides from, and users who hide from the viewer or
+    /// block them.
     async fn suggested_users(
         &self,
         ctx: &Context<'_>,

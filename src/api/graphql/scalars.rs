@@ -39,8 +39,8 @@ impl ScalarType for Timestamp {
     }
 }
 
-/// An argument of type `Int` of which our own code says whether it is in range, so that the client is told in our
-/// words. Beyond 32 bits the guard refuses it.
+/// An argument of type `Int` whose range this code checks, so that the error is in our words. Beyond 32 bits the guard
+/// refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnyInt(pub i64);
 

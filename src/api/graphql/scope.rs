@@ -59,8 +59,7 @@ fn hydration_with(ctx: &Context<'_>, viewer_dependence: ViewerDependence) -> Res
     Ok(Arc::new(Hydration::new(Arc::clone(services), viewer_dependence, budget)))
 }
 
-/// Of the failures of one operation so many are logged: a document with thousands of fields must not write thousands
-/// of lines.
+/// Failures of one operation that are logged: a document with thousands of fields must not write thousands of lines.
 const LOGGED: usize = 10;
 
 /// Ends a resolver through the one error mapping.

@@ -33,21 +33,24 @@ pub struct SubscriptionRoot;
 /// Subscriptions.
 #[Subscription(name = "Subscription")]
 impl SubscriptionRoot {
-    /// What changes in the viewer's timeline as it is shown. With `after`: first what has changed since then (what is
-    /// gone, then what has come, oldest first, then what that has folded away), then what happens, nothing twice; or
-    /// `RefetchNeeded`, if that is too much. All of it is folded, as far as `after` speaks of: when a newer entry of a
-    /// subject comes, the older one is removed; when it goes, the older one comes back. Without `after`: what happens
-    /// from the moment on at which the subscription has begun, nothing folded. Ends with its token: by an
-    /// UNAUTHENTICATED error, a WebSocket by closing with 4403.
+    /// Live changes of the viewer's timeline. With `after`, the stream first replays what has changed since then:
+    /// removed entries, then new ones, oldest first, then older entries that a new one replaces. Live changes follow;
+    /// nothing comes twice. If too much has changed, it sends `RefetchNeeded` instead. Entries are folded, within what
+    /// `after` covers: a newer entry of a subject removes the older one, and when the newer one goes, the older one is
+    /// added again. Without `after`, the stream starts with the subscription and folds nothing. It ends when the token
+    /// expires: with an UNAUTHENTICATED error, or by closing the WebSocket with 4403.
     async fn new_feed(
         &self,
         ctx: &Context<'_>,
         #[graphql(
-            desc = "A `resumeToken`: the client holds exactly what it was told up to then. Or the cursor of an entry: it \
-                          holds nothing above that one."
+            desc = "A `resumeToken`: the client holds exactly what it had received up to then. Or the cursor of an entry: \
+                          the client holds nothing above that entry."
         )]
         after: Option<String>,
-        #[graphql(default, desc = "Whether the client wants `TimelineMayDiffer`, and compares what it holds then.")]
+        #[graphql(
+            default,
+            desc = "Whether to send `TimelineMayDiffer`, upon which the client reads its entries again."
+        )]
         compares: bool,
     ) -> Result<NewFeed, ApiError> {
         match begin(ctx, after.as_deref(), compares).await {

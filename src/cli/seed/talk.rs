@@ -1,6 +1,5 @@
-//! Who answers whom in a neighbourhood: some of what people have published becomes, where something fitting was said
-//! shortly before, a reply or a repost of that. Purely, and in the order of time, so that threads grow as they do
-//! among people.
+//! Makes some contents of a neighbourhood replies or reposts of a fitting earlier one. Pure, and in the order of time,
+//! so that threads grow naturally.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! Failed sign-ins and the waits they cause: growing, capped, and never the same for everybody.
 //!
 //! Three counts decide: an account from one network, an account from everywhere, a network on all accounts. Strangers
-//! can fill the second one; who has signed in to the account from their network before is not held by it.
+//! can fill the second one, so it does not delay a user whose network has signed in to the account before.
 
 use crate::domain::limits::{FREE_ATTEMPTS, FREE_ATTEMPTS_OF_ACCOUNT, FREE_ATTEMPTS_OF_NETWORK};
 

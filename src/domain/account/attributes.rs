@@ -21,7 +21,7 @@ pub enum InvalidAttributes {
     #[error("an attribute's key has at most {MAX_ATTRIBUTE_KEY_CHARS} characters")]
     KeyTooLong(usize),
     /// A key that stands there twice.
-    #[error("each key may stand there once")]
+    #[error("each key may occur only once")]
     Twice(usize),
     /// A value with control characters.
     #[error("an attribute's value has no control characters")]

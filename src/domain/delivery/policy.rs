@@ -1,12 +1,12 @@
 //! The delivery policy: which edges are pushed along. Any answer is exact (docs/coverage.md); this one decides what
-//! reads cost. Facts in, mode out: who fetches the facts and who changes the edges is elsewhere.
+//! reads cost. It maps facts to a mode; other modules fetch the facts and change the edges.
 
 use super::edge::EdgeMode;
 use crate::domain::ids::UserId;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What is known of an author.
+/// The facts about an author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthorFacts {
     /// Who.
@@ -17,7 +17,7 @@ pub struct AuthorFacts {
     pub publish_every_ms: Option<i64>,
 }
 
-/// What is known of a reader.
+/// The facts about a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReaderFacts {
     /// Who.

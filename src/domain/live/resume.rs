@@ -26,7 +26,9 @@ const MOST: usize = VIEW_WINDOW + MAX_CATCH_UP as usize;
 
 /// The text is neither a resume token nor a cursor that Tidefeed has given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("neither a resume token nor a cursor of this service: pass a `resumeToken` or a `cursor` as it was given")]
+#[error(
+    "neither a resume token nor a cursor of this service: pass a `resumeToken` or a `cursor` exactly as the service returned it"
+)]
 pub struct InvalidResumePoint;
 
 /// Which entries above a floor a client holds. At most [`MOST`] of them: a window, and in the middle of a catch-up

@@ -1,4 +1,4 @@
-//! By what contents and people are found.
+//! The terms and queries by which contents and people are found.
 
 pub mod people;
 mod query;

@@ -1,8 +1,8 @@
-//! By what people are found: their handle, and their name from each of its words on, folded as the words of contents
+//! The terms by which people are found: the handle, and the name from each of its words on, folded as words of contents
 //! are.
 //!
-//! What is kept begins with what is looked for, byte by byte, so that a search is one range of an index. A form of
-//! folding that changes needs every row written anew.
+//! A stored term begins with the searched text, byte by byte, so a search is one range of an index. A change of the
+//! folding needs every row written anew.
 
 use std::collections::BTreeSet;
 
@@ -40,13 +40,13 @@ pub struct KeyPrefix(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidKeyPrefix {
     /// Blank.
-    #[error("`text` is blank: say whom to look for, in 1 to {MAX_NAME_PREFIX_CHARS} characters")]
+    #[error("`text` is blank: give 1 to {MAX_NAME_PREFIX_CHARS} characters of a handle or name")]
     Blank,
     /// More than [`MAX_NAME_PREFIX_CHARS`].
-    #[error("`text` has {0} characters; one can look for at most {MAX_NAME_PREFIX_CHARS}")]
+    #[error("`text` has {0} characters; the limit is {MAX_NAME_PREFIX_CHARS}")]
     TooLong(usize),
     /// Punctuation and the like.
-    #[error("`text` has neither letters, digits nor pictographs: there is nobody to look for")]
+    #[error("`text` needs at least one letter, digit or pictograph")]
     NothingInText,
 }
 

@@ -1,4 +1,4 @@
-//! Searching the store by text, sender and time: what is wanted, what is looked at first, and which pages come of it.
+//! Plans a search by text, author and time: the sources, the rarest one first, and the pages that they give.
 //!
 //! Terms lead to candidates, newest first; what a candidate really says decides. A page is filled in rounds of bounded
 //! work, so that it may be short and still go on.
@@ -15,7 +15,7 @@ use crate::domain::{
     },
 };
 
-/// What is looked for; all of it must hold.
+/// The conditions of a search; a content must meet all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     phrase: Option<Phrase>,
@@ -28,13 +28,13 @@ pub struct Search {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSearch {
     /// Neither text nor author.
-    #[error("say what to look for: `text`, `author`, or both")]
+    #[error("give `text`, `author` or both")]
     Nothing,
     /// More than [`MAX_SEARCH_CHARS`].
-    #[error("`text` has {0} characters; one can look for at most {MAX_SEARCH_CHARS}")]
+    #[error("`text` has {0} characters; the limit is {MAX_SEARCH_CHARS}")]
     TextTooLong(usize),
     /// Punctuation and the like.
-    #[error("`text` has neither letters, digits nor pictographs: there is nothing to look for")]
+    #[error("`text` needs at least one letter, digit or pictograph")]
     NothingInText,
     /// No moment lies between them.
     #[error("`from` must be earlier than `to`")]

@@ -1,5 +1,4 @@
-//! The audit of a served page: how it differs from the oracle's, and what is to blame. Pure; `upkeep::Auditor` fetches
-//! what is compared.
+//! Compares a served page with the oracle's and names the cause of a difference. Pure; `upkeep::Auditor` fetches both.
 
 use super::{
     page::{Page, PageRequest},

@@ -1,5 +1,5 @@
-//! The authors of a timeline, as a node remembers them between pages: whom the reader follows and whom exclusions leave
-//! out, of one snapshot, with its version. A page may use them if its own snapshot has the same version.
+//! The remembered authors of a timeline: the followed and the excluded ones of one snapshot, with its version. A page
+//! may use them if its own snapshot has the same version.
 
 use super::{
     coverage::{Run, TrustedArea},
@@ -158,7 +158,8 @@ impl TimelineAuthors {
 }
 
 impl CandidateLimits {
-    /// What a page needs of a reader who excludes nobody, and twice as much of one who does: their rows fall away.
+    /// Rows to read for a page: as many as it needs, and twice as many for a reader with exclusions, because excluded
+    /// rows are dropped.
     pub fn of(request: &PageRequest, authors: &TimelineAuthors) -> Self {
         let rows = if authors.excludes() { 2 } else { 1 };
         Self { ahead: request.need() * rows, behind: 4 * rows }

@@ -45,10 +45,12 @@ const LISTS: [List; 6] = [List::Contents, List::Followers, List::Following, List
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCursor {
     /// Tidefeed has not given it out.
-    #[error("not a cursor of this service: pass a `cursor`, `startCursor` or `endCursor` as it was given")]
+    #[error(
+        "not a cursor of this service: pass a `cursor`, `startCursor` or `endCursor` exactly as the service returned it"
+    )]
     Malformed,
     /// It leads into a list of another kind.
-    #[error("a cursor of another list: pass one that this list gave")]
+    #[error("a cursor of another list: pass a cursor of this list")]
     OtherList,
 }
 

@@ -1,7 +1,7 @@
 //! Why an author's contents are not in a reader's timeline although the reader follows: mutes, hides, blocks.
 //!
-//! Nothing of it touches inboxes, floors or modes: reads leave the excluded out, so that whatever is lifted is undone
-//! at once.
+//! Exclusions never touch inboxes, floors or modes. Reads leave excluded authors out, so lifting an exclusion takes
+//! effect at once.
 
 /// Why an author's contents are kept out of a reader's timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

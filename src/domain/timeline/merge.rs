@@ -1,4 +1,4 @@
-//! The k-way merge: several runs become one page, as far as all of them cover it and not an entry further.
+//! The k-way merge: merges runs into one page, and stops where the first run stops being complete.
 
 use super::{
     coverage::Run,

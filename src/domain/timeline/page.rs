@@ -1,4 +1,4 @@
-//! What a reader asks for and what the answer is: a bounded window of a timeline and whether it goes on.
+//! Requests and pages: a bounded window of a timeline, and whether there is more at either end.
 
 use super::{
     cursor::{self, InvalidCursor, List},
@@ -124,7 +124,7 @@ pub struct PageRequest {
     pub bound: Option<Position>,
     /// How many entries at most.
     pub size: PageSize,
-    /// What is left out is as if it had not been published: for the entries, and for whether there are more.
+    /// Left out entries count nowhere: neither as entries nor for whether there are more.
     pub kinds: Kinds,
 }
 
@@ -135,10 +135,10 @@ pub enum InvalidPage {
     #[error("a page has 1 to {MAX_PAGE} entries, not {0}")]
     Size(i64),
     /// Out of 1 to [`MAX_COUNT`].
-    #[error("one can count up to 1 to {MAX_COUNT} entries, not {0}")]
+    #[error("`max` must be 1 to {MAX_COUNT}, not {0}")]
     Count(i64),
     /// Out of 1 to [`MAX_SUGGESTIONS`].
-    #[error("one can ask for 1 to {MAX_SUGGESTIONS} suggestions, not {0}")]
+    #[error("`first` must be 1 to {MAX_SUGGESTIONS}, not {0}")]
     Suggestions(i64),
     /// `first` with `last`, `first` with `before`, or `last` with `after`.
     #[error("use `first` with `after` to read older entries, or `last` with `before` to read newer ones, not both")]

@@ -1,4 +1,4 @@
-//! The read plan: from what one statement gave, either the page or what is still to be read for it.
+//! The read plan: decides whether the rows of one statement make the page, or what else to read.
 //!
 //! The engine (`read`) awaits and this module decides; it knows no store.
 

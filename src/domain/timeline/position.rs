@@ -1,6 +1,6 @@
 //! Where a content stands in every timeline: its position, and the entry that carries it.
 //!
-//! The order is the whole product's order: publish time, then content id as a number. Timelines are read newest first.
+//! Everything in Tidefeed is in this order: publish time, then content id as a number. Timelines are read newest first.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! How deep an inbox may reach, and for how long: whoever pages past what is kept has older windows built, and the
-//! deeper they reach the shorter they live. What it says costs or saves; any answer is exact.
+//! Decides how deep an inbox may grow and for how long. A reader who pages past the kept entries gets a deeper inbox,
+//! and the deeper it is, the sooner it is trimmed. The decision changes costs only; every answer is exact.
 
 /// How much inboxes hold, by how much they grow, and how long one may hold more than is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The way to Redis: one function that connects and says what is wrong, and the connections of each kind of work. A
-//! node has one connection for commands, one for each blocking read under way, and one that listens.
+//! Connects to Redis and explains failures. Each kind of work has its own connections. A node has one connection for
+//! commands, one for each blocking read under way, and one that listens.
 
 use std::{future::Future, sync::Arc, time::Duration};
 

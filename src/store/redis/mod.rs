@@ -1,6 +1,6 @@
-//! Adapters on Redis 7 or Valkey, a server on its own or a cluster: the queue as streams, the outbox cache and
-//! outside inboxes as sorted sets, announcements as sharded publish/subscribe. Nothing kept here is the truth: losing
-//! all of it costs delay and misses only.
+//! Adapters on Redis 7 or Valkey, a server on its own or a cluster: the queue as streams, the outbox cache and outside
+//! inboxes as sorted sets, announcements as sharded publish/subscribe. SQL can rebuild everything kept here: losing it
+//! costs delay and cache misses only.
 //!
 //! The one place that names the client library. It knows no clock and no other adapter; randomness is handed in.
 

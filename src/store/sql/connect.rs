@@ -1,4 +1,4 @@
-//! Connections: which pools there are, and what every session is told before it is used.
+//! Opens the pools of connections and configures every session.
 //!
 //! **SQLite**: one connection writes and several read. Writers queue for the one connection instead of failing each
 //! other's transactions, and readers never wait for it (WAL); those are opened by `sqlite_readers`. `synchronous =

@@ -1,4 +1,4 @@
-//! Turns with a store's connections. Whoever uses one has a turn, and there are as many turns as connections.
+//! Permits to use a store's connections: as many permits as connections, one for each use.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use tracing::warn;
 
 use crate::store::StoreError;
 
-/// Whoever waits longer for a turn says so in the log.
+/// A longer wait for a permit is logged.
 const LONG_WAIT: Duration = Duration::from_secs(2);
 
-/// Clones give the same turns.
+/// Clones share the permits.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionPermits {
     free: Arc<Semaphore>,
@@ -23,19 +23,19 @@ pub(super) struct ConnectionPermits {
 }
 
 impl ConnectionPermits {
-    /// `longest_wait`: after which a wait for a turn fails.
+    /// `longest_wait`: after which a wait for a permit fails.
     pub(super) fn new(connections: u32, longest_wait: Duration) -> Self {
         let permits = usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS);
         Self { free: Arc::new(Semaphore::new(permits)), connections, longest_wait }
     }
 
-    /// As [`Self::take`] by who has given a turn away with work to end: waits as long as it takes, logs nothing.
+    /// As [`Self::take`], for a transaction that has to end: waits without a limit and logs nothing.
     pub(super) async fn take_again(&self) -> Result<OwnedSemaphorePermit, StoreError> {
         let permit = Arc::clone(&self.free).acquire_owned().await;
         permit.map_err(|_| StoreError::Unavailable(Box::new(sqlx::Error::PoolClosed)))
     }
 
-    /// Waits for a turn, which ends when it is dropped.
+    /// Waits for a permit, which is returned when it is dropped.
     pub(super) async fn take(&self) -> Result<OwnedSemaphorePermit, StoreError> {
         let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
         let permit = timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned()).await;
@@ -48,7 +48,7 @@ impl ConnectionPermits {
         Ok(permit)
     }
 
-    /// Waits until every turn has ended; nobody gets one from then on.
+    /// Waits until all permits are returned, and gives none from then on.
     pub(super) async fn close(&self) {
         let all = self.free.acquire_many(self.connections).await;
         self.free.close();

@@ -1,4 +1,4 @@
-//! A content's columns, and a content out of a row of them.
+//! The columns of a content, and building a content from a row.
 
 use super::rows::Row;
 use crate::{

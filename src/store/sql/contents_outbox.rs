@@ -21,7 +21,7 @@ use crate::{
 
 const POSITION: Columns = Columns { time: "publish_time", id: "id" };
 
-/// What is listed by position, each by an index of its own.
+/// The lists ordered by position, each with an index of its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Listed {
     /// An author's contents.

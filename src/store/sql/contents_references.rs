@@ -1,5 +1,5 @@
-//! What contents are to each other, in SQL: what a new reply or repost refers to, how it is counted, and who has
-//! answered or repeated what.
+//! Replies and reposts in SQL: resolves the content that a new one refers to, counts it, and finds who replied or
+//! reposted.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! From a driver's error to what the caller can do about it. Decided by the engines' numbers, never by their words.
+//! Maps a driver's error to what the caller can do about it, by the engine's error number and never by its message.
 
 use sea_orm::{DbErr, RuntimeErr, SqlErr, sqlx};
 

@@ -1,9 +1,9 @@
-//! Work on a connection, which goes on to its end when nobody waits for it any more.
+//! Finishes work on a connection even if its caller is dropped.
 //!
-//! What sqlx does on MySQL must not stop half way. It counts a transaction only when its `BEGIN` is answered, and does
-//! not know how much of an answer it has read. A connection that is left in between goes back to the pool inside a
-//! transaction, where the next write is acknowledged and not committed; or it waits for ever for answers that have
-//! come.
+//! On MySQL, sqlx must not be cancelled half way. It counts a transaction only when its `BEGIN` is answered, and does
+//! not know how much of an answer it has read. A connection abandoned in between returns to the pool inside a
+//! transaction, where the next write is acknowledged and never committed; or it waits for ever for answers that it has
+//! read already.
 
 use std::{
     future::Future,
@@ -26,7 +26,7 @@ pub(super) struct Finisher {
 }
 
 impl Finisher {
-    /// Work that was given up may take so long.
+    /// Time limit of work whose caller was dropped.
     pub(super) fn new(limit: Duration) -> Self {
         Self { limit, stopped: Arc::default() }
     }

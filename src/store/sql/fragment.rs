@@ -1,4 +1,4 @@
-//! A piece of a statement: text and the values of its `?`, which stay together however pieces are put together.
+//! A fragment of a statement: its text, and the values of its `?`.
 
 use sea_orm::Value;
 

@@ -1,5 +1,5 @@
-//! The statements of the hot paths as the engine gets them, for EXPLAIN: by tests/it/store/explain.rs, and by hand on a
-//! server that is slow.
+//! The statements of the hot paths as the engine gets them, for EXPLAIN: in tests/it/store/explain.rs, and by hand on a
+//! slow server.
 
 use super::{
     SqlStore, cards,
@@ -38,7 +38,7 @@ pub enum HotStatement {
     Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
     FanOut(Entry, Range),
-    /// The deliveries that are due at a time (ms), so many at most.
+    /// The deliveries due at a time (ms), and their maximum number.
     Due(i64, u64),
     /// A page of each author's followers, as the first user sees it.
     Followers(UserId, Vec<UserId>, PageRequest),

@@ -1,4 +1,5 @@
-//! What the SQL server says of itself, judged for `tidefeed doctor`. Reads, and tries a write that leaves nothing.
+//! Judges the settings and the version of the SQL server for `tidefeed doctor`. Reads, and tries a write that leaves
+//! nothing.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! People as they are found, in SQL: a range of names, the follows of the followed, and the most followed.
+//! Finds and suggests people in SQL: a range of names, the follows of the followed, and the most followed.
 
 use std::iter;
 
@@ -124,7 +124,7 @@ pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId],
         .add(" ORDER BY k.known DESC, u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
 }
 
-/// Everybody whom the viewer could follow, along the index; it ends when it has enough.
+/// The users whom the viewer could follow, in index order; stops when it has enough.
 pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usize) -> Fragment {
     let index = dialect.in_order_of("most_followed");
     let all = Fragment::new(format!("SELECT u.user_id FROM user_counts u{index} WHERE 1 = 1"), []);

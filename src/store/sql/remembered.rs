@@ -1,4 +1,4 @@
-//! What this process remembers of what it has read: only what never changes.
+//! Caches rows that never change.
 
 use std::sync::Arc;
 

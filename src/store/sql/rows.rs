@@ -1,4 +1,4 @@
-//! Rows read by place, and lists of ids as a statement takes them.
+//! Reads columns of a row by their place, and writes lists of ids into a statement.
 
 use rusqlite::types::Value as Cell;
 use sea_orm::{QueryResult, TryGetable, Value};
@@ -64,7 +64,7 @@ impl Row {
     }
 }
 
-/// What is read of a column.
+/// A type that a column can be read as.
 pub(super) trait Readable: TryGetable {
     /// `None` if the cell has another type. A text is known to be one since its row was read: it is not validated
     /// again, as rusqlite's `FromSql` would.

@@ -1,4 +1,4 @@
-//! A made-up world in SQL: many rows a statement, one transaction a call.
+//! Bulk inserts of a generated world in SQL: many rows in a statement, one transaction in a call.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,14 +1,13 @@
-//! Transactions of SQLite that share a commit. One connection writes, and what a commit costs is its wait for the disk:
-//! a transaction that ends while others wait for the connection leaves its commit to the last of them. Each one after
-//! the first is a savepoint of the first, so that it can be undone alone.
+//! Transactions of SQLite that share a commit. One connection writes, and a commit waits for the disk. So a transaction
+//! that ends while others wait for the connection leaves its commit to the last of them. Each transaction after the
+//! first is a savepoint of the first, and can be rolled back alone.
 //!
-//! Nobody is told how a transaction has ended before the commit that it shares is on the disk: neither one that was
-//! committed nor one that was rolled back, which may have read what the others wrote. If the commit fails, all of them
-//! have failed.
+//! Every transaction reports its end only when the shared commit is on the disk. That holds for a rolled back one, too:
+//! it may have read what the others wrote. If the commit fails, all of them fail.
 //!
-//! Who has the connection's turn has the open transaction. Who gives the turn away with a transaction still open takes
-//! a turn again, behind those who have waited since before, and commits for all. Without others the turn is free at
-//! once, so that nothing waits for company.
+//! The holder of the connection's permit owns the open transaction. A caller that returns the permit with the
+//! transaction still open queues for the permit again, behind the callers that already wait, and then commits for all.
+//! If nobody waits, it gets the permit at once, so a lone transaction is not delayed.
 
 use std::{
     sync::{
@@ -74,12 +73,12 @@ impl std::fmt::Debug for SharedCommits {
 }
 
 impl SharedCommits {
-    /// Of the connection that `turns` are for.
+    /// For the connection that `permits` belong to.
     pub(super) fn new(permits: ConnectionPermits) -> Self {
         Self { permits, open: Arc::default(), commits: Arc::default() }
     }
 
-    /// What was left open. Only for who has the turn, who then gives it back, or drops it and so undoes it.
+    /// The open group. Only the holder of the permit may call this; dropping the group rolls it back.
     pub(super) fn take(&self) -> Option<Group> {
         self.slot().take()
     }
@@ -89,8 +88,8 @@ impl SharedCommits {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Waits until `group` has been committed, by whoever comes to it first. The caller has the turn, and has ended its
-    /// own savepoint.
+    /// Waits until `group` is committed, by this caller or another. The caller holds the permit and has ended its own
+    /// savepoint.
     pub(super) async fn end(&self, mut group: Group, permit: OwnedSemaphorePermit) -> Result<(), StoreError> {
         let (sender, mut ended) = oneshot::channel();
         group.waiting.push(sender);

@@ -1,5 +1,5 @@
-//! Transactions: begun right for the engine, ended in every case, and repeated as a whole while they are contended.
-//! One function that every port uses, so that none has its own idea of a retry.
+//! Runs transactions: begins them as the engine needs it, always ends them, and repeats contended ones as a whole. All
+//! ports share this one retry.
 
 use std::{
     future::Future,

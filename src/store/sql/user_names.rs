@@ -26,7 +26,7 @@ pub(super) async fn insert(tx: &Tx, user: UserId, handle: &Handle, name: &str) -
     tx.execute(&format!("INSERT INTO {COLUMNS} VALUES {places}"), values).await.map(|_| ())
 }
 
-/// Takes all rows of a user away. Whoever calls has locked the user's row.
+/// Deletes all rows of a user. The caller has locked the user's row.
 pub(super) async fn delete(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     tx.execute("DELETE FROM user_names WHERE user_id = ?", [user.get().into()]).await.map(|_| ())
 }

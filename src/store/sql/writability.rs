@@ -1,4 +1,4 @@
-//! Whether the store takes writes: what failed writes and probes have told.
+//! Tracks whether the store takes writes, from failed writes and probes.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub enum Writes {
     Refused(String),
 }
 
-/// What is known of writing; clones know the same.
+/// The last known state of writing. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct Writability(Arc<watch::Sender<Writes>>);
 
@@ -48,7 +48,7 @@ impl Writability {
         }
     }
 
-    /// Sets what a probe has found; one that finds a lock, or nobody, leaves what is known.
+    /// Records the outcome of a probe. A locked or unreachable store changes nothing.
     pub(super) fn note_probe(&self, ended: &Result<(), StoreError>) {
         match ended {
             Ok(()) => self.set(Writes::Taken),

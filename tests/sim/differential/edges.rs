@@ -1,4 +1,4 @@
-//! Calls about pairs of people: follows and what follows from them, and who is kept out of whose timeline.
+//! Calls about pairs of users: follows, pending relations and exclusions.
 
 use tidefeed::{
     app::Ports,

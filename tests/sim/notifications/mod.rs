@@ -1,5 +1,5 @@
-//! Models of what may lose anything at any time: the queue, the outbox cache, announcements. Each can be away, be
-//! emptied, come back as it once was; what is written to it can be lost, written twice, or late.
+//! Models of the queue, the outbox cache and announcements, which may lose anything at any time. Each can be
+//! unreachable, be emptied or be restored to an old state; a write can be lost, repeated or late.
 
 mod announcements;
 mod cache;

@@ -1,6 +1,6 @@
-//! A model of the SQL store: every port of what is true, statement by statement as `src/store/sql` has them, so that
-//! whatever can happen between two statements can happen here. That it answers as SQL does is shown by `crate::twins`;
-//! that it waits where SQL waits is read off.
+//! A model of the SQL store: every port of the primary store, statement by statement as in `src/store/sql`, so that
+//! anything can happen between two statements. `crate::differential` shows that it answers as SQL does. That it waits
+//! where SQL waits follows from reading both.
 //!
 //! Where a rule is broken on purpose (`crate::rules`), it is broken here, beside the statement that keeps it.
 

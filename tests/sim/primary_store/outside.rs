@@ -1,4 +1,4 @@
-//! Ports that no timeline depends on: nobody asks for them here, and whoever does is refused.
+//! Ports that no timeline depends on. The simulation never calls them; a call fails.
 
 use async_trait::async_trait;
 use tidefeed::{

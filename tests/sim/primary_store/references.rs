@@ -1,5 +1,5 @@
-//! What contents are to each other in the model: what a new reply or repost refers to, how it is counted, who has
-//! answered or repeated what.
+//! Replies and reposts in the model: resolves the content that a new one refers to, counts it, and finds who replied or
+//! reposted.
 
 use tidefeed::{
     domain::{Content, ContentId, Entry, Reference, UserId},

@@ -1,4 +1,4 @@
-//! Changes in words, for traces.
+//! Formats changes for traces.
 
 use super::tables::Change;
 

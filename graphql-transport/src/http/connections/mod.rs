@@ -1,7 +1,7 @@
 //! Accepts connections: bounded in number for the node and for each address, and closed when they stay silent.
 //!
-//! A connection that says nothing is no request and still takes a file descriptor. What is served on it comes as a
-//! router.
+//! A silent connection holds a file descriptor although it sends no request. The caller passes a router that serves the
+//! requests.
 
 mod host;
 mod received;

@@ -1,5 +1,5 @@
-//! What comes on a connection: how much in all, and how much of it makes no whole head or message yet. That part takes
-//! memory, so it is counted with what other clients have on its way.
+//! Counts the bytes that a connection has received, in all and of an incomplete head or message. The incomplete part
+//! takes memory, so the ledger of all clients includes it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The bytes of a connection: counted as they come, and given up on when the other side takes none.
+//! Counts the bytes of a connection as they arrive, and breaks the connection when the peer stops reading.
 //!
 //! This holds for HTTP, streams of events and WebSocket alike.
 

@@ -1,5 +1,5 @@
-//! The single connection mode, for browsers that open six connections and no more. PUT reserves a stream, GET opens
-//! it with the token; further requests send operations, whose results the stream carries, and cancel them.
+//! The single connection mode, for browsers that open at most six connections. PUT reserves a stream, GET opens it with
+//! the token; further requests send operations, whose results the stream carries, and cancel them.
 
 use std::{
     sync::{Arc, Mutex},
@@ -36,21 +36,21 @@ use crate::{
     memory::Hold,
 };
 
-/// How long operations have to say that the sign-in has ended.
+/// Time for operations to report that the session has ended.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// What a reservation costs: as much as the least operation.
 const RESERVATION_POINTS: u64 = 1;
 /// Characters of an operation's id.
 const ID_CHARS: usize = 128;
 
-/// Reserves a stream for who asks: 201 with its token, which is good for one stream.
+/// Reserves a stream for the client and answers 201 with its token, which opens one stream.
 pub fn reserve<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     scope: Scope<V>,
 ) -> Result<Response<Body>, Refused> {
     core.engine.charge(&scope, RESERVATION_POINTS)?;
     let permit = take_permit(core, &scope)?;
-    // Twice the width of a request's id: whoever guesses it hears everything.
+    // Twice the width of a request's id: whoever guesses the token can read the stream.
     let token = [RequestId::new(&core.entropy), RequestId::new(&core.entropy)].map(|half| half.to_string()).concat();
     let (events, queue) = channel(core.settings.stream.queued_events.max(1));
     let reserved = Arc::new(Reserved {
@@ -70,7 +70,8 @@ pub fn reserve<E: PreparedExecutor, V: Viewer>(
     Ok(response)
 }
 
-/// Forgets the stream when nobody opens it, when its client leaves, when the token ends or when the server stops.
+/// Drops the stream when it is not opened in time, when its client leaves, when the token expires or when the server
+/// stops.
 async fn watch<E, V: Viewer>(
     core: &Core<E, V>,
     token: &str,

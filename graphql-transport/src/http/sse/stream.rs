@@ -1,4 +1,4 @@
-//! What a stream of events is to HTTP: a place on this node, a queue, a response that goes on.
+//! An HTTP response that streams events: its slot on this node, its queue and its body.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,17 +29,17 @@ use crate::{
     payer::Payer,
 };
 
-/// A client that leaves events unread for so long is taken for dead.
+/// A client that reads no event for this long counts as dead.
 pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
-/// A place among the streams of this node, held until it is dropped.
+/// A slot among the streams of this node and of the client, held until it is dropped.
 pub struct StreamPermit {
     _node: OwnedSemaphorePermit,
     _client: Slot<Payer>,
     _gauged: Gauged,
 }
 
-/// Takes a place among the streams of this node, and among those of who asks.
+/// Takes a slot among the streams of this node and of the client.
 pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<StreamPermit, Refused> {
     let place = core.stream_slots.take(scope.payer()).ok_or_else(|| {
         let message = "Too many streams are open or reserved already. Close one, or use one for several operations.";
@@ -52,7 +52,7 @@ pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<
     Ok(StreamPermit { _node: permit, _client: place, _gauged: Gauged::new(core.settings.metrics.streams) })
 }
 
-/// Waits for room. Of a client that reads nothing the stream ends: what it has missed it cannot know otherwise.
+/// Waits until the queue has room. Ends the stream of a client that does not read: a missing event would go unnoticed.
 pub(super) async fn send(events: &Sender<Bytes>, event: Bytes) {
     if timeout(UNREAD, events.send(event)).await.is_err() {
         // The queue stays full, and nothing else is put in; whoever waits for its end is woken.

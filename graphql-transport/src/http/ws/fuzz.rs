@@ -1,5 +1,5 @@
-//! Nothing that a client can say makes a socket's reader panic, and whatever is refused is told in the words of a
-//! close frame.
+//! Tests that no input makes a socket's reader panic, and that every refusal closes the socket with a code and a
+//! reason.
 
 use axum::extract::ws::Message;
 use proptest::prelude::*;

@@ -16,7 +16,7 @@ pub(super) enum Step {
     GiveUp,
 }
 
-/// What is known of a client's being there.
+/// What the server knows about whether the client is alive.
 pub(super) struct Liveness<'a> {
     pings: Interval,
     /// Notified when a ping has been sent.
@@ -32,7 +32,7 @@ enum Phase {
     Quiet,
     /// A ping waits behind what the client has not read yet: that has a deadline of its own.
     Queued,
-    /// A ping is on its way since so many bytes had come.
+    /// A ping was sent when this many bytes had arrived.
     Sent {
         deadline: Instant,
         bytes: u64,

@@ -44,7 +44,7 @@ pub(super) enum Ending {
     Close(Closing),
     /// The client has closed; its close frame is answered by reading on.
     Closed,
-    /// Nobody is there any more, or nobody who reads.
+    /// The client has left or stopped reading.
     Lost,
 }
 
@@ -72,13 +72,13 @@ enum Phase<V> {
     Open { viewer: Option<V>, over: BoxFuture<'static, ()> },
 }
 
-/// Of whom a socket is.
+/// The client of a socket.
 pub(super) struct Caller {
     pub(super) id: RequestId,
     /// What the upgrade request said about who asks.
     pub(super) credentials: Credentials,
     pub(super) client: Client,
-    /// What has come on its connection; `None` if nobody counts.
+    /// Bytes received on its connection; `None` if they are not counted.
     pub(super) received: Option<Received>,
     /// Its address's place among the sockets; once a viewer is known, the viewer's.
     pub(super) place: Slot<Payer>,

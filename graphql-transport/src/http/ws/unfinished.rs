@@ -1,7 +1,7 @@
-//! Notices that a client keeps the server waiting for the rest of a message.
+//! Detects clients that never finish a message.
 //!
-//! The WebSocket library tells of whole messages only, so the bytes that have come are compared with those of whole
-//! messages. Bytes that come in one packet with the end of a message count as part of it until more come.
+//! The WebSocket library reports complete messages only. So this module compares the bytes received with the bytes of
+//! complete messages. Bytes that arrive in one packet with the end of a message count as part of it until more arrive.
 
 use axum::extract::ws::Message;
 

@@ -1,4 +1,4 @@
-//! The sending half of a socket: two bounded queues in, frames out, and an end when the client does not read.
+//! The sending half of a socket: reads two bounded queues, writes frames, and gives up on a client that does not read.
 //!
 //! A client that does not read cannot keep the server from reading.
 

@@ -47,8 +47,8 @@ pub struct DeletionMutation;
 #[Object]
 impl DeletionMutation {
     /// Deletes the viewer's account for good. No later read shows the viewer or anything they published; all their
-    /// sessions end, and live subscribers are told. Nobody else can ever take the handle. Counts that included the
-    /// viewer are updated within minutes.
+    /// sessions end, and live subscriptions report the removal. Nobody else can ever take the handle. Counts that
+    /// included the viewer are updated within minutes.
     async fn delete_viewer(
         &self,
         ctx: &Context<'_>,

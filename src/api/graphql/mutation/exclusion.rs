@@ -56,14 +56,14 @@ macro_rules! forms {
 }
 
 forms! {
-    MuteUserInput, "The user to mute.", MuteUserPayload, "The muted user; or why nobody is muted.";
-    UnmuteUserInput, "The user to unmute.", UnmuteUserPayload, "The user who is muted no more; or why nothing changed.";
+    MuteUserInput, "The user to mute.", MuteUserPayload, "The muted user; or why the mute was refused.";
+    UnmuteUserInput, "The user to unmute.", UnmuteUserPayload, "The unmuted user; or why nothing changed.";
     HideFromFollowerInput, "The follower to hide from.", HideFromFollowerPayload, "The user from whom the viewer hides; or why not.";
     UnhideFromFollowerInput, "The follower to stop hiding from.", UnhideFromFollowerPayload,
-        "The user from whom the viewer hides no more; or why nothing changed.";
-    BlockUserInput, "The user to block.", BlockUserPayload, "The blocked user; or why nobody is blocked.";
+        "The user from whom the viewer no longer hides; or why nothing changed.";
+    BlockUserInput, "The user to block.", BlockUserPayload, "The blocked user; or why the block was refused.";
     UnblockUserInput, "The user to unblock.", UnblockUserPayload,
-        "The user who is blocked no more; or why nothing changed.";
+        "The unblocked user; or why nothing changed.";
 }
 
 /// The part of the root about mutes, hides and blocks.

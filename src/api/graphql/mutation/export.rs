@@ -14,7 +14,7 @@ use crate::{
 /// Where the links lead.
 pub const EXPORT_PATH: &str = "/export";
 
-/// Only the id of the call.
+/// Has no options.
 #[derive(InputObject, Default)]
 struct ExportViewerInput {
     /// Returned unchanged in the payload.
@@ -41,12 +41,12 @@ pub struct ExportMutation;
 
 #[Object]
 impl ExportMutation {
-    /// Gives a link to a copy of everything that the viewer has here: profile, sessions, contents, bookmarks, likes,
-    /// followed and followers, and whom they keep out. The link is good for ten minutes.
+    /// Creates a link to a copy of the viewer's account: profile, sessions, contents, bookmarks, likes, followed users,
+    /// followers, and muted, blocked and hidden users. The link is good for ten minutes.
     async fn export_viewer(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Optional: carries no choice.")] input: Option<ExportViewerInput>,
+        #[graphql(desc = "Optional.")] input: Option<ExportViewerInput>,
     ) -> Answer<ExportViewerPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

@@ -27,7 +27,7 @@ struct FollowUserInput {
     client_mutation_id: Option<String>,
 }
 
-/// The followed user; or why nobody is followed.
+/// The followed user; or why the viewer does not follow them.
 #[derive(SimpleObject)]
 struct FollowUserPayload {
     /// The followed user after the change. Null if refused.

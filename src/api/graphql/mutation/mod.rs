@@ -1,4 +1,4 @@
-//! The entry points for changing things: verb first, one input, a payload with what has changed.
+//! The mutations: a name that begins with a verb, one input, and a payload with the changed objects.
 //!
 //! Expected refusals are `userErrors` of the payload; faults of the client and of this server are top-level errors.
 
@@ -20,8 +20,8 @@ use async_graphql::MergedObject;
 
 pub use self::export::EXPORT_PATH;
 
-/// What asks for a password, or for a refresh token: whoever calls it may have an access token that has ended, and
-/// send it.
+/// The mutations that ask for a password or a refresh token. Their caller may have an expired access token, and send
+/// it.
 pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
 
 /// Mutations. Several in one request run one after the other, in their order.

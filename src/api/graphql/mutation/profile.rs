@@ -1,4 +1,4 @@
-//! What users say of themselves: profile, open attributes, handle.
+//! Mutations of the viewer's profile, attributes and handle.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ struct AttributeInput {
     value: String,
 }
 
-/// What of the viewer's profile changes. What is left out stays as it is.
+/// The fields of the viewer's profile to change. Omitted fields stay as they are.
 #[derive(InputObject)]
 struct UpdateProfileInput {
     /// The name to show: 1 to 60 characters, of which one is visible and none breaks the line, controls the writing
@@ -36,7 +36,7 @@ struct UpdateProfileInput {
     bio: MaybeUndefined<String>,
     /// A link to a picture; starts with https:// or http://. Null for none.
     avatar_url: MaybeUndefined<String>,
-    /// All open attributes, at most 16: they take the place of those there were. Null or empty for none.
+    /// All custom attributes, at most 16. They replace the present ones. Null or empty for none.
     attributes: MaybeUndefined<Vec<AttributeInput>>,
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,

@@ -70,8 +70,8 @@ pub struct RepostMutation;
 
 #[Object]
 impl RepostMutation {
-    /// Reposts a content: the next read of every follower shows it. A viewer has one repost of a content: reposted
-    /// again, that one is the answer.
+    /// Reposts a content: the next read of every follower shows it. A viewer can repost a content once; reposting it
+    /// again returns the first repost.
     async fn repost_content(
         &self,
         ctx: &Context<'_>,

@@ -34,14 +34,14 @@ struct RefreshTokenPayload {
     client_mutation_id: Option<String>,
 }
 
-/// Only the id of the call.
+/// Has no options.
 #[derive(InputObject, Default)]
 struct SignOutInput {
     /// Returned unchanged in the payload.
     client_mutation_id: Option<String>,
 }
 
-/// Only the id of the call.
+/// Has no options.
 #[derive(InputObject, Default)]
 struct SignOutEverywhereInput {
     /// Returned unchanged in the payload.
@@ -119,7 +119,7 @@ impl SessionMutation {
     async fn sign_out(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Optional: carries no choice.")] input: Option<SignOutInput>,
+        #[graphql(desc = "Optional.")] input: Option<SignOutInput>,
     ) -> Answer<SignOutPayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;
@@ -137,7 +137,7 @@ impl SessionMutation {
     async fn sign_out_everywhere(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Optional: carries no choice.")] input: Option<SignOutEverywhereInput>,
+        #[graphql(desc = "Optional.")] input: Option<SignOutEverywhereInput>,
     ) -> Answer<SignOutEverywherePayload> {
         answer(ctx, async {
             let hydration = fresh_hydration(ctx)?;

@@ -42,8 +42,8 @@ pub struct TimelineMutation;
 
 #[Object]
 impl TimelineMutation {
-    /// Moves the viewer's read marker forwards, never back, and not above the newest entry of their timeline.
-    /// `newFeed` tells their other devices.
+    /// Moves the viewer's read marker forwards, never back, and not above the newest entry of their timeline. `newFeed`
+    /// informs their other devices.
     async fn mark_timeline_read(
         &self,
         ctx: &Context<'_>,

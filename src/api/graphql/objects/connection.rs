@@ -1,7 +1,7 @@
 //! Pages as Relay's connections: a timeline's, an author's, a search's and a thread's.
 //!
-//! All but the last list contents newest first, so the "next" page is older; replies come oldest first. An entry whose
-//! content goes between the page's snapshot and the loading of contents has no edge: it was deleted, or a block began.
+//! All but threads are newest first, so the "next" page is older. An entry has no edge if its content was deleted or
+//! blocked between the snapshot of the page and the loading of contents.
 
 use std::sync::Arc;
 
@@ -22,17 +22,17 @@ use crate::{
 #[derive(SimpleObject)]
 #[graphql(crate = "graphql_transport::objects")]
 pub(super) struct PageInfo {
-    /// Whether the page is followed by older entries; in a list of users or replies, whether by more. Exact; of a
-    /// search whose page is short: whether there may be.
+    /// Whether older entries follow; in lists of users and in threads, whether more follow. Exact, except after a short
+    /// page of a search: there it says that more may follow.
     pub has_next_page: Metered<bool>,
-    /// Whether newer entries precede the page; among replies, whether earlier ones do. Exact; false in a search and in
-    /// the lists of whom the viewer keeps out, which are read forward only.
+    /// Whether newer entries precede the page; in threads, whether earlier replies do. Exact. Always false in searches
+    /// and in lists of muted, blocked or hidden users, which are read forward only.
     pub has_previous_page: Metered<bool>,
-    /// The first entry's cursor: pass it as `before` for what is newer. Null on an empty page.
+    /// The cursor of the first entry. Pass it as `before` to read newer entries. Null on an empty page.
     pub start_cursor: Metered<Option<String>>,
-    /// Pass it as `after` to read on. The last entry's cursor, unless older entries of what the page shows were left
-    /// out behind it: then that of the last of those. Of a search's short page: how far it has looked. Null on an
-    /// empty page that nothing follows.
+    /// Pass it as `after` to read on. The cursor of the last entry that the page is made of: the last one shown, or an
+    /// older one that was folded away. After a short page of a search: how far the search has come. Null on an empty
+    /// page that nothing follows.
     pub end_cursor: Metered<Option<String>>,
 }
 
@@ -46,12 +46,12 @@ pub struct TimelineConnection {
     nodes: Vec<Option<Content>>,
     /// Whether and how to read on.
     page_info: PageInfo,
-    /// `createdAt` of the oldest entry that the page is made of, shown or folded away. What `newFeed` brings and
-    /// is not older belongs to what has been read; what is older comes with the next page. Null on an empty page.
+    /// `createdAt` of the oldest entry that the page is made of, shown or folded away. Show entries of `newFeed` that
+    /// are not older; older ones come with the next page. Null on an empty page.
     oldest_created_at: Metered<Option<Timestamp>>,
-    /// What a client shows that was answered this page: pass it as `after` to `newFeed`, which goes on from here, and
-    /// brings what was folded away when what stands for it goes. Speaks of the newest 64 entries, folded ones among
-    /// them; null for a filtered page, for the stream is not.
+    /// What a client holds after this page. Pass it as `after` to `newFeed`, which continues from here and adds a
+    /// folded entry when the newer one of its subject goes. Covers the newest 64 entries, folded ones included. Null
+    /// for a filtered page, because the stream has no filter.
     resume_token: Metered<Option<String>>,
 }
 

@@ -10,7 +10,7 @@ use crate::read::Count;
 pub struct NewContentCount {
     /// Exact, unless `isCapped`. Entries that fold into one count once.
     count: Metered<i32>,
-    /// Whether more than `max` are newer; also if 1000 entries, before folding, are and yet more follow.
+    /// Whether there are more than `max`, or more than 1000 before folding.
     is_capped: Metered<bool>,
 }
 

@@ -39,20 +39,18 @@ impl From<Reason> for RefetchReason {
     }
 }
 
-/// The timeline shows an entry from now on: a new one, or one that stands again because the newer one of its subject
-/// has left.
+/// An entry was added to the timeline: a new one, or an older one of a subject whose newer entry was removed.
 #[derive(SimpleObject)]
 pub struct EntryAdded {
-    /// The entry. Its place is before the first entry whose `createdAt` is not later: nearly always the front, but it
-    /// may be below entries that the client shows already.
+    /// The entry. Insert it before the first entry whose `createdAt` is not later. That is nearly always the front, but
+    /// it may be below entries that the client shows already.
     pub timeline_edge: FeedEdge,
-    /// What the client holds once it has taken this event in: pass the last one as `after` to go on from here, on any
-    /// node. Null if the subscription began without `after`.
+    /// What the client holds after this event. Pass the last token as `after` to resume from here, on any node. Null if
+    /// the subscription began without `after`.
     pub resume_token: ResumeToken,
 }
 
-/// A content has left the timeline, or a newer entry of the same subject stands for it from now on: that one was told
-/// just before.
+/// A content was removed from the timeline, or a newer entry of the same subject, sent just before, replaces it.
 #[derive(SimpleObject)]
 pub struct ContentRemoved {
     /// The id of the content.
@@ -91,9 +89,9 @@ pub struct ReadMarkerMoved {
     pub resume_token: ResumeToken,
 }
 
-/// What the client holds may differ from the timeline in what no event tells: below the 64 entries of which a token
-/// speaks, and, in a list of some kinds, where a newer entry of another kind stands. The client reads that again. Told
-/// with `compares` alone: once what was missed has been told, and whenever it may be so again.
+/// Entries that the client shows may be outdated without an event: those below the 64 that a token covers, and, if the
+/// client filters by kind, those that a newer entry of another kind replaces. Read them again. Sent only with
+/// `compares`: after the replay, and whenever it may have happened again.
 #[derive(SimpleObject)]
 pub struct TimelineMayDiffer {
     /// Where to go on from; see `EntryAdded.resumeToken`.

@@ -1,4 +1,4 @@
-//! Lists of users that are ordered by when somebody came into them, as connections: who follows, who likes.
+//! Connections of users ordered by the time they joined the list: followers, followed users, likers.
 //!
 //! Newest first, readable from both ends. A cursor of one kind of list is refused by the others.
 

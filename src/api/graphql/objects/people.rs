@@ -1,4 +1,4 @@
-//! People as they are found: a page of a search, and whom one could follow.
+//! Users as search results and as suggestions.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What tells a claim that still holds from one that was lost, restored or overtaken: identities and random numbers.
+//! Fences: identities and random numbers that tell a current claim from a lost, restored or overtaken one.
 
 use std::{fmt, str::FromStr};
 

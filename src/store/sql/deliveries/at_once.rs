@@ -1,4 +1,4 @@
-//! A small delivery in one transaction: the chain of one range that all followers are, its only batch, and its end.
+//! Runs a small delivery in one transaction: one range with all followers, one batch, and the end of the delivery.
 //! docs/coverage.md says why this is the same as cutting, serving and finishing one after the other.
 
 use super::{

@@ -1,4 +1,4 @@
-//! The delivery records: their rows, their lock, and the ones whose time has come.
+//! Delivery records: rows, locks, and the query for due ones.
 
 use std::collections::HashMap;
 

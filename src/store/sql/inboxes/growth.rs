@@ -1,5 +1,5 @@
-//! What lets an inbox claim more: covering an edge, extending below the floor. Deliveries include the new area
-//! already; here it is read, and the rows and the claim are made in one transaction, under the reader's lock.
+//! Grows what an inbox claims: covers an edge, extends below the floor. Deliveries include the new area already; here
+//! it is read, and the rows and the claim are made in one transaction, under the reader's lock.
 
 use sea_orm::Value;
 

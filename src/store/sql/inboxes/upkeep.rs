@@ -1,5 +1,5 @@
-//! What lets an inbox claim less, and takes away rows that nothing claims. Free at any time: the claim goes with the
-//! rows or before them.
+//! Shrinks what an inbox claims, and deletes rows outside the claim. Safe at any time: the claim shrinks before the
+//! rows go, or with them.
 
 use sea_orm::Value;
 

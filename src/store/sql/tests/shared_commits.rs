@@ -1,4 +1,4 @@
-//! Transactions that share a commit: together on the disk, each undone alone, and nobody told before.
+//! Tests transactions that share a commit: one write to the disk, separate rollbacks, and no answer before the commit.
 
 #![expect(clippy::panic, reason = "what never happens fails the test")]
 

@@ -1,5 +1,5 @@
-//! Timelines in SQL: one statement gives every row that a page can need, and what the rows cover is told by the rules
-//! of [`Run`]. The text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
+//! Timelines in SQL: one statement reads every row that a page can need, and [`Run`] decides what the rows cover. The
+//! text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
 
 mod candidates;
 mod pulled;

@@ -24,7 +24,7 @@ pub(super) struct Side {
     pub(super) tag: i64,
     /// What else is passed over.
     pub(super) kinds: Kinds,
-    /// Reposts of whom this timeline keeps out are passed over, too.
+    /// Also skips reposts of authors that the timeline excludes.
     pub(super) timeline: Option<Timeline>,
 }
 
