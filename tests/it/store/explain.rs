@@ -253,21 +253,20 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
         let limits = CandidateLimits { ahead: request.need(), behind: 4 };
         let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits)).await?;
         let sides = if request.bound.is_some() { 2 } else { 1 };
-        let ranges = match backend {
-            Backend::Sqlite => {
-                line(&page, &["search c using integer primary key (rowid=?)"])?;
-                line(&page, &["search k using integer primary key (rowid=?)"])?;
-                page.iter().filter(|line| line.contains("search i using primary key (user_id=? and publish_time>"))
-            }
-            .count(),
-            Backend::MariaDb | Backend::Mysql => {
-                line(&page, &[" c ", " eq_ref ", " primary "])?;
-                line(&page, &[" k ", " eq_ref ", " primary "])?;
-                page.iter()
-                    .filter(|line| [" i ", " range ", " primary "].iter().all(|word| line.contains(word)))
-                    .count()
-            }
+        let (probes, range): ([&[&str]; 2], &[&str]) = match backend {
+            Backend::Sqlite => (
+                [&["search c using integer primary key (rowid=?)"], &["search k using integer primary key (rowid=?)"]],
+                &["search i using primary key (user_id=? and publish_time>"],
+            ),
+            Backend::MariaDb | Backend::Mysql => (
+                [&[" c ", " eq_ref ", " primary "], &[" k ", " eq_ref ", " primary "]],
+                &[" i ", " range ", " primary "],
+            ),
         };
+        for words in probes {
+            line(&page, words)?;
+        }
+        let ranges = page.iter().filter(|line| range.iter().all(|word| line.contains(word))).count();
         ensure!(ranges == sides, "{ranges} ranges of the inbox for {sides} sides: {page:#?}");
         ensure!(!page.iter().any(|line| line.contains("temp b-tree") || line.contains("filesort")), "{page:#?}");
     }
