@@ -250,9 +250,9 @@ async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
 /// the authors are three ranges.
 async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
     for request in requests()? {
+        let sides = if request.bound.is_some() { 2 } else { 1 };
         let limits = CandidateLimits { ahead: request.need(), behind: 4 };
         let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits)).await?;
-        let sides = if request.bound.is_some() { 2 } else { 1 };
         let (probes, range): ([&[&str]; 2], &[&str]) = match backend {
             Backend::Sqlite => (
                 [&["search c using integer primary key (rowid=?)"], &["search k using integer primary key (rowid=?)"]],
@@ -263,9 +263,7 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
                 &[" i ", " range ", " primary "],
             ),
         };
-        for words in probes {
-            line(&page, words)?;
-        }
+        probes.iter().try_for_each(|words| line(&page, words).map(drop))?;
         let ranges = page.iter().filter(|line| range.iter().all(|word| line.contains(word))).count();
         ensure!(ranges == sides, "{ranges} ranges of the inbox for {sides} sides: {page:#?}");
         ensure!(!page.iter().any(|line| line.contains("temp b-tree") || line.contains("filesort")), "{page:#?}");
@@ -405,10 +403,8 @@ async fn one_page_touches_few_rows(world: &World, request: &PageRequest, overhea
 
 async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
     let (_server, world) = own_server(kind).await?;
-    let overhead = {
-        let before = rows_read(&world).await?;
-        rows_read(&world).await? - before
-    };
+    let before = rows_read(&world).await?;
+    let overhead = rows_read(&world).await? - before;
     for request in requests()? {
         one_page_touches_few_rows(&world, &request, overhead).await?;
     }
