@@ -115,7 +115,7 @@ async fn seed(store: &SqlStore, raw: &DatabaseConnection) -> Result<()> {
         store.add_authors(some).await?;
     }
     let author = UserId::try_new(AUTHOR)?;
-    let follow = |id| Ok(SeedFollow { follower: UserId::try_new(id)?, author, inc: id, followed_at: NOW });
+    let follow = |id| Ok(SeedFollow { follower: UserId::try_new(id)?, author, incarnation: id, followed_at: NOW });
     let follows: Vec<SeedFollow> = (AUTHOR + 1..=FOLLOWERS).map(follow).collect::<Result<_>>()?;
     for some in follows.chunks(1_000) {
         store.add_follows(some).await?;
@@ -131,7 +131,7 @@ fn user(id: i64) -> Result<SeedAuthor> {
         registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
         created_at: NOW,
         last_seen: NOW,
-        inc: id,
+        incarnation: id,
         contents: Vec::new(),
     })
 }

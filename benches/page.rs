@@ -127,7 +127,7 @@ async fn seed(store: &SqlStore) -> Result<()> {
         store.add_authors(some).await?;
     }
     let follower = UserId::try_new(READER)?;
-    let follow = |id: i64| Ok(SeedFollow { follower, author: UserId::try_new(id)?, inc: id, followed_at: NOW });
+    let follow = |id: i64| Ok(SeedFollow { follower, author: UserId::try_new(id)?, incarnation: id, followed_at: NOW });
     Ok(store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?)
 }
 
@@ -147,7 +147,7 @@ fn author(id: i64) -> Result<SeedAuthor> {
         registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
         created_at: NOW,
         last_seen: NOW,
-        inc: id,
+        incarnation: id,
         contents: (0..count).map(content).collect::<Result<_>>()?,
     })
 }

@@ -144,14 +144,14 @@ fn content(id: i64, author: i64) -> Result<NewContent> {
         author: UserId::try_new(author)?,
         draft,
         publish_time: NOW + id,
-        stamp: id,
+        version: id,
     })
 }
 
 fn account(number: i64) -> Result<NewAccount> {
     let name = format!("user{number}");
     let registration = Registration::try_new(&name, &name, "", None)?;
-    Ok(NewAccount { id: UserId::try_new(number)?, registration, password_hash: None, inc: number, now_ms: NOW })
+    Ok(NewAccount { id: UserId::try_new(number)?, registration, password_hash: None, incarnation: number, now_ms: NOW })
 }
 
 async fn open(folder: &Path) -> Result<SqlStore> {

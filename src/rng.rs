@@ -38,14 +38,14 @@ impl SharedRng {
         (0..MAX_DRAWS).map(|_| self.u32())
     }
 
-    /// A positive number: the generation of a follow edge.
-    pub fn generation(&self) -> i64 {
+    /// A positive number: the incarnation of a follow edge.
+    pub fn incarnation(&self) -> i64 {
         i64::try_from(self.u64() >> 1).unwrap_or(i64::MAX).max(1)
     }
 
     /// A positive number: the version of an outbox.
     pub fn version(&self) -> i64 {
-        self.generation()
+        self.incarnation()
     }
 
     /// Fills `bytes`: a key, a salt.

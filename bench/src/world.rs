@@ -125,14 +125,14 @@ impl Store {
 /// A copy of the seeded world, which is made if there is none.
 pub async fn copy(engine: Engine, options: &Options, into: &Path) -> Result<Store> {
     let kept = options.folder.join(format!("world-{}-{}", engine.name(), options.users()));
-    let stamp = kept.join("complete");
-    let age = fs::metadata(&stamp).and_then(|file| file.modified()).ok().and_then(|it| it.elapsed().ok());
+    let version = kept.join("complete");
+    let age = fs::metadata(&version).and_then(|file| file.modified()).ok().and_then(|it| it.elapsed().ok());
     if options.fresh || age.is_none_or(|age| age > FRESH) {
         if kept.exists() {
             fs::remove_dir_all(&kept)?;
         }
         seed(engine, options, &kept).await?;
-        fs::write(&stamp, "")?;
+        fs::write(&version, "")?;
     }
     let copied = Command::new("cp").arg("-r").arg(&kept).arg(into).status()?;
     ensure!(copied.success(), "{} cannot be copied", kept.display());

@@ -117,7 +117,8 @@ async fn seed(store: &SqlStore) -> Result<()> {
     let authors: Vec<SeedAuthor> = (1..=AUTHORS).chain([READER]).map(author).collect::<Result<_>>()?;
     store.add_authors(&authors).await?;
     let reader = UserId::try_new(READER)?;
-    let follow = |id: i64| Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, inc: id, followed_at: NOW });
+    let follow =
+        |id: i64| Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, incarnation: id, followed_at: NOW });
     store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?;
     let hash = Passwords::try_new(passwords(), SharedRng::from_seed(2))?.hash(PASSWORD.to_owned()).await?;
     store.open_accounts(&[reader], &hash).await?;
@@ -156,7 +157,7 @@ fn author(id: i64) -> Result<SeedAuthor> {
         registration: Registration::try_new(&format!("user{id}"), "Somebody Somewhere", "", None)?,
         created_at: NOW,
         last_seen: NOW,
-        inc: id,
+        incarnation: id,
         contents: (0..count).map(content).collect::<Result<_>>()?,
     })
 }

@@ -1,6 +1,6 @@
 //! What the delivery policy and deep paging remember: how often an author publishes and a reader reads, until when an
-//! inbox may be deep, how often a delivery was looked at. An outbox's number becomes a stamp: any number that it never
-//! had before.
+//! inbox may be deep, how often a delivery was looked at. An outbox's number becomes a version: any number that it
+//! never had before.
 
 use sea_orm_migration::prelude::{
     ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,

@@ -166,7 +166,7 @@ impl AccountsService {
         for random in rng.draws() {
             let id = UserId::draw(now_ms, random);
             let (registration, password_hash) = (registration.clone(), Some(password_hash.clone()));
-            let account = NewAccount { id, registration, password_hash, inc: rng.generation(), now_ms };
+            let account = NewAccount { id, registration, password_hash, incarnation: rng.incarnation(), now_ms };
             match self.stores.accounts.register(account).await? {
                 Registered::Created => {
                     return Ok(RegisterOutcome::Registered(self.sessions.begin(id, caller).await?));

@@ -60,8 +60,8 @@ impl AccountRemover {
     async fn remove_contents(&self, user: UserId) -> Result<u64, StoreError> {
         let left = self.stores.deletions.contents_left(user, MAX_CLEARED).await?;
         for content in left.iter().filter(|it| !it.is_removed) {
-            let (stamp, now) = (self.rng.version(), self.clock.now_ms());
-            self.stores.contents.remove(user, content.entry.content, stamp, now).await?;
+            let (version, now) = (self.rng.version(), self.clock.now_ms());
+            self.stores.contents.remove(user, content.entry.content, version, now).await?;
         }
         let entries: Vec<Entry> = left.iter().map(|it| it.entry).collect();
         self.stores.deletions.erase(user, &entries).await?;

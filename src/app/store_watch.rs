@@ -17,11 +17,11 @@ const PROBE_EVERY: Duration = Duration::from_secs(1);
 pub fn watch(store: SqlStore, lifecycle: &Lifecycle) {
     let draining = lifecycle.draining();
     lifecycle.spawn("store watch", async move {
-        let mut told = Told::default();
-        told.tell(&Writes::Taken);
+        let mut log = WritesLog::default();
+        log.record(&Writes::Taken);
         let mut writes = store.writes();
         while draining.run_until_cancelled(look(&store, &mut writes)).await.is_some() {
-            told.tell(&writes.borrow_and_update().clone());
+            log.record(&writes.borrow_and_update().clone());
         }
     });
 }
@@ -38,12 +38,12 @@ async fn look(store: &SqlStore, writes: &mut watch::Receiver<Writes>) {
     let _ = store.probe_writes().await;
 }
 
-/// Whether the log says that writes are refused.
+/// Whether the last line logged says that the store refuses writes.
 #[derive(Default)]
-struct Told(bool);
+struct WritesLog(bool);
 
-impl Told {
-    fn tell(&mut self, writes: &Writes) {
+impl WritesLog {
+    fn record(&mut self, writes: &Writes) {
         match writes {
             Writes::Refused(reason) if !self.0 => {
                 tracing::error!(

@@ -63,7 +63,7 @@ impl Following {
     /// `reader` follows `author`. Idempotent.
     pub async fn follow(&self, reader: UserId, author: UserId) -> Result<FollowOutcome, StoreError> {
         let now = self.clock.now_ms();
-        match self.follows.follow(reader, author, EdgeMode::Fill, self.rng.generation(), now).await? {
+        match self.follows.follow(reader, author, EdgeMode::Fill, self.rng.incarnation(), now).await? {
             Followed::New => self.tell(Pair { follower: reader, author }, RelationChange::Followed).await,
             Followed::Already => {}
             Followed::UnknownAuthor => return Ok(FollowOutcome::UnknownAuthor),

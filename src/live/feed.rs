@@ -1,4 +1,4 @@
-//! One subscriber's feed: receives signals, reads the timeline when its session asks, and yields what the session says.
+//! One feed of one subscriber: receives signals, reads the timeline when the state asks for it, and yields updates.
 
 use std::{collections::HashSet, iter, sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::{
 use super::{
     fresh::Batch,
     hub::{Hub, Registration, Signal},
-    session::{Cause, Session, Told},
+    subscriber_state::{RereadCause, SubscriberState, Update},
 };
 use crate::{
     domain::{
@@ -60,7 +60,7 @@ pub struct LiveFeed<S> {
 #[derive(Debug)]
 pub struct Event<S> {
     /// What has happened.
-    pub told: Told,
+    pub update: Update,
     /// The batch of a new entry; `None` for other events.
     pub batch: Option<Arc<Batch<S>>>,
 }
@@ -70,7 +70,7 @@ pub struct Subscription<S> {
     feed: Arc<LiveFeed<S>>,
     reader: UserId,
     registration: Registration<S>,
-    session: Session,
+    subscriber: SubscriberState,
     /// The batch of the entries that are being passed on.
     batch: Arc<Batch<S>>,
     check_at: Instant,
@@ -99,9 +99,9 @@ impl<S: Default> LiveFeed<S> {
         let _turn = self.beginning.acquire().await;
         let registration = self.hub.register(reader);
         let followed = self.watch(&registration, reader).await?;
-        let session = Session::begin(followed, point);
+        let subscriber = SubscriberState::begin(followed, point);
         let (feed, batch, check_at) = (Arc::clone(self), Batch::of(Vec::new()), self.next_check());
-        Ok(Subscription { feed, reader, registration, session, batch, check_at })
+        Ok(Subscription { feed, reader, registration, subscriber, batch, check_at })
     }
 
     /// Watches everybody whom the reader follows, and returns them. A later read of the timeline misses nothing that
@@ -131,72 +131,72 @@ impl<S: Default> Subscription<S> {
     /// is still what [`Self::point`] says.
     pub async fn next(&mut self) -> Result<Option<Event<S>>, StoreError> {
         loop {
-            if let Some(told) = self.session.next() {
-                return Ok(Some(self.event(told)));
+            if let Some(update) = self.subscriber.next() {
+                return Ok(Some(self.event(update)));
             }
-            if let Some(floor) = self.session.look_from() {
+            if let Some(floor) = self.subscriber.look_from() {
                 self.look(floor).await?;
                 continue;
             }
-            let known = self.session.is_known();
+            let known = self.subscriber.is_known();
             let signal = tokio::select! {
                 signal = self.registration.next() => signal,
-                () = sleep_until(self.check_at), if known => Some(Signal::Look(Cause::Missed)),
+                () = sleep_until(self.check_at), if known => Some(Signal::Look(RereadCause::Missed)),
             };
             match signal {
                 None => return Ok(None),
-                Some(Signal::ReadUpTo(marker)) => return Ok(Some(self.event(Told::ReadUpTo(marker)))),
-                Some(Signal::Removed(entry)) => self.session.removed(entry),
+                Some(Signal::ReadUpTo(marker)) => return Ok(Some(self.event(Update::ReadUpTo(marker)))),
+                Some(Signal::Removed(entry)) => self.subscriber.removed(entry),
                 Some(Signal::Added(new, batch)) => {
                     self.batch = batch;
-                    self.session.added(new);
+                    self.subscriber.added(new);
                 }
                 Some(Signal::Look(cause)) => {
                     let followed = self.feed.watch(&self.registration, self.reader).await?;
-                    self.session.follows(cause, followed);
+                    self.subscriber.follows(cause, followed);
                 }
             }
         }
     }
 
-    /// From now on [`Told::MayDiffer`] is among the events.
+    /// From now on [`Update::MayDiffer`] is among the events.
     #[must_use]
     pub fn comparing(mut self) -> Self {
-        self.session.compare();
+        self.subscriber.compare();
         self
     }
 
     /// What the client can resume with after the last event; `None` if what it holds is not known.
     pub fn point(&self) -> Option<ResumePoint> {
-        self.session.point()
+        self.subscriber.point()
     }
 
     /// The last event could not be shown: the next one is a refetch.
     pub fn failed_to_show(&mut self) {
-        self.session.failed_to_show();
+        self.subscriber.failed_to_show();
     }
 
     async fn look(&mut self, floor: Position) -> Result<(), StoreError> {
         let top = self.feed.top(self.reader, floor).await?;
         self.check_at = self.feed.next_check();
-        self.session.looked(&top);
-        metrics::counter!(LIVE_CATCH_UPS, "outcome" => self.session.outcome()).increment(1);
+        self.subscriber.looked(&top);
+        metrics::counter!(LIVE_CATCH_UPS, "outcome" => self.subscriber.outcome()).increment(1);
         Ok(())
     }
 
-    fn event(&mut self, told: Told) -> Event<S> {
-        metrics::counter!(LIVE_CHANGES, "kind" => told.kind()).increment(1);
-        let batch = match told {
-            Told::Change(Change::Added(entry)) => Some(self.batch_of(entry)),
+    fn event(&mut self, update: Update) -> Event<S> {
+        metrics::counter!(LIVE_CHANGES, "kind" => update.kind()).increment(1);
+        let batch = match update {
+            Update::Change(Change::Added(entry)) => Some(self.batch_of(entry)),
             _ => None,
         };
-        Event { told, batch }
+        Event { update, batch }
     }
 
     /// The batch that the entry came with. An entry out of a read or a removal gets a batch of all that wait.
     fn batch_of(&mut self, entry: Entry) -> Arc<Batch<S>> {
         if !self.batch.entries().contains(&entry) {
-            let come = self.session.waiting().filter_map(added);
+            let come = self.subscriber.waiting().filter_map(added);
             self.batch = Batch::of(iter::once(entry).chain(come).collect());
         }
         Arc::clone(&self.batch)

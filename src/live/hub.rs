@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::{broadcast, mpsc};
 
-use super::{fresh::Batch, session::Cause};
+use super::{fresh::Batch, subscriber_state::RereadCause};
 use crate::{
     domain::{Entry, Position, UserId, timeline::folding::Showing},
     store::{
@@ -31,7 +31,7 @@ pub enum Signal<S> {
     /// The reader has read up to here, perhaps on another device.
     ReadUpTo(Position),
     /// The subscriber must read its follows again, and perhaps its timeline.
-    Look(Cause),
+    Look(RereadCause),
 }
 
 struct State<S> {
@@ -97,7 +97,7 @@ impl<S: Default> Hub<S> {
                 // What comes back may be others' reposts of the author's, whether they are followed or not: nothing
                 // but a look tells.
                 let author = author.filter(|_| *change != Some(RelationChange::Included));
-                let cause = Cause::Relation { author, excluded };
+                let cause = RereadCause::Relation { author, excluded };
                 let state = self.lock();
                 state.send(state.by_reader.get(reader), |_| Some(Signal::Look(cause)));
             }
@@ -107,7 +107,7 @@ impl<S: Default> Hub<S> {
             }
             // As if everybody had unfollowed them at once: whom one follows is read anew, and they are not among them.
             Announcement::AccountDeleted { user } => {
-                let cause = Cause::Relation { author: Some(*user), excluded: false };
+                let cause = RereadCause::Relation { author: Some(*user), excluded: false };
                 let state = self.lock();
                 state.send(state.by_author.get(user), |_| Some(Signal::Look(cause)));
             }
@@ -235,7 +235,7 @@ impl<S> Subscriber<S> {
     fn miss(&self) {
         self.missed.store(true, Ordering::SeqCst);
         // Only wakes: a full buffer means that the subscriber has something to wake up for.
-        let _ = self.events.try_send(Signal::Look(Cause::Missed));
+        let _ = self.events.try_send(Signal::Look(RereadCause::Missed));
     }
 }
 
@@ -245,12 +245,12 @@ impl<S> Registration<S> {
         self.hub.lock().watch(self.id, authors);
     }
 
-    /// The next signal. If something was missed, everything that waits is replaced by one [`Cause::Missed`].
+    /// The next signal. If something was missed, everything that waits is replaced by one [`RereadCause::Missed`].
     pub async fn next(&mut self) -> Option<Signal<S>> {
         let signal = self.events.recv().await?;
         if self.missed.swap(false, Ordering::SeqCst) {
             while self.events.try_recv().is_ok() {}
-            return Some(Signal::Look(Cause::Missed));
+            return Some(Signal::Look(RereadCause::Missed));
         }
         Some(signal)
     }

@@ -4,9 +4,9 @@
 mod feed;
 mod fresh;
 mod hub;
-mod session;
+mod subscriber_state;
 
 pub use feed::{Event, LiveFeed, LiveSettings, Subscription};
 pub use fresh::Batch;
 pub use hub::Hub;
-pub use session::Told;
+pub use subscriber_state::Update;

@@ -10,7 +10,7 @@ use crate::{
     store::{
         Announcements, Contents, OutboxCache, Queue, StoreError,
         announcements::Announcement,
-        contents::{NewContent, Published, Removed, Restamped},
+        contents::{NewContent, Published, Removed, VersionChange},
         outbox_cache::OutboxChange,
         queue::Message,
     },
@@ -91,12 +91,12 @@ impl Publisher {
         for random in self.rng.draws() {
             let publish_time = self.clock.now_ms();
             let id = ContentId::draw(publish_time, random);
-            let new = NewContent { id, author, draft: draft.clone(), publish_time, stamp: self.rng.version() };
+            let new = NewContent { id, author, draft: draft.clone(), publish_time, version: self.rng.version() };
             match self.contents.publish(new).await? {
-                Published::Created { stamps } => {
+                Published::Created { versions } => {
                     let Draft { text, media, reference, .. } = draft;
                     let content = Content { id, author, kind: reference.kind(), reference, text, media, publish_time };
-                    self.tell_published(&content, stamps).await;
+                    self.tell_published(&content, versions).await;
                     return Ok(PublishOutcome::Published(content));
                 }
                 Published::Duplicate(content) => return Ok(PublishOutcome::Repeated(content)),
@@ -135,9 +135,9 @@ impl Publisher {
     /// Removes a content of `author`. When this returns, no read shows it.
     pub async fn remove(&self, author: UserId, content: ContentId) -> Result<RemoveOutcome, StoreError> {
         match self.contents.remove(author, content, self.rng.version(), self.clock.now_ms()).await? {
-            Removed::Gone { entry, stamps } => {
+            Removed::Gone { entry, versions } => {
                 let change = OutboxChange::Removed(entry);
-                self.tell(stamps, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
+                self.tell(versions, change, Message::ContentRemoved { entry }, Announcement::Removed { entry }).await;
                 Ok(RemoveOutcome::Removed)
             }
             Removed::Unknown => Ok(RemoveOutcome::Unknown),
@@ -145,19 +145,19 @@ impl Publisher {
         }
     }
 
-    async fn tell_published(&self, content: &Content, stamps: Restamped) {
+    async fn tell_published(&self, content: &Content, versions: VersionChange) {
         metrics::counter!(PUBLISHED).increment(1);
         let entry = content.entry();
         let change = OutboxChange::Published(entry);
         let announcement = Announcement::Published { entry, original: content.reference.repost_of() };
-        self.tell(stamps, change, Message::ContentPublished { entry }, announcement).await;
+        self.tell(versions, change, Message::ContentPublished { entry }, announcement).await;
     }
 
     /// Best effort, all at once: what is lost here is found again by sweepers, misses and catch-ups.
-    async fn tell(&self, stamps: Restamped, change: OutboxChange, message: Message, announcement: Announcement) {
+    async fn tell(&self, versions: VersionChange, change: OutboxChange, message: Message, announcement: Announcement) {
         let cached = async {
             match &self.cache {
-                Some(cache) => cache.apply(change.entry().author, stamps, change).await,
+                Some(cache) => cache.apply(change.entry().author, versions, change).await,
                 None => Ok(()),
             }
         };

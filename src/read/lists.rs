@@ -17,7 +17,8 @@ use crate::{
         timeline::plan::exact_page,
     },
     store::{
-        Contents, Exclusions, FollowLists, People, Reactions, StoreError, contents::OutboxPage, exclusions::Decided,
+        Contents, Exclusions, FollowLists, People, Reactions, StoreError, contents::OutboxPage,
+        exclusions::ExclusionList,
     },
 };
 
@@ -129,14 +130,14 @@ impl ListReader {
     }
 
     /// A page of the users about whom `user` has decided so, with ids above `after`, ascending.
-    pub async fn decided(
+    pub async fn excluded(
         &self,
         user: UserId,
-        what: Decided,
+        what: ExclusionList,
         after: Option<UserId>,
         size: PageSize,
     ) -> Result<Forward<UserId>, StoreError> {
-        let users = self.stores.exclusions.decided(user, what, after, size.one_more().get()).await?;
+        let users = self.stores.exclusions.excluded(user, what, after, size.one_more().get()).await?;
         Ok(Forward::cut(users, size.get()))
     }
 

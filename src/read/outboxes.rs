@@ -1,4 +1,4 @@
-//! Outboxes of uncovered authors from the cache, each believed only at exactly the stamp that the snapshot names.
+//! Outboxes of uncovered authors from the cache, each believed only at exactly the version that the snapshot names.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::{
 const MAX_REFILLS: usize = 64;
 
 /// The uncovered authors' runs, or `None` if some outbox could be had neither from the cache nor by a refill of the
-/// same stamp.
+/// same version.
 ///
 /// A cache that fails is a cache that misses.
 pub async fn pull(
@@ -25,7 +25,7 @@ pub async fn pull(
     snapshot: &Snapshot,
     request: &PageRequest,
 ) -> Result<Option<Outboxes>, StoreError> {
-    let wanted: HashMap<UserId, i64> = snapshot.uncovered.iter().map(|it| (it.author, it.stamp)).collect();
+    let wanted: HashMap<UserId, i64> = snapshot.uncovered.iter().map(|it| (it.author, it.version)).collect();
     let authors: Vec<UserId> = snapshot.uncovered.iter().map(|it| it.author).collect();
     let cached = cache.fetch(&authors).await.unwrap_or_else(|error| {
         tracing::warn!(error = &error as &dyn std::error::Error, "The outbox cache cannot be read.");
@@ -35,7 +35,7 @@ pub async fn pull(
     let mut missing = Vec::new();
     for (author, outbox) in authors.iter().zip(cached) {
         match outbox {
-            Some(outbox) if Some(&outbox.stamp) == wanted.get(author) => current.push(outbox),
+            Some(outbox) if Some(&outbox.version) == wanted.get(author) => current.push(outbox),
             _ => missing.push(*author),
         }
     }
@@ -45,7 +45,7 @@ pub async fn pull(
         return Ok(None);
     }
     let heads = refill(cache, contents, &missing).await?;
-    if heads.iter().any(|head| wanted.get(&head.author) != Some(&head.stamp)) {
+    if heads.iter().any(|head| wanted.get(&head.author) != Some(&head.version)) {
         return Ok(None);
     }
     current.extend(heads.iter().map(|head| CachedOutbox::of_head(head, cache.capacity())));
@@ -102,7 +102,7 @@ mod tests {
 
     fn cached(times: &[i64], complete_from: i64) -> CachedOutbox {
         let complete_from = Position::bound(complete_from, complete_from);
-        CachedOutbox { stamp: 1, entries: times.iter().map(|time| entry(*time)).collect(), complete_from }
+        CachedOutbox { version: 1, entries: times.iter().map(|time| entry(*time)).collect(), complete_from }
     }
 
     #[test]

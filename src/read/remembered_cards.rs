@@ -56,7 +56,8 @@ impl RememberedCards {
     pub fn card(&self, entry: &Entry, facts: &CardFacts) -> Option<ContentCard> {
         let content = self.contents.get(&entry.content);
         let profile = self.profiles.get(&entry.author).filter(|profile| profile.version == facts.profile_version);
-        let author = profile.map(|profile| UserCard { profile, counts: None, is_followed: Some(true), standing: None });
+        let author =
+            profile.map(|profile| UserCard { profile, counts: None, is_followed: Some(true), exclusions: None });
         let card = content.map(|content| ContentCard {
             content,
             counters: Some(facts.counters),
@@ -112,7 +113,7 @@ mod tests {
             media: Vec::new(),
             publish_time: 5,
         };
-        let author = Some(UserCard { profile: Arc::new(profile), counts: None, is_followed: None, standing: None });
+        let author = Some(UserCard { profile: Arc::new(profile), counts: None, is_followed: None, exclusions: None });
         ContentCard { content: Arc::new(content), counters: None, reactions: None, author }
     }
 

@@ -28,7 +28,7 @@ pub struct NewAccount {
     /// The hashed password; `None` if an outside issuer signs the user in.
     pub password_hash: Option<PasswordHash>,
     /// Identifies the self-follow edge, see [`super::Follows::follow`].
-    pub inc: i64,
+    pub incarnation: i64,
     /// Milliseconds UTC.
     pub now_ms: i64,
 }

@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 
 use super::StoreError;
-use crate::domain::{Entry, UserId, timeline::audit::Cause};
+use crate::domain::{Entry, UserId, timeline::audit::DifferenceCause};
 
 /// A flaw among a reader's rows. One that is trusted makes some page wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flaw {
-    /// [`Cause::Hole`] or [`Cause::Misplaced`].
-    pub cause: Cause,
+    /// [`DifferenceCause::Hole`] or [`DifferenceCause::Misplaced`].
+    pub cause: DifferenceCause,
     /// The content that is missing; or the row as it stands.
     pub entry: Entry,
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::domain::{
     Content, ContentId, Counters, Profile, UserId, ViewerReactions, account::profile::ProfileCounts,
-    timeline::exclusion::Standing,
+    timeline::exclusion::ExclusionState,
 };
 
 /// What is read of a user besides the profile.
@@ -18,7 +18,7 @@ pub struct UserParts {
     /// Whether the viewer follows them.
     pub following: bool,
     /// Whether the viewer has muted or blocked them, or hides from them.
-    pub standing: bool,
+    pub exclusions: bool,
 }
 
 /// What is read of a content besides itself.
@@ -41,8 +41,8 @@ pub struct UserCard {
     pub counts: Option<ProfileCounts>,
     /// See [`UserParts::following`].
     pub is_followed: Option<bool>,
-    /// See [`UserParts::standing`].
-    pub standing: Option<Standing>,
+    /// See [`UserParts::exclusions`].
+    pub exclusions: Option<ExclusionState>,
 }
 
 /// A content and what was asked for, as [`UserCard`].

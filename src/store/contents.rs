@@ -16,14 +16,14 @@ pub struct NewContent {
     pub draft: Draft,
     /// Milliseconds UTC.
     pub publish_time: i64,
-    /// The outbox's stamp from then on: positive, freshly drawn, never used before.
-    pub stamp: i64,
+    /// The outbox's version from then on: positive, freshly drawn, never used before.
+    pub version: i64,
 }
 
-/// An outbox's stamps about a change. A stamp stands for one state of the outbox and is never drawn again, not even
+/// An outbox's versions about a change. A version stands for one state of the outbox and is never drawn again, not even
 /// after SQL lost commits; 0 is that of an author who never published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Restamped {
+pub struct VersionChange {
     /// Of the outbox that was changed.
     pub before: i64,
     /// Of what it became.
@@ -36,7 +36,7 @@ pub enum Published {
     /// Committed; readers see it from now on.
     Created {
         /// What it did to the author's outbox.
-        stamps: Restamped,
+        versions: VersionChange,
     },
     /// The idempotency key has been used, or the author has reposted the same before: this content was published then
     /// (it may have been removed since, if it was a key: `None`).
@@ -58,7 +58,7 @@ pub enum Removed {
         /// What was removed.
         entry: Entry,
         /// What it did to the author's outbox.
-        stamps: Restamped,
+        versions: VersionChange,
     },
     /// There is none with this id, or it was removed before.
     Unknown,
@@ -75,13 +75,13 @@ pub struct OutboxPage {
     pub behind: Option<Run>,
 }
 
-/// An outbox's newest entries and the stamp at which they are true; what the outbox cache is filled with.
+/// An outbox's newest entries and the version at which they are true; what the outbox cache is filled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxHead {
     /// Whose.
     pub author: UserId,
-    /// As [`crate::domain::timeline::plan::UncoveredAuthor::stamp`], of the same snapshot as the entries.
-    pub stamp: i64,
+    /// As [`crate::domain::timeline::plan::UncoveredAuthor::version`], of the same snapshot as the entries.
+    pub version: i64,
     /// Newest first, without removed ones.
     pub entries: Vec<Entry>,
     /// Whether the outbox has no older entries than these.
@@ -92,14 +92,20 @@ pub struct OutboxHead {
 #[async_trait]
 pub trait Contents: Send + Sync {
     /// docs/protocol.md#p1, one transaction: the content, its counters, its search terms, its delivery record (always,
-    /// whatever the edge modes), the author's stamp, publish interval and content count; a reply and a repost are
+    /// whatever the edge modes), the author's version, publish interval and content count; a reply and a repost are
     /// counted at what they refer to. Nothing is proportional to followers. An author has one repost of a content at
     /// most, however many are published at once.
     async fn publish(&self, new: NewContent) -> Result<Published, StoreError>;
 
     /// One transaction: marks the content removed if `author` published it, deletes its search terms, lowers the
-    /// counts, and makes `stamp` (as [`NewContent::stamp`]) the outbox's.
-    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError>;
+    /// counts, and makes `version` (as [`NewContent::version`]) the outbox's.
+    async fn remove(
+        &self,
+        author: UserId,
+        content: ContentId,
+        version: i64,
+        now_ms: i64,
+    ) -> Result<Removed, StoreError>;
 
     /// Those of `ids` that exist, are not removed, and whose author stands in no block with `viewer` (`None`: nobody
     /// is signed in), in any order. One statement.
@@ -151,6 +157,6 @@ pub trait Contents: Send + Sync {
     /// In the order of the contents, as often as they are given. One statement.
     async fn ancestors(&self, contents: &[ContentId], limit: usize) -> Result<Vec<Vec<ContentId>>, StoreError>;
 
-    /// The newest `limit` entries of each author with the stamp of the same snapshot.
+    /// The newest `limit` entries of each author with the version of the same snapshot.
     async fn outbox_heads(&self, authors: &[UserId], limit: usize) -> Result<Vec<OutboxHead>, StoreError>;
 }

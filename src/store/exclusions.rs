@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{StoreError, relations::Pair};
-use crate::domain::{UserId, timeline::exclusion::Standing};
+use crate::domain::{UserId, timeline::exclusion::ExclusionState};
 
 /// How a mute or a hide ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Blocked {
 
 /// What a user has decided about others, as a list of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decided {
+pub enum ExclusionList {
     /// Whom the user has muted.
     Muted,
     /// Whom the user has blocked.
@@ -68,14 +68,18 @@ pub trait Exclusions: Send + Sync {
 
     /// `user`'s mutes, hides and blocks among `others`: a row for each of them with at least one. Never what the others
     /// have decided. One statement.
-    async fn standings(&self, user: UserId, others: &[UserId]) -> Result<Vec<(UserId, Standing)>, StoreError>;
+    async fn exclusion_states(
+        &self,
+        user: UserId,
+        others: &[UserId],
+    ) -> Result<Vec<(UserId, ExclusionState)>, StoreError>;
 
     /// At most `limit` of the users about whom `user` has decided so, with ids above `after`, ascending. One
     /// statement.
-    async fn decided(
+    async fn excluded(
         &self,
         user: UserId,
-        what: Decided,
+        what: ExclusionList,
         after: Option<UserId>,
         limit: usize,
     ) -> Result<Vec<UserId>, StoreError>;

@@ -26,16 +26,16 @@ pub enum Followed {
 /// Follow edges.
 #[async_trait]
 pub trait Follows: Send + Sync {
-    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `inc`, the counts,
-    /// and the pending relation of the pair (see [`super::Relations`]). `inc` is a fresh random number: it tells this
-    /// edge from an earlier one of the same pair, and becomes the version of the follower's authors
+    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `incarnation`, the
+    /// counts, and the pending relation of the pair (see [`super::Relations`]). `incarnation` is a fresh random number:
+    /// it tells this edge from an earlier one of the same pair, and becomes the version of the follower's authors
     /// ([`super::timelines`]).
     async fn follow(
         &self,
         follower: UserId,
         author: UserId,
         mode: EdgeMode,
-        inc: i64,
+        incarnation: i64,
         now_ms: i64,
     ) -> Result<Followed, StoreError>;
 
@@ -73,13 +73,13 @@ pub trait Follows: Send + Sync {
     /// The authors whom the follower pulls (edges in mode `Pull`), ascending. One statement.
     async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError>;
 
-    /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh `inc`
-    /// and a pending relation each. Returns whose.
+    /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh
+    /// `incarnation` and a pending relation each. Returns whose.
     async fn promote(
         &self,
         follower: UserId,
         authors: &[UserId],
-        inc: i64,
+        incarnation: i64,
         now_ms: i64,
     ) -> Result<Vec<UserId>, StoreError>;
 }

@@ -1,12 +1,12 @@
 //! Cached outboxes of authors that are pulled: a pure optimisation. What it says is believed only at exactly the
-//! stamp that SQL named in the same read, so that lost, repeated, reordered or restored changes cannot show, nor
+//! version that SQL named in the same read, so that lost, repeated, reordered or restored changes cannot show, nor
 //! commits that SQL lost.
 
 use async_trait::async_trait;
 
 use super::{
     StoreError,
-    contents::{OutboxHead, Restamped},
+    contents::{OutboxHead, VersionChange},
 };
 use crate::domain::{Entry, Position, UserId};
 
@@ -32,7 +32,7 @@ impl OutboxChange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedOutbox {
     /// What it is true at.
-    pub stamp: i64,
+    pub version: i64,
     /// Newest first, ties by id.
     pub entries: Vec<Entry>,
     /// No entry at or above this position is missing; [`Position::OLDEST`] if the outbox is whole.
@@ -47,17 +47,17 @@ impl CachedOutbox {
         let everything = head.whole && entries.len() == head.entries.len();
         let oldest_kept = entries.last().map_or(Position::NEWEST, Entry::position);
         let complete_from = if everything { Position::OLDEST } else { oldest_kept };
-        Self { stamp: head.stamp, entries, complete_from }
+        Self { version: head.version, entries, complete_from }
     }
 }
 
 /// The outbox cache. Never the truth: every failure here is a miss.
 #[async_trait]
 pub trait OutboxCache: Send + Sync {
-    /// Applies a change, atomically: if the cached stamp is the one before it, the change is applied, the newest C
+    /// Applies a change, atomically: if the cached version is the one before it, the change is applied, the newest C
     /// entries stay and `complete_from` rises; if it is the one after it, nothing; else the author is evicted. Authors
     /// that are not cached stay so.
-    async fn apply(&self, author: UserId, stamps: Restamped, change: OutboxChange) -> Result<(), StoreError>;
+    async fn apply(&self, author: UserId, versions: VersionChange, change: OutboxChange) -> Result<(), StoreError>;
 
     /// What is cached of `authors`, in one round (one pipeline per cluster node); `None` where nothing is. Same order.
     async fn fetch(&self, authors: &[UserId]) -> Result<Vec<Option<CachedOutbox>>, StoreError>;

@@ -24,9 +24,9 @@ pub struct SeedAuthor {
     pub created_at: i64,
     /// Milliseconds UTC.
     pub last_seen: i64,
-    /// Positive, freshly drawn: identifies the user's edge to themselves, and is the stamp of an outbox that holds
+    /// Positive, freshly drawn: identifies the user's edge to themselves, and is the version of an outbox that holds
     /// anything.
-    pub inc: i64,
+    pub incarnation: i64,
     /// In any order.
     pub contents: Vec<SeedContent>,
 }
@@ -95,7 +95,7 @@ pub struct SeedFollow {
     /// Who is followed.
     pub author: UserId,
     /// As in [`super::Follows::follow`].
-    pub inc: i64,
+    pub incarnation: i64,
     /// Milliseconds UTC.
     pub followed_at: i64,
 }
@@ -108,7 +108,7 @@ pub trait Seeding: Send + Sync {
     async fn prepare(&self) -> Result<(), StoreError>;
 
     /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode
-    /// `Push`, what they are found by, their contents with reactions, counters, search terms and outbox stamps, their
+    /// `Push`, what they are found by, their contents with reactions, counters, search terms and outbox versions, their
     /// counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id or a handle that is
     /// taken, or an answer without what it answers ([`NotTogether`]), is [`StoreError::Refused`], and nothing is
     /// written.

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use crate::{
     domain::{
         Page, PageRequest, PageSize, UserId,
-        timeline::audit::{Cause, Difference, next_bound},
+        timeline::audit::{Difference, DifferenceCause, next_bound},
     },
     store::{Audits, Contents, Follows, Inboxes, OutboxCache, StoreError, Timelines, audits::Flaw},
     telemetry::metrics::{AUDIT_DIFFERENCES, AUDIT_PAGES, AUDIT_READERS},
@@ -73,7 +73,7 @@ pub struct Finding {
     /// For whom.
     pub reader: UserId,
     /// What is to blame.
-    pub cause: Cause,
+    pub cause: DifferenceCause,
     /// Flaws among the rows.
     pub flaws: Vec<Flaw>,
     /// How the first wrong page differed; `None` if flawed rows have made none of the compared pages wrong yet.
@@ -132,7 +132,7 @@ impl Auditor {
             Some((request, _)) => matches!(self.compare(reader, request, false).await?, Compared::Equal(_)),
             None => true,
         };
-        let cause = Cause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache);
+        let cause = DifferenceCause::of(flaws.first().map(|flaw| flaw.cause), right_without_cache);
         metrics::counter!(AUDIT_DIFFERENCES, "cause" => cause.name()).increment(1);
         tracing::error!(%reader, cause = cause.name(), ?flaws, ?wrong, repair = self.options.repair, "A served timeline differs from its definition.");
         if self.options.repair {
@@ -185,12 +185,12 @@ impl Auditor {
         Ok(strikes.pop().filter(|_| strikes.len() + 1 >= STRIKES).map_or(Compared::Unsettled, Compared::Different))
     }
 
-    async fn repair(&self, reader: UserId, cause: Cause) -> Result<(), StoreError> {
-        if matches!(cause, Cause::Hole | Cause::Misplaced | Cause::Unexplained) {
+    async fn repair(&self, reader: UserId, cause: DifferenceCause) -> Result<(), StoreError> {
+        if matches!(cause, DifferenceCause::Hole | DifferenceCause::Misplaced | DifferenceCause::Unexplained) {
             self.stores.inboxes.reset(reader).await?;
             self.stores.inboxes.extend(reader, self.options.step).await?;
         }
-        if matches!(cause, Cause::Cache | Cause::Unexplained) {
+        if matches!(cause, DifferenceCause::Cache | DifferenceCause::Unexplained) {
             self.fill_outboxes(reader).await?;
         }
         Ok(())

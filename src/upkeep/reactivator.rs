@@ -114,7 +114,7 @@ impl Reactivator {
         if worthy.is_empty() {
             return Ok(());
         }
-        let promoted = self.follows.promote(follower, &worthy, self.rng.generation(), now).await?;
+        let promoted = self.follows.promote(follower, &worthy, self.rng.incarnation(), now).await?;
         let messages: Vec<Message> =
             promoted.into_iter().map(|author| Message::RelationChanged { pair: Pair { follower, author } }).collect();
         self.queue.send(&messages).await

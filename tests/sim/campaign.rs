@@ -28,7 +28,7 @@ pub struct Campaign {
     /// Client operations of all worlds together, at least.
     pub operations: u64,
     /// Whether progress is told.
-    pub told: bool,
+    pub reports_progress: bool,
 }
 
 struct Tally {
@@ -59,7 +59,7 @@ impl Campaign {
 
     fn add(&self, tally: &mut Tally, outcome: Outcome) -> bool {
         tally.sums.add(&outcome.sums);
-        if self.told && tally.sums.seeds.is_multiple_of(PROGRESS_EVERY) {
+        if self.reports_progress && tally.sums.seeds.is_multiple_of(PROGRESS_EVERY) {
             println!("{}", tally.sums);
         }
         if outcome.failure.is_some() {

@@ -14,7 +14,7 @@ use tidefeed::{
         live::view::{Change, Reason},
         timeline::folding::Folded,
     },
-    live::Told,
+    live::Update,
 };
 
 use crate::{
@@ -94,16 +94,16 @@ impl Device {
         let connection = Connection { device: self, client, since };
         let hang_up = client.shared.plan.watchers.hang_up;
         loop {
-            let told = match subscription.next().await {
-                Ok(Some(event)) => event.told,
+            let update = match subscription.next().await {
+                Ok(Some(event)) => event.update,
                 Ok(None) => return client.fail("a subscription ends by itself", || self.reader.to_string()),
                 Err(error) => return client.shared.excuse("a subscription failed", &error),
             };
             if injector.strikes(hang_up) {
-                return injector.note(|| format!("{} does not hear of {told:?}", self.reader));
+                return injector.note(|| format!("{} does not hear of {update:?}", self.reader));
             }
-            injector.note(|| format!("{} is told {told:?}", self.reader));
-            connection.told(told, subscription.point());
+            injector.note(|| format!("{} is told {update:?}", self.reader));
+            connection.update(update, subscription.point());
             if injector.strikes(hang_up) || self.held().point.is_none() {
                 return;
             }
@@ -137,35 +137,35 @@ impl Device {
 }
 
 impl Connection<'_> {
-    fn told(&self, told: Told, point: Option<ResumePoint>) {
+    fn update(&self, update: Update, point: Option<ResumePoint>) {
         Counts::count(&self.client.shared.counts.events, 1);
         let mut held = self.device.held();
         let floor = held.point.as_ref().map_or(Position::NEWEST, ResumePoint::floor);
-        let wrong = match told {
-            Told::Change(Change::Added(entry)) if self.passes_over(&held, entry) => None,
-            Told::Change(Change::Added(entry)) => {
+        let wrong = match update {
+            Update::Change(Change::Added(entry)) if self.passes_over(&held, entry) => None,
+            Update::Change(Change::Added(entry)) => {
                 let twice = held.entries.insert(entry.content, entry).is_some() && entry.position() > floor;
                 if twice { Some("a device is told of a content that it holds") } else { self.is_new(entry) }
             }
-            Told::Change(Change::Removed(content)) => match held.entries.remove(&content) {
+            Update::Change(Change::Removed(content)) => match held.entries.remove(&content) {
                 None if self.is_above(floor, content) => {
                     Some("a device is told that something is gone which it does not hold")
                 }
                 _ => self.is_gone(content),
             },
-            Told::Change(Change::AuthorRemoved(author)) => {
+            Update::Change(Change::AuthorRemoved(author)) => {
                 held.entries.retain(|_, it| it.author != author);
                 None
             }
-            Told::Change(Change::Refetch(reason)) => self.must_read(floor, reason),
-            Told::Relation { .. } | Told::ReadUpTo(_) | Told::MayDiffer => None,
+            Update::Change(Change::Refetch(reason)) => self.must_read(floor, reason),
+            Update::Relation { .. } | Update::ReadUpTo(_) | Update::MayDiffer => None,
         };
-        *held = match told {
-            Told::Change(Change::Refetch(_)) => Held::default(),
+        *held = match update {
+            Update::Change(Change::Refetch(_)) => Held::default(),
             _ => Held { point, entries: std::mem::take(&mut held.entries) },
         };
         if let Some(what) = wrong {
-            self.client.fail(what, || format!("{}: {told:?}", self.device.reader));
+            self.client.fail(what, || format!("{}: {update:?}", self.device.reader));
         }
     }
 

@@ -83,10 +83,10 @@ rules! {
     RepostsOfExcludedAreShown "Exclusions" "reposts of muted, hidden and blocked authors are shown";
     ExclusionsAreNotTold "Exclusions" "cached outboxes serve readers who keep somebody out, too";
     FollowLooksPastTheLock "Exclusions" "a follow looks for blocks before it locks the counts";
-    AnyStampIsBelieved "Cache" "a cached outbox is believed whatever its stamp";
-    StampDrawnAfterwards "Cache" "the stamp changes after the outbox";
-    RemovalKeepsTheStamp "Cache" "a removal leaves the stamp as it is";
-    RefillOfTwoSnapshots "Cache" "stamp and entries of a refill are of two snapshots";
+    AnyVersionIsBelieved "Cache" "a cached outbox is believed whatever its version";
+    VersionDrawnAfterwards "Cache" "the version changes after the outbox";
+    RemovalKeepsTheVersion "Cache" "a removal leaves the version as it is";
+    RefillOfTwoSnapshots "Cache" "version and entries of a refill are of two snapshots";
     AnyChangeIsApplied "Cache" "a change is applied to whatever is cached";
     CutCacheClaimsAll "Cache" "a cached outbox that was cut counts as whole";
     AuthorsOfAnyVersion "Authors" "remembered authors are believed whatever their version";

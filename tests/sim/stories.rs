@@ -15,8 +15,8 @@ pub fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.replace('_', "").parse().expect("a whole number"))
 }
 
-fn campaign(operations: u64, told: bool) {
-    let campaign = Campaign { seed: from_environment("SEED").unwrap_or(1), story: STORY, operations, told };
+fn campaign(operations: u64, reports_progress: bool) {
+    let campaign = Campaign { seed: from_environment("SEED").unwrap_or(1), story: STORY, operations, reports_progress };
     println!("seeds from {} on, {STORY} operations each", campaign.seed);
     let (sums, failed) = campaign.run();
     println!("{sums}");
@@ -46,9 +46,9 @@ fn what_once_went_wrong_stays_right() {
 
 #[test]
 fn a_seed_tells_the_same_story_twice() {
-    let told = |seed| runner::run(seed, 60, Way { traced: true, ..Way::default() }).trace;
+    let trace = |seed| runner::run(seed, 60, Way { traced: true, ..Way::default() }).trace;
     for seed in 0..10 {
-        let (once, twice) = (told(seed), told(seed));
+        let (once, twice) = (trace(seed), trace(seed));
         assert!(once.lines().count() > 100, "a story without a plot");
         assert!(once == twice, "seed {seed}");
     }

@@ -154,7 +154,7 @@ impl World {
                     id: *user,
                     registration,
                     password_hash: None,
-                    inc: i64::MAX,
+                    incarnation: i64::MAX,
                     now_ms: shared.injector.now(),
                 };
                 shared.primary_store.register(account).await.expect("nothing goes wrong yet");

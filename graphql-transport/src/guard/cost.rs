@@ -1,184 +1,230 @@
-//! Bounds what a parsed document adds up to once its fragments are expanded, without expanding them.
+//! The cost of an operation with its variables, known before it runs, in thousandths of a point: what is read for it,
+//! its objects, its fields, and the bytes that it may answer. A field in a list counts once for each entry; a read
+//! counts once for the whole list.
 //!
-//! The executor's own limits walk the expansion, which 801 bytes can make 2^30 long. Here each fragment is walked
-//! once and its sum remembered. `price` says what one operation costs with its variables; this file knows no schema.
+//! `size` bounds all operations of a document and knows no variables. Each fragment is counted once, so this takes time
+//! linear in the document.
 
-use std::{collections::HashMap, convert::Infallible};
+use std::collections::HashMap;
 
 use async_graphql::{
-    Name, Positioned, Value,
-    parser::types::{Directive, ExecutableDocument, Field, FragmentSpread, Selection, SelectionSet},
+    Name, Value, Variables,
+    parser::types::{ExecutableDocument, Field, OperationType, Selection, SelectionSet},
 };
 
-use super::{limits::GuardLimits, refusal::Refusal};
+use super::{field_merging::is_skipped, limits::GuardLimits, shape::Shape, types::FieldShape};
 
-/// Refuses `document` if it is too large or too deep once expanded, or if a fragment contains itself.
-///
-/// Counts all operations together, because validation walks them all; a fragment that none of them uses has to pass
-/// on its own. Takes time linear in the document. Gives the fields of all operations.
-pub fn check(document: &ExecutableDocument, limits: &GuardLimits) -> Result<u64, Refusal> {
-    let mut walk = Walk { document, limits, fragments: HashMap::new() };
-    let mut total = Cost::default();
-    for (_, operation) in document.operations.iter() {
-        total.add(walk.arguments_of(&operation.node.directives)?);
-        total.add(walk.selection_set(&operation.node.selection_set, 0)?);
-    }
-    walk.compare(total)?;
-    for name in document.fragments.keys() {
-        let alone = walk.fragment(name, 0)?;
-        walk.compare(alone)?;
-    }
-    Ok(total.fields)
+/// A point, in what is counted here.
+const POINT: u64 = 1_000;
+/// What every operation costs, whatever it selects: a request is received, and its answer sent.
+const OPERATION: u64 = 20 * POINT;
+/// What each field costs for which something is read, beside its objects: once, for a list's entries are read
+/// together.
+const READ: u64 = 20 * POINT;
+/// What each object costs: a resolver asks for it somewhere.
+const OBJECT: u64 = POINT;
+/// What each field of a scalar costs, and each object of the schema's description: the executor resolves it.
+const FIELD: u64 = POINT / 10;
+/// What a selection costs that is only looked at: a fragment, and whatever a directive takes out.
+const LOOK: u64 = POINT / 100;
+/// Bytes of an answer that cost as much as an object.
+const ANSWER_BYTES: u64 = 900;
+/// What each byte of a document and of its variables costs, at each request.
+const REQUEST_BYTE: u64 = POINT / 250;
+/// What it costs to parse and validate a document that is not known yet, beside its bytes: also if it is refused then.
+const READING: u64 = 20 * POINT;
+/// What each byte of a document costs beside, when it is parsed and validated.
+const PARSED_BYTE: u64 = POINT * 7 / 100;
+/// What each field of the mutation costs beside its objects: it writes.
+const MUTATION: u64 = 200 * POINT;
+/// The length assumed for a list if nothing gives it, not even the schema's [`super::CostHints`].
+const UNSIZED_LIST: u64 = 10;
+/// What asking for the description of the schema costs beside what is selected in it.
+const DESCRIPTION: u64 = 50 * POINT;
+
+/// Points for so many thousandths, rounded up.
+pub fn points(thousandths: u64) -> u64 {
+    thousandths.div_ceil(POINT)
 }
 
-/// What a piece of a document adds up to, fragments expanded.
+/// The cost of so many bytes of document and variables, whenever they are sent.
+pub fn of_request(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(REQUEST_BYTE)
+}
+
+/// Points for parsing and validating a document of so many bytes, rounded down.
+pub fn of_reading(bytes: usize) -> u64 {
+    READING.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(PARSED_BYTE)) / POINT
+}
+
+/// The cost of an operation that selects `set`, with `variables`, saturating. Fields that the schema does not have
+/// cost as scalars do: validation refuses them. Of a document that has passed the guard: fragments form no cycle.
+pub fn of_operation(
+    document: &ExecutableDocument,
+    (operation_type, set): (OperationType, &SelectionSet),
+    variables: &Variables,
+    shape: &Shape,
+) -> u64 {
+    let mut walk = Walk { document, variables, shape, fragments: HashMap::new() };
+    let inside = walk.selections(set, shape.root(operation_type));
+    OPERATION.saturating_add(inside.once).saturating_add(inside.within_page(UNSIZED_LIST))
+}
+
+/// Whether `operation`, or what it spreads, asks for the description of the schema at its root.
+pub fn describes_schema(document: &ExecutableDocument, set: &SelectionSet, limits: &GuardLimits) -> bool {
+    // Each level of spreads is bounded by the guard; a root's fragments are few.
+    let mut waiting = vec![(set, 0)];
+    let mut looked_into = std::collections::HashSet::new();
+    while let Some((set, level)) = waiting.pop() {
+        for selection in &set.items {
+            match &selection.node {
+                Selection::Field(field) if matches!(field.node.name.node.as_str(), "__schema" | "__type") => {
+                    return true;
+                }
+                Selection::Field(_) => {}
+                Selection::InlineFragment(inline) => waiting.push((&inline.node.selection_set.node, level + 1)),
+                Selection::FragmentSpread(spread) => {
+                    let name = &spread.node.fragment_name.node;
+                    let Some(fragment) = document.fragments.get(name) else { continue };
+                    if level < limits.selection_levels && looked_into.insert(name) {
+                        waiting.push((&fragment.node.selection_set.node, level + 1));
+                    }
+                }
+            }
+        }
+    }
+    false
+}
+
+/// The cost of a selection set: some however many objects it is selected of, some for each of them, and some for each
+/// of them and each entry of the page around it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
-    fields: u64,
-    aliases: u64,
-    /// Fields within fields.
-    depth: usize,
-    /// Selection sets within selection sets.
-    levels: usize,
-    /// Lists of the schema's description within such lists.
-    schema_lists: usize,
+    once: u64,
+    fixed: u64,
+    per_entry: u64,
 }
 
-/// Fields of the schema's description that are lists of types or of what refers to types.
-const SCHEMA_LISTS: [&str; 4] = ["fields", "inputFields", "interfaces", "possibleTypes"];
-
 impl Cost {
-    fn fields(fields: u64) -> Self {
-        Self { fields, ..Self::default() }
+    fn fixed(fixed: u64) -> Self {
+        Self { fixed, ..Self::default() }
     }
 
-    /// Puts `other` beside what is counted already.
     fn add(&mut self, other: Self) {
-        self.fields = self.fields.saturating_add(other.fields);
-        self.aliases = self.aliases.saturating_add(other.aliases);
-        self.depth = self.depth.max(other.depth);
-        self.levels = self.levels.max(other.levels);
-        self.schema_lists = self.schema_lists.max(other.schema_lists);
+        self.once = self.once.saturating_add(other.once);
+        self.fixed = self.fixed.saturating_add(other.fixed);
+        self.per_entry = self.per_entry.saturating_add(other.per_entry);
+    }
+
+    /// Without what is paid once.
+    fn within_page(self, entries: u64) -> u64 {
+        self.fixed.saturating_add(self.per_entry.saturating_mul(entries))
     }
 }
 
 struct Walk<'a> {
     document: &'a ExecutableDocument,
-    limits: &'a GuardLimits,
-    /// `None` while the fragment is being walked: meeting it again then is a cycle.
-    fragments: HashMap<&'a str, Option<Cost>>,
+    variables: &'a Variables,
+    shape: &'a Shape,
+    fragments: HashMap<&'a str, Cost>,
 }
 
 impl<'a> Walk<'a> {
-    fn compare(&self, cost: Cost) -> Result<(), Refusal> {
-        let Cost { fields, aliases, depth, .. } = cost;
-        if fields > self.limits.expanded_fields {
-            return Err(Refusal::TooManyFields { found: fields, limit: self.limits.expanded_fields });
-        }
-        if aliases > self.limits.aliases {
-            return Err(Refusal::TooManyAliases { found: aliases, limit: self.limits.aliases });
-        }
-        if depth > self.limits.depth {
-            return Err(Refusal::TooDeep { found: depth, limit: self.limits.depth });
-        }
-        Ok(())
-    }
-
-    /// `level`: how many selection sets are around this one. Bounds the recursion.
-    fn selection_set(&mut self, set: &'a Positioned<SelectionSet>, level: usize) -> Result<Cost, Refusal> {
-        if set.node.items.is_empty() {
-            return Ok(Cost::default());
-        }
-        self.within_levels(level + 1)?;
+    fn selections(&mut self, set: &'a SelectionSet, parent: &str) -> Cost {
         let mut total = Cost::default();
-        for selection in &set.node.items {
-            total.add(Cost::fields(1));
-            total.add(self.arguments_of(selection.node.directives())?);
+        for selection in &set.items {
+            if is_skipped(selection.node.directives(), self.variables) {
+                total.add(Cost::fixed(LOOK));
+                continue;
+            }
+            if !matches!(selection.node, Selection::Field(_)) {
+                total.add(Cost::fixed(LOOK));
+            }
             total.add(match &selection.node {
-                Selection::Field(field) => self.field(&field.node, level + 1)?,
-                Selection::FragmentSpread(spread) => self.spread(spread, level + 1)?,
-                Selection::InlineFragment(inline) => self.selection_set(&inline.node.selection_set, level + 1)?,
+                Selection::Field(field) => self.field(&field.node, parent),
+                Selection::FragmentSpread(spread) => self.fragment(&spread.node.fragment_name.node),
+                Selection::InlineFragment(inline) => {
+                    let condition = inline.node.type_condition.as_ref().map(|it| it.node.on.node.as_str());
+                    self.selections(&inline.node.selection_set.node, condition.unwrap_or(parent))
+                }
             });
         }
-        total.levels += 1;
-        Ok(total)
+        total
     }
 
-    fn field(&mut self, field: &'a Field, level: usize) -> Result<Cost, Refusal> {
-        let mut cost = self.selection_set(&field.selection_set, level)?;
-        cost.depth += 1;
-        cost.aliases = cost.aliases.saturating_add(u64::from(field.alias.is_some()));
-        cost.schema_lists = self.schema_lists(field.name.node.as_str(), cost.schema_lists)?;
-        for (_, value) in &field.arguments {
-            let Ok(plain) = value.node.clone().into_const_with(|_| Ok::<_, Infallible>(Value::Null));
-            cost.add(Cost::fields(values_in(&plain)));
+    fn fragment(&mut self, name: &'a Name) -> Cost {
+        if let Some(known) = self.fragments.get(name.as_str()) {
+            return *known;
         }
-        Ok(cost)
+        let Some(definition) = self.document.fragments.get(name) else { return Cost::default() };
+        let on = definition.node.type_condition.node.on.node.as_str();
+        let cost = self.selections(&definition.node.selection_set.node, on);
+        self.fragments.insert(name.as_str(), cost);
+        cost
     }
 
-    /// `inside`: the lists below the field of this name. Outside of the schema's description the names mean nothing.
-    fn schema_lists(&self, name: &str, inside: usize) -> Result<usize, Refusal> {
-        let limit = self.limits.introspection_lists;
-        match name {
-            "__schema" | "__type" if inside > limit => Err(Refusal::IntrospectionTooDeep { found: inside, limit }),
-            "__schema" | "__type" => Ok(0),
-            _ => Ok(inside + usize::from(SCHEMA_LISTS.contains(&name))),
+    fn field(&mut self, field: &'a Field, parent: &str) -> Cost {
+        let (name, shape) = (field.name.node.as_str(), self.shape);
+        let Some(known) = shape.field(parent, name) else { return Cost::fixed(FIELD) };
+        let writes = if parent == shape.root(OperationType::Mutation) { MUTATION } else { 0 };
+        let describes = if matches!(name, "__schema" | "__type") { DESCRIPTION } else { 0 };
+        let extra = known.surcharge.saturating_add(self.filter(field));
+        let beside = extra.saturating_mul(POINT).saturating_add(writes + describes);
+        let mut total = Cost::fixed(beside);
+        if shape.is_composite(&known.leads_to) || !field.selection_set.node.items.is_empty() {
+            total.add(self.objects(field, known));
+        } else {
+            total.add(Cost::fixed(FIELD.saturating_add(known.bytes.saturating_mul(POINT) / ANSWER_BYTES)));
         }
+        total
     }
 
-    fn spread(&mut self, spread: &'a Positioned<FragmentSpread>, level: usize) -> Result<Cost, Refusal> {
-        let name = &spread.node.fragment_name.node;
-        if let Some(None) = self.fragments.get(name.as_str()) {
-            return Err(Refusal::FragmentCycle { name: name.to_string(), at: spread.pos });
-        }
-        self.fragment(name, level)
-    }
-
-    /// A fragment that is not in the document costs nothing: validation refuses it by name.
-    fn fragment(&mut self, name: &'a Name, level: usize) -> Result<Cost, Refusal> {
-        if let Some(Some(known)) = self.fragments.get(name.as_str()) {
-            self.within_levels(level + known.levels)?;
-            return Ok(*known);
-        }
-        let document = self.document;
-        let Some(definition) = document.fragments.get(name) else {
-            return Ok(Cost::default());
+    fn objects(&mut self, field: &'a Field, known: &FieldShape) -> Cost {
+        let inside = self.selections(&field.selection_set.node, &known.leads_to);
+        let within = inside.within_page(if known.is_paged { self.page(field) } else { UNSIZED_LIST });
+        let each = within.saturating_add(if known.describes { FIELD } else { OBJECT });
+        let each = match (known.is_list, known.is_paged, self.named(field).or(known.entries)) {
+            _ if known.describes => Cost::fixed(each.saturating_mul(known.entries.unwrap_or(1))),
+            (false, ..) => Cost::fixed(each),
+            (true, true, _) => Cost::fixed(each.saturating_mul(self.page(field))),
+            (true, false, Some(count)) => Cost::fixed(each.saturating_mul(count)),
+            (true, false, None) => Cost { per_entry: each, ..Cost::default() },
         };
-        self.fragments.insert(name.as_str(), None);
-        let mut cost = self.selection_set(&definition.node.selection_set, level)?;
-        cost.add(self.arguments_of(&definition.node.directives)?);
-        self.fragments.insert(name.as_str(), Some(cost));
-        Ok(cost)
+        Cost { once: inside.once.saturating_add(if known.reads { READ } else { 0 }), ..each }
     }
 
-    fn within_levels(&self, levels: usize) -> Result<(), Refusal> {
-        let limit = self.limits.selection_levels;
-        if levels > limit { Err(Refusal::TooManyLevels { limit }) } else { Ok(()) }
+    /// Points for what a filter leaves out, if there is one: it is read, too.
+    fn filter(&self, field: &Field) -> u64 {
+        let (argument, points) = self.shape.filter();
+        let given = field.get_argument(argument).map(|it| it.node.clone().into_const_with(|name| self.variable(&name)));
+        if matches!(given, None | Some(Err(()) | Ok(Value::Null))) { 0 } else { points }
     }
 
-    /// Directives count as fields: one each, and one for each value in their arguments.
-    fn arguments_of(&self, directives: &[Positioned<Directive>]) -> Result<Cost, Refusal> {
-        let (found, limit) = (directives.len(), self.limits.directives);
-        if let Some(beyond) = directives.get(limit) {
-            return Err(Refusal::TooManyDirectives { found, limit, at: beyond.pos });
-        }
-        let mut total = Cost::default();
-        for directive in directives {
-            total.add(Cost::fields(1));
-            for (_, value) in &directive.node.arguments {
-                let Ok(plain) = value.node.clone().into_const_with(|_| Ok::<_, Infallible>(Value::Null));
-                total.add(Cost::fields(values_in(&plain)));
+    /// What `first` or `last` ask for, the default page where neither does. Of more than a page the resolver refuses
+    /// all.
+    fn page(&self, field: &Field) -> u64 {
+        let pages = self.shape.pages();
+        let asked = field.arguments.iter().filter(|(name, _)| matches!(name.node.as_str(), "first" | "last"));
+        let sizes =
+            asked.filter_map(|(_, value)| match value.node.clone().into_const_with(|name| self.variable(&name)) {
+                Ok(Value::Number(number)) => number.as_i64().map(|size| u64::try_from(size).unwrap_or(0)),
+                _ => None,
+            });
+        sizes.max().unwrap_or(u64::from(pages.usual)).min(u64::from(pages.most))
+    }
+
+    /// The length of the longest list among the arguments: what a field of this kind is asked for by name.
+    fn named(&self, field: &Field) -> Option<u64> {
+        let lists = field.arguments.iter().filter_map(|(_, value)| {
+            match value.node.clone().into_const_with(|name| self.variable(&name)) {
+                Ok(Value::List(items)) => Some(items.len()),
+                _ => None,
             }
-        }
-        Ok(total)
+        });
+        lists.max().map(|count| u64::try_from(count).unwrap_or(u64::MAX))
     }
-}
 
-/// Values in a value, itself included. The lexical scan has bounded how deep it nests.
-fn values_in(value: &Value) -> u64 {
-    match value {
-        Value::List(items) => items.iter().fold(1, |sum, item| sum.saturating_add(values_in(item))),
-        Value::Object(fields) => fields.values().fold(1, |sum, item| sum.saturating_add(values_in(item))),
-        _ => 1,
+    fn variable(&self, name: &Name) -> Result<Value, ()> {
+        self.variables.get(name).cloned().ok_or(())
     }
 }

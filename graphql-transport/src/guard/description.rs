@@ -1,4 +1,4 @@
-//! The types that describe a schema, with how long their lists are in this one: what the price of introspection is
+//! The types that describe a schema, with how long their lists are in this one: what the cost of introspection is
 //! counted by.
 //!
 //! Every schema has these types, and its SDL does not print them. Lengths are averages, rounded up: a list within a

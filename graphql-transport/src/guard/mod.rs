@@ -13,17 +13,17 @@ mod field_merging;
 mod fuzz;
 mod lexer;
 mod limits;
-mod positions;
 mod prepared;
-mod price;
 mod refusal;
 mod rules;
 mod shape;
+mod size;
 #[cfg(test)]
 mod tests;
 mod types;
 #[cfg(test)]
 mod validity;
+mod variable_usage;
 mod variables;
 
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Guard {
 
     /// What [`Self::open`] costs, in points: nothing for what is not looked at.
     pub fn reading(&self, query: &str) -> u64 {
-        if query.len() > self.limits.query_bytes { 0 } else { price::of_reading(query.len()) }
+        if query.len() > self.limits.query_bytes { 0 } else { cost::of_reading(query.len()) }
     }
 
     /// Parses `query` if it is within the limits, and validates it. Takes time linear in its length, and to validate
@@ -88,11 +88,11 @@ impl Guard {
         if fragments > self.limits.fragments {
             return Err(Refusal::TooManyFragments { found: fragments, limit: self.limits.fragments });
         }
-        let fields = cost::check(&parsed, &self.limits)?;
+        let fields = size::check(&parsed, &self.limits)?;
         for (_, operation) in parsed.operations.iter() {
             check_subscription(operation)?;
             let set = &operation.node.selection_set.node;
-            if !self.limits.introspection && price::describes_schema(&parsed, set, &self.limits) {
+            if !self.limits.introspection && cost::describes_schema(&parsed, set, &self.limits) {
                 return Err(Refusal::NoIntrospection { at: operation.pos });
             }
         }
@@ -116,9 +116,9 @@ impl Guard {
         complete.map_err(|refusal| if self.limits.introspection { refusal } else { refusal.without_names() })?;
         let prepared = document.prepared((name, operation), variables, &self.limits);
         let set = prepared.merged().unwrap_or(&operation.node.selection_set.node);
-        let of_bytes = price::of_request(document.text_bytes().saturating_add(variable_bytes));
-        let price = price::price(document.parsed(), (operation.node.ty, set), variables, &self.shape);
-        let cost = price::points(price.saturating_add(of_bytes));
+        let of_bytes = cost::of_request(document.text_bytes().saturating_add(variable_bytes));
+        let of_operation = cost::of_operation(document.parsed(), (operation.node.ty, set), variables, &self.shape);
+        let cost = cost::points(of_operation.saturating_add(of_bytes));
         if cost > self.limits.cost {
             return Err(Refusal::TooExpensive { found: cost, limit: self.limits.cost });
         }

@@ -14,7 +14,7 @@ use async_graphql::{
     },
 };
 
-use super::{field_merging, limits::GuardLimits, price};
+use super::{cost, field_merging, limits::GuardLimits};
 
 /// Fields of all operations of a document, fragments written out, that are written out at most.
 const WRITTEN_OUT: usize = 4_000;
@@ -42,7 +42,7 @@ impl Prepared {
         let merged = field_merging::merged(document, operation, variables);
         let OperationDefinition { ty, variable_definitions, selection_set, .. } = &operation.node;
         let set = merged.as_ref().unwrap_or(&selection_set.node);
-        let describes_schema = price::describes_schema(document, set, limits);
+        let describes_schema = cost::describes_schema(document, set, limits);
         let (set, fragments) = if fields <= WRITTEN_OUT {
             (WritingOut { document, variables }.set(set), None)
         } else {

@@ -1,7 +1,7 @@
 //! Validates a document by all rules of the specification, once for each document.
 //!
-//! async-graphql, which executes, has half of the rules, so apollo-compiler validates. Only this file and `positions`
-//! name it. It sees documents within the guard's limits, and no values of variables.
+//! async-graphql, which executes, has half of the rules, so apollo-compiler validates. Only this file and
+//! `variable_usage` name it. It sees documents within the guard's limits, and no values of variables.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use apollo_compiler::{
 };
 use async_graphql::Pos;
 
-use super::{fault::Fault, positions, refusal::Refusal};
+use super::{fault::Fault, refusal::Refusal, variable_usage};
 
 /// Faults of one document that are told at most.
 const TOLD: usize = 20;
@@ -52,7 +52,9 @@ impl Rules {
             syntax(&fault.unwrap_or_else(|| Fault { message: "this is no document".to_owned(), at: None }))
         })?;
         let faults: Vec<(Fault, Option<&str>)> = match parsed.to_executable_validate(&self.schema) {
-            Ok(document) => positions::faults(&document, &self.schema).into_iter().map(|fault| (fault, None)).collect(),
+            Ok(document) => {
+                variable_usage::faults(&document, &self.schema).into_iter().map(|fault| (fault, None)).collect()
+            }
             Err(invalid) => {
                 let named = |it: &Diagnostic<'_, DiagnosticData>| {
                     (fault(it, it.error.to_string()), it.error.unstable_error_name())

@@ -16,7 +16,7 @@ use super::{
     types::{FieldShape, Kind, UnreadableSchema, fields, input_field},
 };
 
-/// What the printed schema does not say and the price needs.
+/// What the printed schema does not say and the cost needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CostHints<'a> {
     /// Lists of objects that no argument sizes: type (or `*` for all), field, and how many entries it has at most.
@@ -164,7 +164,7 @@ impl Shape {
         }
     }
 
-    /// Whether a field of this type is an object, and so has a price.
+    /// Whether a field of this type is an object, and so has a cost.
     pub(super) fn is_composite(&self, name: &str) -> bool {
         // Unions are told from scalars by nothing but their selection sets, which scalars cannot have.
         matches!(self.types.get(name), Some(Kind::Fields(_)))

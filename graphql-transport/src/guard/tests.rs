@@ -288,14 +288,14 @@ fn shape() -> Shape {
 }
 
 /// What `query` costs but for its bytes, in thousandths of a point.
-fn price_of(query: &str, variables: Value) -> u64 {
+fn cost_of(query: &str, variables: Value) -> u64 {
     let limits = GuardLimits { cost: u64::MAX, expanded_fields: u64::MAX, ..GuardLimits::default() };
     let (guard, mut variables) = (Guard::new(limits, shape()), Variables::from_value(variables));
     let document = guard.open(query).unwrap();
     let admitted = guard.admit(&document, None, &mut variables).unwrap();
     let (operation, (_, written)) = (admitted.operation, document.parsed().operations.iter().next().unwrap());
     let set = operation.merged().unwrap_or(&written.node.selection_set.node);
-    price::price(document.parsed(), (operation.operation_type(), set), &variables, &shape())
+    cost::of_operation(document.parsed(), (operation.operation_type(), set), &variables, &shape())
 }
 
 #[test]
@@ -340,8 +340,8 @@ fn an_operation_and_what_is_read_are_twenty_an_object_is_a_point_a_scalar_a_tent
         ("query($b: Boolean!) { viewer @include(if: $b) { name } }", value!({"b": false}), 0, 0, 0, 1),
         ("mutation { put(input: {text: \"x\"}) { name } }", value!({}), 1, 200 + 1, 1, 0),
     ] {
-        let price = 20_000 + reads * 20_000 + points * 1_000 + scalars * 100 + looks * 10;
-        assert_eq!(price_of(query, variables), price, "{query}");
+        let cost = 20_000 + reads * 20_000 + points * 1_000 + scalars * 100 + looks * 10;
+        assert_eq!(cost_of(query, variables), cost, "{query}");
     }
 }
 
@@ -359,23 +359,23 @@ fn a_description_of_the_schema_costs_what_is_selected_in_it() {
         ("{ __type(name: \"U\") { fields { name } } }", 2 * (1 + 3 * 2)),
     ] {
         let looks = u64::from(query.contains("...")) * 10;
-        assert_eq!(price_of(query, value!({})), 70_000 + tenths * 100 + looks, "{query}");
+        assert_eq!(cost_of(query, value!({})), 70_000 + tenths * 100 + looks, "{query}");
     }
     let aliases: String = (0..49).fold(String::new(), |mut text, n| {
         write!(text, "a{n}: __schema {{ types {{ fields {{ name }} }} }} ").unwrap();
         text
     });
-    assert_eq!(price_of(&format!("{{ {aliases} }}"), value!({})), 20_000 + 49 * (50_000 + 100 * (1 + types * 7)));
+    assert_eq!(cost_of(&format!("{{ {aliases} }}"), value!({})), 20_000 + 49 * (50_000 + 100 * (1 + types * 7)));
 }
 
 #[test]
-fn a_chain_of_fragments_is_priced_without_being_expanded() {
+fn a_chain_of_fragments_gets_its_cost_without_being_expanded() {
     let mut query = "{ viewer { ...f0 } }".to_owned();
     for index in 0..24 {
         write!(query, "fragment f{index} on U{{...f{0} ...f{0}}}", index + 1).unwrap();
     }
     query.push_str("fragment f24 on U{friend{name}}");
-    assert_eq!(price_of(&query, value!({})), 41_000 + (1 << 24) * 21_100 + ((1 << 25) - 1) * 10);
+    assert_eq!(cost_of(&query, value!({})), 41_000 + (1 << 24) * 21_100 + ((1 << 25) - 1) * 10);
 }
 
 #[test]

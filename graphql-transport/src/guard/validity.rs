@@ -29,14 +29,14 @@ fn guard(introspection: bool) -> Guard {
     Guard::new(GuardLimits { introspection, ..GuardLimits::default() }, shape)
 }
 
-fn price(query: &str) -> u64 {
+fn cost(query: &str) -> u64 {
     let guard = guard(true);
     guard.admit(&guard.open(query).unwrap(), None, &mut Variables::default()).unwrap().cost
 }
 
 #[test]
 fn a_list_with_a_filter_costs_more_for_what_it_leaves_out() {
-    let of = |filter: &str| price(&format!("{{ people(filter: {filter}) {{ page {{ more }} }} }}"));
+    let of = |filter: &str| cost(&format!("{{ people(filter: {filter}) {{ page {{ more }} }} }}"));
     assert_eq!(of("{limit: 1}"), of("null      ") + 7);
 }
 
@@ -244,26 +244,26 @@ fn mutations_cost_the_same_in_fragments_as_without_and_once_for_each_that_runs()
     let puts: String =
         (0..20).map(|n| format!("a{n}: put(input: {{text: \"x\"}}) {{ id }}")).collect::<Vec<_>>().join(" ");
     // Twenty ids are two points, and all bytes together three.
-    assert_eq!(price(&format!("mutation {{ {puts} }}")), 20 + 20 * (200 + 20 + 1) + 2 + 3);
-    assert_eq!(price(&format!("mutation {{ ...f }} fragment f on M {{ {puts} }}")), 20 + 20 * (200 + 20 + 1) + 2 + 3);
+    assert_eq!(cost(&format!("mutation {{ {puts} }}")), 20 + 20 * (200 + 20 + 1) + 2 + 3);
+    assert_eq!(cost(&format!("mutation {{ ...f }} fragment f on M {{ {puts} }}")), 20 + 20 * (200 + 20 + 1) + 2 + 3);
     assert_eq!(
-        price("mutation { put(input: {text: \"x\"}) { id } put(input: {text: \"x\"}) { name } }"),
+        cost("mutation { put(input: {text: \"x\"}) { id } put(input: {text: \"x\"}) { name } }"),
         20 + 200 + 20 + 1 + 1
     );
-    assert_eq!(price("mutation { count count @skip(if: true) a: count }"), 20 + 2 * 200 + 1);
-    let viewers = |inside: &str| price(&format!("{{ {} }}", format!("viewer {{ {inside} }} ").repeat(9)));
+    assert_eq!(cost("mutation { count count @skip(if: true) a: count }"), 20 + 2 * 200 + 1);
+    let viewers = |inside: &str| cost(&format!("{{ {} }}", format!("viewer {{ {inside} }} ").repeat(9)));
     assert_eq!(viewers("id"), 20 + 20 + 1 + 1, "the same leaf is answered once");
     assert_eq!(viewers("id @include(if: true)"), 20 + 20 + 1 + 3, "one that depends on something is not the same");
 }
 
 #[test]
 fn what_the_schema_does_not_say_is_in_the_price() {
-    assert_eq!(price("{ viewer { media { id } } }"), 20 + 2 * 20 + 1 + 9 + 2);
-    assert_eq!(price("mutation { hash(input: {text: \"x\"}) { id } }"), 20 + 200 + 1000 + 20 + 1 + 1);
+    assert_eq!(cost("{ viewer { media { id } } }"), 20 + 2 * 20 + 1 + 9 + 2);
+    assert_eq!(cost("mutation { hash(input: {text: \"x\"}) { id } }"), 20 + 200 + 1000 + 20 + 1 + 1);
     let links = (0..48).map(|n| format!("a{n}: url")).collect::<Vec<_>>().join(" ");
     // 8 KiB that each link may have are 9.102 points, and each field is a tenth: 3,975.3; the document's bytes are the
     // rest.
-    assert_eq!(price(&format!("{{ viewer {{ media {{ {links} }} }} }}")), 20 + 2 * 20 + 1 + 9 + 3978);
+    assert_eq!(cost(&format!("{{ viewer {{ media {{ {links} }} }} }}")), 20 + 2 * 20 + 1 + 9 + 3978);
 }
 
 #[test]

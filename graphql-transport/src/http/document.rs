@@ -42,7 +42,7 @@ impl fmt::Debug for DocumentHash {
 
 /// A document that is kept, with the text that it was parsed from.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct ParsedDocument {
     pub(super) document: Arc<SafeDocument>,
     pub(super) text: Arc<str>,
 }

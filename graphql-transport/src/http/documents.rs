@@ -10,7 +10,7 @@ use quick_cache::{Weighter, sync::Cache};
 
 use super::{
     codes::{BAD_USER_INPUT, PERSISTED_NOT_FOUND, PERSISTED_NOT_IN_LIST, PERSISTED_NOT_SUPPORTED, coded},
-    document::{DocumentHash, Known},
+    document::{DocumentHash, ParsedDocument},
     limits::RequestLimits,
     params::Source,
     trusted::Trusted,
@@ -61,19 +61,19 @@ pub(super) struct Documents {
     pub(super) guard: Guard,
     trusted: Trusted,
     naming: Naming,
-    known: Cache<DocumentHash, Known, TextBytes>,
+    kept: Cache<DocumentHash, ParsedDocument, TextBytes>,
 }
 
 /// A document, and under which hash it is to be kept; none if it is known.
 #[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) known: Known,
-    unkept: Option<DocumentHash>,
+pub(super) struct FoundDocument {
+    pub(super) kept: ParsedDocument,
+    new_hash: Option<DocumentHash>,
 }
 
-impl Opened {
-    fn known(known: &Known) -> Self {
-        Self { known: known.clone(), unkept: None }
+impl FoundDocument {
+    fn kept(kept: &ParsedDocument) -> Self {
+        Self { kept: kept.clone(), new_hash: None }
     }
 }
 
@@ -81,7 +81,7 @@ impl Documents {
     pub(super) fn new(guard: Guard, trusted: Trusted, naming: Naming, limits: &RequestLimits) -> Self {
         let bytes = limits.cached_document_bytes as u64;
         let weighter = TextBytes { at_least: bytes.div_ceil(limits.cached_documents.max(1) as u64) };
-        Self { guard, trusted, naming, known: Cache::with_weighter(limits.cached_documents, bytes, weighter) }
+        Self { guard, trusted, naming, kept: Cache::with_weighter(limits.cached_documents, bytes, weighter) }
     }
 
     /// The document that `source` names, parsed now or earlier. Before one is parsed, `pay` is told what that costs in
@@ -90,44 +90,44 @@ impl Documents {
         &self,
         source: &Source,
         pay: impl FnOnce(u64) -> Result<(), E>,
-    ) -> Result<Opened, E> {
+    ) -> Result<FoundDocument, E> {
         let (text, hash) = match source {
             Source::Text(text) => (text, DocumentHash::of(text)),
             Source::Hash { hash, text: Some(text) } if DocumentHash::of(text) == *hash => (text, *hash),
             named => return self.named(named).map_err(E::from),
         };
-        if let Some(known) = self.known_text(&hash)? {
-            return Ok(known);
+        if let Some(kept) = self.known_text(&hash)? {
+            return Ok(kept);
         }
         pay(self.guard.reading(text))?;
         let document = self.guard.open(text).map_err(NoDocument::from)?;
-        let known = Known { document: Arc::new(document), text: text.as_str().into() };
-        Ok(Opened { known, unkept: Some(hash) })
+        let kept = ParsedDocument { document: Arc::new(document), text: text.as_str().into() };
+        Ok(FoundDocument { kept, new_hash: Some(hash) })
     }
 
     /// The document of an id or of a hash alone.
-    fn named(&self, source: &Source) -> Result<Opened, NoDocument> {
+    fn named(&self, source: &Source) -> Result<FoundDocument, NoDocument> {
         match source {
-            Source::Id(id) => self.trusted.by_id(id).map(Opened::known).ok_or_else(|| self.nothing()),
+            Source::Id(id) => self.trusted.by_id(id).map(FoundDocument::kept).ok_or_else(|| self.nothing()),
             Source::Text(_) | Source::Hash { text: Some(_), .. } => Err(NoDocument::WrongHash),
             Source::Hash { hash, text: None } => match (self.trusted.by_hash(hash), self.naming) {
-                (Some(known), _) => Ok(Opened::known(known)),
+                (Some(kept), _) => Ok(FoundDocument::kept(kept)),
                 (None, Naming { only_trusted: true, .. }) => Err(NoDocument::NotTrusted),
                 (None, Naming { automatic: false, .. }) => Err(NoDocument::NotSupported),
-                (None, _) => self.known.get(hash).map(|it| Opened::known(&it)).ok_or(NoDocument::NotFound),
+                (None, _) => self.kept.get(hash).map(|it| FoundDocument::kept(&it)).ok_or(NoDocument::NotFound),
             },
         }
     }
 
     /// The document with a text of this hash, if it need not be parsed.
-    fn known_text(&self, hash: &DocumentHash) -> Result<Option<Opened>, NoDocument> {
-        if let Some(known) = self.trusted.by_hash(hash) {
-            return Ok(Some(Opened::known(known)));
+    fn known_text(&self, hash: &DocumentHash) -> Result<Option<FoundDocument>, NoDocument> {
+        if let Some(kept) = self.trusted.by_hash(hash) {
+            return Ok(Some(FoundDocument::kept(kept)));
         }
         if self.naming.only_trusted {
             return Err(NoDocument::NotTrusted);
         }
-        Ok(self.known.get(hash).map(|known| Opened::known(&known)))
+        Ok(self.kept.get(hash).map(|kept| FoundDocument::kept(&kept)))
     }
 
     const fn nothing(&self) -> NoDocument {
@@ -135,15 +135,15 @@ impl Documents {
     }
 
     /// Remembers a document that validation had nothing against.
-    pub(super) fn keep(&self, opened: Opened) {
-        if let Some(hash) = opened.unkept {
-            self.known.insert(hash, opened.known);
+    pub(super) fn keep(&self, opened: FoundDocument) {
+        if let Some(hash) = opened.new_hash {
+            self.kept.insert(hash, opened.kept);
         }
     }
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.known.len()
+        self.kept.len()
     }
 }
 
@@ -154,9 +154,9 @@ struct TextBytes {
     at_least: u64,
 }
 
-impl Weighter<DocumentHash, Known> for TextBytes {
-    fn weight(&self, _: &DocumentHash, known: &Known) -> u64 {
-        (known.document.weight() as u64).max(self.at_least)
+impl Weighter<DocumentHash, ParsedDocument> for TextBytes {
+    fn weight(&self, _: &DocumentHash, kept: &ParsedDocument) -> u64 {
+        (kept.document.weight() as u64).max(self.at_least)
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
         Documents::new(Guard::default(), Trusted::default(), OPEN, &limits)
     }
 
-    fn open(documents: &Documents, source: &Source) -> Result<Opened, NoDocument> {
+    fn open(documents: &Documents, source: &Source) -> Result<FoundDocument, NoDocument> {
         documents.open(source, |_| Ok(()))
     }
 
@@ -187,12 +187,12 @@ mod tests {
     fn a_kept_document_is_found_again_by_its_text_and_by_its_hash() {
         let documents = documents(8, 8192);
         let hash = DocumentHash::of("{ a }");
-        assert!(open(&documents, &text("{ a }")).unwrap().unkept.is_some());
-        assert!(open(&documents, &text("{ a }")).unwrap().unkept.is_some(), "opening alone does not keep");
+        assert!(open(&documents, &text("{ a }")).unwrap().new_hash.is_some());
+        assert!(open(&documents, &text("{ a }")).unwrap().new_hash.is_some(), "opening alone does not keep");
         assert_eq!(open(&documents, &Source::Hash { hash, text: None }).unwrap_err(), NoDocument::NotFound);
         documents.keep(open(&documents, &text("{ a }")).unwrap());
-        assert!(open(&documents, &text("{ a }")).unwrap().unkept.is_none());
-        assert!(open(&documents, &Source::Hash { hash, text: None }).unwrap().unkept.is_none());
+        assert!(open(&documents, &text("{ a }")).unwrap().new_hash.is_none());
+        assert!(open(&documents, &Source::Hash { hash, text: None }).unwrap().new_hash.is_none());
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
                 Ok::<_, NoDocument>(())
             });
             let opened = opened.unwrap();
-            let admitted = documents.guard.admit(&opened.known.document, None, &mut Variables::default()).unwrap();
+            let admitted = documents.guard.admit(&opened.kept.document, None, &mut Variables::default()).unwrap();
             operations.push(admitted.operation);
             documents.keep(opened);
         }
@@ -222,7 +222,7 @@ mod tests {
                 documents.keep(open(&documents, &query).unwrap());
             }
             assert!((1..=most).contains(&documents.len()), "{} of {length} bytes", documents.len());
-            assert!(documents.known.weight() <= 100_000);
+            assert!(documents.kept.weight() <= 100_000);
         }
     }
 

@@ -1,4 +1,4 @@
-//! From a request's parameters to its outcome: guard, price, attach, execute, mask. The same for HTTP, WebSocket and
+//! From a request's parameters to its outcome: guard, cost, attach, execute, mask. The same for HTTP, WebSocket and
 //! streams.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::{
     codes::{RATE_LIMITED, VALIDATION_FAILED},
-    documents::{Documents, NoDocument, Opened},
+    documents::{Documents, FoundDocument, NoDocument},
     mask::{mask, take_request_errors},
     outcome::{Reason, Refused, cost_extension, no_room_for_answer, seconds},
     params::Params,
@@ -38,24 +38,24 @@ pub(super) struct Engine<E, V: Viewer> {
 }
 
 /// An operation that has passed the guard and was paid for.
-pub(super) struct Ready {
+pub(super) struct AdmittedOperation {
     operation: Arc<Prepared>,
     request: Request,
-    opened: Opened,
+    document: FoundDocument,
     charge: Option<Charge>,
     budget: AnswerBudget,
     /// Of what was asked.
     hold: Option<Hold>,
 }
 
-impl Ready {
+impl AdmittedOperation {
     pub(super) fn operation_type(&self) -> OperationType {
         self.operation.operation_type()
     }
 }
 
 /// What running an operation gave; errors are fit to be shown.
-pub(super) enum Ran {
+pub(super) enum Execution {
     /// It ran; the budget has what its answer holds.
     Executed(Response, AnswerBudget),
     /// Validation, or the subscription's beginning, refused it.
@@ -63,17 +63,17 @@ pub(super) enum Ran {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
-    /// Passes `params` through the guard, takes the price, and attaches what belongs to `scope`. `permits`: whether
+    /// Passes `params` through the guard, charges the cost, and attaches what belongs to `scope`. `permits`: whether
     /// this way of asking may run such an operation; asked before anything is paid.
     pub(super) fn prepare(
         &self,
         mut params: Params,
         scope: &Scope<V>,
         permits: impl FnOnce(OperationType) -> Result<(), Refused>,
-    ) -> Result<Ready, Refused> {
-        let opened = self.documents.open(&params.source, |points| self.pay_reading(scope, points))?;
+    ) -> Result<AdmittedOperation, Refused> {
+        let document = self.documents.open(&params.source, |points| self.pay_reading(scope, points))?;
         let guard = &self.documents.guard;
-        let admitted = guard.admit(&opened.known.document, params.operation_name.as_deref(), &mut params.variables);
+        let admitted = guard.admit(&document.kept.document, params.operation_name.as_deref(), &mut params.variables);
         let admitted = admitted.map_err(NoDocument::from)?;
         let (operation, operation_type) = (admitted.operation.clone(), admitted.operation.operation_type());
         let span = tracing::Span::current();
@@ -83,21 +83,21 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         let charge = match self.charge(scope, admitted.cost) {
             Ok(charge) => charge,
             Err(refused) => {
-                // What was paid for reading it is not asked for again when its price is there.
-                self.documents.keep(opened);
+                // What was paid for reading it is not asked for again when its cost is charged.
+                self.documents.keep(document);
                 return Err(refused);
             }
         };
         let extensions = params.take_extensions();
         // Subscribers share what is made for equal documents: so they have to be told apart by their text.
         let is_shared = operation_type == OperationType::Subscription;
-        let text = if is_shared { &*opened.known.text } else { "" };
+        let text = if is_shared { &*document.kept.text } else { "" };
         let mut request = Request::new(text).variables(params.variables);
         request.operation_name = operation.name().map(ToString::to_string);
         request.extensions = extensions;
         let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
         let request = self.attach.attach(request, scope).data(budget.clone());
-        Ok(Ready { operation, request, opened, charge, budget, hold: params.hold })
+        Ok(AdmittedOperation { operation, request, document, charge, budget, hold: params.hold })
     }
 
     /// Takes what parsing and validating a document costs, before that is done.
@@ -124,37 +124,43 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     }
 
     /// Runs a query or a mutation.
-    pub(super) async fn execute(&self, ready: Ready, scope: &Scope<V>) -> Ran {
-        let Ready { operation, request, opened, charge, budget, hold } = ready;
+    pub(super) async fn execute(&self, admitted: AdmittedOperation, scope: &Scope<V>) -> Execution {
+        let AdmittedOperation { operation, request, document, charge, budget, hold } = admitted;
         let mut response = self.schema.execute_prepared(operation, request).await;
         drop(hold);
         if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
-            return Ran::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
+            return Execution::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
         }
         if let Some(errors) = take_request_errors(&mut response) {
             return self.refused(errors, charge, scope);
         }
-        self.documents.keep(opened);
+        self.documents.keep(document);
         mask(&mut response.errors, &scope.request_id);
         response.extensions.extend(charge.as_ref().map(cost_extension));
-        Ran::Executed(response, budget)
+        Execution::Executed(response, budget)
     }
 
-    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price, which
-    /// each further one costs again before it is made: who cannot pay is told later, and what has gathered too long
-    /// meanwhile is treated as for all who read slowly.
-    pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
-        let Ready { operation, mut request, opened, charge, budget, hold } = ready;
+    /// Runs a subscription: its events, or one refusal and nothing after it. The first event reports the cost. Each
+    /// further event is charged the same before it is made. A client that cannot pay gets its events later, and counts
+    /// as one that reads slowly.
+    pub(super) fn subscribe(
+        &self,
+        admitted: AdmittedOperation,
+        scope: Scope<V>,
+    ) -> impl Stream<Item = Execution> + use<'_, E, V> {
+        let AdmittedOperation { operation, mut request, document, charge, budget, hold } = admitted;
         request.set_parsed_query(operation.document());
-        let (price, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
-        let begun = (events, Some((opened, charge)), (scope, budget, hold));
+        let (cost, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
+        let begun = (events, Some((document, charge)), (scope, budget, hold));
         stream::unfold(begun, move |(mut events, mut first, (scope, budget, hold))| async move {
             if first.is_none() {
-                self.pay(&scope, price).await;
+                self.pay(&scope, cost).await;
             }
             let response = events.next().await?;
             let ran = match budget.stopped() {
-                Some(Stop::NoRoom(no_room)) => Ran::Refused(no_room_for_answer(*no_room, None, &scope.request_id)),
+                Some(Stop::NoRoom(no_room)) => {
+                    Execution::Refused(no_room_for_answer(*no_room, None, &scope.request_id))
+                }
                 _ => self.event(response, first.take(), (&scope, budget.clone())),
             };
             Some((ran, (events, None, (scope, budget, hold))))
@@ -164,34 +170,34 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     fn event(
         &self,
         mut response: Response,
-        first: Option<(Opened, Option<Charge>)>,
+        first: Option<(FoundDocument, Option<Charge>)>,
         (scope, budget): (&Scope<V>, AnswerBudget),
-    ) -> Ran {
-        if let Some((opened, charge)) = first {
+    ) -> Execution {
+        if let Some((document, charge)) = first {
             if let Some(errors) = take_beginning_errors(&mut response) {
                 return self.refused(errors, charge, scope);
             }
-            self.documents.keep(opened);
+            self.documents.keep(document);
             response.extensions.extend(charge.as_ref().map(cost_extension));
         }
         mask(&mut response.errors, &scope.request_id);
-        Ran::Executed(response, budget)
+        Execution::Executed(response, budget)
     }
 
-    /// Takes `price` as soon as it is there.
-    async fn pay(&self, scope: &Scope<V>, price: Option<u64>) {
-        let (Some(budget), Some(price)) = (&self.budget, price) else { return };
-        while let Some(wait) = budget.charge(scope.payer(), price).retry_after {
+    /// Waits until `cost` can be charged.
+    async fn pay(&self, scope: &Scope<V>, cost: Option<u64>) {
+        let (Some(budget), Some(cost)) = (&self.budget, cost) else { return };
+        while let Some(wait) = budget.charge(scope.payer(), cost).retry_after {
             sleep(wait).await;
         }
     }
 
-    fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, scope: &Scope<V>) -> Ran {
+    fn refused(&self, mut errors: Vec<ServerError>, charge: Option<Charge>, scope: &Scope<V>) -> Execution {
         if !self.suggests {
             errors.iter_mut().for_each(without_names);
         }
         mask(&mut errors, &scope.request_id);
-        Ran::Refused(Refused { reason: Reason::Document, errors, charge })
+        Execution::Refused(Refused { reason: Reason::Document, errors, charge })
     }
 }
 

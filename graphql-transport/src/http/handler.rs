@@ -19,7 +19,7 @@ use tracing::Instrument as _;
 use super::{
     accept::Media,
     codes::{BAD_USER_INPUT, INTERNAL, UNAUTHENTICATED},
-    engine::Ran,
+    engine::Execution,
     mask,
     outcome::{Outcome, Reason, Refused, no_room_for_body, respond},
     params::{Params, UrlParams},
@@ -132,18 +132,18 @@ async fn run<E: PreparedExecutor, V: Viewer>(
     };
     let scope = Scope { viewer, request_id: id.clone(), client };
     let streams = media == Media::EventStream || stream.is_some();
-    let room = if media == Media::EventStream { Some(sse::take_room(core, &scope)?) } else { None };
+    let stream_permit = if media == Media::EventStream { Some(sse::take_permit(core, &scope)?) } else { None };
     let operation = params.extensions.get("operationId").and_then(|id| id.as_str()).map(str::to_owned);
-    let ready = core.engine.prepare(params, &scope, |operation| permit(operation, &method, streams))?;
-    if let Some(room) = room {
-        return Ok(Answer::Made(sse::open(core, ready, scope, room)));
+    let admitted = core.engine.prepare(params, &scope, |operation| permit(operation, &method, streams))?;
+    if let Some(stream_permit) = stream_permit {
+        return Ok(Answer::Made(sse::open(core, admitted, scope, stream_permit)));
     }
     if let Some(token) = stream {
-        return sse::join(core, &token, operation, ready, scope).map(Answer::Made);
+        return sse::join(core, &token, operation, admitted, scope).map(Answer::Made);
     }
-    Ok(Answer::Outcome(match core.engine.execute(ready, &scope).await {
-        Ran::Executed(response, budget) => Outcome::Executed(response, budget),
-        Ran::Refused(refused) => Outcome::Refused(refused),
+    Ok(Answer::Outcome(match core.engine.execute(admitted, &scope).await {
+        Execution::Executed(response, budget) => Outcome::Executed(response, budget),
+        Execution::Refused(refused) => Outcome::Refused(refused),
     }))
 }
 
@@ -156,7 +156,7 @@ fn is_public_operation<E: PreparedExecutor, V: Viewer>(
     let nobody = Scope { viewer: None, request_id: id.clone(), client: client.clone() };
     let opened = core.engine.documents.open(&params.source, |points| core.engine.pay_reading(&nobody, points));
     opened.is_ok_and(|it| {
-        needs_no_token(it.known.document.parsed(), params.operation_name.as_deref(), core.public_operations)
+        needs_no_token(it.kept.document.parsed(), params.operation_name.as_deref(), core.public_operations)
     })
 }
 
@@ -223,9 +223,9 @@ async fn read(body: Body, most: usize, hold: &mut Hold) -> Result<Vec<u8>, Refus
             return Err(too_large());
         }
         if length > read.capacity() {
-            let room = (length + length / 4).next_multiple_of(BODY_PIECE_BYTES).min(most);
-            hold.grow_to(room).map_err(no_room_for_body)?;
-            read.reserve_exact(room - read.len());
+            let permit = (length + length / 4).next_multiple_of(BODY_PIECE_BYTES).min(most);
+            hold.grow_to(permit).map_err(no_room_for_body)?;
+            read.reserve_exact(permit - read.len());
         }
         read.extend_from_slice(&part);
     }

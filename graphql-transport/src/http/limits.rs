@@ -26,7 +26,7 @@ pub struct HttpSettings {
     pub socket: SocketLimits,
     /// What a stream of server-sent events may be at most.
     pub stream: StreamLimits,
-    /// Points that may be spent; without it operations have a price and nobody pays.
+    /// Points that may be spent; without it operations have a cost that nobody pays.
     pub rate: Option<RateLimits>,
     /// Which documents may be named instead of sent.
     pub persisted: PersistedSettings,

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     codes::{BAD_USER_INPUT, INTERNAL, UNAUTHENTICATED},
-    engine::{Ran, Ready},
+    engine::{AdmittedOperation, Execution},
     mask,
     outcome::{Payload, Reason, Refused, cost_extension, id_extension, too_large},
     params::{Params, ParamsError},
@@ -76,20 +76,20 @@ pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeM
     refused.charge.iter().map(cost_extension).chain([id_extension(request_id)]).collect()
 }
 
-/// Runs `ready` to its end; each of its results tells the request's id. `Err`: why it did not begin, or broke; fit to
-/// be shown.
+/// Runs `admitted` to its end; each of its results tells the request's id. `Err`: why it did not begin, or broke; fit
+/// to be shown.
 pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    ready: Ready,
+    admitted: AdmittedOperation,
     scope: Scope<V>,
     sink: &(impl OperationSink + Sync),
 ) -> Result<(), Refused> {
     let request_id = scope.request_id.clone();
     let work = async {
-        if ready.operation_type() == OperationType::Subscription {
-            follow(core, ready, scope, sink).await
+        if admitted.operation_type() == OperationType::Subscription {
+            follow(core, admitted, scope, sink).await
         } else {
-            answer(core, ready, &scope, sink).await
+            answer(core, admitted, &scope, sink).await
         }
     };
     let ended = AssertUnwindSafe(work).catch_unwind().await;
@@ -113,7 +113,7 @@ pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
     sink: &(impl OperationSink + Sync),
 ) -> Result<(), Refused> {
     match params.and_then(|params| core.engine.prepare(params, &scope, |_| Ok(()))) {
-        Ok(ready) => run(core, ready, scope, sink).await,
+        Ok(admitted) => run(core, admitted, scope, sink).await,
         Err(mut refused) => {
             mask::mask(&mut refused.errors, &scope.request_id);
             Err(refused)
@@ -124,23 +124,23 @@ pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
 /// A subscription: as many results as it has.
 async fn follow<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    ready: Ready,
+    admitted: AdmittedOperation,
     scope: Scope<V>,
     sink: &impl OperationSink,
 ) -> Result<(), Refused> {
     let (request_id, most) = (scope.request_id.clone(), core.settings.request.answer_bytes);
     let told = id_extension(&request_id);
-    let mut events = pin!(core.engine.subscribe(ready, scope));
+    let mut events = pin!(core.engine.subscribe(admitted, scope));
     while let Some(event) = events.next().await {
         match event {
-            Ran::Executed(mut response, budget) => {
+            Execution::Executed(mut response, budget) => {
                 response.extensions.extend([told.clone()]);
                 let event = sink.event(Payload::executed(&response), budget.take_hold());
                 // While it waits to be sent, its JSON alone takes memory.
                 drop(response);
                 sink.send(event.map_err(|TooLarge| too_large(most, &request_id))?).await;
             }
-            Ran::Refused(refused) => return Err(refused),
+            Execution::Refused(refused) => return Err(refused),
         }
     }
     Ok(())
@@ -149,18 +149,18 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
 /// A query or a mutation: one result.
 async fn answer<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    ready: Ready,
+    admitted: AdmittedOperation,
     scope: &Scope<V>,
     sink: &impl OperationSink,
 ) -> Result<(), Refused> {
     let limit = core.settings.request.time;
-    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(ready, scope)).await else {
+    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(admitted, scope)).await else {
         tracing::warn!("An operation took too long.");
         let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));
     };
     match ran {
-        Ran::Executed(mut response, budget) => {
+        Execution::Executed(mut response, budget) => {
             response.extensions.extend([id_extension(&scope.request_id)]);
             let event = sink.event(Payload::executed(&response), budget.take_hold());
             drop(response);
@@ -168,6 +168,6 @@ async fn answer<E: PreparedExecutor, V: Viewer>(
             sink.send(event.map_err(too_large)?).await;
             Ok(())
         }
-        Ran::Refused(refused) => Err(refused),
+        Execution::Refused(refused) => Err(refused),
     }
 }

@@ -4,7 +4,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    document::{DocumentHash, Known},
+    document::{DocumentHash, ParsedDocument},
     manifest::{Manifest, ManifestError},
 };
 use crate::guard::Guard;
@@ -12,8 +12,8 @@ use crate::guard::Guard;
 /// A manifest whose documents have passed the guard.
 #[derive(Debug, Default)]
 pub(super) struct Trusted {
-    by_id: HashMap<String, Known>,
-    by_hash: HashMap<DocumentHash, Known>,
+    by_id: HashMap<String, ParsedDocument>,
+    by_hash: HashMap<DocumentHash, ParsedDocument>,
 }
 
 impl Trusted {
@@ -23,7 +23,7 @@ impl Trusted {
         for (id, text) in &manifest.0 {
             match guard.open(text) {
                 Ok(document) => {
-                    let known = Known { document: Arc::new(document), text: text.as_str().into() };
+                    let known = ParsedDocument { document: Arc::new(document), text: text.as_str().into() };
                     trusted.by_hash.insert(DocumentHash::of(text), known.clone());
                     trusted.by_id.insert(id.clone(), known);
                 }
@@ -33,12 +33,12 @@ impl Trusted {
         if problems.is_empty() { Ok(trusted) } else { Err(ManifestError::of(problems)) }
     }
 
-    pub(super) fn by_id(&self, id: &str) -> Option<&Known> {
+    pub(super) fn by_id(&self, id: &str) -> Option<&ParsedDocument> {
         self.by_id.get(id)
     }
 
     /// By the text's own hash, or by an id that is this hash: ids are made by tools that print the text anew.
-    pub(super) fn by_hash(&self, hash: &DocumentHash) -> Option<&Known> {
+    pub(super) fn by_hash(&self, hash: &DocumentHash) -> Option<&ParsedDocument> {
         self.by_hash.get(hash).or_else(|| self.by_id.get(&hash.to_string()))
     }
 }

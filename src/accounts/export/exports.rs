@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     error::ExportError,
-    lists::{self, ExportList, ExportStores, Place, Rows},
+    lists::{self, ExportList, ExportStores, PageStart, Rows},
     slots::{Slot, Slots},
 };
 use crate::{
@@ -93,7 +93,11 @@ impl Export {
     /// A page of a list, newest first or by ascending id, and where the next one begins; `None` after the last. At
     /// most [`crate::domain::limits::MAX_PAGE`] rows, in at most five statements, one of which asks whether the link
     /// still is good.
-    pub async fn page(&self, list: ExportList, after: Option<Place>) -> Result<(Rows, Option<Place>), ExportError> {
+    pub async fn page(
+        &self,
+        list: ExportList,
+        after: Option<PageStart>,
+    ) -> Result<(Rows, Option<PageStart>), ExportError> {
         self.check_alive().await?;
         let now_ms = self.exports.clock.now_ms();
         Ok(lists::page(&self.exports.stores, self.viewer.id, list, after, now_ms).await?)

@@ -11,7 +11,7 @@ use crate::{
         timeline::page::{Direction, InvalidPage, PageSize},
     },
     read::lists::{Forward, ListReader},
-    store::{Accounts, Contents, Profiles, ReadMarkers, Sessions, StoreError, exclusions::Decided},
+    store::{Accounts, Contents, Profiles, ReadMarkers, Sessions, StoreError, exclusions::ExclusionList},
 };
 
 /// What an export reads.
@@ -71,7 +71,7 @@ impl ExportList {
 
 /// Where the next page of a list begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum PageStart {
     /// Below this position, in lists that are ordered by time.
     Below(Position),
     /// Above this user, in lists that are ordered by id.
@@ -114,9 +114,9 @@ pub async fn page(
     stores: &ExportStores,
     user: UserId,
     list: ExportList,
-    after: Option<Place>,
+    after: Option<PageStart>,
     now_ms: i64,
-) -> Result<(Rows, Option<Place>), StoreError> {
+) -> Result<(Rows, Option<PageStart>), StoreError> {
     match list {
         ExportList::Sessions => Ok((Rows::Sessions(stores.sessions.of_user(user, now_ms).await?), None)),
         ExportList::Contents => contents(stores, user, after).await,
@@ -124,17 +124,17 @@ pub async fn page(
         ExportList::Likes => reacted(stores, user, Reaction::Like, after).await,
         ExportList::Following => followed(stores, stores.lists.own_following(user, &request(after)?).await?).await,
         ExportList::Followers => followed(stores, stores.lists.own_followers(user, &request(after)?).await?).await,
-        ExportList::Muted => decided(stores, user, Decided::Muted, after).await,
-        ExportList::Blocked => decided(stores, user, Decided::Blocked, after).await,
-        ExportList::HiddenFrom => decided(stores, user, Decided::HiddenFrom, after).await,
+        ExportList::Muted => excluded(stores, user, ExclusionList::Muted, after).await,
+        ExportList::Blocked => excluded(stores, user, ExclusionList::Blocked, after).await,
+        ExportList::HiddenFrom => excluded(stores, user, ExclusionList::HiddenFrom, after).await,
     }
 }
 
 /// The next full page.
-fn request(after: Option<Place>) -> Result<PageRequest, StoreError> {
+fn request(after: Option<PageStart>) -> Result<PageRequest, StoreError> {
     let bound = match after {
-        Some(Place::Below(position)) => Some(position),
-        Some(Place::Above(_)) | None => None,
+        Some(PageStart::Below(position)) => Some(position),
+        Some(PageStart::Above(_)) | None => None,
     };
     Ok(PageRequest { direction: Direction::Older, bound, size: size()?, kinds: Kinds::ALL })
 }
@@ -147,10 +147,10 @@ fn size() -> Result<PageSize, StoreError> {
 async fn contents(
     stores: &ExportStores,
     user: UserId,
-    after: Option<Place>,
-) -> Result<(Rows, Option<Place>), StoreError> {
+    after: Option<PageStart>,
+) -> Result<(Rows, Option<PageStart>), StoreError> {
     let page = stores.lists.own_outbox(user, &request(after)?).await?;
-    let next = page.entries.last().filter(|_| page.has_older).map(|last| Place::Below(last.position()));
+    let next = page.entries.last().filter(|_| page.has_older).map(|last| PageStart::Below(last.position()));
     let ids: Vec<ContentId> = page.entries.iter().map(|entry| entry.content).collect();
     let mut found = by_id(stores, user, &ids).await?;
     let counters: HashMap<ContentId, Counters> = stores.contents.counters(&ids).await?.into_iter().collect();
@@ -175,8 +175,8 @@ async fn reacted(
     stores: &ExportStores,
     user: UserId,
     reaction: Reaction,
-    after: Option<Place>,
-) -> Result<(Rows, Option<Place>), StoreError> {
+    after: Option<PageStart>,
+) -> Result<(Rows, Option<PageStart>), StoreError> {
     let listing = stores.lists.reacted_to(user, reaction, &request(after)?).await?;
     let next = next(&listing, |entry| entry.content.get());
     let ids: Vec<ContentId> = listing.rows.iter().map(|row| row.item.content).collect();
@@ -190,7 +190,7 @@ async fn reacted(
     Ok((Rows::Reacted(rows.collect()), next))
 }
 
-async fn followed(stores: &ExportStores, listing: Listing<UserId>) -> Result<(Rows, Option<Place>), StoreError> {
+async fn followed(stores: &ExportStores, listing: Listing<UserId>) -> Result<(Rows, Option<PageStart>), StoreError> {
     let next = next(&listing, |user| user.get());
     let mut profiles = profiles(stores, listing.rows.iter().map(|row| row.item)).await?;
     let rows = listing.rows.iter().filter_map(|row| {
@@ -200,18 +200,18 @@ async fn followed(stores: &ExportStores, listing: Listing<UserId>) -> Result<(Ro
     Ok((Rows::People(rows.collect()), next))
 }
 
-async fn decided(
+async fn excluded(
     stores: &ExportStores,
     user: UserId,
-    what: Decided,
-    after: Option<Place>,
-) -> Result<(Rows, Option<Place>), StoreError> {
+    what: ExclusionList,
+    after: Option<PageStart>,
+) -> Result<(Rows, Option<PageStart>), StoreError> {
     let above = match after {
-        Some(Place::Above(user)) => Some(user),
-        Some(Place::Below(_)) | None => None,
+        Some(PageStart::Above(user)) => Some(user),
+        Some(PageStart::Below(_)) | None => None,
     };
-    let Forward { rows: users, has_more } = stores.lists.decided(user, what, above, size()?).await?;
-    let next = users.last().filter(|_| has_more).copied().map(Place::Above);
+    let Forward { rows: users, has_more } = stores.lists.excluded(user, what, above, size()?).await?;
+    let next = users.last().filter(|_| has_more).copied().map(PageStart::Above);
     let mut profiles = profiles(stores, users.iter().copied()).await?;
     let rows = users.iter().filter_map(|user| Some(Person { since: None, profile: profiles.remove(user)? }));
     Ok((Rows::People(rows.collect()), next))
@@ -231,7 +231,7 @@ async fn profiles(
     Ok(found.into_iter().map(|profile| (profile.id, profile)).collect())
 }
 
-fn next<T>(listing: &Listing<T>, id: impl Fn(&T) -> i64) -> Option<Place> {
+fn next<T>(listing: &Listing<T>, id: impl Fn(&T) -> i64) -> Option<PageStart> {
     let last = listing.rows.last().filter(|_| listing.has_older)?;
-    Some(Place::Below(last.place(id(&last.item))))
+    Some(PageStart::Below(last.place(id(&last.item))))
 }

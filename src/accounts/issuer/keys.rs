@@ -52,12 +52,12 @@ struct Key {
     decoding: DecodingKey,
 }
 
-struct Known {
+struct FetchedKeys {
     keys: Vec<Key>,
     fetched_ms: i64,
 }
 
-impl Known {
+impl FetchedKeys {
     /// The key that `kid` names. Without a name, the only one there is.
     fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Option<DecodingKey> {
         let key = match (kid, self.keys.as_slice()) {
@@ -74,7 +74,7 @@ impl Known {
 pub struct Keys {
     source: Arc<dyn KeySource>,
     settings: KeySettings,
-    known: RwLock<Option<Arc<Known>>>,
+    fetched: RwLock<Option<Arc<FetchedKeys>>>,
     /// The last fetch, ms UTC. Locked during a fetch.
     asked: Mutex<Option<i64>>,
     clock: SharedClock,
@@ -84,7 +84,7 @@ pub struct Keys {
 impl Keys {
     /// Fetches nothing yet. `tasks`: where a fetch goes on when the request that needed it has ended.
     pub fn new(source: Arc<dyn KeySource>, settings: KeySettings, clock: SharedClock, tasks: TaskTracker) -> Self {
-        Self { source, settings, known: RwLock::default(), asked: Mutex::default(), clock, tasks }
+        Self { source, settings, fetched: RwLock::default(), asked: Mutex::default(), clock, tasks }
     }
 
     /// The key for tokens that name `kid` and are signed by `algorithm`; `None` if the issuer has none. Known keys are
@@ -94,20 +94,20 @@ impl Keys {
         kid: Option<&str>,
         algorithm: Algorithm,
     ) -> Result<Option<DecodingKey>, NoKeys> {
-        let before = self.known();
-        let found = before.as_ref().and_then(|known| known.find(kid, algorithm));
-        let is_young = before.as_ref().is_some_and(|known| self.is_younger(known.fetched_ms, self.max_age_ms()));
+        let before = self.fetched();
+        let found = before.as_ref().and_then(|fetched| fetched.find(kid, algorithm));
+        let is_young = before.as_ref().is_some_and(|fetched| self.is_younger(fetched.fetched_ms, self.max_age_ms()));
         if found.is_some() && is_young {
             return Ok(found);
         }
-        let (asking, seen) = (Arc::clone(self), before.map(|known| known.fetched_ms));
+        let (asking, seen) = (Arc::clone(self), before.map(|fetched| fetched.fetched_ms));
         let patient = found.is_none();
         // A task of its own: a client that leaves cannot use the asking up.
         let asked = self.tasks.spawn(async move { asking.ask_again(seen, patient).await }.in_current_span());
         asked.await.map_err(|_| NoKeys("asking for the keys was cut off".to_owned()))?;
-        match self.known() {
-            Some(known) if self.is_younger(known.fetched_ms, self.max_age_ms().saturating_mul(STALE_AGES)) => {
-                Ok(known.find(kid, algorithm))
+        match self.fetched() {
+            Some(fetched) if self.is_younger(fetched.fetched_ms, self.max_age_ms().saturating_mul(STALE_AGES)) => {
+                Ok(fetched.find(kid, algorithm))
             }
             _ => Err(NoKeys("the issuer's keys are not known".to_owned())),
         }
@@ -122,7 +122,7 @@ impl Keys {
             let Ok(asked) = self.asked.try_lock() else { return };
             asked
         };
-        let somebody_has = self.known().map(|known| known.fetched_ms) != seen;
+        let somebody_has = self.fetched().map(|fetched| fetched.fetched_ms) != seen;
         let wait_ms = i64::try_from(self.settings.wait.as_millis()).unwrap_or(i64::MAX);
         if somebody_has || asked.is_some_and(|at| self.is_younger(at, wait_ms)) {
             return;
@@ -132,15 +132,15 @@ impl Keys {
         match self.source.fetch().await.and_then(|json| parse(&json)) {
             Ok(keys) => {
                 tracing::info!(keys = keys.len(), "The issuer's keys were fetched.");
-                let known = Some(Arc::new(Known { keys, fetched_ms: now }));
-                *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+                let fetched = Some(Arc::new(FetchedKeys { keys, fetched_ms: now }));
+                *self.fetched.write().unwrap_or_else(PoisonError::into_inner) = fetched;
             }
             Err(error) => tracing::warn!(%error, "The issuer's keys cannot be fetched."),
         }
     }
 
-    fn known(&self) -> Option<Arc<Known>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn fetched(&self) -> Option<Arc<FetchedKeys>> {
+        self.fetched.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn max_age_ms(&self) -> i64 {

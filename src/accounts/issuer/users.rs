@@ -90,7 +90,7 @@ impl Users {
                 id,
                 registration: registration.clone(),
                 password_hash: None,
-                inc: rng.generation(),
+                incarnation: rng.incarnation(),
                 now_ms,
             };
             match self.identities.adopt(&account, identity).await? {

@@ -4,7 +4,7 @@ use futures_util::{Stream, stream};
 
 use super::rows::{ContentRow, Head, PersonRow, ReactedRow, SessionRow};
 use crate::{
-    accounts::export::{Export, ExportError, ExportList, Owner, Place, Rows},
+    accounts::export::{Export, ExportError, ExportList, Owner, PageStart, Rows},
     store::StoreError,
 };
 
@@ -21,7 +21,7 @@ struct Open {
     /// Which, of all lists.
     nth: usize,
     /// Where its next page begins.
-    after: Option<Place>,
+    after: Option<PageStart>,
     /// Whether a row of it is in the file.
     has_rows: bool,
 }

@@ -151,14 +151,14 @@ impl Failure {
 
     /// What the client reads. Logs what it does not: the failure with its causes; the span that it is in has the
     /// request's id.
-    pub fn told(self) -> ApiError {
+    pub fn into_api_error(self) -> ApiError {
         if self.code() == ErrorCode::InternalServerError && !matches!(self, Self::Logged(_)) {
             tracing::error!(error = &self as &dyn std::error::Error, "A request failed.");
         }
         self.shown()
     }
 
-    /// As [`Self::told`], without a line in the log.
+    /// As [`Self::into_api_error`], without a line in the log.
     pub fn shown(self) -> ApiError {
         let code = self.code();
         let retry_after_s = match &self {
@@ -198,13 +198,13 @@ pub struct ApiError {
 }
 
 impl From<ApiError> for Error {
-    fn from(told: ApiError) -> Self {
+    fn from(api_error: ApiError) -> Self {
         let mut extensions = ErrorExtensionValues::default();
-        extensions.set("code", told.code.as_str());
-        if let Some(seconds) = told.retry_after_s {
+        extensions.set("code", api_error.code.as_str());
+        if let Some(seconds) = api_error.retry_after_s {
             extensions.set("retryAfter", seconds);
         }
-        Self { message: told.message, source: None, extensions: Some(extensions) }
+        Self { message: api_error.message, source: None, extensions: Some(extensions) }
     }
 }
 
@@ -226,16 +226,16 @@ mod tests {
             Failure::Account(AccountError::Token(TokenError::Unsignable)),
             Failure::NoScope,
         ] {
-            let told = failure.told();
-            assert_eq!(told.code, ErrorCode::InternalServerError);
-            assert_eq!(told.message, "Something went wrong on our side. If it stays, report the requestId.");
+            let api_error = failure.into_api_error();
+            assert_eq!(api_error.code, ErrorCode::InternalServerError);
+            assert_eq!(api_error.message, "Something went wrong on our side. If it stays, report the requestId.");
         }
     }
 
     #[test]
     fn a_passing_failure_invites_to_try_again() {
-        let told = Failure::Store(StoreError::Unavailable("10.0.0.7 refused".into())).told();
-        assert_eq!(told.message, "Something went wrong on our side. Try again in a moment.");
+        let api_error = Failure::Store(StoreError::Unavailable("10.0.0.7 refused".into())).into_api_error();
+        assert_eq!(api_error.message, "Something went wrong on our side. Try again in a moment.");
     }
 
     #[test]
@@ -246,30 +246,30 @@ mod tests {
             Failure::Publish(PublishError::Store(full())),
             Failure::Account(AccountError::Store(full())),
         ] {
-            let told = failure.told();
-            assert_eq!((told.code, told.message.as_str()), (ErrorCode::InternalServerError, NO_WRITES));
+            let api_error = failure.into_api_error();
+            assert_eq!((api_error.code, api_error.message.as_str()), (ErrorCode::InternalServerError, NO_WRITES));
         }
     }
 
     #[test]
     fn faults_of_the_client_are_told_in_words() {
-        let page = Failure::Page(InvalidPage::Mixed).told();
+        let page = Failure::Page(InvalidPage::Mixed).into_api_error();
         assert_eq!(page.code, ErrorCode::BadUserInput);
         assert!(page.message.contains("first"), "{}", page.message);
-        let id = Failure::Id(InvalidId::NotAUser).told();
+        let id = Failure::Id(InvalidId::NotAUser).into_api_error();
         assert_eq!(
             (id.code, id.message.as_str()),
             (ErrorCode::BadUserInput, "This is not the id of a user. Those begin with U_.")
         );
-        assert_eq!(Failure::Anonymous.told().code, ErrorCode::Unauthenticated);
-        let busy = Failure::Account(AccountError::Password(PasswordError::Busy)).told();
+        assert_eq!(Failure::Anonymous.into_api_error().code, ErrorCode::Unauthenticated);
+        let busy = Failure::Account(AccountError::Password(PasswordError::Busy)).into_api_error();
         assert_eq!(busy.code, ErrorCode::RateLimited);
         assert!(busy.message.starts_with("Too many people"), "{}", busy.message);
     }
 
     #[test]
     fn who_registers_too_often_is_told_when_to_try_again() {
-        let error = Error::from(Failure::Account(AccountError::TooManyRegistrations(7)).told());
+        let error = Error::from(Failure::Account(AccountError::TooManyRegistrations(7)).into_api_error());
         let extension = |name| error.extensions.as_ref().and_then(|extensions| extensions.get(name)).cloned();
         assert_eq!(extension("code"), Some("RATE_LIMITED".into()));
         assert_eq!(extension("retryAfter"), Some(async_graphql::Value::from(7)));
@@ -277,13 +277,13 @@ mod tests {
 
     #[test]
     fn what_was_logged_is_passed_on_as_it_was_told() {
-        let told = Failure::Store(store("secret")).told();
-        assert_eq!(Failure::Logged(told.clone()).told(), told);
+        let api_error = Failure::Store(store("secret")).into_api_error();
+        assert_eq!(Failure::Logged(api_error.clone()).into_api_error(), api_error);
     }
 
     #[test]
     fn the_code_reaches_the_extensions() {
-        let error = Error::from(Failure::Anonymous.told());
+        let error = Error::from(Failure::Anonymous.into_api_error());
         let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
         assert_eq!(code, Some(&async_graphql::Value::from("UNAUTHENTICATED")));
     }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, hash::Hash, sync::Arc};
 
 use super::{
     errors::Failure,
-    feed_share::{FeedShare, Loaded, Part, Parts},
+    feed_share::{FeedShare, Loaded, SharedEntry, SharedValue},
     selection::ContentSelection,
     services::Services,
 };
@@ -15,7 +15,12 @@ use crate::{
 };
 
 /// What `selection` says of `entry`, which is one of `batch`.
-pub async fn parts(services: &Services, batch: &Batch<FeedShare>, entry: &Entry, selection: ContentSelection) -> Parts {
+pub async fn parts(
+    services: &Services,
+    batch: &Batch<FeedShare>,
+    entry: &Entry,
+    selection: ContentSelection,
+) -> SharedEntry {
     let share = batch.shared();
     let ids: Vec<ContentId> = batch.entries().iter().map(|entry| entry.content).collect();
     let authors = authors(batch.entries());
@@ -30,7 +35,7 @@ pub async fn parts(services: &Services, batch: &Batch<FeedShare>, entry: &Entry,
         logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
     };
     let counts = async { logged(services.accounts.counts(&authors).await).map(|all| all.into_iter().collect()) };
-    Parts {
+    SharedEntry {
         content: one(&share.contents, contents, true, entry.content).await,
         counters: one(&share.counters, counters, selection.counters, entry.content).await,
         profile: one(&share.profiles, profiles, selection.author.is_some(), entry.author).await,
@@ -50,17 +55,17 @@ async fn one<K: Copy + Eq + Hash, V: Clone>(
     load: impl Future<Output = Option<HashMap<K, V>>>,
     is_selected: bool,
     key: K,
-) -> Part<V> {
+) -> SharedValue<V> {
     if !is_selected {
-        return Part::Unknown;
+        return SharedValue::Unknown;
     }
     match loaded.get_or_init(|| load).await {
-        Some(all) => Part::Known(all.get(&key).cloned()),
-        None => Part::Unknown,
+        Some(all) => SharedValue::Known(all.get(&key).cloned()),
+        None => SharedValue::Unknown,
     }
 }
 
 /// A failed load is logged once for all subscribers.
 fn logged<T>(read: Result<T, StoreError>) -> Option<T> {
-    read.map_err(|error| Failure::Store(error).told()).ok()
+    read.map_err(|error| Failure::Store(error).into_api_error()).ok()
 }

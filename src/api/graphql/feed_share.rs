@@ -40,20 +40,20 @@ pub struct RenderKey {
 }
 
 /// What was loaded of an entry, for one viewer's hydration.
-pub struct Parts {
+pub struct SharedEntry {
     /// The content itself.
-    pub content: Part<Arc<Content>>,
+    pub content: SharedValue<Arc<Content>>,
     /// Its counters.
-    pub counters: Part<Counters>,
+    pub counters: SharedValue<Counters>,
     /// Its author.
-    pub profile: Part<Arc<Profile>>,
+    pub profile: SharedValue<Arc<Profile>>,
     /// Its author's counts.
-    pub counts: Part<ProfileCounts>,
+    pub counts: SharedValue<ProfileCounts>,
 }
 
 /// What a load says of one thing.
 #[derive(Debug, Clone)]
-pub enum Part<T> {
+pub enum SharedValue<T> {
     /// Nothing: nobody asked, or the load failed.
     Unknown,
     /// It is as given; `None` if there is no such thing.

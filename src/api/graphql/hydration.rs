@@ -10,10 +10,10 @@ use graphql_transport::memory::AnswerBudget;
 
 use super::{
     errors::Failure,
-    feed_share::{Part, Parts},
+    feed_share::{SharedEntry, SharedValue},
     loaders::{
-        AttributesOf, ContentCardOf, CountersOf, CountsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf, SessionsOf,
-        Source, StandingOf, Tracked, UserCardOf,
+        AttributesOf, ContentCardOf, CountersOf, CountsOf, ExclusionsOf, FollowOf, NextTurn, ReactionsTo, RepostedOf,
+        SessionsOf, Source, Tracked, UserCardOf,
     },
     selection::{ContentSelection, UserSelection},
     services::Services,
@@ -24,7 +24,7 @@ use crate::{
     domain::{
         Content, ContentId, Counters, Entry, Profile, UserId, ViewerReactions,
         account::{attributes::Attributes, profile::ProfileCounts, session::Session},
-        timeline::exclusion::Standing,
+        timeline::exclusion::ExclusionState,
     },
     read::{
         TimelinePage,
@@ -88,7 +88,7 @@ impl Hydration {
     pub async fn prime_page(&self, page: &TimelinePage, selection: ContentSelection) {
         let mut unread: Vec<ContentId> = page.folded.entries.iter().map(|entry| entry.content).collect();
         let all = unread.clone();
-        let suffices = selection.author.is_none_or(|author| !author.counts && !author.standing);
+        let suffices = selection.author.is_none_or(|author| !author.counts && !author.exclusions);
         let is_known = |card: &&ContentCard| suffices && (card.author.is_some() || selection.author.is_none());
         for card in page.cards.iter().filter(is_known) {
             if self.loader.loader().count_card(card).is_ok() {
@@ -175,8 +175,8 @@ impl Hydration {
         if let Some(is_followed) = card.is_followed {
             self.loader.feed_one(FollowOf(id), is_followed).await;
         }
-        if let Some(standing) = card.standing {
-            self.loader.feed_one(StandingOf(id), standing).await;
+        if let Some(exclusions) = card.exclusions {
+            self.loader.feed_one(ExclusionsOf(id), exclusions).await;
         }
     }
 
@@ -246,18 +246,18 @@ impl Hydration {
     }
 
     /// Remembers what was loaded for all who see `entry`; who sees it live, and is not its author, follows its author.
-    pub async fn take_in(&self, entry: &Entry, parts: Parts) {
+    pub async fn take_in(&self, entry: &Entry, parts: SharedEntry) {
         let Entry { content, author, .. } = *entry;
-        if let Part::Known(found) = parts.content {
+        if let SharedValue::Known(found) = parts.content {
             self.loader.feed_one(content, found).await;
         }
-        if let Part::Known(counters) = parts.counters {
+        if let SharedValue::Known(counters) = parts.counters {
             self.loader.feed_one(CountersOf(content), counters).await;
         }
-        if let Part::Known(profile) = parts.profile {
+        if let SharedValue::Known(profile) = parts.profile {
             self.loader.feed_one(author, profile).await;
         }
-        if let Part::Known(counts) = parts.counts {
+        if let SharedValue::Known(counts) = parts.counts {
             self.loader.feed_one(CountsOf(author), counts).await;
         }
         self.loader.feed_one(FollowOf(author), true).await;
@@ -289,10 +289,10 @@ impl Hydration {
     }
 
     /// What the viewer has decided about the user; `None` when nobody is signed in, and for oneself.
-    pub async fn viewer_standing(&self, id: UserId) -> Result<Option<Standing>, Failure> {
+    pub async fn viewer_exclusions(&self, id: UserId) -> Result<Option<ExclusionState>, Failure> {
         if self.viewer_id().is_none_or(|viewer| viewer == id) {
             return Ok(None);
         }
-        self.loader.load_one(StandingOf(id)).await.map_err(Failure::Logged)
+        self.loader.load_one(ExclusionsOf(id)).await.map_err(Failure::Logged)
     }
 }

@@ -14,16 +14,16 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 use super::{
+    batches,
     errors::{ApiError, Failure},
     services::Services,
-    turns,
     viewer_dependence::ViewerDependence,
 };
 use crate::{
     domain::{
         Content, ContentId, Counters, Profile, UserId, ViewerReactions,
         account::{attributes::Attributes, profile::ProfileCounts, session::Session},
-        timeline::exclusion::Standing,
+        timeline::exclusion::ExclusionState,
     },
     store::{
         StoreError,
@@ -94,7 +94,7 @@ pub struct SessionsOf(pub UserId);
 
 /// Key of what the viewer has decided about a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct StandingOf(pub UserId);
+pub struct ExclusionsOf(pub UserId);
 
 /// Key of whether the viewer follows a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,7 +106,7 @@ pub struct ReactionsTo(pub ContentId);
 
 /// A failed batch is logged here, once for all of its keys.
 fn logged<T>(result: Result<T, StoreError>) -> Result<T, ApiError> {
-    result.map_err(|error| Failure::Store(error).told())
+    result.map_err(|error| Failure::Store(error).into_api_error())
 }
 
 impl Loader<ContentId> for Source {
@@ -268,15 +268,15 @@ impl Loader<ReactionsTo> for Source {
     }
 }
 
-impl Loader<StandingOf> for Source {
-    type Value = Standing;
+impl Loader<ExclusionsOf> for Source {
+    type Value = ExclusionState;
     type Error = ApiError;
 
-    async fn load(&self, keys: &[StandingOf]) -> Result<HashMap<StandingOf, Standing>, ApiError> {
+    async fn load(&self, keys: &[ExclusionsOf]) -> Result<HashMap<ExclusionsOf, ExclusionState>, ApiError> {
         let Some(viewer) = self.viewer_dependence.viewer() else { return Ok(complete(keys, std::iter::empty())) };
         let ids: Vec<UserId> = keys.iter().map(|key| key.0).collect();
-        let found = logged(self.services.exclusions.standings(viewer.id, &ids).await)?;
-        Ok(complete(keys, found.into_iter().map(|(id, standing)| (StandingOf(id), standing))))
+        let found = logged(self.services.exclusions.exclusion_states(viewer.id, &ids).await)?;
+        Ok(complete(keys, found.into_iter().map(|(id, exclusions)| (ExclusionsOf(id), exclusions))))
     }
 }
 
@@ -291,7 +291,7 @@ pub struct Tracked(pub TaskTracker);
 impl Spawn for Tracked {
     fn spawn_obj(&self, future: FutureObj<'static, ()>) -> Result<(), SpawnError> {
         let batch = FutureObj::new(Box::new(future.in_current_span()));
-        if let Some(batch) = turns::beside(batch) {
+        if let Some(batch) = batches::beside(batch) {
             self.0.spawn(batch);
         }
         Ok(())

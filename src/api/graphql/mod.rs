@@ -2,6 +2,7 @@
 //!
 //! Only this module names the GraphQL library. Documents reach it through the guard.
 
+mod batches;
 mod cost_hints;
 mod errors;
 mod feed_parts;
@@ -19,7 +20,6 @@ mod scope;
 mod selection;
 mod services;
 mod subscription;
-mod turns;
 mod viewer_dependence;
 
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub struct TidefeedSchema(Bounded<Direct<Query, Mutation, SubscriptionRoot>>);
 
 impl Executor for TidefeedSchema {
     async fn execute(&self, request: Request) -> Response {
-        turns::taken(self.0.execute(request)).await
+        batches::run(self.0.execute(request)).await
     }
 
     /// Events are made one by one, with batches of their own.
@@ -60,7 +60,7 @@ impl Executor for TidefeedSchema {
 
 impl PreparedExecutor for TidefeedSchema {
     async fn execute_prepared(&self, operation: Arc<Prepared>, request: Request) -> Response {
-        turns::taken(self.0.execute_prepared(operation, request)).await
+        batches::run(self.0.execute_prepared(operation, request)).await
     }
 }
 

@@ -30,7 +30,7 @@ fn answers((keys, read): PagesRead) -> Vec<(PageOf, Result<Paged, ApiError>)> {
     match read {
         Ok(pages) => keys.into_iter().zip(pages.into_iter().map(Ok)).collect(),
         Err(error) => {
-            let error = Failure::Store(error).told();
+            let error = Failure::Store(error).into_api_error();
             keys.into_iter().map(|key| (key, Err(error.clone()))).collect()
         }
     }

@@ -230,7 +230,7 @@ impl Query {
         ctx: &Context<'_>,
         #[graphql(desc = "The ids, at most 100.")] ids: Vec<ID>,
     ) -> Result<Vec<Answer<Node>>, ApiError> {
-        nodes(ctx, &ids).await.map_err(Failure::told)
+        nodes(ctx, &ids).await.map_err(Failure::into_api_error)
     }
 }
 

@@ -65,12 +65,12 @@ const LOGGED: usize = 10;
 
 /// Ends a resolver through the one error mapping.
 pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Option<T>, Failure>> + Send) -> Answer<T> {
-    let told = |failure: Failure| match ctx.query_env.errors.lock() {
+    let into_api_error = |failure: Failure| match ctx.query_env.errors.lock() {
         Ok(before) if before.len() >= LOGGED => failure.shown(),
-        _ => failure.told(),
+        _ => failure.into_api_error(),
     };
     named(ctx).await;
-    work.await.map_err(told).transpose()
+    work.await.map_err(into_api_error).transpose()
 }
 
 /// From where the request comes; unknown if the transport did not say.

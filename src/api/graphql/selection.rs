@@ -15,7 +15,7 @@ pub struct UserSelection {
     /// Whether the viewer follows.
     pub following: bool,
     /// Whether the viewer has muted or blocked them, or hides from them.
-    pub standing: bool,
+    pub exclusions: bool,
 }
 
 /// What is selected of a content besides what it holds itself.
@@ -41,14 +41,14 @@ impl UserSelection {
         Self {
             counts: any(&["followerCount", "followingCount", "contentCount"]),
             following: any(&["viewerIsFollowing"]),
-            standing: any(&["viewerHasMuted", "viewerHasBlocked", "viewerIsHiding"]),
+            exclusions: any(&["viewerHasMuted", "viewerHasBlocked", "viewerIsHiding"]),
         }
     }
 
     /// What of it is read together with a profile.
     pub const fn parts(self) -> UserParts {
-        let Self { counts, following, standing } = self;
-        UserParts { counts, following, standing }
+        let Self { counts, following, exclusions } = self;
+        UserParts { counts, following, exclusions }
     }
 
     /// What the selection of a connection asks of its users; `None` if it shows none.
@@ -63,7 +63,7 @@ impl UserSelection {
         Self {
             counts: self.counts || other.counts,
             following: self.following || other.following,
-            standing: self.standing || other.standing,
+            exclusions: self.exclusions || other.exclusions,
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     errors::{ApiError, Failure},
     feed_parts,
-    feed_share::{FeedShare, Part, shape},
+    feed_share::{FeedShare, SharedValue, shape},
     hydration::Hydration,
     ids,
     objects::{
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     domain::{Entry, ResumePoint, UserId, live::view::Change, timeline::cursor},
-    live::{self, Batch, Told},
+    live::{self, Batch, Update},
 };
 
 type NewFeed = Pin<Box<dyn Stream<Item = Result<NewFeedEvent, ApiError>> + Send>>;
@@ -52,7 +52,7 @@ impl SubscriptionRoot {
     ) -> Result<NewFeed, ApiError> {
         match begin(ctx, after.as_deref(), compares).await {
             Ok(watch) => Ok(watch.into_stream()),
-            Err(failure) => Err(failure.told()),
+            Err(failure) => Err(failure.into_api_error()),
         }
     }
 }
@@ -89,7 +89,7 @@ impl Watch {
             let mut watch = watch?;
             match watch.next().await {
                 Ok(payload) => Some((Ok(payload), Some(watch))),
-                Err(failure) => Some((Err(failure.told()), None)),
+                Err(failure) => Some((Err(failure.into_api_error()), None)),
             }
         }))
     }
@@ -102,26 +102,26 @@ impl Watch {
                 () = sleep_until(self.ends_at) => return Err(Failure::SignInEnded),
                 event = self.feed.next() => event?.ok_or(Failure::FeedEnded)?,
             };
-            return Ok(match event.told {
-                Told::Change(Change::Added(entry)) => match self.added(&entry, event.batch).await {
+            return Ok(match event.update {
+                Update::Change(Change::Added(entry)) => match self.added(&entry, event.batch).await {
                     Some(timeline_edge) => EntryAdded { timeline_edge, resume_token: self.token() }.into(),
                     None => continue,
                 },
-                Told::Change(Change::Removed(content)) => {
+                Update::Change(Change::Removed(content)) => {
                     let content_id = Metered(ids::of_content(content));
                     ContentRemoved { content_id, resume_token: self.token() }.into()
                 }
-                Told::Change(Change::AuthorRemoved(author)) => {
+                Update::Change(Change::AuthorRemoved(author)) => {
                     let author_id = Metered(ids::of_user(author));
                     AuthorRemoved { author_id, resume_token: self.token() }.into()
                 }
-                Told::Change(Change::Refetch(reason)) => RefetchNeeded { reason: Metered(reason.into()) }.into(),
-                Told::ReadUpTo(marker) => {
+                Update::Change(Change::Refetch(reason)) => RefetchNeeded { reason: Metered(reason.into()) }.into(),
+                Update::ReadUpTo(marker) => {
                     let read_marker = Metered(cursor::encode(marker));
                     ReadMarkerMoved { read_marker, resume_token: self.token() }.into()
                 }
-                Told::MayDiffer => TimelineMayDiffer { resume_token: self.token() }.into(),
-                Told::Relation { author, following } => self.relation(author, following).await.into(),
+                Update::MayDiffer => TimelineMayDiffer { resume_token: self.token() }.into(),
+                Update::Relation { author, following } => self.relation(author, following).await.into(),
             });
         }
     }
@@ -140,7 +140,7 @@ impl Watch {
             None => None,
             Some(selection) => {
                 let parts = feed_parts::parts(hydration.services(), &batch, entry, selection).await;
-                let Part::Known(content) = parts.content.clone() else {
+                let SharedValue::Known(content) = parts.content.clone() else {
                     self.feed.failed_to_show();
                     return None;
                 };

@@ -62,7 +62,7 @@ impl Guest {
             registration: Registration::try_new(HANDLE, "Demo", "Just looking around.", world.avatar(id))?,
             created_at,
             last_seen: publish_time,
-            inc: signed(number(3) >> 1).max(1),
+            incarnation: signed(number(3) >> 1).max(1),
             contents: vec![hello],
         };
         let mut follows = world.popular(id, FOLLOWS);
@@ -137,9 +137,9 @@ fn followers(world: &World, guest: UserId, since_ms: i64) -> impl Iterator<Item 
     let step = (world.users() / FOLLOWERS).max(1);
     let ranks = (0..world.users()).step_by(usize::try_from(step).unwrap_or(usize::MAX));
     ranks.take(usize::try_from(FOLLOWERS).unwrap_or(0)).map(move |rank| {
-        let inc = signed(scramble(world.seed(), rank, 99) >> 1).max(1);
+        let incarnation = signed(scramble(world.seed(), rank, 99) >> 1).max(1);
         let followed_at = since_ms + signed(scramble(world.seed(), rank, 98) % HOUR_MS.unsigned_abs());
-        SeedFollow { follower: world.user_id(rank), author: guest, inc, followed_at }
+        SeedFollow { follower: world.user_id(rank), author: guest, incarnation, followed_at }
     })
 }
 

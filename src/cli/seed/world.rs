@@ -145,7 +145,7 @@ impl World {
             registration: Registration::try_new(&name.handle, &name.shown, &bio, self.avatar(self.user_id(rank)))?,
             created_at: self.arrival(rank),
             last_seen: last_seen(self.arrival(rank), self.plan.now_ms, &mut rng),
-            inc: edge_identity(&mut rng),
+            incarnation: edge_incarnation(&mut rng),
             contents: self.contents(language, &mut self.rng(rank, Purpose::Contents)),
         })
     }
@@ -245,7 +245,7 @@ impl World {
     fn edge(&self, (follower, arrived): (UserId, i64), author: u64, rng: &mut StdRng) -> SeedFollow {
         let both = arrived.max(self.arrival(author));
         let followed_at = rng.random_range(both..self.plan.now_ms.max(both + 1));
-        SeedFollow { follower, author: self.user_id(author), inc: edge_identity(rng), followed_at }
+        SeedFollow { follower, author: self.user_id(author), incarnation: edge_incarnation(rng), followed_at }
     }
 
     /// When the person of that rank came, in milliseconds UTC: before all contents.
@@ -265,7 +265,7 @@ impl World {
     }
 }
 
-fn edge_identity(rng: &mut StdRng) -> i64 {
+fn edge_incarnation(rng: &mut StdRng) -> i64 {
     rng.random_range(1..i64::MAX)
 }
 
@@ -338,7 +338,7 @@ pub mod tests {
             let follows = world.follows(rank);
             let authors: HashSet<_> = follows.iter().map(|follow| follow.author).collect();
             assert!(authors.len() == follows.len() && !authors.contains(&world.user_id(rank)) && !follows.is_empty());
-            assert!(follows.iter().all(|follow| follow.followed_at < 1_790_000_000_000 && follow.inc > 0));
+            assert!(follows.iter().all(|follow| follow.followed_at < 1_790_000_000_000 && follow.incarnation > 0));
         }
     }
 

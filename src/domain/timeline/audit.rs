@@ -38,7 +38,7 @@ impl Difference {
 
 /// What makes a page wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cause {
+pub enum DifferenceCause {
     /// The invariant of docs/coverage.md is broken: a content that the inbox should hold is neither there nor in
     /// flight.
     Hole,
@@ -50,7 +50,7 @@ pub enum Cause {
     Unexplained,
 }
 
-impl Cause {
+impl DifferenceCause {
     /// In one word, for metrics and people.
     pub const fn name(self) -> &'static str {
         match self {
@@ -131,9 +131,9 @@ mod tests {
 
     #[test]
     fn flawed_rows_are_blamed_before_the_cache_and_the_cache_before_the_reading() {
-        assert_eq!(Cause::of(Some(Cause::Hole), true), Cause::Hole);
-        assert_eq!(Cause::of(None, true), Cause::Cache);
-        assert_eq!(Cause::of(None, false), Cause::Unexplained);
+        assert_eq!(DifferenceCause::of(Some(DifferenceCause::Hole), true), DifferenceCause::Hole);
+        assert_eq!(DifferenceCause::of(None, true), DifferenceCause::Cache);
+        assert_eq!(DifferenceCause::of(None, false), DifferenceCause::Unexplained);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 /// Why an author's contents are kept out of a reader's timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
+pub enum ExclusionKind {
     /// The reader does not want to see the author's contents.
     Muted,
     /// The author does not want the reader to have theirs in the timeline. The author's page stays public.
@@ -16,7 +16,7 @@ pub enum Cause {
     BlockedByAuthor,
 }
 
-impl Cause {
+impl ExclusionKind {
     /// Every cause.
     pub const ALL: [Self; 4] = [Self::Muted, Self::Hidden, Self::BlockedByReader, Self::BlockedByAuthor];
 
@@ -38,7 +38,7 @@ impl Cause {
 
 /// What one user has decided about another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct ExclusionState {
     /// Has muted them.
     pub has_muted: bool,
     /// Has blocked them.
@@ -53,9 +53,9 @@ mod tests {
 
     #[test]
     fn a_cause_is_read_back_from_its_number() {
-        for cause in Cause::ALL {
-            assert_eq!(Cause::from_code(cause.code()), Some(cause));
+        for cause in ExclusionKind::ALL {
+            assert_eq!(ExclusionKind::from_code(cause.code()), Some(cause));
         }
-        assert_eq!(Cause::from_code(0), None);
+        assert_eq!(ExclusionKind::from_code(0), None);
     }
 }

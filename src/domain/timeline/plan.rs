@@ -18,8 +18,8 @@ pub struct UncoveredAuthor {
     /// Who must be pulled.
     pub author: UserId,
     /// Changed by every publish and removal to what it never was before; a cached outbox is believed only at exactly
-    /// this stamp.
-    pub stamp: i64,
+    /// this version.
+    pub version: i64,
 }
 
 /// Everything that one snapshot says about one page.
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn uncovered_authors_are_pulled_before_anything_is_served() {
         let mut snapshot = snapshot(vec![older(&[9, 8, 7], 3)], Vec::new());
-        snapshot.uncovered.push(UncoveredAuthor { author: UserId::try_new(5).unwrap(), stamp: 4 });
+        snapshot.uncovered.push(UncoveredAuthor { author: UserId::try_new(5).unwrap(), version: 4 });
         assert_eq!(decide(&request(2, None), &snapshot, None), Next::PullOutboxes);
         let outboxes = Outboxes { ahead: vec![older(&[10], 3)], behind: Vec::new() };
         let page = Page { entries: entries(&[10, 9]), has_older: true, has_newer: false };

@@ -97,7 +97,7 @@ async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
     for content in 1..=i64::try_from(BUFFER).unwrap() + 1 {
         hub.pass_on(&published(7, content)).await;
     }
-    assert!(matches!(slow.next().await, Some(Signal::Look(Cause::Missed))));
+    assert!(matches!(slow.next().await, Some(Signal::Look(RereadCause::Missed))));
     hub.pass_on(&published(7, 999)).await;
     assert!(is_added(slow.next().await.as_ref(), 999));
 }
@@ -110,7 +110,7 @@ async fn many_gaps_are_one_until_the_subscriber_notices() {
     for _ in 0..20 {
         hub.pass_on(&Announcement::Gap).await;
     }
-    assert!(matches!(subscriber.next().await, Some(Signal::Look(Cause::Missed))));
+    assert!(matches!(subscriber.next().await, Some(Signal::Look(RereadCause::Missed))));
     hub.pass_on(&published(7, 1)).await;
     assert!(is_added(subscriber.next().await.as_ref(), 1));
 }
@@ -122,7 +122,7 @@ async fn when_nobody_knows_who_sees_it_those_who_watch_have_missed_something() {
     subscriber.watch(HashSet::from([user(7)]));
     timelines.fails.store(true, Ordering::SeqCst);
     hub.pass_on(&published(7, 1)).await;
-    assert!(matches!(subscriber.next().await, Some(Signal::Look(Cause::Missed))));
+    assert!(matches!(subscriber.next().await, Some(Signal::Look(RereadCause::Missed))));
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
     for own in [&mut phone, &mut desk] {
         assert!(matches!(own.next().await, Some(Signal::ReadUpTo(moved)) if moved == marker));
     }
-    assert!(matches!(other.next().await, Some(Signal::Look(Cause::Relation { .. }))));
+    assert!(matches!(other.next().await, Some(Signal::Look(RereadCause::Relation { .. }))));
 }
 
 #[tokio::test]

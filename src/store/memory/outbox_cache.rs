@@ -7,7 +7,7 @@ use crate::{
     domain::{Entry, Position, UserId},
     store::{
         OutboxCache, StoreError,
-        contents::{OutboxHead, Restamped},
+        contents::{OutboxHead, VersionChange},
         outbox_cache::{CachedOutbox, OutboxChange},
     },
 };
@@ -28,12 +28,12 @@ impl MemoryOutboxCache {
 
 #[async_trait]
 impl OutboxCache for MemoryOutboxCache {
-    async fn apply(&self, author: UserId, stamps: Restamped, change: OutboxChange) -> Result<(), StoreError> {
+    async fn apply(&self, author: UserId, versions: VersionChange, change: OutboxChange) -> Result<(), StoreError> {
         let entry = self.outboxes.entry(author);
         entry
             .and_compute_with(|cached| {
                 std::future::ready(
-                    cached.map_or(Op::Nop, |cached| operation(cached.into_value(), stamps, change, self.capacity)),
+                    cached.map_or(Op::Nop, |cached| operation(cached.into_value(), versions, change, self.capacity)),
                 )
             })
             .await;
@@ -60,10 +60,10 @@ impl OutboxCache for MemoryOutboxCache {
     }
 }
 
-fn operation(cached: CachedOutbox, stamps: Restamped, change: OutboxChange, capacity: usize) -> Op<CachedOutbox> {
-    if cached.stamp == stamps.before {
-        Op::Put(changed(CachedOutbox { stamp: stamps.after, ..cached }, change, capacity))
-    } else if cached.stamp == stamps.after {
+fn operation(cached: CachedOutbox, versions: VersionChange, change: OutboxChange, capacity: usize) -> Op<CachedOutbox> {
+    if cached.version == versions.before {
+        Op::Put(changed(CachedOutbox { version: versions.after, ..cached }, change, capacity))
+    } else if cached.version == versions.after {
         Op::Nop
     } else {
         Op::Remove

@@ -1,12 +1,12 @@
 -- Applies one change to one author's cached outbox, if it was made to what is cached.
--- KEYS[1] the outbox. ARGV: stamp before, stamp after, capacity, ttl in ms, 'add' | 'remove' | 'evict', member, time.
--- Numbers that may exceed 2^53 (stamps, ids) are compared as text; times stay below it.
+-- KEYS[1] the outbox. ARGV: version before, version after, capacity, ttl in ms, 'add' | 'remove' | 'evict', member, time.
+-- Numbers that may exceed 2^53 (versions, ids) are compared as text; times stay below it.
 local head = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
 if not head then return 'absent' end
-local stamp, from_time, from_id = string.match(head, '^stamp:(%d+):(%d+):(%d+)$')
-if not stamp then redis.call('DEL', KEYS[1]) return 'evicted' end
-if stamp == ARGV[2] then return 'known' end
-if stamp ~= ARGV[1] or ARGV[5] == 'evict' then redis.call('DEL', KEYS[1]) return 'evicted' end
+local version, from_time, from_id = string.match(head, '^version:(%d+):(%d+):(%d+)$')
+if not version then redis.call('DEL', KEYS[1]) return 'evicted' end
+if version == ARGV[2] then return 'known' end
+if version ~= ARGV[1] or ARGV[5] == 'evict' then redis.call('DEL', KEYS[1]) return 'evicted' end
 
 local function padded(id) return string.rep('0', 20 - #id) .. id end
 
@@ -27,6 +27,6 @@ else
   end
 end
 redis.call('ZREM', KEYS[1], head)
-redis.call('ZADD', KEYS[1], -1, 'stamp:' .. ARGV[2] .. ':' .. from_time .. ':' .. from_id)
+redis.call('ZADD', KEYS[1], -1, 'version:' .. ARGV[2] .. ':' .. from_time .. ':' .. from_id)
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 'applied'

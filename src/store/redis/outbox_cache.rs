@@ -10,7 +10,7 @@ use crate::{
     domain::UserId,
     store::{
         OutboxCache, StoreError,
-        contents::{OutboxHead, Restamped},
+        contents::{OutboxHead, VersionChange},
         outbox_cache::{CachedOutbox, OutboxChange},
     },
 };
@@ -57,14 +57,14 @@ impl RedisOutboxCache {
         for entry in &kept.entries {
             call.arg(outbox_member::scored(entry)?);
         }
-        call.arg(-1).arg(outbox_member::head(kept.stamp, kept.complete_from));
+        call.arg(-1).arg(outbox_member::head(kept.version, kept.complete_from));
         Some(call)
     }
 }
 
 #[async_trait]
 impl OutboxCache for RedisOutboxCache {
-    async fn apply(&self, author: UserId, stamps: Restamped, change: OutboxChange) -> Result<(), StoreError> {
+    async fn apply(&self, author: UserId, versions: VersionChange, change: OutboxChange) -> Result<(), StoreError> {
         let entry = change.entry();
         let operation = match (&change, outbox_member::scored(entry)) {
             (OutboxChange::Removed(_), _) => "remove",
@@ -73,7 +73,7 @@ impl OutboxCache for RedisOutboxCache {
         };
         let options = self.redis.options();
         let mut call = self.apply.key(self.key(author));
-        call.arg(stamps.before).arg(stamps.after).arg(options.outbox_capacity).arg(options.outbox_ttl_ms);
+        call.arg(versions.before).arg(versions.after).arg(options.outbox_capacity).arg(options.outbox_ttl_ms);
         call.arg(operation).arg(outbox_member::member(entry.content)).arg(entry.publish_time);
         self.redis.within(self.call(call)).await
     }

@@ -3,9 +3,9 @@
 //! | member | score |
 //! |---|---|
 //! | the content's id, 20 digits | the publish time in ms |
-//! | `stamp:<stamp>:<time>:<id>`, the last two being the position from which the entries are complete | -1 |
+//! | `version:<version>:<time>:<id>`, the last two being the position from which the entries are complete | -1 |
 //!
-//! All of it is one key, so that expiry, eviction or a restored dump cannot tear entries from their stamp.
+//! All of it is one key, so that expiry, eviction or a restored dump cannot tear entries from their version.
 
 use redis::{FromRedisValue as _, Value};
 
@@ -28,8 +28,8 @@ pub fn member(content: ContentId) -> String {
 }
 
 /// The member that says what the others are worth.
-pub fn head(stamp: i64, complete_from: Position) -> String {
-    format!("stamp:{stamp}:{}:{}", complete_from.publish_time(), complete_from.content_number())
+pub fn head(version: i64, complete_from: Position) -> String {
+    format!("version:{version}:{}:{}", complete_from.publish_time(), complete_from.content_number())
 }
 
 /// Reads `ZRANGE key +inf -inf BYSCORE REV WITHSCORES`: newest first, the head last. `None` if nothing is cached, or
@@ -37,17 +37,17 @@ pub fn head(stamp: i64, complete_from: Position) -> String {
 pub fn read(author: UserId, reply: &Value) -> Option<CachedOutbox> {
     let mut members = Vec::<(String, f64)>::from_redis_value_ref(reply).ok()?;
     let (head, _) = members.pop()?;
-    let (stamp, complete_from) = read_head(&head)?;
+    let (version, complete_from) = read_head(&head)?;
     let entry = |(member, score): (String, f64)| {
         let content = ContentId::try_new(member.parse().ok()?).ok()?;
         Some(Entry { publish_time: exact(score)?, content, author })
     };
     let entries = members.into_iter().map(entry).collect::<Option<Vec<_>>>()?;
-    Some(CachedOutbox { stamp, entries, complete_from })
+    Some(CachedOutbox { version, entries, complete_from })
 }
 
 fn read_head(head: &str) -> Option<(i64, Position)> {
-    let mut numbers = head.strip_prefix("stamp:")?.split(':').map(str::parse::<i64>);
+    let mut numbers = head.strip_prefix("version:")?.split(':').map(str::parse::<i64>);
     let mut number = || numbers.next()?.ok();
     Some((number()?, Position::bound(number()?, number()?)))
 }
@@ -90,15 +90,16 @@ mod tests {
     fn a_time_is_read_in_whatever_form_the_server_prints_it() {
         for score in ["1700000000000", "1.7e+12", "1.7e12"] {
             let read = read_all(&["00000000000000000007", score, &head(3, Position::OLDEST), "-1"]).unwrap();
-            assert_eq!((read.stamp, read.entries[0].publish_time), (3, 1_700_000_000_000), "{score}");
+            assert_eq!((read.version, read.entries[0].publish_time), (3, 1_700_000_000_000), "{score}");
         }
     }
 
     #[test]
     fn an_empty_outbox_is_an_answer_and_anything_foreign_is_none() {
-        let empty = read_all(&["stamp:4:0:0", "-1"]).unwrap();
-        assert_eq!((empty.stamp, empty.entries.len(), empty.complete_from), (4, 0, Position::OLDEST));
-        for foreign in [&[][..], &["00000000000000000007", "5"], &["x", "5", "stamp:4:0:0", "-1"], &["stamp:4:0", "-1"]]
+        let empty = read_all(&["version:4:0:0", "-1"]).unwrap();
+        assert_eq!((empty.version, empty.entries.len(), empty.complete_from), (4, 0, Position::OLDEST));
+        for foreign in
+            [&[][..], &["00000000000000000007", "5"], &["x", "5", "version:4:0:0", "-1"], &["version:4:0", "-1"]]
         {
             assert_eq!(read_all(foreign), None, "{foreign:?}");
         }

@@ -107,7 +107,7 @@ pub(super) async fn insert_user(tx: &Tx, account: &NewAccount) -> Result<bool, S
         .await
 }
 
-/// What every user has from the start. Counts and the outbox's stamp begin at 0.
+/// What every user has from the start. Counts and the outbox's version begin at 0.
 pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(), StoreError> {
     let id = Value::from(account.id.get());
     let (now, push) = (Value::from(account.now_ms), Value::from(EdgeMode::Push.code()));
@@ -126,7 +126,7 @@ pub(super) async fn insert_beginnings(tx: &Tx, account: &NewAccount) -> Result<(
     .await?;
     tx.execute(
         "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES (?, ?, ?, ?, ?)",
-        [id.clone(), id, push, account.inc.into(), now],
+        [id.clone(), id, push, account.incarnation.into(), now],
     )
     .await
     .map(|_| ())

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 
-use super::{SqlStore, part::Part};
+use super::{SqlStore, fragment::Fragment};
 use crate::{
-    domain::{EdgeMode, UserId, timeline::audit::Cause},
+    domain::{EdgeMode, UserId, timeline::audit::DifferenceCause},
     store::{Audits, StoreError, audits::Flaw},
 };
 
@@ -27,7 +27,7 @@ impl Audits for SqlStore {
 
     async fn flaws(&self, reader: UserId, limit: u64) -> Result<Vec<Flaw>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let statement = Part::default()
+        let statement = Fragment::default()
             .add(&format!("SELECT {HOLE}, x.* FROM "), [])
             .then(holes(reader, limit).into_table("x"))
             .add(&format!(" UNION ALL SELECT {MISPLACED}, x.* FROM "), [])
@@ -35,7 +35,7 @@ impl Audits for SqlStore {
         let rows = self.read(&statement.text, statement.values).await?;
         rows.iter()
             .map(|row| {
-                let cause = if row.get::<i64>(0)? == HOLE { Cause::Hole } else { Cause::Misplaced };
+                let cause = if row.get::<i64>(0)? == HOLE { DifferenceCause::Hole } else { DifferenceCause::Misplaced };
                 Ok(Flaw { cause, entry: row.entry(1)? })
             })
             .collect()
@@ -43,7 +43,7 @@ impl Audits for SqlStore {
 }
 
 /// Contents on trusted edges, at the floor or above it, that are neither in flight nor in the inbox.
-fn holes(reader: UserId, limit: i64) -> Part {
+fn holes(reader: UserId, limit: i64) -> Fragment {
     let text = format!(
         "SELECT c.publish_time, c.id, c.author_id FROM inbox_states s \
          JOIN follows f ON f.follower_id = s.user_id AND f.mode = {push} \
@@ -54,16 +54,16 @@ fn holes(reader: UserId, limit: i64) -> Part {
          AND i.publish_time = c.publish_time AND i.content_id = c.id) LIMIT ?",
         push = EdgeMode::Push.code(),
     );
-    Part::new(text, [reader.get(), limit])
+    Fragment::new(text, [reader.get(), limit])
 }
 
 /// Rows at the floor or above it that say something else of their content than the content itself. Rows without a
 /// content show nowhere.
-fn misplaced(reader: UserId, limit: i64) -> Part {
+fn misplaced(reader: UserId, limit: i64) -> Fragment {
     let text = "SELECT i.publish_time, i.content_id, i.author_id FROM inbox_states s \
                 JOIN inboxes i ON i.user_id = s.user_id AND i.publish_time >= s.floor_time \
                 AND (i.publish_time > s.floor_time OR i.content_id >= s.floor_content) \
                 JOIN contents c ON c.id = i.content_id WHERE s.user_id = ? \
                 AND (c.publish_time <> i.publish_time OR c.author_id <> i.author_id) LIMIT ?";
-    Part::new(text, [reader.get(), limit])
+    Fragment::new(text, [reader.get(), limit])
 }

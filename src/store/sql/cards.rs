@@ -10,7 +10,7 @@ use super::{
     accounts::{self, profile_at},
     content_rows::{self, content},
     dialect::Dialect,
-    part::Part,
+    fragment::Fragment,
     rows::{MAX_LIST, Row, id_list},
     visibility::not_blocked,
 };
@@ -18,7 +18,7 @@ use crate::{
     domain::{
         ContentId, Counters, Reaction, UserId, ViewerReactions,
         account::profile::ProfileCounts,
-        timeline::exclusion::{Cause, Standing},
+        timeline::exclusion::{ExclusionKind, ExclusionState},
     },
     store::{
         StoreError,
@@ -37,7 +37,7 @@ impl Cards for SqlStore {
         let asked = Asked { dialect: self.dialect, viewer };
         let mut cards = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
-            let Part { text, values } = asked.contents(ids, parts);
+            let Fragment { text, values } = asked.contents(ids, parts);
             for row in self.read(&text, values).await? {
                 cards.push(asked.content_card(&mut Cursor { row: &row, place: 0 }, parts)?);
             }
@@ -54,7 +54,7 @@ impl Cards for SqlStore {
         let asked = Asked { dialect: self.dialect, viewer };
         let mut cards = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_LIST) {
-            let Part { text, values } = asked.users(ids, parts);
+            let Fragment { text, values } = asked.users(ids, parts);
             for row in self.read(&text, values).await? {
                 cards.push(asked.user_card(&mut Cursor { row: &row, place: 0 }, parts)?);
             }
@@ -63,16 +63,16 @@ impl Cards for SqlStore {
     }
 }
 
-const WHOLE_USER: UserParts = UserParts { counts: true, following: true, standing: true };
+const WHOLE_USER: UserParts = UserParts { counts: true, following: true, exclusions: true };
 
 /// The statement that reads all there is of these contents.
-pub(super) fn whole_contents(dialect: Dialect, viewer: Option<UserId>, ids: &[ContentId]) -> Part {
+pub(super) fn whole_contents(dialect: Dialect, viewer: Option<UserId>, ids: &[ContentId]) -> Fragment {
     let parts = ContentParts { counters: true, reactions: true, author: Some(WHOLE_USER) };
     Asked { dialect, viewer }.contents(ids, parts)
 }
 
 /// The statement that reads all there is of these users.
-pub(super) fn whole_users(dialect: Dialect, viewer: Option<UserId>, ids: &[UserId]) -> Part {
+pub(super) fn whole_users(dialect: Dialect, viewer: Option<UserId>, ids: &[UserId]) -> Fragment {
     Asked { dialect, viewer }.users(ids, WHOLE_USER)
 }
 
@@ -129,9 +129,9 @@ impl Asked {
         self.dialect.force_index("PRIMARY")
     }
 
-    fn contents(self, ids: &[ContentId], parts: ContentParts) -> Part {
+    fn contents(self, ids: &[ContentId], parts: ContentParts) -> Fragment {
         let (then, by_key) = (self.dialect.join_in_order(), self.by_key());
-        let mut from = Part::new(" FROM contents c", []);
+        let mut from = Fragment::new(" FROM contents c", []);
         if parts.counters {
             from = from.add(&format!(" {then} counters k{by_key} ON k.content_id = c.id"), []);
         }
@@ -142,14 +142,14 @@ impl Asked {
             }
         }
         let (list, values) = id_list(ids);
-        Part::new(format!("SELECT {}", columns_of("c", content_rows::COLUMNS)), [])
+        Fragment::new(format!("SELECT {}", columns_of("c", content_rows::COLUMNS)), [])
             .then(self.content_columns(parts))
             .then(from)
-            .then(Part { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values })
+            .then(Fragment { text: format!(" WHERE c.id IN {list} AND c.removed_at IS NULL"), values })
             .then(not_blocked(self.viewer, "c.author_id"))
     }
 
-    fn users(self, ids: &[UserId], parts: UserParts) -> Part {
+    fn users(self, ids: &[UserId], parts: UserParts) -> Fragment {
         let by_key = self.by_key();
         let counts = if parts.counts {
             format!(" {} user_counts n{by_key} ON n.user_id = u.id", self.dialect.join_in_order())
@@ -158,13 +158,13 @@ impl Asked {
         };
         let (list, values) = id_list(ids);
         let from = format!(" FROM users u{by_key}{counts} WHERE u.id IN {list}{}", account_exists("u.id"));
-        Part::new(format!("SELECT {}", columns_of("u", accounts::COLUMNS)), [])
+        Fragment::new(format!("SELECT {}", columns_of("u", accounts::COLUMNS)), [])
             .then(self.user_columns(parts))
-            .then(Part { text: from, values })
+            .then(Fragment { text: from, values })
     }
 
-    fn content_columns(self, parts: ContentParts) -> Part {
-        let mut columns = Part::default();
+    fn content_columns(self, parts: ContentParts) -> Fragment {
+        let mut columns = Fragment::default();
         if parts.counters {
             columns = columns.add(", k.replies, k.likes, k.reposts, k.bookmarks", []);
         }
@@ -205,8 +205,8 @@ impl Asked {
         })
     }
 
-    fn user_columns(self, parts: UserParts) -> Part {
-        let mut columns = Part::default();
+    fn user_columns(self, parts: UserParts) -> Fragment {
+        let mut columns = Fragment::default();
         if parts.counts {
             columns = columns.add(", n.followers, n.following, n.contents", []);
         }
@@ -216,10 +216,12 @@ impl Asked {
             let probe = format!(", (SELECT 1 FROM follows f{by_key} WHERE f.follower_id = ? AND f.author_id = u.id)");
             columns = columns.add(&probe, [viewer]);
         }
-        if parts.standing {
-            for (reader, author, cause) in
-                [("?", "u.id", Cause::Muted), ("?", "u.id", Cause::BlockedByReader), ("u.id", "?", Cause::Hidden)]
-            {
+        if parts.exclusions {
+            for (reader, author, cause) in [
+                ("?", "u.id", ExclusionKind::Muted),
+                ("?", "u.id", ExclusionKind::BlockedByReader),
+                ("u.id", "?", ExclusionKind::Hidden),
+            ] {
                 let probe = format!(
                     ", (SELECT 1 FROM exclusions x{by_key} WHERE x.reader_id = {reader} AND x.author_id = {author} AND x.cause = {})",
                     cause.code(),
@@ -241,9 +243,9 @@ impl Asked {
                 None
             },
             is_followed: if parts.following && has_viewer { Some(row.is_found()?) } else { None },
-            standing: if parts.standing && has_viewer {
+            exclusions: if parts.exclusions && has_viewer {
                 let [has_muted, has_blocked, is_hiding] = [row.is_found()?, row.is_found()?, row.is_found()?];
-                Some(Standing { has_muted, has_blocked, is_hiding })
+                Some(ExclusionState { has_muted, has_blocked, is_hiding })
             } else {
                 None
             },

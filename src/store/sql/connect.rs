@@ -19,6 +19,7 @@ use sea_orm::{
 };
 
 use super::{
+    connection_permits::ConnectionPermits,
     dialect::Dialect,
     error::connect_error,
     finish::Finisher,
@@ -27,7 +28,6 @@ use super::{
     shared_commits::SharedCommits,
     sql_store::{Readers, SqlStore, TimeLimits},
     sqlite_readers::SqliteReaders,
-    turns::Turns,
     writability::Writability,
 };
 use crate::store::StoreError;
@@ -74,8 +74,8 @@ impl SqlStore {
                 Ok(Self { readers, ..self.clone() })
             }
             Readers::Pool(_) => {
-                let (pool, turns) = mysql_connections(options, &self.finisher).await?;
-                Ok(Self { readers: Readers::Pool(pool.clone()), writer: pool, turns, ..self.clone() })
+                let (pool, permits) = mysql_connections(options, &self.finisher).await?;
+                Ok(Self { readers: Readers::Pool(pool.clone()), writer: pool, permits, ..self.clone() })
             }
         }
     }
@@ -110,12 +110,12 @@ async fn sqlite(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, St
     let writer = writer.before_acquire(|connection, _| Box::pin(async move { Ok(is_at_rest(connection).await) }));
     let writer = writer.connect_with(writing).await.map_err(connect_error)?;
     let readers = SqliteReaders::open(file.get_filename().to_owned(), options).await?;
-    let turns = Turns::new(1, options.acquire_timeout);
+    let permits = ConnectionPermits::new(1, options.acquire_timeout);
     Ok(SqlStore {
         readers: Readers::File(Arc::new(readers)),
         writer: SqlxSqliteConnector::from_sqlx_sqlite_pool(writer),
-        shared_commits: Some(SharedCommits::new(turns.clone())),
-        turns,
+        shared_commits: Some(SharedCommits::new(permits.clone())),
+        permits,
         finisher: Finisher::new(limits.operation),
         dialect: Dialect::Sqlite,
         // When another process holds the file's lock, a write fails after this time, also one that has waited for the
@@ -165,11 +165,11 @@ async fn make_private(file: &Path) {
 
 async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, StoreError> {
     let finisher = Finisher::new(limits.operation);
-    let (pool, turns) = mysql_connections(options, &finisher).await?;
+    let (pool, permits) = mysql_connections(options, &finisher).await?;
     Ok(SqlStore {
         readers: Readers::Pool(pool.clone()),
         writer: pool,
-        turns,
+        permits,
         shared_commits: None,
         finisher,
         dialect: Dialect::Mysql,
@@ -185,7 +185,7 @@ async fn mysql(options: &SqlOptions, limits: TimeLimits) -> Result<SqlStore, Sto
 async fn mysql_connections(
     options: &SqlOptions,
     finisher: &Finisher,
-) -> Result<(DatabaseConnection, Turns), StoreError> {
+) -> Result<(DatabaseConnection, ConnectionPermits), StoreError> {
     let server: MySqlConnectOptions = options.url.parse().map_err(connect_error)?;
     if server.get_database().is_none_or(str::is_empty) {
         return Err(Unusable::NoDatabase.into());
@@ -194,8 +194,8 @@ async fn mysql_connections(
         .connect_with(server.charset("utf8mb4").disable_statement_logging())
         .await
         .map_err(connect_error)?;
-    let turns = Turns::new(options.connections(), options.acquire_timeout);
-    Ok((SqlxMySqlConnector::from_sqlx_mysql_pool(pool), turns))
+    let permits = ConnectionPermits::new(options.connections(), options.acquire_timeout);
+    Ok((SqlxMySqlConnector::from_sqlx_mysql_pool(pool), permits))
 }
 
 fn mysql_pool(options: &SqlOptions, finisher: &Finisher) -> MySqlPoolOptions {

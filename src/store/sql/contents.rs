@@ -18,7 +18,7 @@ use crate::{
     domain::{Content, ContentId, Counters, PageRequest, Position, UserId, delivery::rate, search::terms::terms_of},
     store::{
         Contents, StoreError,
-        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
+        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, VersionChange},
     },
 };
 
@@ -33,7 +33,7 @@ impl Contents for SqlStore {
         let terms = terms_of(&new.draft.text);
         let (new, media, terms) = (&new, media.as_str(), terms.as_slice());
         self.transaction(move |tx| async move {
-            let stamps = restamp(&tx, new.author, new.stamp, Some(new.publish_time)).await?;
+            let versions = renew_version(&tx, new.author, new.version, Some(new.publish_time)).await?;
             if !add_to_count(&tx, new.author, 1).await? {
                 return tx.roll_back(Published::UnknownAuthor).await;
             }
@@ -53,14 +53,20 @@ impl Contents for SqlStore {
             insert_companions(&tx, new).await?;
             search_terms::insert(&tx, Position::of(new.publish_time, new.id), terms).await?;
             references::count(&tx, new.draft.reference, 1).await?;
-            tx.commit(Published::Created { stamps }).await
+            tx.commit(Published::Created { versions }).await
         })
         .await
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError> {
+    async fn remove(
+        &self,
+        author: UserId,
+        content: ContentId,
+        version: i64,
+        now_ms: i64,
+    ) -> Result<Removed, StoreError> {
         self.transaction(move |tx| async move {
-            let stamps = restamp(&tx, author, stamp, None).await?;
+            let versions = renew_version(&tx, author, version, None).await?;
             let sql = "UPDATE contents SET removed_at = ? WHERE id = ? AND author_id = ? AND removed_at IS NULL";
             let marked = tx.execute(sql, [now_ms.into(), content.get().into(), author.get().into()]).await?;
             let found = tx
@@ -79,7 +85,7 @@ impl Contents for SqlStore {
             references::count(&tx, reference(&row, 4)?, -1).await?;
             let (entry, text) = (row.entry(0)?, row.get::<String>(6)?);
             search_terms::delete(&tx, entry.position(), &terms_of(&text)).await?;
-            tx.commit(Removed::Gone { entry, stamps }).await
+            tx.commit(Removed::Gone { entry, versions }).await
         })
         .await
     }
@@ -161,10 +167,15 @@ impl Contents for SqlStore {
     }
 }
 
-/// Gives the author's outbox its new stamp and, at a publish, smooths how often there is one. Always the first lock:
-/// it holds off every other publish and removal of this author until the transaction ends, so that each stamp follows
+/// Gives the author's outbox its new version and, at a publish, smooths how often there is one. Always the first lock:
+/// it holds off every other publish and removal of this author until the transaction ends, so that each version follows
 /// the one that it is told to follow, and idempotency keys are looked up one after the other.
-async fn restamp(tx: &Tx, author: UserId, after: i64, published: Option<i64>) -> Result<Restamped, StoreError> {
+async fn renew_version(
+    tx: &Tx,
+    author: UserId,
+    after: i64,
+    published: Option<i64>,
+) -> Result<VersionChange, StoreError> {
     let sql = format!(
         "SELECT stamp, published_at, publish_every_ms FROM outbox_heads WHERE author_id = ? {}",
         tx.dialect().for_update()
@@ -175,13 +186,13 @@ async fn restamp(tx: &Tx, author: UserId, after: i64, published: Option<i64>) ->
         if !tx.insert(sql, [after.into(), published.into(), author]).await? {
             return Err(StoreError::Contended("an author's first two changes at once".into()));
         }
-        return Ok(Restamped { before: 0, after });
+        return Ok(VersionChange { before: 0, after });
     };
     let (last, every): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
     let every = published.map_or(every, |at| rate::smoothed(every, last, at, 0));
     let sql = "UPDATE outbox_heads SET stamp = ?, published_at = ?, publish_every_ms = ? WHERE author_id = ?";
     tx.execute(sql, [after.into(), published.or(last).into(), every.into(), author]).await?;
-    Ok(Restamped { before: row.get(0)?, after })
+    Ok(VersionChange { before: row.get(0)?, after })
 }
 
 /// `false` if there is no such author.

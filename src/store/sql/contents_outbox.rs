@@ -5,9 +5,9 @@ use sea_orm::Value;
 
 use super::{
     SqlStore,
+    fragment::Fragment,
     keyset::Columns,
     listing::{List, MEMBERS_PER_STATEMENT},
-    part::Part,
     rows::{Row, id_list, of_kinds},
     visibility::not_blocked,
 };
@@ -50,7 +50,7 @@ pub(super) fn entries(viewer: Option<UserId>, listed: Listed, kinds: Kinds) -> L
         "SELECT publish_time, id, author_id FROM contents WHERE {column} = ? AND removed_at IS NULL{}",
         of_kinds(kinds, "kind")
     );
-    List { rows: Part::new(text, [key]).then(not_blocked(viewer, "contents.author_id")), columns: POSITION }
+    List { rows: Fragment::new(text, [key]).then(not_blocked(viewer, "contents.author_id")), columns: POSITION }
 }
 
 impl SqlStore {
@@ -75,7 +75,7 @@ impl SqlStore {
         Ok(pages)
     }
 
-    /// See [`crate::store::Contents::outbox_heads`]: the stamp and the entries of an author come in one statement.
+    /// See [`crate::store::Contents::outbox_heads`]: the version and the entries of an author come in one statement.
     pub(super) async fn heads_of_outboxes(
         &self,
         authors: &[UserId],
@@ -83,7 +83,7 @@ impl SqlStore {
     ) -> Result<Vec<OutboxHead>, StoreError> {
         let mut heads = Vec::with_capacity(authors.len());
         for authors in authors.chunks(MEMBERS_PER_STATEMENT) {
-            let Part { text, values } = heads_statement(authors, limit);
+            let Fragment { text, values } = heads_statement(authors, limit);
             let rows = self.read(&text, values).await?;
             for author in authors {
                 heads.push(head(*author, &rows, limit)?);
@@ -93,9 +93,9 @@ impl SqlStore {
     }
 }
 
-/// `(stamp, publish_time, id, author_id)`: each author's stamp with neither time nor id, and one entry more than
-/// `limit` without a stamp.
-fn heads_statement(authors: &[UserId], limit: usize) -> Part {
+/// `(version, publish_time, id, author_id)`: each author's version with neither time nor id, and one entry more than
+/// `limit` without a version.
+fn heads_statement(authors: &[UserId], limit: usize) -> Fragment {
     let (list, mut values) = id_list(authors);
     let mut text = format!(
         "SELECT stamp, NULL AS publish_time, NULL AS id, author_id FROM outbox_heads WHERE author_id IN {list}"
@@ -107,18 +107,18 @@ fn heads_statement(authors: &[UserId], limit: usize) -> Part {
         );
         values.extend([author.get().into(), rows(limit.saturating_add(1))]);
     }
-    Part { text, values }
+    Fragment { text, values }
 }
 
-/// An author who has published nothing has stamp 0.
+/// An author who has published nothing has version 0.
 fn head(author: UserId, rows: &[Row], limit: usize) -> Result<OutboxHead, StoreError> {
-    let mut head = OutboxHead { author, stamp: 0, entries: Vec::new(), whole: true };
+    let mut head = OutboxHead { author, version: 0, entries: Vec::new(), whole: true };
     for row in rows {
         if row.user(3)? != author {
             continue;
         }
         match row.get::<Option<i64>>(0)? {
-            Some(stamp) => head.stamp = stamp,
+            Some(version) => head.version = version,
             None => head.entries.push(row.entry(1)?),
         }
     }

@@ -8,7 +8,7 @@ use sea_orm::Value;
 use super::{
     SqlStore,
     content_rows::{COLUMNS, content},
-    part::Part,
+    fragment::Fragment,
     rows::{MAX_LIST, id_list},
     transaction::Tx,
     visibility::not_blocked,
@@ -117,7 +117,7 @@ impl SqlStore {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut upward: HashMap<ContentId, Vec<ContentId>> = HashMap::new();
         for contents in contents.chunks(MAX_LIST) {
-            let Part { text, values } = upward_statement(contents, limit);
+            let Fragment { text, values } = upward_statement(contents, limit);
             for row in self.read(&text, values).await? {
                 upward.entry(row.content(0)?).or_default().push(row.content(1)?);
             }
@@ -127,7 +127,7 @@ impl SqlStore {
 }
 
 /// `(root, id)`, for each root what lies above it, the farthest first.
-fn upward_statement(roots: &[ContentId], limit: i64) -> Part {
+fn upward_statement(roots: &[ContentId], limit: i64) -> Fragment {
     let (list, values) = id_list(roots);
     let text = format!(
         "WITH RECURSIVE upward (root, id, above, level) AS (\
@@ -136,7 +136,7 @@ fn upward_statement(roots: &[ContentId], limit: i64) -> Part {
          FROM upward u JOIN contents c ON c.id = u.above WHERE u.level < ?) \
          SELECT root, id FROM upward WHERE level > 0 ORDER BY level DESC"
     );
-    Part { text, values }.add("", [limit])
+    Fragment { text, values }.add("", [limit])
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ use super::{
 use crate::{
     domain::{
         UserId,
-        timeline::exclusion::{Cause, Standing},
+        timeline::exclusion::{ExclusionKind, ExclusionState},
     },
     store::{
         Exclusions, StoreError,
-        exclusions::{Blocked, Decided, Excluded},
+        exclusions::{Blocked, Excluded, ExclusionList},
         relations::Pair,
     },
 };
@@ -28,19 +28,19 @@ use crate::{
 #[async_trait]
 impl Exclusions for SqlStore {
     async fn mute(&self, reader: UserId, author: UserId, version: i64) -> Result<Excluded, StoreError> {
-        self.exclude((reader, author, Cause::Muted), author, version).await
+        self.exclude((reader, author, ExclusionKind::Muted), author, version).await
     }
 
     async fn unmute(&self, reader: UserId, author: UserId, version: i64) -> Result<bool, StoreError> {
-        self.include(&[(reader, author, Cause::Muted)], version).await
+        self.include(&[(reader, author, ExclusionKind::Muted)], version).await
     }
 
     async fn hide(&self, author: UserId, reader: UserId, version: i64) -> Result<Excluded, StoreError> {
-        self.exclude((reader, author, Cause::Hidden), reader, version).await
+        self.exclude((reader, author, ExclusionKind::Hidden), reader, version).await
     }
 
     async fn unhide(&self, author: UserId, reader: UserId, version: i64) -> Result<bool, StoreError> {
-        self.include(&[(reader, author, Cause::Hidden)], version).await
+        self.include(&[(reader, author, ExclusionKind::Hidden)], version).await
     }
 
     async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError> {
@@ -70,43 +70,47 @@ impl Exclusions for SqlStore {
         self.include(&sides(user, other), version).await
     }
 
-    async fn standings(&self, user: UserId, others: &[UserId]) -> Result<Vec<(UserId, Standing)>, StoreError> {
-        let mut standings: BTreeMap<UserId, Standing> = BTreeMap::new();
+    async fn exclusion_states(
+        &self,
+        user: UserId,
+        others: &[UserId],
+    ) -> Result<Vec<(UserId, ExclusionState)>, StoreError> {
+        let mut exclusion_states: BTreeMap<UserId, ExclusionState> = BTreeMap::new();
         for others in others.chunks(MAX_LIST / 2) {
             let (list, ids) = id_list(others);
             let sql = format!(
                 "SELECT author_id, cause FROM exclusions WHERE reader_id = ? AND author_id IN {list} AND cause IN ({muted}, {blocked}) \
                  UNION ALL SELECT reader_id, cause FROM exclusions WHERE author_id = ? AND cause = {hidden} AND reader_id IN {list}",
-                muted = Cause::Muted.code(),
-                blocked = Cause::BlockedByReader.code(),
-                hidden = Cause::Hidden.code(),
+                muted = ExclusionKind::Muted.code(),
+                blocked = ExclusionKind::BlockedByReader.code(),
+                hidden = ExclusionKind::Hidden.code(),
             );
             let user = Value::from(user.get());
             let values = std::iter::once(user.clone()).chain(ids.clone()).chain([user]).chain(ids);
             for row in self.read(&sql, values).await? {
-                let standing = standings.entry(row.user(0)?).or_default();
-                match Cause::from_code(row.get(1)?) {
-                    Some(Cause::Muted) => standing.has_muted = true,
-                    Some(Cause::Hidden) => standing.is_hiding = true,
-                    Some(Cause::BlockedByReader) => standing.has_blocked = true,
-                    Some(Cause::BlockedByAuthor) | None => {}
+                let exclusions = exclusion_states.entry(row.user(0)?).or_default();
+                match ExclusionKind::from_code(row.get(1)?) {
+                    Some(ExclusionKind::Muted) => exclusions.has_muted = true,
+                    Some(ExclusionKind::Hidden) => exclusions.is_hiding = true,
+                    Some(ExclusionKind::BlockedByReader) => exclusions.has_blocked = true,
+                    Some(ExclusionKind::BlockedByAuthor) | None => {}
                 }
             }
         }
-        Ok(standings.into_iter().collect())
+        Ok(exclusion_states.into_iter().collect())
     }
 
-    async fn decided(
+    async fn excluded(
         &self,
         user: UserId,
-        what: Decided,
+        what: ExclusionList,
         after: Option<UserId>,
         limit: usize,
     ) -> Result<Vec<UserId>, StoreError> {
         let (own, other, cause) = match what {
-            Decided::Muted => ("reader_id", "author_id", Cause::Muted),
-            Decided::Blocked => ("reader_id", "author_id", Cause::BlockedByReader),
-            Decided::HiddenFrom => ("author_id", "reader_id", Cause::Hidden),
+            ExclusionList::Muted => ("reader_id", "author_id", ExclusionKind::Muted),
+            ExclusionList::Blocked => ("reader_id", "author_id", ExclusionKind::BlockedByReader),
+            ExclusionList::HiddenFrom => ("author_id", "reader_id", ExclusionKind::Hidden),
         };
         let sql = format!(
             "SELECT {other} FROM exclusions WHERE {own} = ? AND cause = ? AND {other} > ?{} ORDER BY {own}, cause, {other} LIMIT ?",
@@ -123,11 +127,11 @@ const INSERT: &str = "INSERT INTO exclusions (reader_id, author_id, cause) VALUE
 const DELETE: &str = "DELETE FROM exclusions WHERE reader_id = ? AND author_id = ? AND cause = ?";
 
 /// A row: whose timeline, who is left out of it, and why.
-type Exclusion = (UserId, UserId, Cause);
+type Exclusion = (UserId, UserId, ExclusionKind);
 
 /// The two rows of a block.
 const fn sides(user: UserId, other: UserId) -> [Exclusion; 2] {
-    [(user, other, Cause::BlockedByReader), (other, user, Cause::BlockedByAuthor)]
+    [(user, other, ExclusionKind::BlockedByReader), (other, user, ExclusionKind::BlockedByAuthor)]
 }
 
 fn row((reader, author, cause): Exclusion) -> [Value; 3] {

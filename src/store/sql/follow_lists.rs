@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{
-    SqlStore, dialect::Dialect, keyset::Columns, listing::List, part::Part, rows::Row, visibility::not_blocked,
+    SqlStore, dialect::Dialect, fragment::Fragment, keyset::Columns, listing::List, rows::Row, visibility::not_blocked,
 };
 use crate::{
     domain::{Listing, PageRequest, UserId},
@@ -43,7 +43,7 @@ pub(super) fn followers(dialect: Dialect, viewer: Option<UserId>, author: UserId
     let text =
         format!("SELECT followed_at, follower_id FROM follows{index} WHERE author_id = ? AND follower_id <> author_id");
     let columns = Columns { time: "followed_at", id: "follower_id" };
-    List { rows: Part::new(text, [author.get()]).then(not_blocked(viewer, "follows.follower_id")), columns }
+    List { rows: Fragment::new(text, [author.get()]).then(not_blocked(viewer, "follows.follower_id")), columns }
 }
 
 /// Whom the follower follows, themselves left out.
@@ -52,5 +52,5 @@ pub(super) fn following(dialect: Dialect, viewer: Option<UserId>, follower: User
     let text =
         format!("SELECT followed_at, author_id FROM follows{index} WHERE follower_id = ? AND author_id <> follower_id");
     let columns = Columns { time: "followed_at", id: "author_id" };
-    List { rows: Part::new(text, [follower.get()]).then(not_blocked(viewer, "follows.author_id")), columns }
+    List { rows: Fragment::new(text, [follower.get()]).then(not_blocked(viewer, "follows.author_id")), columns }
 }

@@ -9,7 +9,7 @@ use super::{
     account_deletions::author_remains,
     authors_version::renew_authors,
     dialect::Dialect,
-    part::Part,
+    fragment::Fragment,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
     visibility::is_blocked,
@@ -34,7 +34,7 @@ impl Follows for SqlStore {
         follower: UserId,
         author: UserId,
         mode: EdgeMode,
-        inc: i64,
+        incarnation: i64,
         now_ms: i64,
     ) -> Result<Followed, StoreError> {
         if mode == EdgeMode::Push {
@@ -49,14 +49,14 @@ impl Follows for SqlStore {
             if is_blocked(&tx, pair).await? {
                 return tx.roll_back(Followed::Blocked).await;
             }
-            if !insert_edge(&tx, pair, mode, inc, now_ms).await? {
+            if !insert_edge(&tx, pair, mode, incarnation, now_ms).await? {
                 return tx.roll_back(Followed::Already).await;
             }
             if follower != author && following >= MAX_FOLLOWS {
                 return tx.roll_back(Followed::TooMany).await;
             }
-            record_relation(&tx, pair, inc, now_ms).await?;
-            add_to_counts(&tx, pair, 1, inc).await?;
+            record_relation(&tx, pair, incarnation, now_ms).await?;
+            add_to_counts(&tx, pair, 1, incarnation).await?;
             tx.commit(Followed::New).await
         })
         .await
@@ -135,7 +135,7 @@ impl Follows for SqlStore {
         &self,
         follower: UserId,
         authors: &[UserId],
-        inc: i64,
+        incarnation: i64,
         now_ms: i64,
     ) -> Result<Vec<UserId>, StoreError> {
         self.transaction(move |tx| async move {
@@ -150,7 +150,7 @@ impl Follows for SqlStore {
                 let pulled = tx.query(&sql, edges).await?;
                 let pulled: Vec<UserId> = pulled.iter().map(|row| row.user(0)).collect::<Result<_, _>>()?;
                 if !pulled.is_empty() {
-                    fill(&tx, follower, &pulled, inc, now_ms).await?;
+                    fill(&tx, follower, &pulled, incarnation, now_ms).await?;
                 }
                 promoted.extend(pulled);
             }
@@ -189,7 +189,7 @@ fn facts(row: &Row) -> Result<AuthorFacts, StoreError> {
 }
 
 /// The statement of [`Follows::pushed_readers`].
-pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, unseen_since: Option<i64>) -> Part {
+pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, unseen_since: Option<i64>) -> Fragment {
     let unseen = if unseen_since.is_some() { " AND (s.last_seen IS NULL OR s.last_seen < ?)" } else { "" };
     let text = format!(
         "SELECT f.follower_id, s.last_seen, s.read_every_ms FROM follows f{targets} \
@@ -200,7 +200,7 @@ pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, uns
         fill = EdgeMode::Fill.code(),
         push = EdgeMode::Push.code(),
     );
-    let readers = Part::new(text, [author.get(), range.after, range.through]);
+    let readers = Fragment::new(text, [author.get(), range.after, range.through]);
     match unseen_since {
         Some(since) => readers.add("", [since]),
         None => readers,
@@ -208,7 +208,7 @@ pub(super) fn pushed_readers(dialect: Dialect, author: UserId, range: Range, uns
 }
 
 /// The statement of [`Follows::pulled_authors`].
-pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
+pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Fragment {
     let text = format!(
         "{FACTS} FROM follows f{uncovered} {then} user_counts c ON c.user_id = f.author_id {HEAD} \
          WHERE f.follower_id = ? AND f.mode = {pull} ORDER BY f.author_id",
@@ -216,7 +216,7 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Part {
         then = dialect.join_in_order(),
         pull = EdgeMode::Pull.code(),
     );
-    Part::new(text, [follower.get()])
+    Fragment::new(text, [follower.get()])
 }
 
 /// Whose counts are locked, and how many each of them follows.
@@ -253,22 +253,22 @@ pub(super) async fn end_edge(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> 
     let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
     let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
     let Some(row) = tx.query_one(&sql, key(pair)).await? else { return Ok(false) };
-    let inc: i64 = row.get(0)?;
+    let incarnation: i64 = row.get(0)?;
     tx.execute(&format!("DELETE {edge}"), key(pair)).await?;
-    record_relation(tx, pair, inc.wrapping_neg(), now_ms).await?;
+    record_relation(tx, pair, incarnation.wrapping_neg(), now_ms).await?;
     add_to_counts(tx, pair, -1, version).await?;
     Ok(true)
 }
 
 /// `false` if the pair has an edge.
-async fn insert_edge(tx: &Tx, pair: Pair, mode: EdgeMode, inc: i64, now_ms: i64) -> Result<bool, StoreError> {
+async fn insert_edge(tx: &Tx, pair: Pair, mode: EdgeMode, incarnation: i64, now_ms: i64) -> Result<bool, StoreError> {
     let sql = "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES (?, ?, ?, ?, ?)";
     let [follower, author] = key(pair);
-    tx.insert(sql, [follower, author, mode.code().into(), inc.into(), now_ms.into()]).await
+    tx.insert(sql, [follower, author, mode.code().into(), incarnation.into(), now_ms.into()]).await
 }
 
 /// The pair is to be looked at. `version` differs from that of every other operation on the pair, also of those whose
-/// record is gone: the edge's `inc` for its making, its negative for its end.
+/// record is gone: the edge's `incarnation` for its making, its negative for its end.
 async fn record_relation(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> Result<(), StoreError> {
     let [follower, author] = key(pair);
     let values = [follower, author, version.into(), look_at(now_ms)];
@@ -302,14 +302,14 @@ async fn add_to_counts(tx: &Tx, pair: Pair, more: i64, version: i64) -> Result<(
     tx.execute(sql, values.map(Value::from)).await.map(|_| ())
 }
 
-/// One number serves all these edges: an `inc` tells an edge from earlier ones of the same pair, never from those of
-/// other pairs.
-async fn fill(tx: &Tx, follower: UserId, authors: &[UserId], inc: i64, now_ms: i64) -> Result<(), StoreError> {
+/// One number serves all these edges: an `incarnation` tells an edge from earlier ones of the same pair, never from
+/// those of other pairs.
+async fn fill(tx: &Tx, follower: UserId, authors: &[UserId], incarnation: i64, now_ms: i64) -> Result<(), StoreError> {
     let (list, ids) = id_list(authors);
     let of_these = format!("WHERE follower_id = ? AND author_id IN {list}");
     let these = || std::iter::once(Value::from(follower.get())).chain(ids.clone());
     let update = format!("UPDATE follows SET mode = ?, inc = ? {of_these}");
-    let mode = [EdgeMode::Fill.code().into(), inc.into()];
+    let mode = [EdgeMode::Fill.code().into(), incarnation.into()];
     tx.execute(&update, mode.into_iter().chain(these())).await?;
     let insert = format!(
         "INSERT INTO relations (follower_id, author_id, version, attempts, look_at) \

@@ -7,8 +7,8 @@ use super::{
     deliveries,
     dialect::Dialect,
     follow_lists, follows,
+    fragment::Fragment,
     listing::{List, pages},
-    part::Part,
     people, reactions, search, timelines,
 };
 use crate::{
@@ -83,7 +83,7 @@ impl SqlStore {
 
 impl HotStatement {
     /// Text and values, as they are sent.
-    pub(super) fn part(self, dialect: Dialect) -> Part {
+    pub(super) fn part(self, dialect: Dialect) -> Fragment {
         match self {
             Self::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
             Self::KnownPage(reader, request, limits) => timelines::candidates(dialect, reader, &request, limits),
@@ -129,6 +129,6 @@ impl HotStatement {
     }
 }
 
-fn each<K: Copy>(keys: &[K], request: &PageRequest, list: impl Fn(K) -> List) -> Part {
+fn each<K: Copy>(keys: &[K], request: &PageRequest, list: impl Fn(K) -> List) -> Fragment {
     pages(&keys.iter().copied().map(list).collect::<Vec<_>>(), request)
 }

@@ -3,7 +3,7 @@
 
 use std::iter;
 
-use super::{SqlStore, keyset::Columns, part::Part, rows::Row};
+use super::{SqlStore, fragment::Fragment, keyset::Columns, rows::Row};
 use crate::{
     domain::{Direction, Listed, Listing, PageRequest, Position},
     store::StoreError,
@@ -16,7 +16,7 @@ pub(super) const MEMBERS_PER_STATEMENT: usize = 128;
 #[derive(Clone, Debug)]
 pub(super) struct List {
     /// `SELECT time, id, .. FROM .. WHERE ..`, with a condition at its end that another ` AND ..` can follow.
-    pub(super) rows: Part,
+    pub(super) rows: Fragment,
     /// Which columns order it.
     pub(super) columns: Columns,
 }
@@ -32,7 +32,7 @@ pub(super) struct Sides {
 
 /// Rows of a side and what its list selects: side 2k is ahead, 2k+1 behind, for the list at place k. Filled up to a
 /// power of two with sides of no row: each distinct text is prepared once a connection.
-pub(super) fn pages(lists: &[List], request: &PageRequest) -> Part {
+pub(super) fn pages(lists: &[List], request: &PageRequest) -> Fragment {
     let need = i64::try_from(request.need()).unwrap_or(i64::MAX);
     let idle = lists.len().next_power_of_two().saturating_sub(lists.len());
     let idle = lists.last().into_iter().flat_map(|list| iter::repeat_n((list, 0, 0), idle));
@@ -42,7 +42,7 @@ pub(super) fn pages(lists: &[List], request: &PageRequest) -> Part {
 }
 
 impl List {
-    fn sides(&self, number: usize, request: &PageRequest, ahead: i64, behind: i64) -> Part {
+    fn sides(&self, number: usize, request: &PageRequest, ahead: i64, behind: i64) -> Fragment {
         let (direction, back) = (request.direction, request.direction.reversed());
         let ahead = self.side(number, self.columns.beyond(direction, request.bound), direction, ahead);
         if request.bound.is_none() {
@@ -52,10 +52,10 @@ impl List {
         ahead.add(" UNION ALL ", []).then(behind)
     }
 
-    fn side(&self, number: usize, window: (String, Vec<sea_orm::Value>), direction: Direction, limit: i64) -> Part {
-        let rows = self.rows.clone().then(Part::keyset(window)).add(&self.columns.order(direction), []);
+    fn side(&self, number: usize, window: (String, Vec<sea_orm::Value>), direction: Direction, limit: i64) -> Fragment {
+        let rows = self.rows.clone().then(Fragment::keyset(window)).add(&self.columns.order(direction), []);
         let table = rows.add(" LIMIT ?", [limit]).into_table("x");
-        Part::new(format!("SELECT {number} AS side, x.* FROM "), []).then(table)
+        Fragment::new(format!("SELECT {number} AS side, x.* FROM "), []).then(table)
     }
 }
 
@@ -65,7 +65,7 @@ impl SqlStore {
         let sides_each = if request.bound.is_some() { 2 } else { 1 };
         let mut all = Vec::with_capacity(lists.len());
         for lists in lists.chunks(MEMBERS_PER_STATEMENT / sides_each) {
-            let Part { text, values } = pages(lists, request);
+            let Fragment { text, values } = pages(lists, request);
             let mut read: Vec<Sides> = lists.iter().map(|_| Sides::default()).collect();
             for row in self.read(&text, values).await? {
                 let side = row.count(0)?;

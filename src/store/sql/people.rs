@@ -9,7 +9,7 @@ use super::{
     SqlStore,
     dialect::Dialect,
     follow_lists::following,
-    part::Part,
+    fragment::Fragment,
     rows::Row,
     visibility::{not_blocked, not_excluded},
 };
@@ -18,7 +18,7 @@ use crate::{
         Direction, UserId,
         limits::SUGGESTING_FOLLOWS,
         search::people::{FoundUser, KeyPrefix},
-        timeline::exclusion::Cause,
+        timeline::exclusion::ExclusionKind,
     },
     store::{People, StoreError},
 };
@@ -32,7 +32,7 @@ impl People for SqlStore {
         after: Option<&FoundUser>,
         limit: usize,
     ) -> Result<Vec<FoundUser>, StoreError> {
-        let Part { text, values } = named(self.dialect, viewer, prefix, after, limit);
+        let Fragment { text, values } = named(self.dialect, viewer, prefix, after, limit);
         let found = |row: &Row| Ok(FoundUser { key: row.get(0)?, user: row.user(1)? });
         self.read(&text, values).await?.iter().map(found).collect()
     }
@@ -62,7 +62,7 @@ impl SqlStore {
     }
 
     /// Of a statement that gives one column.
-    async fn users(&self, part: Part) -> Result<Vec<UserId>, StoreError> {
+    async fn users(&self, part: Fragment) -> Result<Vec<UserId>, StoreError> {
         self.read(&part.text, part.values).await?.iter().map(|row| row.user(0)).collect()
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn named(
     prefix: &KeyPrefix,
     after: Option<&FoundUser>,
     limit: usize,
-) -> Part {
+) -> Fragment {
     let (first, below) = (prefix.from(), prefix.below());
     let (from, beyond) = match after {
         Some(place) if place.key.as_str() >= first => (place.key.as_str(), place.user.get()),
@@ -90,25 +90,25 @@ pub(super) fn named(
         own = dialect.in_order_of("user_names_of"),
     );
     let values: Vec<Value> = vec![from.into(), below.into(), from.into(), beyond.into(), first.into()];
-    let rows = Part { text, values }.then(not_blocked(viewer, "n.user_id"));
+    let rows = Fragment { text, values }.then(not_blocked(viewer, "n.user_id"));
     rows.add(" ORDER BY n.folded, n.user_id LIMIT ?", [number(limit)])
 }
 
 /// `SELECT author_id ..`: whom the user has followed last.
-fn newest_follows(dialect: Dialect, user: UserId, limit: usize) -> Part {
+fn newest_follows(dialect: Dialect, user: UserId, limit: usize) -> Fragment {
     let list = following(dialect, None, user);
     let rows = list.rows.add(&list.columns.order(Direction::Older), []).add(" LIMIT ?", [number(limit)]);
-    Part::new("SELECT x.author_id FROM ", []).then(rows.into_table("x"))
+    Fragment::new("SELECT x.author_id FROM ", []).then(rows.into_table("x"))
 }
 
 /// Whom `followed` follow, by how many of them do, then by followers. Filled up to a power of two with lists of no
 /// row: each distinct text is prepared once a connection.
-pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId], limit: usize) -> Part {
+pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId], limit: usize) -> Fragment {
     let idle = followed.len().next_power_of_two() - followed.len();
     let each = followed.iter().map(|user| (*user, SUGGESTING_FOLLOWS)).chain(iter::repeat_n((viewer, 0), idle));
     let lists = each.map(|(user, limit)| newest_follows(dialect, user, limit));
     let edges = lists.reduce(|all, next| all.add(" UNION ALL ", []).then(next)).unwrap_or_default();
-    let grouped = Part::new("SELECT e.author_id, COUNT(*) AS known FROM ", [])
+    let grouped = Fragment::new("SELECT e.author_id, COUNT(*) AS known FROM ", [])
         .then(edges.into_table("e"))
         .add(" GROUP BY e.author_id", []);
     let counts = format!(
@@ -116,7 +116,7 @@ pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId],
         dialect.join_in_order(),
         dialect.force_index("PRIMARY")
     );
-    Part::new("SELECT k.author_id FROM ", [])
+    Fragment::new("SELECT k.author_id FROM ", [])
         .then(grouped.into_table("k"))
         .add(&counts, [])
         .add(" WHERE 1 = 1", [])
@@ -125,9 +125,9 @@ pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId],
 }
 
 /// Everybody whom the viewer could follow, along the index; it ends when it has enough.
-pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usize) -> Part {
+pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usize) -> Fragment {
     let index = dialect.in_order_of("most_followed");
-    let all = Part::new(format!("SELECT u.user_id FROM user_counts u{index} WHERE 1 = 1"), []);
+    let all = Fragment::new(format!("SELECT u.user_id FROM user_counts u{index} WHERE 1 = 1"), []);
     let all = match viewer {
         Some(viewer) => all.then(could_follow(viewer, "u.user_id")),
         None => all,
@@ -137,14 +137,14 @@ pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usi
 
 /// ` AND ..`: the viewer neither follows the user whose id is in this column, as everybody follows themselves, nor do
 /// the viewer's decisions, or theirs, stand between the two. That they have muted the viewer is theirs to know.
-fn could_follow(viewer: UserId, user: &str) -> Part {
+fn could_follow(viewer: UserId, user: &str) -> Fragment {
     let text =
         format!(" AND (SELECT f.mode FROM follows f WHERE f.follower_id = ? AND f.author_id = {user} LIMIT 1) IS NULL");
     let hidden = format!(
         " AND (SELECT h.cause FROM exclusions h WHERE h.reader_id = {user} AND h.author_id = ? AND h.cause = {} LIMIT 1) IS NULL",
-        Cause::Hidden.code()
+        ExclusionKind::Hidden.code()
     );
-    Part::new(text, [viewer.get()]).then(not_excluded(Some(viewer), user)).add(&hidden, [viewer.get()])
+    Fragment::new(text, [viewer.get()]).then(not_excluded(Some(viewer), user)).add(&hidden, [viewer.get()])
 }
 
 fn number(limit: usize) -> i64 {

@@ -10,9 +10,9 @@ use super::{
     SqlStore,
     account_deletions::{account_exists, author_remains},
     dialect::Dialect,
+    fragment::Fragment,
     keyset::Columns,
     listing::List,
-    part::Part,
     rows::{MAX_LIST, Row, id_list},
     transaction::Tx,
     visibility::not_blocked,
@@ -135,7 +135,7 @@ fn entry(row: &Row) -> Result<Entry, StoreError> {
 pub(super) fn likers(dialect: Dialect, viewer: Option<UserId>, content: ContentId) -> List {
     let (index, like) = (dialect.in_order_of("reactions_of_content"), Reaction::Like.code());
     let text = format!("SELECT created_at, user_id FROM reactions{index} WHERE content_id = ? AND kind = {like}");
-    let rows = Part::new(text, [content.get()]).then(not_blocked(viewer, "reactions.user_id"));
+    let rows = Fragment::new(text, [content.get()]).then(not_blocked(viewer, "reactions.user_id"));
     List { rows, columns: Columns { time: "created_at", id: "user_id" } }
 }
 
@@ -149,5 +149,5 @@ pub(super) fn reacted_to(dialect: Dialect, user: UserId, reaction: Reaction) -> 
          {then} contents c ON c.id = r.content_id WHERE r.user_id = ? AND r.kind = {kind} AND c.removed_at IS NULL{}",
         author_remains("c.author_id"),
     );
-    List { rows: Part::new(text, [user.get()]), columns: Columns { time: "r.created_at", id: "r.content_id" } }
+    List { rows: Fragment::new(text, [user.get()]), columns: Columns { time: "r.created_at", id: "r.content_id" } }
 }

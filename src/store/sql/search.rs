@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use super::{
     SqlStore,
     dialect::Dialect,
+    fragment::Fragment,
     keyset::Columns,
-    part::Part,
     visibility::{not_blocked, not_excluded},
 };
 use crate::{
@@ -30,7 +30,7 @@ impl SearchTerms for SqlStore {
         if sources.is_empty() {
             return Ok(counts);
         }
-        let Part { text, values } = count(sources, span);
+        let Fragment { text, values } = count(sources, span);
         for row in self.read(&text, values).await? {
             let place = usize::try_from(row.count(0)?).unwrap_or(usize::MAX);
             if let Some(count) = counts.get_mut(place) {
@@ -47,7 +47,7 @@ impl SearchTerms for SqlStore {
         span: Span,
         limit: usize,
     ) -> Result<Candidates, StoreError> {
-        let Part { text, values } = candidates(self.dialect, viewer, look, span, limit);
+        let Fragment { text, values } = candidates(self.dialect, viewer, look, span, limit);
         let (mut rows, mut cut) = (Vec::new(), None);
         for row in self.read(&text, values).await? {
             if row.get::<i64>(0)? == CANDIDATE {
@@ -70,15 +70,15 @@ impl SearchTerms for SqlStore {
 
 /// `SELECT time, id FROM .. WHERE ..` of the source in the span, newest first: a range of the key or of the outbox's
 /// index.
-fn newest(source: Source, span: Span) -> Part {
+fn newest(source: Source, span: Span) -> Fragment {
     let (columns, rows) = match source {
         Source::Term(term) => {
             let text = "SELECT publish_time, content_id FROM search_terms WHERE term = ?";
-            (Columns { time: "publish_time", id: "content_id" }, Part::new(text, [term.into()]))
+            (Columns { time: "publish_time", id: "content_id" }, Fragment::new(text, [term.into()]))
         }
         Source::Author(author) => {
             let text = "SELECT publish_time, id AS content_id FROM contents WHERE author_id = ?";
-            (Columns { time: "publish_time", id: "id" }, Part::new(text, [author.get()]))
+            (Columns { time: "publish_time", id: "id" }, Fragment::new(text, [author.get()]))
         }
     };
     let rows = match span.from {
@@ -86,12 +86,12 @@ fn newest(source: Source, span: Span) -> Part {
         None => rows,
     };
     let order = columns.order(Direction::Older);
-    rows.then(Part::keyset(columns.beyond(Direction::Older, span.below))).add(&order, [])
+    rows.then(Fragment::keyset(columns.beyond(Direction::Older, span.below))).add(&order, [])
 }
 
 /// Each source's place and how many contents it has.
-pub(super) fn count(sources: &[Source], span: Span) -> Part {
-    let mut all = Part::default();
+pub(super) fn count(sources: &[Source], span: Span) -> Fragment {
+    let mut all = Fragment::default();
     for (place, source) in sources.iter().enumerate() {
         let union = if place == 0 { "" } else { " UNION ALL " };
         let block = newest(*source, span).add(&format!(" LIMIT {SEARCH_BLOCK}"), []).into_table("x");
@@ -101,10 +101,10 @@ pub(super) fn count(sources: &[Source], span: Span) -> Part {
 }
 
 /// What [`SearchTerms::candidates`] reads: candidates, and the block's last row if it is full.
-pub(super) fn candidates(dialect: Dialect, viewer: Option<UserId>, look: &Look, span: Span, limit: usize) -> Part {
+pub(super) fn candidates(dialect: Dialect, viewer: Option<UserId>, look: &Look, span: Span, limit: usize) -> Fragment {
     let then = dialect.join_in_order();
     let block = newest(look.along, span).add(&format!(" LIMIT {SEARCH_BLOCK}"), []).into_table("t");
-    let mut met = Part::new("SELECT t.publish_time, t.content_id FROM ", []).then(block);
+    let mut met = Fragment::new("SELECT t.publish_time, t.content_id FROM ", []).then(block);
     for (place, term) in look.having.iter().enumerate() {
         let probe = format!(
             " {then} search_terms p{place} ON p{place}.term = ? AND p{place}.publish_time = t.publish_time \
@@ -121,7 +121,7 @@ pub(super) fn candidates(dialect: Dialect, viewer: Option<UserId>, look: &Look, 
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let met = met.add(" ORDER BY t.publish_time DESC, t.content_id DESC LIMIT ?", [limit]).into_table("m");
     let end = newest(look.along, span).add(&format!(" LIMIT 1 OFFSET {}", SEARCH_BLOCK - 1), []).into_table("z");
-    Part::new(format!("SELECT {CANDIDATE} AS side, m.publish_time, m.content_id, c.author_id, c.text FROM "), [])
+    Fragment::new(format!("SELECT {CANDIDATE} AS side, m.publish_time, m.content_id, c.author_id, c.text FROM "), [])
         .then(met)
         .add(
             &format!(" {then} contents c ON c.id = m.content_id UNION ALL SELECT 1 AS side, z.*, NULL, NULL FROM "),

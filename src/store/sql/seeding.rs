@@ -45,8 +45,9 @@ impl Seeding for SqlStore {
 
     async fn add_follows(&self, follows: &[SeedFollow]) -> Result<(), StoreError> {
         self.transaction(move |tx| async move {
-            let rows =
-                follows.iter().map(|follow| edge(follow.follower, follow.author, follow.inc, follow.followed_at));
+            let rows = follows
+                .iter()
+                .map(|follow| edge(follow.follower, follow.author, follow.incarnation, follow.followed_at));
             insert(&tx, EDGES, "", rows.collect()).await?;
             raise_counts(&tx, follows).await?;
             tx.commit(()).await
@@ -68,9 +69,9 @@ impl Seeding for SqlStore {
 const EDGES: &str = "follows (follower_id, author_id, mode, inc, followed_at)";
 
 /// Claims nothing: the follower is off, see [`crate::store::seeding`].
-fn edge(follower: UserId, author: UserId, inc: i64, followed_at: i64) -> [Value; 5] {
+fn edge(follower: UserId, author: UserId, incarnation: i64, followed_at: i64) -> [Value; 5] {
     let mode = EdgeMode::Push.code();
-    [follower.get().into(), author.get().into(), mode.into(), inc.into(), followed_at.into()]
+    [follower.get().into(), author.get().into(), mode.into(), incarnation.into(), followed_at.into()]
 }
 
 /// The users and what each has from the start, but no credential. A floor without values is off.
@@ -88,11 +89,11 @@ async fn insert_users(tx: &Tx, authors: &[SeedAuthor]) -> Result<(), StoreError>
     insert(tx, user_names::COLUMNS, "", names.collect()).await?;
     let states = authors.iter().map(|author| [author.id.get().into(), author.last_seen.into()]);
     insert(tx, "inbox_states (user_id, last_seen)", "", states.collect()).await?;
-    let selves = authors.iter().map(|author| edge(author.id, author.id, author.inc, author.created_at));
+    let selves = authors.iter().map(|author| edge(author.id, author.id, author.incarnation, author.created_at));
     insert(tx, EDGES, "", selves.collect()).await?;
     let published = |author: &SeedAuthor| i64::try_from(author.contents.len()).unwrap_or(i64::MAX);
-    let stamp = |author: &SeedAuthor| if author.contents.is_empty() { 0 } else { author.inc };
-    let heads = authors.iter().map(|author| [author.id.get().into(), stamp(author).into()]);
+    let version = |author: &SeedAuthor| if author.contents.is_empty() { 0 } else { author.incarnation };
+    let heads = authors.iter().map(|author| [author.id.get().into(), version(author).into()]);
     insert(tx, "outbox_heads (author_id, stamp)", "", heads.collect()).await?;
     let counts = authors.iter().map(|author| [author.id.get().into(), published(author).into()]);
     insert(tx, "user_counts (user_id, contents)", "", counts.collect()).await
@@ -167,12 +168,12 @@ async fn raise_counts(tx: &Tx, follows: &[SeedFollow]) -> Result<(), StoreError>
     for follow in follows {
         for (user, [followers, following]) in [(follow.author, [1, 0]), (follow.follower, [0, 1])] {
             let counted = more.entry(user).or_default();
-            *counted = (counted.0 + followers, counted.1 + following, follow.inc);
+            *counted = (counted.0 + followers, counted.1 + following, follow.incarnation);
         }
     }
-    let rows = more
-        .iter()
-        .map(|(user, (followers, following, inc))| [user.get(), *followers, *following, *inc].map(Value::from));
+    let rows = more.iter().map(|(user, (followers, following, incarnation))| {
+        [user.get(), *followers, *following, *incarnation].map(Value::from)
+    });
     let dialect = tx.dialect();
     let add = |column: &str| format!("{column} = user_counts.{column} + {}", dialect.incoming(column));
     let conflict = dialect.on_conflict_update("user_id");
@@ -228,7 +229,7 @@ mod tests {
             registration: Registration::try_new(&format!("u{number}"), "U", "", None).unwrap(),
             created_at: 1,
             last_seen: 50,
-            inc: number,
+            incarnation: number,
             contents: (0..number % 3).map(content).collect(),
         }
     }
@@ -236,9 +237,12 @@ mod tests {
     async fn seeded(store: &SqlStore) {
         store.add_authors(&(1..=USERS).map(author).collect::<Vec<_>>()).await.unwrap();
         let follow =
-            |follower| SeedFollow { follower: user(follower), author: user(1), inc: follower, followed_at: 60 };
+            |follower| SeedFollow { follower: user(follower), author: user(1), incarnation: follower, followed_at: 60 };
         store.add_follows(&(2..=USERS).map(follow).collect::<Vec<_>>()).await.unwrap();
-        store.add_follows(&[SeedFollow { follower: user(1), author: user(2), inc: 9, followed_at: 60 }]).await.unwrap();
+        store
+            .add_follows(&[SeedFollow { follower: user(1), author: user(2), incarnation: 9, followed_at: 60 }])
+            .await
+            .unwrap();
     }
 
     #[tokio::test]
@@ -252,7 +256,7 @@ mod tests {
         assert_eq!((of(user(1)), of(user(2))), (Some((USERS - 1, 1, 1)), Some((1, 1, 2))));
         assert_eq!(store.followed_by(user(1)).await.unwrap(), [user(1), user(2)]);
         let heads = store.outbox_heads(&[user(2)], 10).await.unwrap();
-        assert_eq!((heads[0].stamp, heads[0].entries.len(), heads[0].whole), (2, 2, true));
+        assert_eq!((heads[0].version, heads[0].entries.len(), heads[0].whole), (2, 2, true));
         let counters = store.counters(&[ContentId::try_new(21).unwrap()]).await.unwrap();
         assert_eq!(counters[0].1.likes, 1);
     }

@@ -24,7 +24,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{error::commit_error, turns::Turns};
+use super::{connection_permits::ConnectionPermits, error::commit_error};
 use crate::store::StoreError;
 
 /// A commit is shared by transactions that end within this time after the first began.
@@ -62,21 +62,21 @@ impl Group {
 /// The writing connection's commits. Clones share them.
 #[derive(Clone)]
 pub(super) struct SharedCommits {
-    turns: Turns,
+    permits: ConnectionPermits,
     open: Arc<Mutex<Option<Group>>>,
     commits: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for SharedCommits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SharedCommits").field("turns", &self.turns).finish_non_exhaustive()
+        f.debug_struct("SharedCommits").field("permits", &self.permits).finish_non_exhaustive()
     }
 }
 
 impl SharedCommits {
     /// Of the connection that `turns` are for.
-    pub(super) fn new(turns: Turns) -> Self {
-        Self { turns, open: Arc::default(), commits: Arc::default() }
+    pub(super) fn new(permits: ConnectionPermits) -> Self {
+        Self { permits, open: Arc::default(), commits: Arc::default() }
     }
 
     /// What was left open. Only for who has the turn, who then gives it back, or drops it and so undoes it.
@@ -91,7 +91,7 @@ impl SharedCommits {
 
     /// Waits until `group` has been committed, by whoever comes to it first. The caller has the turn, and has ended its
     /// own savepoint.
-    pub(super) async fn end(&self, mut group: Group, turn: OwnedSemaphorePermit) -> Result<(), StoreError> {
+    pub(super) async fn end(&self, mut group: Group, permit: OwnedSemaphorePermit) -> Result<(), StoreError> {
         let (sender, mut ended) = oneshot::channel();
         group.waiting.push(sender);
         if group.began.elapsed() > LONGEST {
@@ -99,11 +99,11 @@ impl SharedCommits {
             return told(ended.await);
         }
         *self.slot() = Some(group);
-        drop(turn);
-        let turn = tokio::select! {
+        drop(permit);
+        let permit = tokio::select! {
             biased;
             ended = &mut ended => return told(ended),
-            turn = self.turns.take_again() => turn?,
+            permit = self.permits.take_again() => permit?,
         };
         // Nobody else ends it from here on: it has ended, or is still there.
         match ended.try_recv() {
@@ -114,7 +114,7 @@ impl SharedCommits {
         if let Some(group) = self.take() {
             self.commit_all(group).await;
         }
-        drop(turn);
+        drop(permit);
         told(ended.await)
     }
 

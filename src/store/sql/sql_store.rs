@@ -11,6 +11,7 @@ use std::{
 use sea_orm::{ConnectionTrait, DatabaseConnection, Value};
 
 use super::{
+    connection_permits::ConnectionPermits,
     dialect::Dialect,
     error::{read_error, store_error},
     finish::Finisher,
@@ -18,7 +19,6 @@ use super::{
     rows::Row,
     shared_commits::SharedCommits,
     sqlite_readers::SqliteReaders,
-    turns::Turns,
     writability::Writability,
 };
 use crate::store::StoreError;
@@ -31,7 +31,7 @@ pub struct SqlStore {
     /// Transactions, and single statements that write. On MySQL the same pool as `readers`.
     pub(super) writer: DatabaseConnection,
     /// With the connections of `writer`.
-    pub(super) turns: Turns,
+    pub(super) permits: ConnectionPermits,
     /// On SQLite alone.
     pub(super) shared_commits: Option<SharedCommits>,
     pub(super) finisher: Finisher,

@@ -19,7 +19,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{error::sqlite_error, options::SqlOptions, rows::Row, turns::Turns};
+use super::{connection_permits::ConnectionPermits, error::sqlite_error, options::SqlOptions, rows::Row};
 use crate::store::StoreError;
 
 /// Statements that a connection keeps prepared. Lists of ids come in powers of two, so that a few hundred texts are
@@ -35,14 +35,14 @@ const CACHE_KIB: i64 = 16 * 1024;
 pub(super) struct SqliteReaders {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    turns: Turns,
+    permits: ConnectionPermits,
     lock_wait: Duration,
     statement_timeout: Duration,
 }
 
 impl std::fmt::Debug for SqliteReaders {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SqliteReaders").field("turns", &self.turns).finish_non_exhaustive()
+        f.debug_struct("SqliteReaders").field("permits", &self.permits).finish_non_exhaustive()
     }
 }
 
@@ -52,7 +52,7 @@ impl SqliteReaders {
         let readers = Self {
             file,
             idle: Mutex::default(),
-            turns: Turns::new(options.connections(), options.acquire_timeout),
+            permits: ConnectionPermits::new(options.connections(), options.acquire_timeout),
             lock_wait: options.lock_wait(),
             statement_timeout: options.statement_timeout,
         };
@@ -75,7 +75,7 @@ impl SqliteReaders {
 
     /// Waits until all connections are free, and closes them; nothing can be read from then on.
     pub(super) async fn close(&self) {
-        self.turns.close().await;
+        self.permits.close().await;
         self.idle().clear();
     }
 
@@ -86,7 +86,7 @@ impl SqliteReaders {
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        let turn = self.turns.take().await?;
+        let permit = self.permits.take().await?;
         // Lives as long as somebody waits for the answer.
         let caller = Arc::new(());
         let (readers, waiting) = (Arc::clone(self), Arc::downgrade(&caller));
@@ -95,7 +95,7 @@ impl SqliteReaders {
             limit(&connection, readers.statement_timeout, waiting)?;
             let done = work(&connection);
             readers.put_back(connection);
-            drop(turn);
+            drop(permit);
             done
         };
         let done = spawn_blocking(run).await.map_err(died)?;

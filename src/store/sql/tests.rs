@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::{part::Part, *};
+use super::{fragment::Fragment, *};
 use crate::{
     domain::{
         ContentId,
@@ -34,7 +34,7 @@ fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> t
 }
 
 /// How SQLite answers a statement, a line for each step.
-pub(super) async fn plan(store: &SqlStore, Part { text, values }: Part) -> String {
+pub(super) async fn plan(store: &SqlStore, Fragment { text, values }: Fragment) -> String {
     let rows = store.read(&format!("EXPLAIN QUERY PLAN {text}"), values).await.unwrap();
     rows.iter().map(|row| row.get::<String>(3).unwrap() + "\n").collect()
 }

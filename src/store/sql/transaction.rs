@@ -56,7 +56,7 @@ struct Parts {
     inner: DatabaseTransaction,
     /// On SQLite, if `inner` is a savepoint in it.
     group: Option<Group>,
-    turn: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
     shared_commits: Option<SharedCommits>,
     began: Instant,
 }
@@ -73,14 +73,14 @@ impl Parts {
                 group
             }
         };
-        commits.end(group, self.turn).await
+        commits.end(group, self.permit).await
     }
 
     /// A savepoint has to wait for its group: it may have read what the others wrote.
     async fn roll_back(self) -> Result<(), StoreError> {
         self.inner.rollback().await.map_err(store_error)?;
         match (self.shared_commits, self.group) {
-            (Some(commits), Some(group)) => commits.end(group, self.turn).await,
+            (Some(commits), Some(group)) => commits.end(group, self.permit).await,
             _ => Ok(()),
         }
     }
@@ -179,7 +179,7 @@ impl SqlStore {
         let immediate = Some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
         let (writer, shared_commits) = (self.writer.clone(), self.shared_commits.clone());
-        let turn = self.turns.take().await?;
+        let permit = self.permits.take().await?;
         self.begun.fetch_add(1, Ordering::Relaxed);
         let work = async move {
             let group = shared_commits.as_ref().and_then(SharedCommits::take);
@@ -187,7 +187,7 @@ impl SqlStore {
                 Some(group) => group.begin().await,
                 None => writer.begin_with_options(options).await,
             };
-            inner.map(|inner| Open(Some(Parts { inner, group, turn, shared_commits, began: Instant::now() })))
+            inner.map(|inner| Open(Some(Parts { inner, group, permit, shared_commits, began: Instant::now() })))
         };
         let (inner, finisher) = (self.finisher.finish(work).await.map_err(store_error)?, self.finisher.clone());
         Ok(Tx { dialect: self.dialect, inner: Arc::new(inner), sent: Arc::clone(&self.sent), finisher })
@@ -200,8 +200,8 @@ impl SqlStore {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<(T, OwnedSemaphorePermit), StoreError> {
-        let turn = self.turns.take().await?;
-        Ok(self.finisher.finish(async move { (work.await, turn) }).await)
+        let permit = self.permits.take().await?;
+        Ok(self.finisher.finish(async move { (work.await, permit) }).await)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use sea_orm::Value;
 
-use super::{account_deletions::author_remains, part::Part, transaction::Tx};
+use super::{account_deletions::author_remains, fragment::Fragment, transaction::Tx};
 use crate::{
-    domain::{UserId, timeline::exclusion::Cause},
+    domain::{UserId, timeline::exclusion::ExclusionKind},
     store::{StoreError, relations::Pair},
 };
 
@@ -19,8 +19,8 @@ pub(super) async fn is_blocked(tx: &Tx, pair: Pair) -> Result<bool, StoreError> 
 
 /// ` AND ..`: for no cause does `viewer` not see, in timelines, what the user publishes whose id is in the column
 /// `author`. As [`not_blocked`].
-pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Part {
-    let exists = Part::new(author_remains(author), []);
+pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Fragment {
+    let exists = Fragment::new(author_remains(author), []);
     let Some(viewer) = viewer else { return exists };
     let text = format!(
         " AND (SELECT x.cause FROM exclusions x WHERE x.reader_id = ? AND x.author_id = {author} LIMIT 1) IS NULL"
@@ -30,14 +30,14 @@ pub(super) fn not_excluded(viewer: Option<UserId>, author: &str) -> Part {
 
 /// ` AND ..`: the user whose id is in the column `author` has an account, and no block stands between `viewer` and
 /// them. For the anonymous there are no blocks. A probe of a key for each row, as in timelines.
-pub(super) fn not_blocked(viewer: Option<UserId>, author: &str) -> Part {
-    let exists = Part::new(author_remains(author), []);
+pub(super) fn not_blocked(viewer: Option<UserId>, author: &str) -> Fragment {
+    let exists = Fragment::new(author_remains(author), []);
     let Some(viewer) = viewer else { return exists };
     let text = format!(
         " AND (SELECT b.cause FROM exclusions b WHERE b.reader_id = ? AND b.author_id = {author} \
          AND b.cause IN ({by_reader}, {by_author}) LIMIT 1) IS NULL",
-        by_reader = Cause::BlockedByReader.code(),
-        by_author = Cause::BlockedByAuthor.code(),
+        by_reader = ExclusionKind::BlockedByReader.code(),
+        by_author = ExclusionKind::BlockedByAuthor.code(),
     );
     exists.add(&text, [viewer.get()])
 }

@@ -47,13 +47,13 @@ impl Story {
         Ok(content.entry())
     }
 
-    async fn stamp(&self) -> Result<i64> {
+    async fn version(&self) -> Result<i64> {
         let sql = format!("SELECT stamp FROM outbox_heads WHERE author_id = {AUTHOR}");
         Ok(servers::numbers(&self.database, &sql).await?[0])
     }
 
     /// The publish of `lost` never happened, as far as SQL knows.
-    async fn lose(&self, lost: Entry, stamp: i64) -> Result<()> {
+    async fn lose(&self, lost: Entry, version: i64) -> Result<()> {
         let content = lost.content;
         for sql in [
             format!("DELETE FROM contents WHERE id = {content}"),
@@ -62,7 +62,7 @@ impl Story {
             format!("DELETE FROM subtasks WHERE content_id = {content}"),
             format!("DELETE FROM inboxes WHERE content_id = {content}"),
             format!("UPDATE user_counts SET contents = contents - 1 WHERE user_id = {AUTHOR}"),
-            format!("UPDATE outbox_heads SET stamp = {stamp} WHERE author_id = {AUTHOR}"),
+            format!("UPDATE outbox_heads SET stamp = {version} WHERE author_id = {AUTHOR}"),
         ] {
             servers::execute(&self.database, &sql).await?;
         }
@@ -77,13 +77,13 @@ impl Story {
         Ok(())
     }
 
-    /// What the cache holds, if its stamp is the one that SQL names now.
+    /// What the cache holds, if its version is the one that SQL names now.
     async fn believed(&self) -> Result<Option<Vec<Entry>>> {
         let Some(cache) = &self.app.ports.outbox_cache else { anyhow::bail!("there is no cache") };
         let cache: &dyn OutboxCache = &**cache;
-        let stamp = self.stamp().await?;
+        let version = self.version().await?;
         let cached = cache.fetch(&[user(AUTHOR)]).await?.remove(0);
-        Ok(cached.filter(|it| it.stamp == stamp).map(|it| it.entries))
+        Ok(cached.filter(|it| it.version == version).map(|it| it.entries))
     }
 }
 
@@ -91,15 +91,15 @@ async fn lost_commits_leave_no_trace(backend: Backend, around: Around) -> Result
     let story = Story::begin(backend, around).await?;
     let kept = story.publish().await?;
     story.page_is(&[kept]).await?;
-    let stamp = story.stamp().await?;
+    let version = story.version().await?;
     let lost = story.publish().await?;
     ensure!(story.believed().await? == Some(vec![lost, kept]), "the cache did not follow");
-    story.lose(lost, stamp).await?;
+    story.lose(lost, version).await?;
     story.page_is(&[kept]).await?;
 
     // The cache is brought back to the lost history, then SQL goes on as often as it had lost.
     let again = story.publish().await?;
-    story.lose(again, stamp).await?;
+    story.lose(again, version).await?;
     let new = story.publish().await?;
     ensure!(story.believed().await?.is_none_or(|it| it == [new, kept]), "a lost history is believed");
     story.page_is(&[new, kept]).await?;

@@ -67,7 +67,7 @@ impl Node {
     /// Fills an outbox and fetches it.
     async fn cache_works(&self, author: i64) -> Result<()> {
         let author = UserId::try_new(author)?;
-        let head = OutboxHead { author, stamp: 3, entries: vec![entry(author, 5)?], whole: true };
+        let head = OutboxHead { author, version: 3, entries: vec![entry(author, 5)?], whole: true };
         self.cache.fill(std::slice::from_ref(&head)).await?;
         let found = self.cache.fetch(&[author]).await?.remove(0).context("not cached")?;
         ensure!((found.entries, found.complete_from) == (head.entries, Position::OLDEST));

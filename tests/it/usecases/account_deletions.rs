@@ -203,7 +203,7 @@ on_each_backend! {
         ensure!(ports.profiles.rename(gone, &Handle::try_new("back")?, 2002).await? == Renamed::NoUser);
         ensure!(ports.account_deletions.delete(gone, None, now).await? == Deleted::Unknown);
         let registration = Registration::try_new("user1", "Another", "", None)?;
-        let another = NewAccount { id: user(77), registration, password_hash: None, inc: 1, now_ms: now };
+        let another = NewAccount { id: user(77), registration, password_hash: None, incarnation: 1, now_ms: now };
         ensure!(ports.accounts.register(another).await? == Registered::HandleTaken, "a handle is nobody else's");
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     app::{Settings, auditor},
-    domain::{EdgeMode, Entry, PageRequest, PageSize, UserId, content::Draft, timeline::audit::Cause},
+    domain::{EdgeMode, Entry, PageRequest, PageSize, UserId, content::Draft, timeline::audit::DifferenceCause},
     store::queue::Topic,
     upkeep::{AuditOptions, Auditor, Finding},
 };
@@ -78,7 +78,7 @@ on_each_backend! {
         let lost = newest(&app).await?[4];
         past(&app, &format!("DELETE FROM inboxes WHERE user_id = {READER} AND content_id = {}", lost.content)).await?;
         let found = found_and_mended(&app).await?;
-        ensure!(found.cause == Cause::Hole && found.flaws.iter().map(|it| it.entry).eq([lost]), "{found:?}");
+        ensure!(found.cause == DifferenceCause::Hole && found.flaws.iter().map(|it| it.entry).eq([lost]), "{found:?}");
         ensure!(found.difference.context("no page was wrong")?.missing == [lost]);
         Ok(())
     }
@@ -89,7 +89,7 @@ on_each_backend! {
         past(&app, &format!("UPDATE follows SET mode = {} WHERE follower_id = {READER}", EdgeMode::Push.code())).await?;
         ensure!(newest(&app).await?.is_empty());
         let found = found_and_mended(&app).await?;
-        ensure!(found.cause == Cause::Hole && found.flaws.len() == 9, "{found:?}");
+        ensure!(found.cause == DifferenceCause::Hole && found.flaws.len() == 9, "{found:?}");
         Ok(())
     }
 
@@ -99,8 +99,8 @@ on_each_backend! {
         let sql = "UPDATE inboxes SET publish_time = publish_time + 100 WHERE user_id = 2 AND content_id =";
         past(&app, &format!("{sql} {}", moved.content)).await?;
         let found = found_and_mended(&app).await?;
-        ensure!(found.flaws.iter().any(|flaw| flaw.cause == Cause::Misplaced), "{found:?}");
-        ensure!(found.flaws.iter().any(|flaw| flaw.cause == Cause::Hole && flaw.entry == moved), "{found:?}");
+        ensure!(found.flaws.iter().any(|flaw| flaw.cause == DifferenceCause::Misplaced), "{found:?}");
+        ensure!(found.flaws.iter().any(|flaw| flaw.cause == DifferenceCause::Hole && flaw.entry == moved), "{found:?}");
         Ok(())
     }
 
@@ -114,7 +114,7 @@ on_each_backend! {
         cache.fill(&heads).await?;
         ensure!(newest(&app).await?.len() == 8, "the cache is not asked");
         let found = found_and_mended(&app).await?;
-        ensure!(found.cause == Cause::Cache && found.flaws.is_empty(), "{found:?}");
+        ensure!(found.cause == DifferenceCause::Cache && found.flaws.is_empty(), "{found:?}");
         let difference = found.difference.context("no page was wrong")?;
         ensure!(difference.missing == [lost], "{difference:?}");
         Ok(())

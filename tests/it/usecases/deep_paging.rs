@@ -50,7 +50,7 @@ fn seeded(id: i64) -> Result<SeedAuthor> {
         registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
         created_at: 1,
         last_seen: BEGINNING,
-        inc: id,
+        incarnation: id,
         contents: own.map(content).collect::<Result<_>>()?,
     })
 }
@@ -63,7 +63,12 @@ async fn app(backend: Backend) -> Result<Arc<TestApp>> {
         app.store.add_authors(&[seeded(id)?]).await?;
     }
     let follows: Vec<SeedFollow> = (1..=AUTHORS)
-        .map(|author| SeedFollow { follower: user(READER), author: user(author), inc: author, followed_at: BEGINNING })
+        .map(|author| SeedFollow {
+            follower: user(READER),
+            author: user(author),
+            incarnation: author,
+            followed_at: BEGINNING,
+        })
         .collect();
     app.store.add_follows(&follows).await?;
     app.reactivator.wake(user(READER)).await?;

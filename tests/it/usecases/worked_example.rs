@@ -49,7 +49,7 @@ async fn register(app: &TestApp, id: i64) -> Result<()> {
         id: UserId::try_new(id)?,
         registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
         password_hash: Some(PasswordHash("nobody signs in here".to_owned())),
-        inc: id,
+        incarnation: id,
         now_ms: app.now_ms(),
     };
     ensure!(app.ports.accounts.register(account).await? == Registered::Created);
@@ -59,7 +59,7 @@ async fn register(app: &TestApp, id: i64) -> Result<()> {
 async fn publish(app: &TestApp, author: i64, (id, publish_time): Pair) -> Result<()> {
     let draft = Draft::try_new("words", Vec::new(), None)?;
     let new =
-        NewContent { id: ContentId::try_new(id)?, author: UserId::try_new(author)?, draft, publish_time, stamp: id };
+        NewContent { id: ContentId::try_new(id)?, author: UserId::try_new(author)?, draft, publish_time, version: id };
     ensure!(matches!(app.ports.contents.publish(new).await?, Published::Created { .. }));
     Ok(())
 }
@@ -99,9 +99,9 @@ async fn holds(backend: Backend, around: Around) -> Result<()> {
     let inbox = app.ports.timelines.read(viewer, &PageRequest::newest(size), Depth::Inbox).await?;
     for author in ["200", "211"] {
         let author = UserId::try_new(author.parse()?)?;
-        let stamp = app.ports.contents.outbox_heads(&[author], 1).await?[0].stamp;
-        let uncovered = UncoveredAuthor { author, stamp };
-        ensure!(stamp > 0 && inbox.uncovered.contains(&uncovered), "{author} is not pulled: {:?}", inbox.uncovered);
+        let version = app.ports.contents.outbox_heads(&[author], 1).await?[0].version;
+        let uncovered = UncoveredAuthor { author, version };
+        ensure!(version > 0 && inbox.uncovered.contains(&uncovered), "{author} is not pulled: {:?}", inbox.uncovered);
     }
     ensure!(inbox.uncovered.len() == 2, "others are pulled, too: {:?}", inbox.uncovered);
     for page in &example.pages {

@@ -59,7 +59,7 @@ impl Step {
 }
 
 /// An answer in words; of a failure its kind alone, the rest is the driver's.
-pub fn told<T: Debug>(answer: Result<T, StoreError>) -> String {
+pub fn outcome<T: Debug>(answer: Result<T, StoreError>) -> String {
     match answer {
         Ok(answer) => format!("{answer:?}"),
         Err(StoreError::Unavailable(_)) => "unavailable".to_owned(),
@@ -72,7 +72,7 @@ pub fn told<T: Debug>(answer: Result<T, StoreError>) -> String {
 
 /// As [`told`], where the port promises no order.
 pub fn in_any_order<T: Debug>(answer: Result<Vec<T>, StoreError>) -> String {
-    told(answer.map(|them| {
+    outcome(answer.map(|them| {
         let mut words: Vec<String> = them.iter().map(|it| format!("{it:?}")).collect();
         words.sort_unstable();
         words

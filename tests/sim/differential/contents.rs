@@ -6,7 +6,7 @@ use tidefeed::{
     store::contents::NewContent,
 };
 
-use super::acts::{Drawer, in_any_order, told};
+use super::acts::{Drawer, in_any_order, outcome};
 
 #[derive(Debug, Clone)]
 pub enum Act {
@@ -45,16 +45,16 @@ impl Act {
     pub async fn answer(&self, ports: &Ports, now: i64) -> String {
         let contents = &ports.contents;
         match self {
-            Self::Publish(new) => told(contents.publish(new.clone()).await),
-            Self::Remove(author, content, stamp) => told(contents.remove(*author, *content, *stamp, now).await),
+            Self::Publish(new) => outcome(contents.publish(new.clone()).await),
+            Self::Remove(author, content, version) => outcome(contents.remove(*author, *content, *version, now).await),
             Self::ByIds(viewer, ids) => in_any_order(contents.by_ids(*viewer, ids).await),
             Self::Counters(ids) => in_any_order(contents.counters(ids).await),
-            Self::Outbox(viewer, authors, request) => told(contents.outbox(*viewer, authors, request).await),
+            Self::Outbox(viewer, authors, request) => outcome(contents.outbox(*viewer, authors, request).await),
             Self::Originals(ids) => in_any_order(contents.originals(ids).await),
             Self::RepostedAmong(author, ids) => in_any_order(contents.reposted_among(*author, ids).await),
-            Self::Replies(viewer, ids, request) => told(contents.replies(*viewer, ids, request).await),
-            Self::Ancestors(ids, limit) => told(contents.ancestors(ids, *limit).await),
-            Self::Heads(authors, limit) => told(contents.outbox_heads(authors, *limit).await),
+            Self::Replies(viewer, ids, request) => outcome(contents.replies(*viewer, ids, request).await),
+            Self::Ancestors(ids, limit) => outcome(contents.ancestors(ids, *limit).await),
+            Self::Heads(authors, limit) => outcome(contents.outbox_heads(authors, *limit).await),
         }
     }
 }
@@ -70,5 +70,5 @@ fn new_content(from: &mut Drawer<'_>) -> NewContent {
     let idempotency_key = from.rng.chance(200_000).then(|| format!("key{}", from.rng.below(3)));
     let draft = Draft { text: id.to_string(), media: Vec::new(), idempotency_key, reference };
     let publish_time = from.now / 1_000 * 1_000 + from.rng.within(-2, 2) * 1_000;
-    NewContent { id, author: from.user(), draft, publish_time, stamp: from.fresh() }
+    NewContent { id, author: from.user(), draft, publish_time, version: from.fresh() }
 }

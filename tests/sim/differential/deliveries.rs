@@ -12,7 +12,7 @@ use tidefeed::{
     store::deliveries::Subtask,
 };
 
-use super::acts::{Drawer, told};
+use super::acts::{Drawer, outcome};
 
 #[derive(Debug, Clone)]
 pub enum Act {
@@ -57,25 +57,25 @@ impl Act {
     pub async fn answer(&self, ports: &Ports, now: i64) -> String {
         let deliveries = &ports.deliveries;
         match self {
-            Self::Find(content) => told(deliveries.find(*content).await),
+            Self::Find(content) => outcome(deliveries.find(*content).await),
             Self::AtOnce(content, most, push_threshold) => {
                 let rule = EdgeRule::Threshold { push_threshold: *push_threshold, active_days: 1 };
                 let policy = DeliveryPolicy { rule, dormant_days: 1 };
-                told(deliveries.deliver_at_once(*content, *most, &policy).await)
+                outcome(deliveries.deliver_at_once(*content, *most, &policy).await)
             }
-            Self::ExtendChain(content, size, limit) => told(deliveries.extend_chain(*content, *size, *limit).await),
-            Self::OpenSubtasks(content) => told(deliveries.open_subtasks(*content).await),
+            Self::ExtendChain(content, size, limit) => outcome(deliveries.extend_chain(*content, *size, *limit).await),
+            Self::OpenSubtasks(content) => outcome(deliveries.open_subtasks(*content).await),
             Self::TakeSubtask(content, after, until) => {
-                told(deliveries.take_subtask(*content, *after, now, *until).await)
+                outcome(deliveries.take_subtask(*content, *after, now, *until).await)
             }
-            Self::PushBatch(subtask, size) => told(deliveries.push_batch(subtask, *size).await),
-            Self::Finish(content) => told(deliveries.finish(*content).await),
+            Self::PushBatch(subtask, size) => outcome(deliveries.push_batch(subtask, *size).await),
+            Self::Finish(content) => outcome(deliveries.finish(*content).await),
             Self::Failed(content, after, retry_at) => {
-                told(deliveries.record_failure(*content, *after, "it failed", *retry_at).await)
+                outcome(deliveries.record_failure(*content, *after, "it failed", *retry_at).await)
             }
-            Self::Due(next, limit) => told(deliveries.due(now, *next, *limit).await),
-            Self::Backlog(attempts) => told(deliveries.backlog(*attempts).await),
-            Self::Failing(attempts, limit) => told(deliveries.failing(*attempts, *limit).await),
+            Self::Due(next, limit) => outcome(deliveries.due(now, *next, *limit).await),
+            Self::Backlog(attempts) => outcome(deliveries.backlog(*attempts).await),
+            Self::Failing(attempts, limit) => outcome(deliveries.failing(*attempts, *limit).await),
         }
     }
 }

@@ -4,12 +4,12 @@ use tidefeed::{
     app::Ports,
     domain::{EdgeMode, UserId, delivery::subtask::Range},
     store::{
-        exclusions::Decided,
+        exclusions::ExclusionList,
         relations::{Pair, PendingRelation},
     },
 };
 
-use super::acts::{Drawer, in_any_order, told};
+use super::acts::{Drawer, in_any_order, outcome};
 
 #[derive(Debug, Clone)]
 pub enum Act {
@@ -25,8 +25,8 @@ pub enum Act {
     PulledAuthors(UserId),
     FollowedAmong(UserId, Vec<UserId>),
     FollowedBy(UserId),
-    Standings(UserId, Vec<UserId>),
-    Decided(UserId, Decided, Option<UserId>, usize),
+    ExclusionStates(UserId, Vec<UserId>),
+    List(UserId, ExclusionList, Option<UserId>, usize),
     Relation(Pair),
     RelationDone(PendingRelation),
     RelationFailed(PendingRelation, i64),
@@ -57,10 +57,10 @@ impl Act {
             25 => Self::PulledAuthors(user),
             26 => Self::FollowedAmong(user, from.users()),
             27 => Self::FollowedBy(user),
-            28 => Self::Standings(user, from.users()),
+            28 => Self::ExclusionStates(user, from.users()),
             29 => {
-                let what = from.rng.pick(&[Decided::Muted, Decided::Blocked, Decided::HiddenFrom]);
-                Self::Decided(user, what, from.viewer(), from.rng.index(3) + 1)
+                let what = from.rng.pick(&[ExclusionList::Muted, ExclusionList::Blocked, ExclusionList::HiddenFrom]);
+                Self::List(user, what, from.viewer(), from.rng.index(3) + 1)
             }
             30..=31 => Self::Relation(Pair { follower: user, author: other }),
             32..=34 => Self::RelationDone(relation(from)),
@@ -72,21 +72,23 @@ impl Act {
     pub async fn answer(&self, ports: &Ports, now: i64) -> String {
         let (follows, relations) = (&ports.follows, &ports.relations);
         match self {
-            Self::Follow(follower, author, mode, inc) => {
-                told(follows.follow(*follower, *author, *mode, *inc, now).await)
+            Self::Follow(follower, author, mode, incarnation) => {
+                outcome(follows.follow(*follower, *author, *mode, *incarnation, now).await)
             }
-            Self::Unfollow(follower, author) => told(follows.unfollow(*follower, *author, now ^ 1, now).await),
-            Self::Demote(author, readers) => told(follows.demote(*author, readers, now ^ 2).await),
-            Self::Promote(follower, authors, inc) => in_any_order(follows.promote(*follower, authors, *inc, now).await),
-            Self::AuthorFacts(author) => told(follows.author_facts(*author).await),
-            Self::PushedReaders(author, range, since) => told(follows.pushed_readers(*author, *range, *since).await),
-            Self::PulledAuthors(follower) => told(follows.pulled_authors(*follower).await),
+            Self::Unfollow(follower, author) => outcome(follows.unfollow(*follower, *author, now ^ 1, now).await),
+            Self::Demote(author, readers) => outcome(follows.demote(*author, readers, now ^ 2).await),
+            Self::Promote(follower, authors, incarnation) => {
+                in_any_order(follows.promote(*follower, authors, *incarnation, now).await)
+            }
+            Self::AuthorFacts(author) => outcome(follows.author_facts(*author).await),
+            Self::PushedReaders(author, range, since) => outcome(follows.pushed_readers(*author, *range, *since).await),
+            Self::PulledAuthors(follower) => outcome(follows.pulled_authors(*follower).await),
             Self::FollowedAmong(follower, authors) => in_any_order(follows.followed_among(*follower, authors).await),
-            Self::FollowedBy(follower) => told(follows.followed_by(*follower).await),
-            Self::Relation(pair) => told(relations.find(*pair).await),
-            Self::RelationDone(relation) => told(relations.done(relation).await),
-            Self::RelationFailed(relation, retry_at) => told(relations.record_failure(relation, *retry_at).await),
-            Self::RelationsDue(next, limit) => told(relations.due(now, *next, *limit).await),
+            Self::FollowedBy(follower) => outcome(follows.followed_by(*follower).await),
+            Self::Relation(pair) => outcome(relations.find(*pair).await),
+            Self::RelationDone(relation) => outcome(relations.done(relation).await),
+            Self::RelationFailed(relation, retry_at) => outcome(relations.record_failure(relation, *retry_at).await),
+            Self::RelationsDue(next, limit) => outcome(relations.due(now, *next, *limit).await),
             _ => self.answer_of_exclusions(ports, now).await,
         }
     }
@@ -94,14 +96,14 @@ impl Act {
     async fn answer_of_exclusions(&self, ports: &Ports, now: i64) -> String {
         let exclusions = &ports.exclusions;
         match self {
-            Self::Mute(user, other, true) => told(exclusions.mute(*user, *other, now ^ 3).await),
-            Self::Mute(user, other, false) => told(exclusions.unmute(*user, *other, now ^ 4).await),
-            Self::Hide(user, other, true) => told(exclusions.hide(*user, *other, now ^ 5).await),
-            Self::Hide(user, other, false) => told(exclusions.unhide(*user, *other, now ^ 6).await),
-            Self::Block(user, other, true) => told(exclusions.block(*user, *other, now ^ 7, now).await),
-            Self::Block(user, other, false) => told(exclusions.unblock(*user, *other, now ^ 8).await),
-            Self::Standings(user, others) => in_any_order(exclusions.standings(*user, others).await),
-            Self::Decided(user, what, after, limit) => told(exclusions.decided(*user, *what, *after, *limit).await),
+            Self::Mute(user, other, true) => outcome(exclusions.mute(*user, *other, now ^ 3).await),
+            Self::Mute(user, other, false) => outcome(exclusions.unmute(*user, *other, now ^ 4).await),
+            Self::Hide(user, other, true) => outcome(exclusions.hide(*user, *other, now ^ 5).await),
+            Self::Hide(user, other, false) => outcome(exclusions.unhide(*user, *other, now ^ 6).await),
+            Self::Block(user, other, true) => outcome(exclusions.block(*user, *other, now ^ 7, now).await),
+            Self::Block(user, other, false) => outcome(exclusions.unblock(*user, *other, now ^ 8).await),
+            Self::ExclusionStates(user, others) => in_any_order(exclusions.exclusion_states(*user, others).await),
+            Self::List(user, what, after, limit) => outcome(exclusions.excluded(*user, *what, *after, *limit).await),
             other => unreachable!("{other:?} is about edges"),
         }
     }

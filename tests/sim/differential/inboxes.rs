@@ -5,7 +5,7 @@ use tidefeed::{
     domain::{UserId, timeline::tier::LifeEnds},
 };
 
-use super::acts::{Drawer, told};
+use super::acts::{Drawer, outcome};
 
 #[derive(Debug, Clone)]
 pub enum Act {
@@ -47,19 +47,19 @@ impl Act {
     pub async fn answer(&self, ports: &Ports, now: i64) -> String {
         let inboxes = &ports.inboxes;
         match self {
-            Self::Floor(reader) => told(inboxes.floor(*reader).await),
-            Self::Held(reader, at_most) => told(inboxes.held(*reader, *at_most).await),
-            Self::KeepDeep(reader, until) => told(inboxes.keep_deep(*reader, *until).await),
-            Self::MarkSeen(reader) => told(inboxes.mark_seen(*reader, now).await),
-            Self::Cover(reader, author, keep) => told(inboxes.cover(*reader, *author, *keep).await),
-            Self::ClearUnfollowed(reader, author) => told(inboxes.clear_unfollowed(*reader, *author).await),
-            Self::Extend(reader, step) => told(inboxes.extend(*reader, *step).await),
-            Self::Trim(reader, keep) => told(inboxes.trim(*reader, *keep).await),
-            Self::Reset(reader) => told(inboxes.reset(*reader).await),
-            Self::TurnOffUnseen(before, limit) => told(inboxes.turn_off_unseen(*before, *limit).await),
+            Self::Floor(reader) => outcome(inboxes.floor(*reader).await),
+            Self::Held(reader, at_most) => outcome(inboxes.held(*reader, *at_most).await),
+            Self::KeepDeep(reader, until) => outcome(inboxes.keep_deep(*reader, *until).await),
+            Self::MarkSeen(reader) => outcome(inboxes.mark_seen(*reader, now).await),
+            Self::Cover(reader, author, keep) => outcome(inboxes.cover(*reader, *author, *keep).await),
+            Self::ClearUnfollowed(reader, author) => outcome(inboxes.clear_unfollowed(*reader, *author).await),
+            Self::Extend(reader, step) => outcome(inboxes.extend(*reader, *step).await),
+            Self::Trim(reader, keep) => outcome(inboxes.trim(*reader, *keep).await),
+            Self::Reset(reader) => outcome(inboxes.reset(*reader).await),
+            Self::TurnOffUnseen(before, limit) => outcome(inboxes.turn_off_unseen(*before, *limit).await),
             Self::Overfull(after, keep, limit, life) => {
                 let deep = LifeEnds { after: now, through: now + life };
-                told(inboxes.overfull(*after, *keep, *limit, deep).await)
+                outcome(inboxes.overfull(*after, *keep, *limit, deep).await)
             }
         }
     }

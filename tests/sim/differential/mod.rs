@@ -182,8 +182,8 @@ async fn the_model_and_sqlite_give_the_same_answers_and_rows() -> Result<()> {
         if let (steps, Some(_)) = explore(&real, seed).await? {
             let steps = shrink(&real, steps).await?;
             let what = difference(&real, &steps).await?.unwrap_or_default();
-            let told: Vec<String> = steps.iter().map(|step| format!("{step:?}")).collect();
-            anyhow::bail!("SEED={seed}: after\n  {}\n{what}", told.join("\n  "));
+            let outcome: Vec<String> = steps.iter().map(|step| format!("{step:?}")).collect();
+            anyhow::bail!("SEED={seed}: after\n  {}\n{what}", outcome.join("\n  "));
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use tidefeed::{
     },
 };
 
-use super::acts::{Drawer, in_any_order, registration, told};
+use super::acts::{Drawer, in_any_order, outcome, registration};
 
 #[derive(Debug, Clone)]
 pub enum Act {
@@ -55,14 +55,14 @@ impl Act {
         let (timelines, accounts) = (&ports.timelines, &ports.accounts);
         match self {
             Self::Page(reader, request, depth) => {
-                told(timelines.read(*reader, request, *depth).await.map(|mut page| {
+                outcome(timelines.read(*reader, request, *depth).await.map(|mut page| {
                     page.uncovered.sort_unstable_by_key(|edge| edge.author);
                     page
                 }))
             }
-            Self::Authors(reader) => told(timelines.authors(*reader).await),
+            Self::Authors(reader) => outcome(timelines.authors(*reader).await),
             Self::KnownPage(reader, request, limits) => {
-                told(timelines.page_candidates(*reader, request, *limits, false).await.map(|mut page| {
+                outcome(timelines.page_candidates(*reader, request, *limits, false).await.map(|mut page| {
                     // The model looks through fewer of them.
                     page.in_flight = None;
                     page
@@ -70,15 +70,15 @@ impl Act {
             }
             Self::Visible(reader, contents) => in_any_order(timelines.visible(*reader, contents).await),
             Self::VisibleTo(content, readers) => in_any_order(timelines.visible_to(*content, readers).await),
-            Self::Oracle(reader, request) => told(timelines.oracle(*reader, request).await),
-            Self::Register(id, name) => told(accounts.register(account(*id, *name, now)).await),
+            Self::Oracle(reader, request) => outcome(timelines.oracle(*reader, request).await),
+            Self::Register(id, name) => outcome(accounts.register(account(*id, *name, now)).await),
             Self::Profiles(ids) => in_any_order(accounts.profiles(ids).await),
-            Self::ByHandle(name) => told(accounts.by_handle(&registration(*name).handle).await),
+            Self::ByHandle(name) => outcome(accounts.by_handle(&registration(*name).handle).await),
             Self::Counts(ids) => in_any_order(accounts.counts(ids).await),
-            Self::Count => told(accounts.count().await),
+            Self::Count => outcome(accounts.count().await),
             Self::Credentials(user) => {
                 let by_handle = accounts.credential(&registration(user.get()).handle).await;
-                format!("{} {}", told(by_handle), told(accounts.credential_of(*user).await))
+                format!("{} {}", outcome(by_handle), outcome(accounts.credential_of(*user).await))
             }
         }
     }
@@ -87,5 +87,5 @@ impl Act {
 /// Some have passwords.
 pub fn account(id: UserId, name: i64, now_ms: i64) -> NewAccount {
     let password_hash = (name % 20 == 0).then(|| PasswordHash("hash".to_owned()));
-    NewAccount { id, registration: registration(name), password_hash, inc: i64::MAX, now_ms }
+    NewAccount { id, registration: registration(name), password_hash, incarnation: i64::MAX, now_ms }
 }

@@ -85,7 +85,7 @@ fn of_contents(tables: &Tables) -> impl Iterator<Item = Row> + '_ {
     let counters = counters.map(|(id, it)| row("counters", [id.get(), it.replies, it.likes, it.reposts, it.bookmarks]));
     let heads = tables.heads.iter();
     let heads = heads.map(|(author, it)| {
-        ("outbox_heads", vec![Some(author.get()), Some(it.stamp), it.published_at, it.publish_every])
+        ("outbox_heads", vec![Some(author.get()), Some(it.version), it.published_at, it.publish_every])
     });
     contents.chain(counters).chain(heads)
 }
@@ -110,11 +110,9 @@ fn of_people(tables: &Tables) -> Vec<Row> {
             .keys()
             .map(|(reader, author, cause)| row("exclusions", [reader.get(), author.get(), (*cause).into()])),
     );
-    rows.extend(
-        tables.follows.iter().map(|((follower, author), it)| {
-            row("follows", [follower.get(), author.get(), it.mode.code().into(), it.inc])
-        }),
-    );
+    rows.extend(tables.follows.iter().map(|((follower, author), it)| {
+        row("follows", [follower.get(), author.get(), it.mode.code().into(), it.incarnation])
+    }));
     rows.extend(tables.inboxes.iter().map(|((user, at), author)| {
         row("inboxes", [user.get(), at.publish_time(), at.content_number(), author.get()])
     }));

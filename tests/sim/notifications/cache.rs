@@ -10,7 +10,7 @@ use tidefeed::{
     domain::{Entry, Position, UserId},
     store::{
         OutboxCache, StoreError,
-        contents::{OutboxHead, Restamped},
+        contents::{OutboxHead, VersionChange},
         outbox_cache::{CachedOutbox, OutboxChange},
     },
 };
@@ -36,7 +36,7 @@ struct Inner {
 
 #[derive(Debug, Clone)]
 enum Write {
-    Change(UserId, Restamped, OutboxChange),
+    Change(UserId, VersionChange, OutboxChange),
     Fill(CachedOutbox, UserId),
 }
 
@@ -93,13 +93,13 @@ impl SimCache {
         self.primary_store.injector.note(|| format!("    cache: {write:?}"));
         match write {
             Write::Fill(outbox, author) => drop(outboxes.insert(author, outbox)),
-            Write::Change(author, stamps, change) => {
+            Write::Change(author, versions, change) => {
                 let Some(cached) = outboxes.remove(&author) else { return };
                 let any = self.primary_store.breaks(Rule::AnyChangeIsApplied);
-                if cached.stamp == stamps.after && !any {
+                if cached.version == versions.after && !any {
                     outboxes.insert(author, cached);
-                } else if cached.stamp == stamps.before || any {
-                    outboxes.insert(author, changed(cached, stamps.after, change, self.capacity));
+                } else if cached.version == versions.before || any {
+                    outboxes.insert(author, changed(cached, versions.after, change, self.capacity));
                 }
             }
         }
@@ -108,16 +108,16 @@ impl SimCache {
     /// What is told of a cached outbox; more than is true, if a rule is broken.
     fn told(&self, author: UserId, outbox: CachedOutbox) -> CachedOutbox {
         let base = self.primary_store.base();
-        let current = base.tables.stamp(author);
-        let stamp = if self.primary_store.breaks(Rule::AnyStampIsBelieved) { current } else { outbox.stamp };
+        let current = base.tables.version(author);
+        let version = if self.primary_store.breaks(Rule::AnyVersionIsBelieved) { current } else { outbox.version };
         let all = self.primary_store.breaks(Rule::CutCacheClaimsAll);
         let complete_from = if all { Position::OLDEST } else { outbox.complete_from };
-        CachedOutbox { stamp, complete_from, ..outbox }
+        CachedOutbox { version, complete_from, ..outbox }
     }
 }
 
-fn changed(mut cached: CachedOutbox, stamp: i64, change: OutboxChange, capacity: usize) -> CachedOutbox {
-    cached.stamp = stamp;
+fn changed(mut cached: CachedOutbox, version: i64, change: OutboxChange, capacity: usize) -> CachedOutbox {
+    cached.version = version;
     match change {
         OutboxChange::Removed(gone) => cached.entries.retain(|entry| entry.content != gone.content),
         OutboxChange::Published(new) if new.position() < cached.complete_from => {}
@@ -135,8 +135,8 @@ fn changed(mut cached: CachedOutbox, stamp: i64, change: OutboxChange, capacity:
 
 #[async_trait]
 impl OutboxCache for SimCache {
-    async fn apply(&self, author: UserId, stamps: Restamped, change: OutboxChange) -> Result<(), StoreError> {
-        self.write(Write::Change(author, stamps, change)).await
+    async fn apply(&self, author: UserId, versions: VersionChange, change: OutboxChange) -> Result<(), StoreError> {
+        self.write(Write::Change(author, versions, change)).await
     }
 
     async fn fetch(&self, authors: &[UserId]) -> Result<Vec<Option<CachedOutbox>>, StoreError> {

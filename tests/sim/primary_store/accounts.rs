@@ -84,9 +84,10 @@ async fn register(mut tx: Tx, account: &NewAccount) -> Result<Registered, StoreE
     let state = State { floor: Floor::OPEN, rev: 0, last_seen: Some(account.now_ms), ..OFF };
     tx.insert(Change::Counts(id, Some(Counts::default()), None)).await?;
     tx.insert(Change::State(id, Some(state), None)).await?;
-    let head = Head { stamp: 0, published_at: None, publish_every: None };
+    let head = Head { version: 0, published_at: None, publish_every: None };
     tx.insert(Change::Head(id, Some(head), None)).await?;
-    tx.insert(Change::Edge((id, id), Some(Edge { mode: EdgeMode::Push, inc: account.inc }), None)).await?;
+    tx.insert(Change::Edge((id, id), Some(Edge { mode: EdgeMode::Push, incarnation: account.incarnation }), None))
+        .await?;
     tx.commit(Registered::Created).await
 }
 

@@ -24,7 +24,7 @@ pub enum Ended {
 }
 
 /// What is read once the record is locked.
-struct Standing {
+struct DeliveryState {
     entry: Entry,
     removed: bool,
     author: AuthorFacts,
@@ -40,13 +40,14 @@ pub async fn deliver(
 ) -> Result<Ended, StoreError> {
     let ended = |rows| Ended::AtOnce(AtOnce::Ended { rows });
     let counted = match primary_store.breaks(Rule::SmallEndsAtItsCount) {
-        true => tx.read(|tables| standing(tables, content).map(|it| it.author.followers)).await?,
+        true => tx.read(|tables| state_of(tables, content).map(|it| it.author.followers)).await?,
         false => None,
     };
     if !tx.lock(Row::Delivery(content)).await? {
         return tx.commit(ended(0)).await;
     }
-    let Some(Standing { entry, removed, author, is_cut }) = tx.read(|tables| standing(tables, content)).await? else {
+    let Some(DeliveryState { entry, removed, author, is_cut }) = tx.read(|tables| state_of(tables, content)).await?
+    else {
         return tx.commit(ended(0)).await;
     };
     if removed {
@@ -70,11 +71,11 @@ pub async fn deliver(
     tx.commit(if rows_later { Ended::RowsLater(entry) } else { ended(rows) }).await
 }
 
-fn standing(tables: &Tables, content: ContentId) -> Option<Standing> {
+fn state_of(tables: &Tables, content: ContentId) -> Option<DeliveryState> {
     let record = tables.deliveries.get(&content)?;
     let entry = Entry { publish_time: record.publish_time, content, author: record.author };
     let nobody = AuthorFacts { author: record.author, followers: 1, publish_every_ms: None };
-    Some(Standing {
+    Some(DeliveryState {
         entry,
         removed: !tables.is_visible(content),
         author: facts(tables, record.author).unwrap_or(nobody),

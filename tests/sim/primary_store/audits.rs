@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use tidefeed::{
-    domain::{EdgeMode, Entry, Floor, UserId, timeline::audit::Cause},
+    domain::{EdgeMode, Entry, Floor, UserId, timeline::audit::DifferenceCause},
     store::{Audits, StoreError, audits::Flaw},
 };
 
@@ -29,7 +29,11 @@ impl Audits for PrimaryStore {
             let flaws = |cause, entries: Vec<Entry>| {
                 entries.into_iter().take(limit).map(move |entry| Flaw { cause, entry }).collect::<Vec<_>>()
             };
-            [flaws(Cause::Hole, holes(tables, reader)), flaws(Cause::Misplaced, misplaced(tables, reader))].concat()
+            [
+                flaws(DifferenceCause::Hole, holes(tables, reader)),
+                flaws(DifferenceCause::Misplaced, misplaced(tables, reader)),
+            ]
+            .concat()
         })
         .await
     }

@@ -7,7 +7,7 @@ use tidefeed::{
     domain::{Content, ContentId, Counters, EdgeMode, Entry, PageRequest, Run, UserId, delivery::rate},
     store::{
         Contents, StoreError,
-        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, Restamped},
+        contents::{NewContent, OutboxHead, OutboxPage, Published, Removed, VersionChange},
     },
 };
 
@@ -29,8 +29,8 @@ impl Contents for PrimaryStore {
         if self.breaks(Rule::RecordInASecondTransaction) && matches!(published, Published::Created { .. }) {
             return transaction!(self, tx => record_only(tx, &new, published.clone()));
         }
-        if self.breaks(Rule::StampDrawnAfterwards) && matches!(published, Published::Created { .. }) {
-            return transaction!(self, tx => restamp_only(tx, &new));
+        if self.breaks(Rule::VersionDrawnAfterwards) && matches!(published, Published::Created { .. }) {
+            return transaction!(self, tx => renew_version_only(tx, &new));
         }
         Ok(published)
     }
@@ -39,10 +39,10 @@ impl Contents for PrimaryStore {
         &self,
         author: UserId,
         content: ContentId,
-        stamp: i64,
+        version: i64,
         _now_ms: i64,
     ) -> Result<Removed, StoreError> {
-        transaction!(self, tx => remove(self, tx, (author, content), stamp))
+        transaction!(self, tx => remove(self, tx, (author, content), version))
     }
 
     async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {
@@ -113,8 +113,8 @@ impl Contents for PrimaryStore {
         let heads = |tables: &Tables| authors.iter().map(|author| head(tables, *author, limit)).collect::<Vec<_>>();
         if self.breaks(Rule::RefillOfTwoSnapshots) {
             let earlier = self.read(heads).await?;
-            let later: Vec<i64> = self.read(|tables| authors.iter().map(|it| tables.stamp(*it)).collect()).await?;
-            return Ok(earlier.into_iter().zip(later).map(|(head, stamp)| OutboxHead { stamp, ..head }).collect());
+            let later: Vec<i64> = self.read(|tables| authors.iter().map(|it| tables.version(*it)).collect()).await?;
+            return Ok(earlier.into_iter().zip(later).map(|(head, version)| OutboxHead { version, ..head }).collect());
         }
         self.read(heads).await
     }
@@ -138,7 +138,7 @@ fn head(tables: &Tables, author: UserId, limit: usize) -> OutboxHead {
     let mut entries: Vec<Entry> = tables.outbox(author).rev().take(limit + 1).collect();
     let whole = entries.len() <= limit;
     entries.truncate(limit);
-    OutboxHead { author, stamp: tables.stamp(author), entries, whole }
+    OutboxHead { author, version: tables.version(author), entries, whole }
 }
 
 /// As it is shown; `None` if it was removed.
@@ -157,27 +157,32 @@ pub fn content(id: ContentId, it: &tables::Published) -> Option<Content> {
 }
 
 /// The first lock of all that change an outbox.
-async fn restamp(tx: &mut Tx, author: UserId, after: i64, published: Option<i64>) -> Result<Restamped, StoreError> {
+async fn renew_version(
+    tx: &mut Tx,
+    author: UserId,
+    after: i64,
+    published: Option<i64>,
+) -> Result<VersionChange, StoreError> {
     if !tx.lock(Row::Head(author)).await? {
-        let head = Head { stamp: after, published_at: published, publish_every: None };
+        let head = Head { version: after, published_at: published, publish_every: None };
         if !tx.insert(Change::Head(author, Some(head), None)).await? {
             return Err(StoreError::Contended("an author's first two changes at once".into()));
         }
-        return Ok(Restamped { before: 0, after });
+        return Ok(VersionChange { before: 0, after });
     }
     let before = tx.look(|tables| tables.heads.get(&author).copied());
     let Some(before) = before else { return Err(StoreError::Contended("a locked row is gone".into())) };
     let (last, every) = (before.published_at, before.publish_every);
     let publish_every = published.map_or(every, |at| rate::smoothed(every, last, at, 0));
-    let head = Head { stamp: after, published_at: published.or(last), publish_every };
+    let head = Head { version: after, published_at: published.or(last), publish_every };
     tx.write(|_| vec![Change::Head(author, Some(head), None)]).await?;
-    Ok(Restamped { before: before.stamp, after })
+    Ok(VersionChange { before: before.version, after })
 }
 
-/// The stamps as they are told if the outbox keeps the one that it has.
-fn unchanged(tx: &mut Tx, author: UserId) -> Restamped {
-    let stamp = tx.look(|tables| tables.stamp(author));
-    Restamped { before: stamp, after: stamp }
+/// The versions as they are told if the outbox keeps the one that it has.
+fn unchanged(tx: &mut Tx, author: UserId) -> VersionChange {
+    let version = tx.look(|tables| tables.version(author));
+    VersionChange { before: version, after: version }
 }
 
 async fn count(tx: &mut Tx, author: UserId, more: i64) -> Result<bool, StoreError> {
@@ -191,9 +196,9 @@ async fn count(tx: &mut Tx, author: UserId, more: i64) -> Result<bool, StoreErro
 
 async fn publish(primary_store: &PrimaryStore, mut tx: Tx, new: &NewContent) -> Result<Published, StoreError> {
     let stale = !primary_store.breaks(Rule::RecordOnlyIfPushed) || is_pushed(&mut tx, new.author).await?;
-    let stamps = match primary_store.breaks(Rule::StampDrawnAfterwards) {
+    let versions = match primary_store.breaks(Rule::VersionDrawnAfterwards) {
         true => unchanged(&mut tx, new.author),
-        false => restamp(&mut tx, new.author, new.stamp, Some(new.publish_time)).await?,
+        false => renew_version(&mut tx, new.author, new.version, Some(new.publish_time)).await?,
     };
     if !count(&mut tx, new.author, 1).await? {
         return tx.roll_back(Published::UnknownAuthor).await;
@@ -228,14 +233,14 @@ async fn publish(primary_store: &PrimaryStore, mut tx: Tx, new: &NewContent) -> 
         record(&mut tx, new).await?;
     }
     references::count(&mut tx, new.draft.reference, 1).await?;
-    tx.commit(Published::Created { stamps }).await
+    tx.commit(Published::Created { versions }).await
 }
 
 async fn is_pushed(tx: &mut Tx, author: UserId) -> Result<bool, StoreError> {
     tx.read(|tables| tables.fans(author, 0, i64::MAX).any(|fan| tables.mode(fan, author) == Some(EdgeMode::Push))).await
 }
 
-/// Publishes of one author take turns at the author's stamp, so that keys are looked up one after the other.
+/// Publishes of one author take turns at the author's version, so that keys are looked up one after the other.
 fn earlier(tables: &Tables, new: &NewContent) -> Option<Published> {
     let key = new.draft.idempotency_key.as_ref()?;
     let mut all = tables.contents.iter();
@@ -260,9 +265,9 @@ async fn record_only(mut tx: Tx, new: &NewContent, published: Published) -> Resu
     tx.commit(published).await
 }
 
-async fn restamp_only(mut tx: Tx, new: &NewContent) -> Result<Published, StoreError> {
-    let stamps = restamp(&mut tx, new.author, new.stamp, Some(new.publish_time)).await?;
-    tx.commit(Published::Created { stamps }).await
+async fn renew_version_only(mut tx: Tx, new: &NewContent) -> Result<Published, StoreError> {
+    let versions = renew_version(&mut tx, new.author, new.version, Some(new.publish_time)).await?;
+    tx.commit(Published::Created { versions }).await
 }
 
 async fn remove(
@@ -271,9 +276,9 @@ async fn remove(
     (author, content): (UserId, ContentId),
     after: i64,
 ) -> Result<Removed, StoreError> {
-    let stamps = match primary_store.breaks(Rule::RemovalKeepsTheStamp) {
+    let versions = match primary_store.breaks(Rule::RemovalKeepsTheVersion) {
         true => unchanged(&mut tx, author),
-        false => restamp(&mut tx, author, after, None).await?,
+        false => renew_version(&mut tx, author, after, None).await?,
     };
     let mark = |tables: &Tables| {
         let row = tables.contents.get(&content).filter(|row| row.author == author && !row.removed)?;
@@ -290,5 +295,5 @@ async fn remove(
     count(&mut tx, author, -1).await?;
     references::count(&mut tx, row.draft.reference, -1).await?;
     let entry = Entry { publish_time: row.publish_time, content, author: row.author };
-    tx.commit(Removed::Gone { entry, stamps }).await
+    tx.commit(Removed::Gone { entry, versions }).await
 }

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use tidefeed::{
     domain::{
         UserId,
-        timeline::exclusion::{Cause, Standing},
+        timeline::exclusion::{ExclusionKind, ExclusionState},
     },
     store::{
         Exclusions, StoreError,
-        exclusions::{Blocked, Decided, Excluded},
+        exclusions::{Blocked, Excluded, ExclusionList},
         relations::Pair,
     },
 };
@@ -32,19 +32,19 @@ type Key = (UserId, UserId, i32);
 #[async_trait]
 impl Exclusions for PrimaryStore {
     async fn mute(&self, reader: UserId, author: UserId, version: i64) -> Result<Excluded, StoreError> {
-        transaction!(self, tx => exclude(tx, (reader, author, Cause::Muted.code()), author, self.excluded_at(version)))
+        transaction!(self, tx => exclude(tx, (reader, author, ExclusionKind::Muted.code()), author, self.excluded_at(version)))
     }
 
     async fn unmute(&self, reader: UserId, author: UserId, version: i64) -> Result<bool, StoreError> {
-        transaction!(self, tx => include(tx, &[(reader, author, Cause::Muted.code())], self.included_at(version)))
+        transaction!(self, tx => include(tx, &[(reader, author, ExclusionKind::Muted.code())], self.included_at(version)))
     }
 
     async fn hide(&self, author: UserId, reader: UserId, version: i64) -> Result<Excluded, StoreError> {
-        transaction!(self, tx => exclude(tx, (reader, author, Cause::Hidden.code()), reader, self.excluded_at(version)))
+        transaction!(self, tx => exclude(tx, (reader, author, ExclusionKind::Hidden.code()), reader, self.excluded_at(version)))
     }
 
     async fn unhide(&self, author: UserId, reader: UserId, version: i64) -> Result<bool, StoreError> {
-        transaction!(self, tx => include(tx, &[(reader, author, Cause::Hidden.code())], self.included_at(version)))
+        transaction!(self, tx => include(tx, &[(reader, author, ExclusionKind::Hidden.code())], self.included_at(version)))
     }
 
     async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError> {
@@ -55,30 +55,36 @@ impl Exclusions for PrimaryStore {
         transaction!(self, tx => include(tx, &sides(user, other), self.included_at(version)))
     }
 
-    async fn standings(&self, user: UserId, others: &[UserId]) -> Result<Vec<(UserId, Standing)>, StoreError> {
-        let standing = |tables: &Tables, other: UserId| Standing {
-            has_muted: tables.exclusions.contains_key(&(user, other, Cause::Muted.code())),
-            has_blocked: tables.exclusions.contains_key(&(user, other, Cause::BlockedByReader.code())),
-            is_hiding: tables.exclusions.contains_key(&(other, user, Cause::Hidden.code())),
+    async fn exclusion_states(
+        &self,
+        user: UserId,
+        others: &[UserId],
+    ) -> Result<Vec<(UserId, ExclusionState)>, StoreError> {
+        let exclusions = |tables: &Tables, other: UserId| ExclusionState {
+            has_muted: tables.exclusions.contains_key(&(user, other, ExclusionKind::Muted.code())),
+            has_blocked: tables.exclusions.contains_key(&(user, other, ExclusionKind::BlockedByReader.code())),
+            is_hiding: tables.exclusions.contains_key(&(other, user, ExclusionKind::Hidden.code())),
         };
         self.read(|tables| {
-            let all = others.iter().map(|other| (*other, standing(tables, *other)));
-            all.filter(|(_, standing)| *standing != Standing::default()).collect()
+            let all = others.iter().map(|other| (*other, exclusions(tables, *other)));
+            all.filter(|(_, exclusions)| *exclusions != ExclusionState::default()).collect()
         })
         .await
     }
 
-    async fn decided(
+    async fn excluded(
         &self,
         user: UserId,
-        what: Decided,
+        what: ExclusionList,
         after: Option<UserId>,
         limit: usize,
     ) -> Result<Vec<UserId>, StoreError> {
         let other = |(reader, author, cause): Key| match what {
-            Decided::Muted => (reader == user && cause == Cause::Muted.code()).then_some(author),
-            Decided::Blocked => (reader == user && cause == Cause::BlockedByReader.code()).then_some(author),
-            Decided::HiddenFrom => (author == user && cause == Cause::Hidden.code()).then_some(reader),
+            ExclusionList::Muted => (reader == user && cause == ExclusionKind::Muted.code()).then_some(author),
+            ExclusionList::Blocked => {
+                (reader == user && cause == ExclusionKind::BlockedByReader.code()).then_some(author)
+            }
+            ExclusionList::HiddenFrom => (author == user && cause == ExclusionKind::Hidden.code()).then_some(reader),
         };
         self.read(|tables| {
             let all = tables.exclusions.keys().filter_map(|key| other(*key));
@@ -99,7 +105,7 @@ impl PrimaryStore {
 }
 
 const fn sides(user: UserId, other: UserId) -> [Key; 2] {
-    [(user, other, Cause::BlockedByReader.code()), (other, user, Cause::BlockedByAuthor.code())]
+    [(user, other, ExclusionKind::BlockedByReader.code()), (other, user, ExclusionKind::BlockedByAuthor.code())]
 }
 
 async fn exclude(mut tx: Tx, key: Key, other: UserId, version: Option<i64>) -> Result<Excluded, StoreError> {

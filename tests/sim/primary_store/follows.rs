@@ -28,14 +28,14 @@ impl Follows for PrimaryStore {
         follower: UserId,
         author: UserId,
         mode: EdgeMode,
-        inc: i64,
+        incarnation: i64,
         now_ms: i64,
     ) -> Result<Followed, StoreError> {
         if mode == EdgeMode::Push {
             return Err(StoreError::Refused("a new edge covers nothing: follow with mode Fill or Pull".into()));
         }
         let mode = if self.breaks(Rule::FollowIsTrusted) { EdgeMode::Push } else { mode };
-        transaction!(self, tx => follow(self, tx, (follower, author), Edge { mode, inc }, now_ms))
+        transaction!(self, tx => follow(self, tx, (follower, author), Edge { mode, incarnation }, now_ms))
     }
 
     async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError> {
@@ -95,10 +95,10 @@ impl Follows for PrimaryStore {
         &self,
         follower: UserId,
         authors: &[UserId],
-        inc: i64,
+        incarnation: i64,
         now_ms: i64,
     ) -> Result<Vec<UserId>, StoreError> {
-        transaction!(self, tx => promote(self, tx, (follower, authors), inc, now_ms))
+        transaction!(self, tx => promote(self, tx, (follower, authors), incarnation, now_ms))
     }
 }
 
@@ -150,9 +150,9 @@ async fn follow(
         return tx.roll_back(Followed::TooMany).await;
     }
     if !primary_store.breaks(Rule::FollowWithoutRecord) {
-        record(&mut tx, pair, edge.inc, now_ms).await?;
+        record(&mut tx, pair, edge.incarnation, now_ms).await?;
     }
-    count(&mut tx, pair, 1, renewed(primary_store, Rule::FollowKeepsVersion, edge.inc)).await?;
+    count(&mut tx, pair, 1, renewed(primary_store, Rule::FollowKeepsVersion, edge.incarnation)).await?;
     tx.commit(Followed::New).await
 }
 
@@ -174,9 +174,9 @@ pub async fn end_edge(tx: &mut Tx, pair: Pair, version: Option<i64>, now_ms: i64
     if !tx.lock(Row::Edge(pair)).await? {
         return Ok(false);
     }
-    let inc = tx.look(|tables| tables.follows.get(&pair).map_or(0, |edge| edge.inc));
+    let incarnation = tx.look(|tables| tables.follows.get(&pair).map_or(0, |edge| edge.incarnation));
     tx.write(|_| vec![Change::Edge(pair, None, None)]).await?;
-    record(tx, pair, inc.wrapping_neg(), now_ms).await?;
+    record(tx, pair, incarnation.wrapping_neg(), now_ms).await?;
     count(tx, pair, -1, version).await?;
     Ok(true)
 }
@@ -239,7 +239,7 @@ async fn promote(
     primary_store: &PrimaryStore,
     mut tx: Tx,
     (follower, authors): (UserId, &[UserId]),
-    inc: i64,
+    incarnation: i64,
     now_ms: i64,
 ) -> Result<Vec<UserId>, StoreError> {
     let mode = if primary_store.breaks(Rule::PromotionIsTrusted) { EdgeMode::Push } else { EdgeMode::Fill };
@@ -255,9 +255,9 @@ async fn promote(
     if promoted.is_empty() {
         return tx.commit(promoted).await;
     }
-    let edge = Edge { mode, inc };
+    let edge = Edge { mode, incarnation };
     tx.write(|_| promoted.iter().map(|author| Change::Edge((follower, *author), Some(edge), None)).collect()).await?;
-    let relation = Relation { version: inc, attempts: 0, look_at: now_ms.saturating_add(FIRST_LOOK_MS) };
+    let relation = Relation { version: incarnation, attempts: 0, look_at: now_ms.saturating_add(FIRST_LOOK_MS) };
     tx.write(|_| promoted.iter().map(|author| Change::Relation((follower, *author), Some(relation), None)).collect())
         .await?;
     tx.commit(promoted).await

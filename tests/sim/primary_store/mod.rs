@@ -21,7 +21,7 @@ mod references;
 mod relations;
 pub mod tables;
 mod timelines;
+mod trace;
 pub mod transaction;
-mod words;
 
 pub use transaction::{Engine, PrimaryStore};

@@ -31,7 +31,7 @@ pub struct Published {
 /// What is kept of an outbox as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    pub stamp: i64,
+    pub version: i64,
     pub published_at: Option<i64>,
     pub publish_every: Option<i64>,
 }
@@ -40,7 +40,7 @@ pub struct Head {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
     pub mode: EdgeMode,
-    pub inc: i64,
+    pub incarnation: i64,
 }
 
 /// A reader's state.
@@ -261,8 +261,8 @@ impl Tables {
         rows.take(1).count() > 0
     }
 
-    pub fn stamp(&self, author: UserId) -> i64 {
-        self.heads.get(&author).map_or(0, |head| head.stamp)
+    pub fn version(&self, author: UserId) -> i64 {
+        self.heads.get(&author).map_or(0, |head| head.version)
     }
 
     pub fn floor(&self, reader: UserId) -> Floor {

@@ -137,7 +137,7 @@ struct View<'a> {
     reader: UserId,
 }
 
-/// The uncovered authors, with their stamps, and the floor.
+/// The uncovered authors, with their versions, and the floor.
 type Claims<'a> = (&'a [UncoveredAuthor], Floor);
 
 impl View<'_> {
@@ -218,7 +218,7 @@ impl View<'_> {
         }
         let edges = tables.edges(self.reader).filter(|(_, edge)| edge.mode != EdgeMode::Push);
         let shown = edges.filter(|(author, _)| self.shows(tables, *author));
-        shown.map(|(author, _)| UncoveredAuthor { author, stamp: tables.stamp(author) }).collect()
+        shown.map(|(author, _)| UncoveredAuthor { author, version: tables.version(author) }).collect()
     }
 
     fn in_flight(&self, tables: &Tables, side: Side) -> Vec<Entry> {

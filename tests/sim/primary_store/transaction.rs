@@ -390,7 +390,7 @@ impl Base {
             self.tables.make(change);
         }
         for change in &changes {
-            injector.note(|| format!("    {}", super::words::of(change)));
+            injector.note(|| format!("    {}", super::trace::of(change)));
         }
         let Self { tables, checks, .. } = self;
         checks.committed(tables, &changes);

@@ -11,7 +11,7 @@ const READS: &[(&str, &[&str])] = &[
     ("accounts", &["by_handle", "counts", "profiles"]),
     ("cards", &["content_cards", "user_cards"]),
     ("contents", &["by_ids", "counters", "reposted_among"]),
-    ("exclusions", &["standings"]),
+    ("exclusions", &["exclusion_states"]),
     ("follows", &["followed_among"]),
     ("profiles", &["attributes"]),
     ("reactions", &["of_user"]),

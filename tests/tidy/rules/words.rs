@@ -142,6 +142,12 @@ const PRIVATE: &[(&str, &str)] = &[
     ("outlet", "sink"),
     ("tokenless", "public operation"),
     ("doors", "connection limits"),
+    ("told", "update, outcome"),
+    ("heard", "signal"),
+    ("stamp", "version"),
+    ("stamps", "versions"),
+    ("inc", "incarnation"),
+    ("turns", "batches, connection permits"),
 ];
 /// What no comment says.
 const FORMULAS_REFUSED: [&str; 9] = [

@@ -123,9 +123,9 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     // After an error of `accept`, such as too many open files, axum's listener waits for a second.
     while let Some((stream, peer)) = stop.run_until_cancelled(listener.accept()).await {
         match slots.enter(peer) {
-            Some(room) => {
-                let served = if room.is_spare { &routes.full } else { &routes.all };
-                open.spawn(talk((stream, peer), room, served.clone(), Arc::clone(&limits), stop.clone()));
+            Some(permit) => {
+                let served = if permit.is_spare { &routes.full } else { &routes.all };
+                open.spawn(talk((stream, peer), permit, served.clone(), Arc::clone(&limits), stop.clone()));
             }
             None => drop(stream),
         }
@@ -146,7 +146,7 @@ struct ConnectionSlots {
 }
 
 /// What a connection holds as long as it is open.
-struct Room {
+struct ConnectionPermit {
     is_spare: bool,
     heads: Ledger,
     /// For whom heads are held; a proxy speaks for many.
@@ -169,46 +169,53 @@ impl ConnectionSlots {
     }
 
     /// `None`: not even for a refusal.
-    fn enter(&self, peer: SocketAddr) -> Option<Room> {
+    fn enter(&self, peer: SocketAddr) -> Option<ConnectionPermit> {
         let address = peer.ip().to_canonical();
         let is_proxy = self.trusted_proxies.iter().any(|net| net.contains(&address));
         let client = if is_proxy { None } else { Some(Payer::of_address(Some(address))) };
         let place = client.and_then(|client| self.each.take(client));
         let permit = if is_proxy || place.is_some() { Arc::clone(&self.all).try_acquire_owned().ok() } else { None };
         if let Some(permit) = permit {
-            return Some(self.room(false, client, (permit, place)));
+            return Some(self.permit(false, client, (permit, place)));
         }
         let reason = if is_proxy || place.is_some() { "full" } else { "address" };
         metrics::counter!(self.metrics.connections_refused, "reason" => reason).increment(1);
         tracing::debug!(%peer, reason, "A connection was refused: there are too many.");
         let permit = Arc::clone(&self.spare).try_acquire_owned().ok()?;
-        Some(self.room(true, client, (permit, None)))
+        Some(self.permit(true, client, (permit, None)))
     }
 
-    fn room(
+    fn permit(
         &self,
         is_spare: bool,
         client: Option<Payer>,
         (permit, place): (OwnedSemaphorePermit, Option<Slot<Payer>>),
-    ) -> Room {
+    ) -> ConnectionPermit {
         let gauged = Gauged::new(self.metrics.connections);
-        Room { is_spare, heads: self.heads.clone(), client, _permit: permit, _place: place, _gauged: gauged }
+        ConnectionPermit {
+            is_spare,
+            heads: self.heads.clone(),
+            client,
+            _permit: permit,
+            _place: place,
+            _gauged: gauged,
+        }
     }
 }
 
 /// One connection, from its first byte to its end, or to its upgrade.
 async fn talk(
     (stream, peer): (TcpStream, SocketAddr),
-    room: Room,
+    permit: ConnectionPermit,
     router: Router,
     limits: Arc<ConnectionLimits>,
     stop: CancellationToken,
 ) {
-    let is_spare = room.is_spare;
+    let is_spare = permit.is_spare;
     let (received, begun) = (Received::default(), Arc::new(AtomicBool::new(false)));
-    let (heads, client) = (room.heads.clone(), [room.client, None]);
+    let (heads, client) = (permit.heads.clone(), [permit.client, None]);
     received.hold_with(Some(heads.open(client)));
-    let wire = Wire::new(stream, room, received.clone(), limits.stall_time);
+    let wire = Wire::new(stream, permit, received.clone(), limits.stall_time);
     let begins = Arc::clone(&begun);
     let service = service_fn(move |request: Request<Incoming>| {
         begins.store(true, Ordering::Relaxed);

@@ -11,6 +11,6 @@ pub(super) mod streams;
 pub(super) use self::{
     reserved::{cancel, fulfil, join, reserve},
     single::open,
-    stream::take_room,
+    stream::take_permit,
     streams::token_of,
 };

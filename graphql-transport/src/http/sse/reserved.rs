@@ -19,14 +19,14 @@ use tracing::Instrument as _;
 
 use super::{
     framing::event,
-    stream::{Room, body, response, send, take_room},
+    stream::{StreamPermit, body, response, send, take_permit},
     streams::{Reserved, parameter, token_of},
 };
 use crate::{
     execution::PreparedExecutor,
     http::{
         codes::{BAD_USER_INPUT, RATE_LIMITED},
-        engine::Ready,
+        engine::AdmittedOperation,
         outcome::{Payload, Reason, Refused, json_within},
         request_id::RequestId,
         runner::{self, OperationSink, TooLarge, extensions_of, over, signed_out},
@@ -49,7 +49,7 @@ pub fn reserve<E: PreparedExecutor, V: Viewer>(
     scope: Scope<V>,
 ) -> Result<Response<Body>, Refused> {
     core.engine.charge(&scope, RESERVATION_POINTS)?;
-    let room = take_room(core, &scope)?;
+    let permit = take_permit(core, &scope)?;
     // Twice the width of a request's id: whoever guesses it hears everything.
     let token = [RequestId::new(&core.entropy), RequestId::new(&core.entropy)].map(|half| half.to_string()).concat();
     let (events, queue) = channel(core.settings.stream.queued_events.max(1));
@@ -62,7 +62,7 @@ pub fn reserve<E: PreparedExecutor, V: Viewer>(
     });
     core.streams.with(|streams| streams.insert(token.clone(), Arc::clone(&reserved)));
     let (of_task, name, over) = (Arc::clone(core), token.clone(), over(core, scope.viewer));
-    core.sockets.spawn(async move { watch(&of_task, &name, &reserved, over, room).await });
+    core.sockets.spawn(async move { watch(&of_task, &name, &reserved, over, permit).await });
     let mut response = Response::new(Body::from(token));
     *response.status_mut() = StatusCode::CREATED;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -76,7 +76,7 @@ async fn watch<E, V: Viewer>(
     token: &str,
     reserved: &Reserved,
     over: BoxFuture<'static, ()>,
-    room: Room,
+    permit: StreamPermit,
 ) {
     let is_opened = tokio::select! {
         () = reserved.opened.cancelled() => true,
@@ -92,7 +92,7 @@ async fn watch<E, V: Viewer>(
     }
     reserved.ended.cancel();
     core.streams.with(|streams| streams.remove(token));
-    drop(room);
+    drop(permit);
 }
 
 /// Opens the stream of `token`, once.
@@ -113,7 +113,7 @@ pub fn fulfil<E, V: Viewer>(core: &Core<E, V>, token: &str, id: &RequestId) -> R
 }
 
 /// Where the results of one of several operations go.
-struct Part {
+struct ReservedSink {
     id: String,
     reserved: Arc<Reserved>,
     /// Of one result, at most.
@@ -127,7 +127,7 @@ struct Addressed<'a> {
     payload: Option<Payload<'a>>,
 }
 
-impl Part {
+impl ReservedSink {
     fn json(&self, payload: Option<Payload<'_>>) -> Result<Vec<u8>, TooLarge> {
         json_within(&Addressed { id: &self.id, payload }, self.answer_bytes).ok_or(TooLarge)
     }
@@ -140,7 +140,7 @@ impl Part {
     }
 }
 
-impl OperationSink for Part {
+impl OperationSink for ReservedSink {
     type Event = Bytes;
 
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
@@ -152,12 +152,12 @@ impl OperationSink for Part {
     }
 }
 
-/// Runs `ready` beside what runs already; its results go to the stream of `token`. 202.
+/// Runs `admitted` beside what runs already; its results go to the stream of `token`. 202.
 pub fn join<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     token: &str,
     operation: Option<String>,
-    ready: Ready,
+    admitted: AdmittedOperation,
     scope: Scope<V>,
 ) -> Result<Response<Body>, Refused> {
     let reserved = core.streams.get(token)?;
@@ -179,7 +179,7 @@ pub fn join<E: PreparedExecutor, V: Viewer>(
         Ok(())
     })?;
     let (of_task, answer_bytes) = (Arc::clone(core), core.settings.request.answer_bytes);
-    let work = async move { part(&of_task, ready, scope, Part { id, reserved, answer_bytes }, stop).await };
+    let work = async move { part(&of_task, admitted, scope, ReservedSink { id, reserved, answer_bytes }, stop).await };
     core.sockets.spawn(work.instrument(tracing::Span::current()));
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
@@ -188,15 +188,15 @@ pub fn join<E: PreparedExecutor, V: Viewer>(
 
 async fn part<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    ready: Ready,
+    admitted: AdmittedOperation,
     scope: Scope<V>,
-    part: Part,
+    part: ReservedSink,
     stop: CancellationToken,
 ) {
     let (over, request_id) = (over(core, scope.viewer.clone()), scope.request_id.clone());
     let whole = async {
         let ended = tokio::select! {
-            ended = runner::run(core, ready, scope, &part) => ended,
+            ended = runner::run(core, admitted, scope, &part) => ended,
             () = over => Err(signed_out(&request_id)),
         };
         if let Err(refused) = ended {

@@ -14,12 +14,12 @@ use tracing::Instrument as _;
 
 use super::{
     framing::event,
-    stream::{Room, UNREAD, body, response, send},
+    stream::{StreamPermit, UNREAD, body, response, send},
 };
 use crate::{
     execution::PreparedExecutor,
     http::{
-        engine::Ready,
+        engine::AdmittedOperation,
         outcome::{Payload, json_within},
         runner::{self, OperationSink, TooLarge, extensions_of, over, signed_out},
         state::Core,
@@ -29,13 +29,13 @@ use crate::{
 };
 
 /// Where the results of the one operation go.
-struct Whole {
+struct SingleSink {
     events: Sender<Bytes>,
     /// Of one result, at most.
     answer_bytes: usize,
 }
 
-impl OperationSink for Whole {
+impl OperationSink for SingleSink {
     type Event = Bytes;
 
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Bytes, TooLarge> {
@@ -48,12 +48,12 @@ impl OperationSink for Whole {
     }
 }
 
-/// A stream of `ready`'s results, until it ends, the client leaves, the token ends or the server stops.
+/// A stream of `admitted`'s results, until it ends, the client leaves, the token ends or the server stops.
 pub fn open<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
-    ready: Ready,
+    admitted: AdmittedOperation,
     scope: Scope<V>,
-    room: Room,
+    permit: StreamPermit,
 ) -> Response<Body> {
     let limits = core.settings.stream;
     let (sender, events) = channel(limits.queued_events.max(1));
@@ -61,8 +61,8 @@ pub fn open<E: PreparedExecutor, V: Viewer>(
     let core_of_task = Arc::clone(core);
     let work = async move {
         let core = core_of_task;
-        follow(&core, ready, scope, sender).await;
-        drop(room);
+        follow(&core, admitted, scope, sender).await;
+        drop(permit);
     };
     core.sockets.spawn(work.instrument(tracing::Span::current()));
     response(body(events, limits.keep_alive), &id)
@@ -70,15 +70,15 @@ pub fn open<E: PreparedExecutor, V: Viewer>(
 
 async fn follow<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    ready: Ready,
+    admitted: AdmittedOperation,
     scope: Scope<V>,
     events: Sender<Bytes>,
 ) {
     let over = over(core, scope.viewer.clone());
     let request_id = scope.request_id.clone();
-    let sink = Whole { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
+    let sink = SingleSink { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
     let ended = tokio::select! {
-        ended = runner::run(core, ready, scope, &sink) => ended,
+        ended = runner::run(core, admitted, scope, &sink) => ended,
         () = events.closed() => return,
         // Without `complete` the client knows that it has to come again.
         () = core.stop.cancelled() => return,

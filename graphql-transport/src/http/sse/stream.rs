@@ -33,14 +33,14 @@ use crate::{
 pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
 /// A place among the streams of this node, held until it is dropped.
-pub struct Room {
-    _permit: OwnedSemaphorePermit,
-    _place: Slot<Payer>,
+pub struct StreamPermit {
+    _node: OwnedSemaphorePermit,
+    _client: Slot<Payer>,
     _gauged: Gauged,
 }
 
 /// Takes a place among the streams of this node, and among those of who asks.
-pub fn take_room<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<Room, Refused> {
+pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<StreamPermit, Refused> {
     let place = core.stream_slots.take(scope.payer()).ok_or_else(|| {
         let message = "Too many streams are open or reserved already. Close one, or use one for several operations.";
         Refused::new(Reason::TooManyPoints, RATE_LIMITED, message)
@@ -49,7 +49,7 @@ pub fn take_room<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<Ro
         tracing::warn!("A stream was refused: there are too many.");
         Refused::new(Reason::NoRoom, INTERNAL, "No room for another stream. Try again in a few seconds.")
     })?;
-    Ok(Room { _permit: permit, _place: place, _gauged: Gauged::new(core.settings.metrics.streams) })
+    Ok(StreamPermit { _node: permit, _client: place, _gauged: Gauged::new(core.settings.metrics.streams) })
 }
 
 /// Waits for room. Of a client that reads nothing the stream ends: what it has missed it cannot know otherwise.

@@ -46,7 +46,7 @@ macro_rules! forms {
             async fn apply(self, ctx: &Context<'_>, change: Change) -> Answer<$payload> {
                 let Self { user_id, client_mutation_id } = self;
                 answer(ctx, async {
-                    let Standing { user, viewer, user_errors } = changed(ctx, &user_id, change).await?;
+                    let ExclusionPayload { user, viewer, user_errors } = changed(ctx, &user_id, change).await?;
                     Ok(Some($payload { user, viewer, user_errors, client_mutation_id }))
                 })
                 .await
@@ -141,13 +141,13 @@ enum Change {
 }
 
 /// Both users after the change; or why nothing was changed.
-struct Standing {
+struct ExclusionPayload {
     user: Option<User>,
     viewer: Option<User>,
     user_errors: Vec<UserError>,
 }
 
-async fn changed(ctx: &Context<'_>, user_id: &ID, change: Change) -> Result<Standing, Failure> {
+async fn changed(ctx: &Context<'_>, user_id: &ID, change: Change) -> Result<ExclusionPayload, Failure> {
     let hydration = fresh_hydration(ctx)?;
     let viewer = hydration.viewer()?.id;
     let other = ids::parse_user(user_id)?;
@@ -169,7 +169,7 @@ async fn changed(ctx: &Context<'_>, user_id: &ID, change: Change) -> Result<Stan
     let viewer = shown(viewer).await?;
     let user = if outcome == ExclusionOutcome::Done { shown(other).await? } else { None };
     let refused = refusal(outcome).or_else(|| user.is_none().then(no_such_user));
-    Ok(Standing { user, viewer, user_errors: refused.into_iter().collect() })
+    Ok(ExclusionPayload { user, viewer, user_errors: refused.into_iter().collect() })
 }
 
 fn refusal(outcome: ExclusionOutcome) -> Option<UserError> {

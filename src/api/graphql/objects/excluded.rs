@@ -12,7 +12,7 @@ use crate::{
         PageSize, UserId,
         timeline::{cursor::InvalidCursor, page::InvalidPage},
     },
-    store::exclusions::Decided,
+    store::exclusions::ExclusionList,
 };
 
 /// A page of users whom the viewer mutes, blocks or hides from.
@@ -40,7 +40,7 @@ impl ExcludedUserConnection {
     pub async fn load(
         hydration: &Arc<Hydration>,
         owner: UserId,
-        what: Decided,
+        what: ExclusionList,
         (first, after): (Option<i64>, Option<&str>),
         selection: UserSelection,
     ) -> Result<Option<Self>, Failure> {
@@ -50,7 +50,7 @@ impl ExcludedUserConnection {
         let size = first.map_or(Ok(PageSize::default()), PageSize::try_new)?;
         let after = after.map(ids::parse_user).transpose();
         let after = after.map_err(|_| InvalidPage::After(InvalidCursor::Malformed))?;
-        let page = hydration.services().lists.decided(owner, what, after, size).await?;
+        let page = hydration.services().lists.excluded(owner, what, after, size).await?;
         let users = page.rows;
         hydration.prime_users(&users, selection).await;
         let mut edges = Vec::with_capacity(users.len());

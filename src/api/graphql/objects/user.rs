@@ -23,11 +23,11 @@ use crate::{
         account::profile::ProfileCounts,
         timeline::{
             cursor::{self, List},
-            exclusion::Standing,
+            exclusion::ExclusionState,
         },
     },
     read::lists::PageOf,
-    store::exclusions::Decided,
+    store::exclusions::ExclusionList,
 };
 
 /// A user, held with its hydration.
@@ -47,8 +47,8 @@ impl User {
         answer(ctx, async { Ok(self.hydration.counts(self.profile.id).await?.map(|counts| count(of(counts)))) }).await
     }
 
-    async fn standing(&self, ctx: &Context<'_>, of: fn(Standing) -> bool) -> Answer<bool> {
-        answer(ctx, async { Ok(self.hydration.viewer_standing(self.profile.id).await?.map(of)) }).await
+    async fn exclusions(&self, ctx: &Context<'_>, of: fn(ExclusionState) -> bool) -> Answer<bool> {
+        answer(ctx, async { Ok(self.hydration.viewer_exclusions(self.profile.id).await?.map(of)) }).await
     }
 
     /// Null unless they are the viewer.
@@ -74,10 +74,10 @@ impl User {
         Ok(Some(ContentConnection::from(Shown::load(&self.hydration, &page, selection).await?)))
     }
 
-    async fn decided(
+    async fn excluded(
         &self,
         ctx: &Context<'_>,
-        what: Decided,
+        what: ExclusionList,
         first: Option<AnyInt>,
         after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
@@ -189,17 +189,17 @@ impl User {
 
     /// Whether the viewer has muted them. Null for anonymous viewers and for the viewer themselves.
     async fn viewer_has_muted(&self, ctx: &Context<'_>) -> Answer<bool> {
-        self.standing(ctx, |standing| standing.has_muted).await
+        self.exclusions(ctx, |exclusions| exclusions.has_muted).await
     }
 
     /// Whether the viewer has blocked them. Null for anonymous viewers and for the viewer themselves.
     async fn viewer_has_blocked(&self, ctx: &Context<'_>) -> Answer<bool> {
-        self.standing(ctx, |standing| standing.has_blocked).await
+        self.exclusions(ctx, |exclusions| exclusions.has_blocked).await
     }
 
     /// Whether the viewer hides from them. Null for anonymous viewers and for the viewer themselves.
     async fn viewer_is_hiding(&self, ctx: &Context<'_>) -> Answer<bool> {
-        self.standing(ctx, |standing| standing.is_hiding).await
+        self.exclusions(ctx, |exclusions| exclusions.is_hiding).await
     }
 
     /// The users whom they mute, longest registered first. Null unless the user is the viewer.
@@ -209,7 +209,7 @@ impl User {
         #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
         #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
-        self.decided(ctx, Decided::Muted, first, after).await
+        self.excluded(ctx, ExclusionList::Muted, first, after).await
     }
 
     /// The users whom they block, longest registered first. Null unless the user is the viewer.
@@ -219,7 +219,7 @@ impl User {
         #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
         #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
-        self.decided(ctx, Decided::Blocked, first, after).await
+        self.excluded(ctx, ExclusionList::Blocked, first, after).await
     }
 
     /// The users from whom they hide, followers or not, longest registered first. Null unless the user is the viewer.
@@ -229,7 +229,7 @@ impl User {
         #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
         #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
-        self.decided(ctx, Decided::HiddenFrom, first, after).await
+        self.excluded(ctx, ExclusionList::HiddenFrom, first, after).await
     }
 
     /// Their contents, newest first, paged as `Query.timeline`. Empty if one of the two blocks the other. Mutes and

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A delivery as it stands once its record is locked.
-struct Standing {
+struct DeliveryState {
     entry: Entry,
     removed: bool,
     author: AuthorFacts,
@@ -36,7 +36,7 @@ pub(super) async fn deliver(
     if records::lock(tx, content).await?.is_none() {
         return Ok(AtOnce::Ended { rows: 0 });
     }
-    let Some(Standing { entry, removed, author, is_cut }) = standing(tx, content).await? else {
+    let Some(DeliveryState { entry, removed, author, is_cut }) = state_of(tx, content).await? else {
         return Ok(AtOnce::Ended { rows: 0 });
     };
     if removed {
@@ -51,7 +51,7 @@ pub(super) async fn deliver(
     Ok(AtOnce::Ended { rows })
 }
 
-async fn standing(tx: &Tx, content: ContentId) -> Result<Option<Standing>, StoreError> {
+async fn state_of(tx: &Tx, content: ContentId) -> Result<Option<DeliveryState>, StoreError> {
     let sql = "SELECT d.publish_time, d.content_id, d.author_id, c.id IS NULL OR c.removed_at IS NOT NULL, \
                COALESCE(u.followers, 0) + 1, o.publish_every_ms, \
                EXISTS (SELECT 1 FROM subtasks s WHERE s.content_id = d.content_id) \
@@ -61,8 +61,8 @@ async fn standing(tx: &Tx, content: ContentId) -> Result<Option<Standing>, Store
     tx.query_one(sql, [content.get().into()]).await?.as_ref().map(read).transpose()
 }
 
-fn read(row: &Row) -> Result<Standing, StoreError> {
+fn read(row: &Row) -> Result<DeliveryState, StoreError> {
     let entry = row.entry(0)?;
     let author = AuthorFacts { author: entry.author, followers: row.count(4)?, publish_every_ms: row.get(5)? };
-    Ok(Standing { entry, removed: row.get::<i64>(3)? != 0, author, is_cut: row.get::<i64>(6)? != 0 })
+    Ok(DeliveryState { entry, removed: row.get::<i64>(3)? != 0, author, is_cut: row.get::<i64>(6)? != 0 })
 }

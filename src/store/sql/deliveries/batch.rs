@@ -1,7 +1,7 @@
 //! One batch of a subtask: the rows by one `INSERT .. SELECT`, and the progress in the same transaction.
 
 use super::{
-    super::{dialect::Dialect, part::Part, transaction::Tx},
+    super::{dialect::Dialect, fragment::Fragment, transaction::Tx},
     chain::{SELECT_SUBTASK, subtask, targets_at},
 };
 use crate::{
@@ -57,7 +57,7 @@ pub(super) async fn insert(tx: &Tx, entry: Entry, batch: Range) -> Result<u64, S
 
 /// Passes over pulled edges and readers that are off, as this statement's snapshot has them, and nobody else: any
 /// other exception would break a growth in progress (docs/coverage.md).
-pub(super) fn statement(dialect: Dialect, entry: Entry, batch: Range) -> Part {
+pub(super) fn statement(dialect: Dialect, entry: Entry, batch: Range) -> Fragment {
     let text = format!(
         "{insert} inboxes (user_id, publish_time, content_id, author_id) \
          SELECT f.follower_id, ?, ?, ? FROM follows f{targets} \
@@ -71,5 +71,5 @@ pub(super) fn statement(dialect: Dialect, entry: Entry, batch: Range) -> Part {
         push = EdgeMode::Push.code(),
     );
     let author = entry.author.get();
-    Part::new(text, [entry.publish_time, entry.content.get(), author, author, batch.after, batch.through])
+    Fragment::new(text, [entry.publish_time, entry.content.get(), author, author, batch.after, batch.through])
 }

@@ -8,7 +8,7 @@ mod records;
 
 use async_trait::async_trait;
 
-use super::{SqlStore, dialect::Dialect, part::Part, rows::MAX_LIST};
+use super::{SqlStore, dialect::Dialect, fragment::Fragment, rows::MAX_LIST};
 use crate::{
     domain::{
         ContentId, Entry,
@@ -24,12 +24,12 @@ use crate::{
 const ERROR_CHARS: usize = 500;
 
 /// The statement that serves a batch of followers.
-pub(super) fn fan_out(dialect: Dialect, entry: Entry, batch: subtask::Range) -> Part {
+pub(super) fn fan_out(dialect: Dialect, entry: Entry, batch: subtask::Range) -> Fragment {
     batch::statement(dialect, entry, batch)
 }
 
 /// The statement that finds what is due.
-pub(super) fn due(dialect: Dialect, now_ms: i64, limit: u64) -> Part {
+pub(super) fn due(dialect: Dialect, now_ms: i64, limit: u64) -> Fragment {
     records::due_statement(dialect, now_ms, limit)
 }
 

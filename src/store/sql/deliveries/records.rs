@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::{
     dialect::Dialect,
-    part::Part,
+    fragment::Fragment,
     rows::{Row, id_list},
     transaction::Tx,
 };
@@ -71,10 +71,10 @@ pub(super) async fn due(tx: &Tx, (now_ms, next_look_ms): (i64, i64), limit: u64)
 }
 
 /// Locks the records that are due, and passes over those that are locked.
-pub(super) fn due_statement(dialect: Dialect, now_ms: i64, limit: u64) -> Part {
+pub(super) fn due_statement(dialect: Dialect, now_ms: i64, limit: u64) -> Fragment {
     let text = format!(
         "SELECT content_id FROM deliveries WHERE look_at <= ? OR look_at > ? ORDER BY look_at, content_id LIMIT ? {}",
         dialect.for_update_skip_locked()
     );
-    Part::new(text, [now_ms, now_ms.saturating_add(MAX_WAIT_MS), i64::try_from(limit).unwrap_or(i64::MAX)])
+    Fragment::new(text, [now_ms, now_ms.saturating_add(MAX_WAIT_MS), i64::try_from(limit).unwrap_or(i64::MAX)])
 }

@@ -11,8 +11,8 @@ use super::{
     super::{
         SqlStore,
         dialect::Dialect,
+        fragment::Fragment,
         hot::HotStatement,
-        part::Part,
         tests::{migrated, plan},
         timelines,
     },
@@ -50,7 +50,7 @@ fn request(size: i64, bound: i64) -> PageRequest {
     PageRequest { bound: Some(Position::bound(bound, bound)), ..PageRequest::newest(size) }
 }
 
-fn page(request: &PageRequest) -> Part {
+fn page(request: &PageRequest) -> Fragment {
     timelines::page(Dialect::Sqlite, UserId::try_new(7).unwrap(), request, Depth::Everything).0
 }
 
@@ -60,7 +60,7 @@ async fn a_page_of_whatever_size_is_planned_once_a_connection() {
     let readers = readers(&folder, Duration::from_mins(1)).await;
     let text = page(&request(1, 1)).text;
     for size in 1..=20 {
-        let Part { text, values } = page(&request(size, 1_000 * size));
+        let Fragment { text, values } = page(&request(size, 1_000 * size));
         assert!(readers.read(text, values).await.unwrap().is_empty());
     }
     let connection = readers.take().unwrap();
@@ -90,7 +90,7 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
                 Span { from: Some(1), below: request.bound },
             ),
         ] {
-            let explained = plan(&store, Part::new(store.spell_out(statement.clone()), [])).await;
+            let explained = plan(&store, Fragment::new(store.spell_out(statement.clone()), [])).await;
             assert_eq!(plan(&store, statement.clone().part(Dialect::Sqlite)).await, explained, "{statement:?}");
         }
     }
@@ -215,7 +215,7 @@ async fn pages_of_a_long_inbox_read_no_more_than_those_of_a_short_one() {
             (Direction::Newer, contents - 50),
         ] {
             let request = PageRequest { direction, ..request(20, bound) };
-            let Part { text, values } =
+            let Fragment { text, values } =
                 timelines::page(Dialect::Sqlite, UserId::try_new(7).unwrap(), &request, Depth::Inbox).0;
             assert_eq!(
                 readers.read(text.clone(), values).await.unwrap().len(),

@@ -49,7 +49,7 @@ fn account(id: i64) -> NewAccount {
         id: user(id),
         registration: Registration::try_new(&name, &name, "", None).unwrap(),
         password_hash: Some(PasswordHash("a hash".to_owned())),
-        inc: id,
+        incarnation: id,
         now_ms: 1,
     }
 }
@@ -61,7 +61,7 @@ fn content(id: i64, author: i64) -> NewContent {
         idempotency_key: Some(format!("key {id}")),
         reference: Reference::Nothing,
     };
-    NewContent { id: ContentId::try_new(id).unwrap(), author: user(author), draft, publish_time: id, stamp: id }
+    NewContent { id: ContentId::try_new(id).unwrap(), author: user(author), draft, publish_time: id, version: id }
 }
 
 const POLICY: DeliveryPolicy =

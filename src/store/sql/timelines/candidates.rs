@@ -1,7 +1,7 @@
 //! The page of a reader whose authors a node remembers: one statement that asks neither for edges nor for exclusions.
 
 use super::{
-    super::{account_deletions::author_remains, part::Part, rows::Row},
+    super::{account_deletions::author_remains, fragment::Fragment, rows::Row},
     shown::Timeline,
     side::{BEHIND, Side},
     statement::{IN_FLIGHT, INBOX, ROW, STATE},
@@ -22,7 +22,7 @@ const EXCLUDED: i64 = 2;
 impl Timeline {
     /// Rows of a tag and three numbers: the version and the floor; followed authors with the mode of the edge; excluded
     /// authors.
-    pub(super) fn authors(self) -> Part {
+    pub(super) fn authors(self) -> Fragment {
         let reader = self.reader.get();
         let by_key = self.by_key();
         let text = format!(
@@ -32,12 +32,12 @@ impl Timeline {
              UNION ALL SELECT {EXCLUDED} AS tag, e.author_id AS a, 0 AS t, 0 AS c FROM (SELECT x.author_id FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT {most}) e",
             most = MAX_REMEMBERED_EXCLUSIONS + 1,
         );
-        Part::new(text, [reader, reader, reader])
+        Fragment::new(text, [reader, reader, reader])
     }
 
     /// Rows of a tag and four columns: floor, version and how much is in flight; or position, author and original's
     /// author of a candidate. With facts those of [`FACTS`] follow.
-    pub(super) fn candidates(self, request: &PageRequest, limits: CandidateLimits, with_facts: bool) -> Part {
+    pub(super) fn candidates(self, request: &PageRequest, limits: CandidateLimits, with_facts: bool) -> Fragment {
         let no_facts = if with_facts { ", NULL".repeat(FACTS) } else { String::new() };
         let text = format!(
             "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, \
@@ -46,7 +46,7 @@ impl Timeline {
             most = MAX_FEW_IN_FLIGHT + 1,
         );
         let ahead = Side { limit: limits.ahead, ..Side::ahead(request) };
-        let mut whole = Part::new(text, [self.reader.get()])
+        let mut whole = Fragment::new(text, [self.reader.get()])
             .add(&format!(" UNION ALL SELECT {IN_FLIGHT} AS tag, x.* FROM "), [])
             .then(self.few_in_flight(ahead, with_facts).into_table("x"))
             .add(&format!(" UNION ALL SELECT {INBOX} AS tag, x.* FROM "), [])
@@ -60,10 +60,10 @@ impl Timeline {
         whole
     }
 
-    fn few_in_flight(self, side: Side, with_facts: bool) -> Part {
+    fn few_in_flight(self, side: Side, with_facts: bool) -> Fragment {
         let (columns, joins) = self.facts("c.author_id", with_facts);
         let then = self.dialect.join_in_order();
-        Part::new("SELECT d.publish_time, d.content_id, d.author_id, c.repost_author_id", [])
+        Fragment::new("SELECT d.publish_time, d.content_id, d.author_id, c.repost_author_id", [])
             .then(columns)
             .add(
                 &format!(
@@ -80,10 +80,10 @@ impl Timeline {
     }
 
     /// As [`Timeline::inbox`], whoever the rows' authors are.
-    fn inbox_of_anybody(self, side: Side, with_facts: bool) -> Part {
+    fn inbox_of_anybody(self, side: Side, with_facts: bool) -> Fragment {
         let (columns, joins) = self.facts("i.author_id", with_facts);
         let then = self.dialect.join_in_order();
-        Part::new("SELECT i.publish_time, i.content_id, i.author_id, c.repost_author_id", [])
+        Fragment::new("SELECT i.publish_time, i.content_id, i.author_id, c.repost_author_id", [])
             .then(columns)
             .add(
                 &format!(
@@ -101,12 +101,12 @@ impl Timeline {
 
     /// [`FACTS`] columns of the content `c` and of its author, and the joins that they need. A content without them
     /// is shown all the same: they are read by its cards then.
-    fn facts(self, author: &str, with_facts: bool) -> (Part, String) {
+    fn facts(self, author: &str, with_facts: bool) -> (Fragment, String) {
         if !with_facts {
             return Default::default();
         }
         let by_key = self.by_key();
-        let mut columns = Part::new(", k.replies, k.likes, k.reposts, k.bookmarks, u.profile_version", []);
+        let mut columns = Fragment::new(", k.replies, k.likes, k.reposts, k.bookmarks, u.profile_version", []);
         for reaction in [Reaction::Like, Reaction::Bookmark] {
             let probe = format!(
                 ", (SELECT 1 FROM reactions r{by_key} WHERE r.content_id = c.id AND r.kind = {kind} AND r.user_id = ?)",

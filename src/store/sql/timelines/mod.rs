@@ -18,8 +18,8 @@ use self::{
 use super::{
     SqlStore,
     dialect::Dialect,
+    fragment::Fragment,
     keyset::Columns,
-    part::Part,
     rows::{MAX_LIST, Row, id_list, of_kinds},
 };
 use crate::{
@@ -119,23 +119,23 @@ impl Timelines for SqlStore {
 
 /// The statement with which an inbox is extended: the newest `limit` entries below `floor` of the authors that it
 /// covers, as `Row::entry` takes them.
-pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Part {
+pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Fragment {
     Timeline { dialect, reader }.covered_below(floor, limit)
 }
 
 /// The whole statement of a page, and the branch that reads its inbox.
-pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, depth: Depth) -> (Part, Part) {
+pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, depth: Depth) -> (Fragment, Fragment) {
     let timeline = Timeline { dialect, reader };
     (timeline.statement(request, depth), timeline.inbox(Side::ahead(request).shown_to(timeline)))
 }
 
 /// The statement of [`Timelines::candidates`].
-pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, limits: CandidateLimits) -> Part {
+pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, limits: CandidateLimits) -> Fragment {
     Timeline { dialect, reader }.candidates(request, limits, true)
 }
 
 /// The statement of [`Timelines::authors`].
-pub(super) fn authors(dialect: Dialect, reader: UserId) -> Part {
+pub(super) fn authors(dialect: Dialect, reader: UserId) -> Fragment {
     Timeline { dialect, reader }.authors()
 }
 
@@ -158,7 +158,7 @@ impl Answer {
                     answer.floor = row.floor(1)?;
                     answer.excludes = row.get::<i64>(3)? != 0;
                 }
-                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, stamp: row.get(1)? }),
+                EDGE => answer.uncovered.push(UncoveredAuthor { author: row.user(3)?, version: row.get(1)? }),
                 tag => answer.entries.push((tag, row.entry(1)?)),
             }
         }

@@ -6,7 +6,7 @@
 //! end of the index and the window are passed over one by one, so that a page far from both ends costs more.
 
 use super::{
-    super::{dialect::Dialect, keyset::Columns, part::Part},
+    super::{dialect::Dialect, fragment::Fragment, keyset::Columns},
     side::Side,
 };
 use crate::domain::{Direction, Position};
@@ -24,10 +24,10 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 /// Each author's first content is looked up in the outbox index; an author whose first one is not among the first of
 /// all has nothing in the page. Of those that are, at most as many as entries are wanted, everything up to the last
 /// one wanted of each is read. `floor` are the columns that bring the floor along, or none.
-pub(super) fn pulled(dialect: Dialect, side: Side, authors: Part, floor: &str) -> Part {
+pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &str) -> Fragment {
     let then = dialect.join_in_order();
     let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
-    let heads = Part::new(
+    let heads = Fragment::new(
         format!("SELECT h.publish_time, h.id, h.author_id{} FROM (SELECT f.*, (SELECT w.id", carried("n")),
         [],
     )
@@ -37,14 +37,14 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Part, floor: &str) -
     .add(&format!(" {ALL}) n {then} contents h ON h.id = n.head"), [])
     .then(side.first(HEAD));
     if side.limit == 1 {
-        return Part::new("SELECT a.publish_time, a.id, a.author_id FROM ", []).then(heads.into_table("a"));
+        return Fragment::new("SELECT a.publish_time, a.id, a.author_id FROM ", []).then(heads.into_table("a"));
     }
     let (last, compare) = match side.direction {
         Direction::Older => (Position::OLDEST, ">="),
         Direction::Newer => (Position::NEWEST, "<="),
     };
     let nth = i64::try_from(side.limit).unwrap_or(i64::MAX) - 1;
-    Part::new(
+    Fragment::new(
         format!(
             "SELECT c.publish_time, c.id, c.author_id FROM (SELECT a.author_id{}, COALESCE((SELECT w.publish_time",
             carried("a")
@@ -64,9 +64,9 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Part, floor: &str) -
 
 /// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named
 /// in it.
-fn of_author(side: Side, alias: &str, floor: &str) -> Part {
+fn of_author(side: Side, alias: &str, floor: &str) -> Fragment {
     let order = side_order(side.direction);
-    Part::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
+    Fragment::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
         .then(side.of_contents("w"))
         .then(side.window(OF_AUTHOR))
         .then(below(OF_AUTHOR, alias, floor))
@@ -74,12 +74,12 @@ fn of_author(side: Side, alias: &str, floor: &str) -> Part {
 }
 
 /// Positions below the floor that `alias` brings along; everything if it brings none.
-fn below(columns: Columns, alias: &str, floor: &str) -> Part {
+fn below(columns: Columns, alias: &str, floor: &str) -> Fragment {
     if floor.is_empty() {
-        return Part::default();
+        return Fragment::default();
     }
     let Columns { time, id } = columns;
-    Part::new(format!(" AND {time} <= {alias}.ft AND ({time} < {alias}.ft OR {id} < {alias}.fc)"), [])
+    Fragment::new(format!(" AND {time} <= {alias}.ft AND ({time} < {alias}.ft OR {id} < {alias}.fc)"), [])
 }
 
 const fn side_order(direction: Direction) -> &'static str {

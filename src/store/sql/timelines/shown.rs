@@ -1,6 +1,6 @@
 //! Which authors and reposts a reader's timeline shows: conditions for every branch of a timeline statement.
 
-use super::super::{account_deletions::author_remains, dialect::Dialect, part::Part};
+use super::super::{account_deletions::author_remains, dialect::Dialect, fragment::Fragment};
 use crate::domain::UserId;
 
 /// What a timeline statement is made for.
@@ -22,17 +22,17 @@ impl Timeline {
     /// ` AND ..`: nothing keeps the author, whose id is in this column, out of the reader's timeline. Not
     /// `NOT EXISTS`, of which MySQL and MariaDB make a table of all the reader's exclusions: one probe of the key for
     /// each row.
-    pub(super) fn shown(self, author: &str) -> Part {
-        Part::new(shown_to(self.dialect, "?", author), [self.reader.get()])
+    pub(super) fn shown(self, author: &str) -> Fragment {
+        Fragment::new(shown_to(self.dialect, "?", author), [self.reader.get()])
     }
 
     /// As [`Self::shown`], for the original of a repost; whatever is none passes.
-    pub(super) fn shown_repost(self, contents: &str) -> Part {
-        Part::new(repost_shown_to(self.dialect, "?", contents), [self.reader.get()])
+    pub(super) fn shown_repost(self, contents: &str) -> Fragment {
+        Fragment::new(repost_shown_to(self.dialect, "?", contents), [self.reader.get()])
     }
 
     /// Both, for a content of the table `contents`.
-    pub(super) fn shown_content(self, contents: &str) -> Part {
+    pub(super) fn shown_content(self, contents: &str) -> Fragment {
         self.shown(&format!("{contents}.author_id")).then(self.shown_repost(contents))
     }
 }

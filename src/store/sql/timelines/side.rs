@@ -1,7 +1,7 @@
 //! One side of a page's bound: its direction, its window, its order and its limit.
 
 use super::{
-    super::{keyset::Columns, part::Part, rows::of_kinds},
+    super::{fragment::Fragment, keyset::Columns, rows::of_kinds},
     shown::Timeline,
 };
 use crate::domain::{Direction, Kinds, PageRequest, Position};
@@ -48,8 +48,8 @@ impl Side {
     }
 
     /// The condition, ` AND ..`, for positions of this side.
-    pub(super) fn window(&self, columns: Columns) -> Part {
-        Part::keyset(if self.inclusive {
+    pub(super) fn window(&self, columns: Columns) -> Fragment {
+        Fragment::keyset(if self.inclusive {
             columns.from(self.direction, self.bound)
         } else {
             columns.beyond(self.direction, self.bound)
@@ -58,15 +58,15 @@ impl Side {
 
     /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the kinds that are asked for, no
     /// reposts of whom the timeline keeps out.
-    pub(super) fn of_contents(&self, alias: &str) -> Part {
+    pub(super) fn of_contents(&self, alias: &str) -> Fragment {
         let text = format!("{alias}.removed_at IS NULL{}", of_kinds(self.kinds, &format!("{alias}.kind")));
         let reposts = self.timeline.map(|timeline| timeline.shown_repost(alias));
-        Part::new(text, []).then(reposts.unwrap_or_default())
+        Fragment::new(text, []).then(reposts.unwrap_or_default())
     }
 
     /// The order of this side, and the limit.
-    pub(super) fn first(&self, columns: Columns) -> Part {
+    pub(super) fn first(&self, columns: Columns) -> Fragment {
         let limit = i64::try_from(self.limit).unwrap_or(i64::MAX);
-        Part::new(columns.order(self.direction), []).add(" LIMIT ?", [limit])
+        Fragment::new(columns.order(self.direction), []).add(" LIMIT ?", [limit])
     }
 }

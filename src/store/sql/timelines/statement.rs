@@ -5,7 +5,7 @@
 //! and limited branch that all engines take. What each branch may cost is held by tests/it/store/explain.rs.
 
 use super::{
-    super::{keyset::Columns, part::Part},
+    super::{fragment::Fragment, keyset::Columns},
     pulled::pulled,
     shown::Timeline,
     side::Side,
@@ -17,7 +17,7 @@ use crate::{
 
 /// Rows of the state: floor time, floor content, 1 if anybody is kept out.
 pub(super) const STATE: i64 = 0;
-/// Rows of uncovered edges: outbox stamp, 0, author.
+/// Rows of uncovered edges: outbox version, 0, author.
 pub(super) const EDGE: i64 = 1;
 /// Entries; [`super::side::BEHIND`] is added for those behind the bound.
 pub(super) const IN_FLIGHT: i64 = 2;
@@ -34,14 +34,14 @@ pub(super) const ROW: Columns = Columns { time: "i.publish_time", id: "i.content
 
 impl Timeline {
     /// The whole statement: rows of a tag and three numbers, an entry's in the order of `Row::entry`.
-    pub(super) fn statement(self, request: &PageRequest, depth: Depth) -> Part {
+    pub(super) fn statement(self, request: &PageRequest, depth: Depth) -> Fragment {
         let reader = self.reader.get();
         let text = format!(
             "SELECT {STATE} AS tag, floor_time AS t, floor_content AS c, \
              COALESCE((SELECT 1 FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT 1), 0) AS a FROM inbox_states WHERE user_id = ?",
             by_key = self.by_key(),
         );
-        let mut whole = Part::new(text, [reader, reader]);
+        let mut whole = Fragment::new(text, [reader, reader]);
         if depth == Depth::Inbox {
             whole = whole.add(" UNION ALL ", []).then(self.uncovered_edges());
         }
@@ -56,7 +56,7 @@ impl Timeline {
     }
 
     /// The covered authors' newest `limit` entries below `floor`, whatever the reader's state says.
-    pub(super) fn covered_below(self, floor: Position, limit: usize) -> Part {
+    pub(super) fn covered_below(self, floor: Position, limit: usize) -> Fragment {
         let (direction, bound, kinds) = (Direction::Older, Some(floor), Kinds::ALL);
         let side = Side { direction, bound, inclusive: false, limit, tag: 0, kinds, timeline: None };
         let text = format!(
@@ -64,10 +64,10 @@ impl Timeline {
             uncovered = self.dialect.force_index("uncovered"),
             push = EdgeMode::Push.code(),
         );
-        pulled(self.dialect, side, Part::new(text, [self.reader.get()]), "")
+        pulled(self.dialect, side, Fragment::new(text, [self.reader.get()]), "")
     }
 
-    fn sources(self, side: Side, depth: Depth) -> Vec<(i64, Part)> {
+    fn sources(self, side: Side, depth: Depth) -> Vec<(i64, Fragment)> {
         let mut sources = vec![(IN_FLIGHT, self.in_flight(side)), (INBOX, self.inbox(side))];
         if depth == Depth::Everything {
             sources.push((UNCOVERED, pulled(self.dialect, side, self.uncovered_authors(), "")));
@@ -76,7 +76,7 @@ impl Timeline {
         sources
     }
 
-    fn uncovered_edges(self) -> Part {
+    fn uncovered_edges(self) -> Fragment {
         let text = format!(
             "SELECT {EDGE} AS tag, COALESCE(o.stamp, 0) AS t, 0 AS c, f.author_id AS a FROM follows f{uncovered} \
              LEFT JOIN outbox_heads o ON o.author_id = f.author_id WHERE f.follower_id = ? AND f.mode IN ({pull}, {fill})",
@@ -84,19 +84,19 @@ impl Timeline {
             pull = EdgeMode::Pull.code(),
             fill = EdgeMode::Fill.code(),
         );
-        Part::new(text, [self.reader.get()]).then(self.shown("f.author_id"))
+        Fragment::new(text, [self.reader.get()]).then(self.shown("f.author_id"))
     }
 
     /// F. Whether it scans the deliveries or seeks each followed author's is the planner's choice: it knows how many
     /// there are.
-    fn in_flight(self, side: Side) -> Part {
+    fn in_flight(self, side: Side) -> Fragment {
         let text = format!(
             "SELECT d.publish_time, d.content_id, d.author_id FROM deliveries d \
              JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id \
              JOIN contents c ON c.id = d.content_id WHERE ",
             by_key = self.by_key(),
         );
-        Part::new(text, [self.reader.get()])
+        Fragment::new(text, [self.reader.get()])
             .then(side.of_contents("c"))
             .then(self.shown("f.author_id"))
             .then(side.window(DELIVERY))
@@ -105,7 +105,7 @@ impl Timeline {
 
     /// U: a range of the inbox's own key from the floor on, read in the page's order, so that it stops at the limit. A
     /// floor that is off is null and compares with nothing.
-    pub(super) fn inbox(self, side: Side) -> Part {
+    pub(super) fn inbox(self, side: Side) -> Fragment {
         let then = self.dialect.join_in_order();
         let text = format!(
             "SELECT i.publish_time, i.content_id, i.author_id FROM inbox_states s \
@@ -115,25 +115,25 @@ impl Timeline {
              {then} contents c ON c.id = i.content_id WHERE s.user_id = ? AND ",
             by_key = self.by_key(),
         );
-        Part::new(text, [self.reader.get()])
+        Fragment::new(text, [self.reader.get()])
             .then(side.of_contents("c"))
             .then(self.shown("i.author_id"))
             .then(side.window(ROW))
             .then(side.first(ROW))
     }
 
-    fn uncovered_authors(self) -> Part {
+    fn uncovered_authors(self) -> Fragment {
         let text = format!(
             "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode IN ({pull}, {fill})",
             uncovered = self.dialect.force_index("uncovered"),
             pull = EdgeMode::Pull.code(),
             fill = EdgeMode::Fill.code(),
         );
-        Part::new(text, [self.reader.get()]).then(self.shown("e.author_id"))
+        Fragment::new(text, [self.reader.get()]).then(self.shown("e.author_id"))
     }
 
     /// The covered authors, each with the floor; none if nothing is wanted of below it, and then no edge is read.
-    fn authors_below_floor(self, side: Side) -> Part {
+    fn authors_below_floor(self, side: Side) -> Fragment {
         let text = format!(
             ") g {then} follows e{uncovered} ON e.follower_id = ? AND e.mode = {push}",
             then = self.dialect.join_in_order(),
@@ -142,7 +142,7 @@ impl Timeline {
         );
         let reader = self.reader.get();
         let off = Position::NEWEST;
-        Part::new(
+        Fragment::new(
             "SELECT e.author_id, g.ft, g.fc FROM (SELECT COALESCE(MAX(s.floor_time), ?) AS ft, ",
             [off.publish_time()],
         )
@@ -157,10 +157,10 @@ impl Timeline {
 
     /// Towards older entries: the inbox has not given all that is wanted, and the floor is not as low as it goes.
     /// Towards newer ones: the bound lies below the floor.
-    fn wants_below_floor(self, side: Side) -> Part {
+    fn wants_below_floor(self, side: Side) -> Fragment {
         let below = |bound: Position| {
             let at = bound.publish_time();
-            Part::new(" HAVING (ft > ? OR (ft = ? AND fc > ?))", [at, at, bound.content_number()])
+            Fragment::new(" HAVING (ft > ? OR (ft = ? AND fc > ?))", [at, at, bound.content_number()])
         };
         match side.direction {
             Direction::Newer => below(side.bound.unwrap_or(Position::OLDEST)),

@@ -181,7 +181,7 @@ async fn prolific(server: &ApiServer, contents: i64, text: &str) -> Result<(User
         registration: Registration::try_new("prolific", "Prolific", "", None)?,
         created_at: now - contents - 1,
         last_seen: now,
-        inc: 1,
+        incarnation: 1,
         contents: (0..contents).map(content).collect::<Result<_>>()?,
     };
     server.app.store.add_authors(&[author]).await?;

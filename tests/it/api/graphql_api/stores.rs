@@ -75,8 +75,14 @@ impl Contents for Moody {
         self.store.publish(new).await
     }
 
-    async fn remove(&self, author: UserId, content: ContentId, stamp: i64, now_ms: i64) -> Result<Removed, StoreError> {
-        self.store.remove(author, content, stamp, now_ms).await
+    async fn remove(
+        &self,
+        author: UserId,
+        content: ContentId,
+        version: i64,
+        now_ms: i64,
+    ) -> Result<Removed, StoreError> {
+        self.store.remove(author, content, version, now_ms).await
     }
 
     async fn by_ids(&self, viewer: Option<UserId>, ids: &[ContentId]) -> Result<Vec<Content>, StoreError> {

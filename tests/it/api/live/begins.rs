@@ -46,10 +46,10 @@ impl Follows for Counting {
         follower: UserId,
         author: UserId,
         mode: EdgeMode,
-        inc: i64,
+        incarnation: i64,
         now_ms: i64,
     ) -> Result<Followed, StoreError> {
-        self.inner.follow(follower, author, mode, inc, now_ms).await
+        self.inner.follow(follower, author, mode, incarnation, now_ms).await
     }
 
     async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError> {
@@ -85,10 +85,10 @@ impl Follows for Counting {
         &self,
         follower: UserId,
         authors: &[UserId],
-        inc: i64,
+        incarnation: i64,
         now_ms: i64,
     ) -> Result<Vec<UserId>, StoreError> {
-        self.inner.promote(follower, authors, inc, now_ms).await
+        self.inner.promote(follower, authors, incarnation, now_ms).await
     }
 }
 

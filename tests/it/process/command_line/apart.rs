@@ -159,13 +159,13 @@ async fn add_followers(app: &TestApp, author: UserId, bob: UserId) -> Result<()>
             registration,
             created_at: now,
             last_seen: now,
-            inc: id,
+            incarnation: id,
             contents: Vec::new(),
         })
     };
     let readers = (1..=FOLLOWERS).map(seeded).collect::<Result<Vec<_>>>()?;
     let followers = readers.iter().map(|reader| reader.id).chain([bob]);
-    let follow = |follower: UserId| SeedFollow { follower, author, inc: follower.get(), followed_at: now };
+    let follow = |follower: UserId| SeedFollow { follower, author, incarnation: follower.get(), followed_at: now };
     let follows: Vec<_> = followers.map(follow).collect();
     for some in readers.chunks(500) {
         app.store.add_authors(some).await?;

@@ -117,7 +117,7 @@ async fn what_is_said_of_a_wait_for_a_connection_has_the_id_of_its_request() -> 
     };
     let (answers, ended) = tokio::join!(publishing, ended);
     let (target, id) = ended?;
-    ensure!(target == "tidefeed::store::sql::turns" && id.len() == 32, "{target} {id}");
+    ensure!(target == "tidefeed::store::sql::connection_permits" && id.len() == 32, "{target} {id}");
     for answer in answers {
         ensure!(answer?["data"]["publishContent"].is_object());
     }

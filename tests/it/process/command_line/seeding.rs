@@ -59,7 +59,7 @@ on_each_backend! {
         let draft = tidefeed::domain::content::Draft::try_new("fresh", Vec::new(), None)?;
         let publish_time = 1_900_000_000_000;
         let id = tidefeed::domain::ContentId::try_new(42)?;
-        let published = app.ports.contents.publish(NewContent { id, author, draft, publish_time, stamp: 7 }).await?;
+        let published = app.ports.contents.publish(NewContent { id, author, draft, publish_time, version: 7 }).await?;
         ensure!(matches!(published, Published::Created { .. }));
         ensure!(pages_equal_the_oracle(&app, demo).await? == before + 1);
         app.sweep().await?;

@@ -56,14 +56,14 @@ impl World {
         let counts = self.store.counts(&[id]).await?.first().map(|(_, counts)| *counts);
         assert_eq!(card.counts, counts.filter(|_| parts.counts), "{whose}");
         let Some(viewer) = viewer else {
-            assert_eq!((card.is_followed, card.standing), (None, None), "{whose}");
+            assert_eq!((card.is_followed, card.exclusions), (None, None), "{whose}");
             return Ok(());
         };
         let is_followed = !self.store.followed_among(viewer, &[id]).await?.is_empty();
         assert_eq!(card.is_followed, parts.following.then_some(is_followed), "{whose}");
-        let standings: HashMap<_, _> = self.store.standings(viewer, &[id]).await?.into_iter().collect();
-        let standing = standings.get(&id).copied().unwrap_or_default();
-        assert_eq!(card.standing, parts.standing.then_some(standing), "{whose}");
+        let exclusion_states: HashMap<_, _> = self.store.exclusion_states(viewer, &[id]).await?.into_iter().collect();
+        let exclusions = exclusion_states.get(&id).copied().unwrap_or_default();
+        assert_eq!(card.exclusions, parts.exclusions.then_some(exclusions), "{whose}");
         Ok(())
     }
 }
@@ -72,7 +72,7 @@ fn of_users() -> Vec<UserParts> {
     let mut all = Vec::new();
     for counts in EACH {
         for following in EACH {
-            all.extend(EACH.map(|standing| UserParts { counts, following, standing }));
+            all.extend(EACH.map(|exclusions| UserParts { counts, following, exclusions }));
         }
     }
     all
@@ -131,7 +131,7 @@ on_each_backend! {
 
     async fn cards_of_everything_are_one_statement(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_relations().await?;
-        let of_user = UserParts { counts: true, following: true, standing: true };
+        let of_user = UserParts { counts: true, following: true, exclusions: true };
         let parts = ContentParts { counters: true, reactions: true, author: Some(of_user) };
         let before = world.store.statements();
         world.store.content_cards(Some(user(1)), &[content_id(20), content_id(30)], parts).await?;

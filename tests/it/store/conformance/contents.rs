@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use tidefeed::domain::{Content, ContentKind, Counters, Entry, Media, MediaKind, PageRequest, PageSize, Reference};
-use tidefeed::store::contents::{NewContent, Published, Removed, Restamped};
+use tidefeed::store::contents::{NewContent, Published, Removed, VersionChange};
 use tidefeed::store::{Accounts as _, Contents as _};
 
-use super::{NOW, World, at_once, content, content_id, keyed, only, picture, stamp, user};
+use super::{NOW, World, at_once, content, content_id, keyed, only, picture, user, version};
 use crate::servers::{Backend, on_each_backend};
 
 /// As much as a content may hold, in characters of four bytes and such as JSON escapes.
@@ -55,7 +55,7 @@ on_each_backend! {
             new.draft.media.extend((id < 5).then(picture));
             world.store.publish(new).await?;
         }
-        world.store.remove(user(2), content_id(3), stamp(9), NOW).await?;
+        world.store.remove(user(2), content_id(3), version(9), NOW).await?;
         let lists = async || -> Result<Vec<Vec<i64>>> {
             let newest = PageRequest::newest(PageSize::default());
             let pages = world.store.with_media(None, &[user(1), user(2)], &newest).await?;
@@ -77,7 +77,7 @@ on_each_backend! {
     async fn a_content_is_read_back_as_it_was_published(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let new = largest();
-        assert_eq!(world.store.publish(new.clone()).await?, Published::Created { stamps: Restamped { before: 0, after: stamp(5) } });
+        assert_eq!(world.store.publish(new.clone()).await?, Published::Created { versions: VersionChange { before: 0, after: version(5) } });
         let expected = Content {
             id: new.id,
             author: new.author,
@@ -92,11 +92,11 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_publish_leaves_counters_a_delivery_a_stamp_and_a_count(backend: Backend) -> Result<()> {
+    async fn a_publish_leaves_counters_a_delivery_a_version_and_a_count(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
-        assert_eq!(world.publish(5, 1, NOW).await?, Restamped { before: 0, after: stamp(5) });
-        assert_eq!(world.publish(6, 1, NOW - 7).await?, Restamped { before: stamp(5), after: stamp(6) }, "a publish time may lie before the last one's");
-        assert_eq!(world.publish(7, 2, NOW).await?, Restamped { before: 0, after: stamp(7) }, "each author has an outbox of their own");
+        assert_eq!(world.publish(5, 1, NOW).await?, VersionChange { before: 0, after: version(5) });
+        assert_eq!(world.publish(6, 1, NOW - 7).await?, VersionChange { before: version(5), after: version(6) }, "a publish time may lie before the last one's");
+        assert_eq!(world.publish(7, 2, NOW).await?, VersionChange { before: 0, after: version(7) }, "each author has an outbox of their own");
         let mut counters = world.store.counters(&[5, 6, 99].map(content_id)).await?;
         counters.sort_unstable_by_key(|(id, _)| *id);
         assert_eq!(counters, [5, 6].map(|id| (content_id(id), Counters::default())));
@@ -151,7 +151,7 @@ on_each_backend! {
         assert_eq!(world.store.publish(keyed(5, 2, "key")).await?, Published::IdTaken);
         assert_eq!(world.store.publish(content(6, 99, NOW)).await?, Published::UnknownAuthor);
         assert_eq!(world.traces().await?, before);
-        assert!(matches!(world.store.publish(keyed(6, 2, "key")).await?, Published::Created { stamps: Restamped { before: 0, .. } }), "the key is not used up");
+        assert!(matches!(world.store.publish(keyed(6, 2, "key")).await?, Published::Created { versions: VersionChange { before: 0, .. } }), "the key is not used up");
         Ok(())
     }
 
@@ -161,20 +161,20 @@ on_each_backend! {
         world.publish(6, 1, NOW + 1).await?;
         assert_eq!(world.store.remove(user(2), content_id(5), 8, NOW).await?, Removed::NotTheAuthor);
         let entry = Entry { publish_time: NOW, content: content_id(5), author: user(1) };
-        let stamps = Restamped { before: stamp(6), after: 9 };
-        assert_eq!(world.store.remove(user(1), content_id(5), 9, NOW + 9).await?, Removed::Gone { entry, stamps });
+        let versions = VersionChange { before: version(6), after: 9 };
+        assert_eq!(world.store.remove(user(1), content_id(5), 9, NOW + 9).await?, Removed::Gone { entry, versions });
         let before = world.traces().await?;
         for remover in [1, 2, 99] {
             assert_eq!(world.store.remove(user(remover), content_id(5), 10, NOW).await?, Removed::Unknown);
             assert_eq!(world.store.remove(user(remover), content_id(77), 11, NOW).await?, Removed::Unknown);
         }
-        assert_eq!(world.traces().await?, before, "only a removal changes the stamp");
+        assert_eq!(world.traces().await?, before, "only a removal changes the version");
         let left: Vec<_> = world.store.by_ids(None, &[5, 6].map(content_id)).await?.iter().map(|content| content.id).collect();
         assert_eq!(left, [content_id(6)]);
         let outbox = only(world.store.outbox(None, &[user(1)], &PageRequest::newest(PageSize::default())).await)?;
         assert_eq!(outbox.ahead.entries().len(), 1);
         assert_eq!(world.content_count(1).await?, 1);
-        assert_eq!(world.publish(8, 1, NOW).await?, Restamped { before: 9, after: stamp(8) }, "a publish follows a removal");
+        assert_eq!(world.publish(8, 1, NOW).await?, VersionChange { before: 9, after: version(8) }, "a publish follows a removal");
         assert_eq!(world.number(&format!("SELECT COUNT(*) FROM contents WHERE removed_at = {}", NOW + 9)).await?, 1);
         Ok(())
     }
@@ -184,9 +184,9 @@ on_each_backend! {
         let outcomes = at_once((1..=20).map(|id| world.store.publish(content(id, 1, NOW)))).await?;
         let after: HashMap<i64, i64> = outcomes
             .iter()
-            .filter_map(|it| if let Published::Created { stamps } = it { Some((stamps.before, stamps.after)) } else { None })
+            .filter_map(|it| if let Published::Created { versions } = it { Some((versions.before, versions.after)) } else { None })
             .collect();
-        let chain: Vec<i64> = std::iter::successors(Some(0), |stamp| after.get(stamp).copied()).collect();
+        let chain: Vec<i64> = std::iter::successors(Some(0), |version| after.get(version).copied()).collect();
         assert_eq!(chain.len(), 21, "{chain:?}");
         assert_eq!(world.number("SELECT stamp FROM outbox_heads WHERE author_id = 1").await?, chain[20]);
         assert_eq!(world.content_count(1).await?, 20);
@@ -196,11 +196,11 @@ on_each_backend! {
     async fn of_parallel_publishes_under_one_key_one_is_created(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let outcomes = at_once((1..=12).map(|id| world.store.publish(keyed(id, 1, "key")))).await?;
-        let created = outcomes.iter().filter(|outcome| matches!(outcome, Published::Created { stamps: Restamped { before: 0, .. } })).count();
+        let created = outcomes.iter().filter(|outcome| matches!(outcome, Published::Created { versions: VersionChange { before: 0, .. } })).count();
         let duplicates = outcomes.iter().filter(|outcome| matches!(outcome, Published::Duplicate(Some(_)))).count();
         assert_eq!((created, duplicates), (1, 11));
         let traces = world.traces().await?;
-        assert_eq!((traces.iter().filter(|it| **it == 1).count(), traces.len()), (5, 6), "and one stamp: {traces:?}");
+        assert_eq!((traces.iter().filter(|it| **it == 1).count(), traces.len()), (5, 6), "and one version: {traces:?}");
         Ok(())
     }
 
@@ -216,7 +216,7 @@ on_each_backend! {
         assert_eq!((made.len(), gone), (10, 10));
         assert_eq!(world.content_count(1).await?, 10);
         let last = world.number("SELECT stamp FROM outbox_heads WHERE author_id = 1").await?;
-        assert!((101..=110).contains(&last) || (11..=20).any(|id| stamp(id) == last), "{last}");
+        assert!((101..=110).contains(&last) || (11..=20).any(|id| version(id) == last), "{last}");
         Ok(())
     }
 }

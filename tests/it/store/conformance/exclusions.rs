@@ -1,8 +1,8 @@
 //! [`Exclusions`]: mutes, hides, blocks; and that no edge outlives a block, whatever happens at once.
 
 use anyhow::Result;
-use tidefeed::domain::{EdgeMode, PageRequest, PageSize, timeline::exclusion::Standing};
-use tidefeed::store::exclusions::{Blocked, Decided, Excluded};
+use tidefeed::domain::{EdgeMode, PageRequest, PageSize, timeline::exclusion::ExclusionState};
+use tidefeed::store::exclusions::{Blocked, Excluded, ExclusionList};
 use tidefeed::store::follows::Followed;
 use tidefeed::store::relations::Pair;
 use tidefeed::store::{Accounts as _, Contents as _, Exclusions as _, Follows as _, StoreError};
@@ -15,8 +15,8 @@ impl World {
         self.store.block(user(from), user(to), 1034, NOW).await
     }
 
-    async fn try_edge(&self, follower: i64, author: i64, inc: i64) -> Result<Followed, StoreError> {
-        self.store.follow(user(follower), user(author), EdgeMode::Fill, inc, NOW).await
+    async fn try_edge(&self, follower: i64, author: i64, incarnation: i64) -> Result<Followed, StoreError> {
+        self.store.follow(user(follower), user(author), EdgeMode::Fill, incarnation, NOW).await
     }
 
     async fn exclusions(&self) -> Result<i64> {
@@ -77,7 +77,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn standings_tell_what_a_user_has_decided_and_never_what_others_have(backend: Backend) -> Result<()> {
+    async fn a_user_sees_their_own_exclusions_and_never_those_of_others(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
         world.store.mute(user(1), user(2), 1024).await?;
         world.store.hide(user(1), user(2), 1025).await?;
@@ -86,12 +86,12 @@ on_each_backend! {
         world.store.mute(user(5), user(1), 1027).await?;
         world.store.hide(user(5), user(1), 1028).await?;
         world.try_block(6, 1).await?;
-        let standing = |has_muted, has_blocked, is_hiding| Standing { has_muted, has_blocked, is_hiding };
-        let told = world.store.standings(user(1), &[6, 5, 4, 3, 2, 77].map(user)).await?;
-        let told: Vec<_> = told.into_iter().filter(|(_, it)| *it != Standing::default()).collect();
-        let expected = [(user(2), standing(true, false, true)), (user(3), standing(false, false, true)), (user(4), standing(false, true, false))];
+        let exclusions = |has_muted, has_blocked, is_hiding| ExclusionState { has_muted, has_blocked, is_hiding };
+        let told = world.store.exclusion_states(user(1), &[6, 5, 4, 3, 2, 77].map(user)).await?;
+        let told: Vec<_> = told.into_iter().filter(|(_, it)| *it != ExclusionState::default()).collect();
+        let expected = [(user(2), exclusions(true, false, true)), (user(3), exclusions(false, false, true)), (user(4), exclusions(false, true, false))];
         assert_eq!(told, expected);
-        assert!(world.store.standings(user(1), &[]).await?.is_empty());
+        assert!(world.store.exclusion_states(user(1), &[]).await?.is_empty());
         Ok(())
     }
 
@@ -104,11 +104,11 @@ on_each_backend! {
         world.try_block(1, 9).await?;
         world.try_block(2, 1).await?;
         world.store.hide(user(2), user(1), 1031).await?;
-        assert_eq!(world.store.decided(user(1), Decided::Muted, None, 2).await?, [3, 5].map(user));
-        assert_eq!(world.store.decided(user(1), Decided::Muted, Some(user(5)), 2).await?, [user(7)]);
-        assert_eq!(world.store.decided(user(1), Decided::HiddenFrom, None, 9).await?, [4, 6, 8].map(user));
-        assert_eq!(world.store.decided(user(1), Decided::Blocked, None, 9).await?, [user(9)]);
-        assert!(world.store.decided(user(2), Decided::Muted, None, 9).await?.is_empty());
+        assert_eq!(world.store.excluded(user(1), ExclusionList::Muted, None, 2).await?, [3, 5].map(user));
+        assert_eq!(world.store.excluded(user(1), ExclusionList::Muted, Some(user(5)), 2).await?, [user(7)]);
+        assert_eq!(world.store.excluded(user(1), ExclusionList::HiddenFrom, None, 9).await?, [4, 6, 8].map(user));
+        assert_eq!(world.store.excluded(user(1), ExclusionList::Blocked, None, 9).await?, [user(9)]);
+        assert!(world.store.excluded(user(2), ExclusionList::Muted, None, 9).await?.is_empty());
         Ok(())
     }
 

@@ -13,8 +13,8 @@ use super::{NOW, World, at_once, content_id, user};
 use crate::servers::on_each_backend;
 
 impl World {
-    async fn try_follow(&self, follower: i64, author: i64, inc: i64) -> Result<Followed, StoreError> {
-        self.store.follow(user(follower), user(author), EdgeMode::Fill, inc, NOW).await
+    async fn try_follow(&self, follower: i64, author: i64, incarnation: i64) -> Result<Followed, StoreError> {
+        self.store.follow(user(follower), user(author), EdgeMode::Fill, incarnation, NOW).await
     }
 
     async fn try_unfollow(&self, follower: i64, author: i64) -> Result<bool, StoreError> {
@@ -28,7 +28,7 @@ impl World {
         Ok((counts.followers, counts.following))
     }
 
-    /// Mode, inc and time of an edge, by its author; of follower 1.
+    /// Mode, incarnation and time of an edge, by its author; of follower 1.
     async fn edge(&self, author: i64, column: &str) -> Result<Option<i64>> {
         let sql = format!("SELECT {column} + 0 FROM follows WHERE follower_id = 1 AND author_id = {author}");
         Ok(self.column(&sql).await?.first().copied())
@@ -230,7 +230,7 @@ on_each_backend! {
         for author in &promoted {
             let author = author.get();
             assert_eq!(world.edge(author, "mode").await?, Some(1));
-            assert!(world.edge(author, "inc").await?.is_some_and(|inc| inc != author), "the identity is a new one");
+            assert!(world.edge(author, "inc").await?.is_some_and(|incarnation| incarnation != author), "the identity is a new one");
             assert_eq!((world.relation(author, "attempts").await?, world.relation(author, "look_at").await?), (Some(0), Some(NOW + 5_001)));
         }
         assert_eq!(world.store.promote(user(1), &[2, 3].map(user), 901, NOW).await?, [user(3)]);

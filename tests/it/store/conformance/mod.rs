@@ -42,7 +42,7 @@ use tidefeed::domain::{
     ContentId, Media, MediaKind, Reference, UserId, account::profile::Registration, content::Draft,
 };
 use tidefeed::store::accounts::{NewAccount, PasswordHash, Registered};
-use tidefeed::store::contents::{NewContent, Published, Restamped};
+use tidefeed::store::contents::{NewContent, Published, VersionChange};
 use tidefeed::store::sql::{SqlOptions, SqlStore};
 use tidefeed::store::{Accounts as _, Contents as _};
 
@@ -113,9 +113,9 @@ impl World {
     }
 
     /// Publishes a content of this id, author and time; returns what it did to the outbox.
-    pub async fn publish(&self, id: i64, author: i64, publish_time: i64) -> Result<Restamped> {
+    pub async fn publish(&self, id: i64, author: i64, publish_time: i64) -> Result<VersionChange> {
         match self.store.publish(content(id, author, publish_time)).await? {
-            Published::Created { stamps } => Ok(stamps),
+            Published::Created { versions } => Ok(versions),
             other => anyhow::bail!("content {id} was not published: {other:?}"),
         }
     }
@@ -147,13 +147,13 @@ pub fn account(id: i64, handle: &str) -> NewAccount {
         id: user(id),
         registration: Registration::try_new(handle, handle, "", None).expect("tests name valid handles"),
         password_hash: Some(PasswordHash(format!("hash of {handle}"))),
-        inc: 1_000 + id,
+        incarnation: 1_000 + id,
         now_ms: NOW,
     }
 }
 
-/// The stamp that content `id` gives its author's outbox.
-pub fn stamp(id: i64) -> i64 {
+/// The version that content `id` gives its author's outbox.
+pub fn version(id: i64) -> i64 {
     i64::MAX - id
 }
 
@@ -165,7 +165,7 @@ pub fn content(id: i64, author: i64, publish_time: i64) -> NewContent {
         idempotency_key: None,
         reference: Reference::Nothing,
     };
-    NewContent { id: content_id(id), author: user(author), draft, publish_time, stamp: stamp(id) }
+    NewContent { id: content_id(id), author: user(author), draft, publish_time, version: version(id) }
 }
 
 /// A picture.

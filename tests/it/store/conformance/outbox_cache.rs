@@ -9,7 +9,7 @@ use tidefeed::{
     domain::{ContentId, Entry, Position, UserId},
     store::{
         OutboxCache,
-        contents::{OutboxHead, Restamped},
+        contents::{OutboxHead, VersionChange},
         memory::MemoryOutboxCache,
         outbox_cache::{CachedOutbox, OutboxChange},
         redis::{Redis, RedisOutboxCache},
@@ -27,7 +27,7 @@ on_each_place!(
     what_was_filled_is_fetched_in_the_order_asked_for,
     an_empty_outbox_is_cached,
     the_next_change_is_applied,
-    stamps_have_no_order,
+    versions_have_no_order,
     a_repeated_change_does_nothing,
     a_change_to_anything_else_evicts,
     an_author_that_is_not_cached_stays_so,
@@ -37,7 +37,7 @@ on_each_place!(
     an_entry_below_the_complete_part_does_not_extend_it,
     a_fill_replaces_whatever_is_cached,
     many_changes_at_once_leave_a_true_outbox_or_none,
-    whatever_happens_what_is_cached_is_true_at_its_stamp,
+    whatever_happens_what_is_cached_is_true_at_its_version,
 );
 
 async fn cache(place: Place) -> Result<Arc<dyn OutboxCache>> {
@@ -60,21 +60,22 @@ fn at(times: &[i64]) -> Vec<Entry> {
     times.iter().map(|time| entry(1, *time, *time)).collect()
 }
 
-fn whole(stamp: i64, entries: Vec<Entry>) -> OutboxHead {
-    OutboxHead { author: user(1), stamp, entries, whole: true }
+fn whole(version: i64, entries: Vec<Entry>) -> OutboxHead {
+    OutboxHead { author: user(1), version, entries, whole: true }
 }
 
-fn cached(stamp: i64, entries: Vec<Entry>, complete_from: Position) -> CachedOutbox {
-    CachedOutbox { stamp, entries, complete_from }
+fn cached(version: i64, entries: Vec<Entry>, complete_from: Position) -> CachedOutbox {
+    CachedOutbox { version, entries, complete_from }
 }
 
 async fn fetch(cache: &dyn OutboxCache) -> Result<Option<CachedOutbox>> {
     Ok(cache.fetch(&[user(1)]).await?.remove(0))
 }
 
-/// The change to the outbox of stamp `after` - 1; the suites draw their stamps in order, which nothing may depend on.
-fn to(after: i64) -> Restamped {
-    Restamped { before: after - 1, after }
+/// The change to the outbox of version `after` - 1; the suites draw their versions in order, which nothing may depend
+/// on.
+fn to(after: i64) -> VersionChange {
+    VersionChange { before: after - 1, after }
 }
 
 async fn publish(cache: &dyn OutboxCache, after: i64, entry: Entry) -> Result<()> {
@@ -89,7 +90,7 @@ async fn what_was_filled_is_fetched_in_the_order_asked_for(place: Place) -> Resu
     let cache = cache(place).await?;
     let head = |author: i64| OutboxHead {
         author: user(author),
-        stamp: i64::MAX - author,
+        version: i64::MAX - author,
         entries: vec![entry(author, 1_700_000_000_000, i64::MAX), entry(author, 0, 1)],
         whole: true,
     };
@@ -101,7 +102,7 @@ async fn what_was_filled_is_fetched_in_the_order_asked_for(place: Place) -> Resu
     assert_eq!(fetched[0], None);
     for (author, found) in asked.iter().zip(&fetched).skip(1) {
         let head = head(author.get());
-        assert_eq!(found.as_ref(), Some(&cached(head.stamp, head.entries, Position::OLDEST)));
+        assert_eq!(found.as_ref(), Some(&cached(head.version, head.entries, Position::OLDEST)));
     }
     assert_eq!(cache.fetch(&[]).await?, []);
     cache.fill(&[]).await?;
@@ -129,18 +130,18 @@ async fn the_next_change_is_applied(place: Place) -> Result<()> {
     Ok(())
 }
 
-async fn stamps_have_no_order(place: Place) -> Result<()> {
+async fn versions_have_no_order(place: Place) -> Result<()> {
     let cache = cache(place).await?;
     // Neighbours that a double cannot tell apart.
     let (first, second, third) = (i64::MAX, i64::MAX - 1, i64::MAX - 2);
     cache.fill(&[whole(first, at(&[5]))]).await?;
     let change = OutboxChange::Published(entry(1, 6, 6));
-    cache.apply(user(1), Restamped { before: first, after: second }, change).await?;
+    cache.apply(user(1), VersionChange { before: first, after: second }, change).await?;
     assert_eq!(fetch(&*cache).await?, Some(cached(second, at(&[6, 5]), Position::OLDEST)));
     let change = OutboxChange::Removed(entry(1, 5, 5));
-    cache.apply(user(1), Restamped { before: second, after: 3 }, change).await?;
+    cache.apply(user(1), VersionChange { before: second, after: 3 }, change).await?;
     assert_eq!(fetch(&*cache).await?, Some(cached(3, at(&[6]), Position::OLDEST)));
-    cache.apply(user(1), Restamped { before: 3, after: third }, OutboxChange::Published(entry(1, 7, 7))).await?;
+    cache.apply(user(1), VersionChange { before: 3, after: third }, OutboxChange::Published(entry(1, 7, 7))).await?;
     assert_eq!(fetch(&*cache).await?, Some(cached(third, at(&[7, 6]), Position::OLDEST)));
     Ok(())
 }
@@ -194,7 +195,7 @@ async fn a_head_that_is_not_whole_is_complete_from_its_oldest_entry(place: Place
     assert_eq!(fetch(&*cache).await?, Some(cached(2, Vec::new(), Position::NEWEST)));
     publish(&*cache, 3, entry(1, 10, 10)).await?;
     let found = fetch(&*cache).await?.expect("the next change does not evict");
-    assert_eq!((found.stamp, found.complete_from), (3, Position::NEWEST), "nothing is known about what is older");
+    assert_eq!((found.version, found.complete_from), (3, Position::NEWEST), "nothing is known about what is older");
     Ok(())
 }
 
@@ -216,7 +217,7 @@ async fn an_entry_below_the_complete_part_does_not_extend_it(place: Place) -> Re
     publish(&*cache, 3, entry(1, 4, 99)).await?;
     publish(&*cache, 4, entry(1, 5, 11)).await?;
     let found = fetch(&*cache).await?.expect("cached");
-    assert_eq!((found.stamp, found.complete_from), (4, Position::bound(5, 10)));
+    assert_eq!((found.version, found.complete_from), (4, Position::bound(5, 10)));
     let complete: Vec<Entry> =
         found.entries.into_iter().filter(|entry| entry.position() >= found.complete_from).collect();
     assert_eq!(complete, [entry(1, 5, 11), entry(1, 5, 10)]);
@@ -225,9 +226,9 @@ async fn an_entry_below_the_complete_part_does_not_extend_it(place: Place) -> Re
 
 async fn a_fill_replaces_whatever_is_cached(place: Place) -> Result<()> {
     let cache = cache(place).await?;
-    for (stamp, time) in [(5, 5), (4, 4), (4, 6), (6, 7)] {
-        cache.fill(&[whole(stamp, at(&[time]))]).await?;
-        assert_eq!(fetch(&*cache).await?, Some(cached(stamp, at(&[time]), Position::OLDEST)));
+    for (version, time) in [(5, 5), (4, 4), (4, 6), (6, 7)] {
+        cache.fill(&[whole(version, at(&[time]))]).await?;
+        assert_eq!(fetch(&*cache).await?, Some(cached(version, at(&[time]), Position::OLDEST)));
     }
     Ok(())
 }
@@ -236,21 +237,21 @@ async fn many_changes_at_once_leave_a_true_outbox_or_none(place: Place) -> Resul
     let cache = cache(place).await?;
     cache.fill(&[whole(0, Vec::new())]).await?;
     let mut changes = tokio::task::JoinSet::new();
-    for stamp in 1..=50 {
+    for version in 1..=50 {
         let cache = Arc::clone(&cache);
-        changes.spawn(async move { publish(&*cache, stamp, entry(1, stamp, stamp)).await });
+        changes.spawn(async move { publish(&*cache, version, entry(1, version, version)).await });
     }
     while let Some(done) = changes.join_next().await {
         done??;
     }
     if let Some(found) = fetch(&*cache).await? {
-        let newest: Vec<i64> = (1..=found.stamp).rev().take(CAPACITY).collect();
+        let newest: Vec<i64> = (1..=found.version).rev().take(CAPACITY).collect();
         assert_eq!(found.entries, at(&newest));
     }
     Ok(())
 }
 
-async fn whatever_happens_what_is_cached_is_true_at_its_stamp(place: Place) -> Result<()> {
+async fn whatever_happens_what_is_cached_is_true_at_its_version(place: Place) -> Result<()> {
     let Some(mut options) = place.options().await? else {
         return outbox_model::run(256, Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)), None).await;
     };
@@ -275,7 +276,7 @@ mod on_servers {
         cache.fill(&[whole(7, at(&[9]))]).await?;
         publish(&cache, 8, entry(1, 1_700_000_000_000, 10)).await?;
         let members: Vec<String> = backdoor.run(cmd("ZRANGE").arg(&key).arg(0).arg(-1)).await?;
-        assert_eq!(members, ["stamp:8:0:0", "00000000000000000009", "00000000000000000010"]);
+        assert_eq!(members, ["version:8:0:0", "00000000000000000009", "00000000000000000010"]);
         let left: i64 = backdoor.run(cmd("PTTL").arg(&key)).await?;
         assert!((1..=24 * 60 * 60 * 1_000).contains(&left), "{left}");
         Ok(())
@@ -284,7 +285,7 @@ mod on_servers {
     async fn anything_foreign_is_a_miss_and_is_replaced(place: Place) -> Result<()> {
         let (cache, backdoor, key) = with_backdoor(place).await?;
         cache.fill(&[whole(7, at(&[9]))]).await?;
-        backdoor.run::<()>(cmd("ZREM").arg(&key).arg("stamp:7:0:0")).await?;
+        backdoor.run::<()>(cmd("ZREM").arg(&key).arg("version:7:0:0")).await?;
         assert_eq!(fetch(&cache).await?, None);
         publish(&cache, 8, entry(1, 10, 10)).await?;
         assert_eq!(fetch(&cache).await?, None);

@@ -14,7 +14,7 @@ use tidefeed::{
     domain::{ContentId, Entry, UserId},
     store::{
         OutboxCache,
-        contents::{OutboxHead, Restamped},
+        contents::{OutboxHead, VersionChange},
         outbox_cache::OutboxChange,
     },
 };
@@ -62,25 +62,25 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The truth: what the outbox was at each stamp.
+/// The truth: what the outbox was at each version.
 struct Model {
     author: UserId,
     /// What the outbox is and was, oldest first, without what SQL lost.
-    stamps: Vec<i64>,
-    /// Of every stamp there ever was: newest first.
+    versions: Vec<i64>,
+    /// Of every version there ever was: newest first.
     states: HashMap<i64, Vec<Entry>>,
     /// Every change there ever was.
-    changes: Vec<(Restamped, OutboxChange)>,
+    changes: Vec<(VersionChange, OutboxChange)>,
 }
 
 impl Model {
     fn new() -> Result<Self> {
-        let (stamps, states) = (vec![0], HashMap::from([(0, Vec::new())]));
-        Ok(Self { author: UserId::try_new(1)?, stamps, states, changes: Vec::new() })
+        let (versions, states) = (vec![0], HashMap::from([(0, Vec::new())]));
+        Ok(Self { author: UserId::try_new(1)?, versions, states, changes: Vec::new() })
     }
 
     fn latest(&self) -> i64 {
-        self.stamps.last().copied().unwrap_or_default()
+        self.versions.last().copied().unwrap_or_default()
     }
 
     fn entries(&self) -> &[Entry] {
@@ -99,10 +99,10 @@ impl Model {
             OutboxChange::Removed(entry) => entries.retain(|kept| *kept != entry),
         }
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.position()));
-        let stamps = Restamped { before: self.latest(), after: self.draw()? };
-        anyhow::ensure!(self.states.insert(stamps.after, entries).is_none(), "a stamp was drawn twice");
-        self.stamps.push(stamps.after);
-        self.changes.push((stamps, change));
+        let versions = VersionChange { before: self.latest(), after: self.draw()? };
+        anyhow::ensure!(self.states.insert(versions.after, entries).is_none(), "a version was drawn twice");
+        self.versions.push(versions.after);
+        self.changes.push((versions, change));
         Ok(())
     }
 
@@ -123,13 +123,13 @@ impl Model {
     }
 
     fn fail_over(&mut self, lost: usize) {
-        self.stamps.truncate(self.stamps.len().saturating_sub(lost).max(1));
+        self.versions.truncate(self.versions.len().saturating_sub(lost).max(1));
     }
 
-    fn head(&self, stamp: i64, limit: usize) -> OutboxHead {
-        let all = &self.states[&stamp];
+    fn head(&self, version: i64, limit: usize) -> OutboxHead {
+        let all = &self.states[&version];
         let entries = all.iter().take(limit).copied().collect();
-        OutboxHead { author: self.author, stamp, entries, whole: all.len() <= limit }
+        OutboxHead { author: self.author, version, entries, whole: all.len() <= limit }
     }
 }
 
@@ -138,7 +138,7 @@ struct World {
     backdoor: Option<(Backdoor, String)>,
     dump: Option<Vec<u8>>,
     model: Model,
-    /// How often the cache knew the outbox at its present stamp.
+    /// How often the cache knew the outbox at its present version.
     hits: u32,
 }
 
@@ -158,8 +158,8 @@ impl World {
             Step::Tell { index } => self.tell(index % self.model.changes.len().max(1)).await?,
             Step::Fill { limit } => self.cache.fill(&[self.model.head(self.model.latest(), limit)]).await?,
             Step::FillLate { index, limit } => {
-                let stamp = self.model.stamps[index % self.model.stamps.len()];
-                self.cache.fill(&[self.model.head(stamp, limit)]).await?;
+                let version = self.model.versions[index % self.model.versions.len()];
+                self.cache.fill(&[self.model.head(version, limit)]).await?;
             }
             Step::FailOver { lost } => self.model.fail_over(lost),
             Step::Wipe => self.wipe().await?,
@@ -170,8 +170,8 @@ impl World {
     }
 
     async fn tell(&self, index: usize) -> Result<()> {
-        let Some((stamps, change)) = self.model.changes.get(index) else { return Ok(()) };
-        Ok(self.cache.apply(self.model.author, *stamps, *change).await?)
+        let Some((versions, change)) = self.model.changes.get(index) else { return Ok(()) };
+        Ok(self.cache.apply(self.model.author, *versions, *change).await?)
     }
 
     async fn wipe(&self) -> Result<()> {
@@ -195,17 +195,17 @@ impl World {
         Ok(())
     }
 
-    /// The cache may know nothing; what it knows was true at the stamp that it names.
+    /// The cache may know nothing; what it knows was true at the version that it names.
     async fn check(&mut self) -> Result<()> {
         let Some(found) = self.cache.fetch(&[self.model.author]).await?.remove(0) else { return Ok(()) };
-        let truth = self.model.states.get(&found.stamp).context("a stamp that nobody drew")?;
+        let truth = self.model.states.get(&found.version).context("a version that nobody drew")?;
         let complete = |entry: &&Entry| entry.position() >= found.complete_from;
         let expected: Vec<&Entry> = truth.iter().filter(complete).collect();
         let claimed: Vec<&Entry> = found.entries.iter().filter(complete).collect();
         anyhow::ensure!(claimed == expected, "{found:?} is not {truth:?}");
         anyhow::ensure!(found.entries.is_sorted_by_key(|entry| std::cmp::Reverse(entry.position())), "{found:?}");
         anyhow::ensure!(found.entries.len() <= self.cache.capacity(), "{found:?}");
-        self.hits += u32::from(found.stamp == self.model.latest());
+        self.hits += u32::from(found.version == self.model.latest());
         Ok(())
     }
 }
@@ -238,7 +238,7 @@ fn run_cases(
     runtime: &Handle,
 ) -> Result<u32> {
     let hits = std::cell::Cell::new(0);
-    // Each case has a cache without memory of the case before: stamps begin anew.
+    // Each case has a cache without memory of the case before: versions begin anew.
     let result = runner.run(&vec(step(), 1..60), |steps| {
         let seen = runtime.block_on(one_history(cache, backdoor, &steps));
         let seen = seen.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
@@ -268,6 +268,6 @@ async fn forget(world: &World) -> Result<()> {
     let entry = Entry { publish_time: 1, content: ContentId::try_new(1)?, author: world.model.author };
     Ok(world
         .cache
-        .apply(world.model.author, Restamped { before: i64::MAX, after: -1 }, OutboxChange::Removed(entry))
+        .apply(world.model.author, VersionChange { before: i64::MAX, after: -1 }, OutboxChange::Removed(entry))
         .await?)
 }

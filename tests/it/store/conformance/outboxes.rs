@@ -5,7 +5,7 @@ use tidefeed::domain::{ContentKind, Direction, Entry, Kinds, PageRequest, PageSi
 use tidefeed::store::Contents as _;
 use tidefeed::store::contents::OutboxHead;
 
-use super::{NOW, World, at_once, content, content_id, only, stamp, user};
+use super::{NOW, World, at_once, content, content_id, only, user, version};
 use crate::servers::on_each_backend;
 
 impl World {
@@ -72,7 +72,7 @@ on_each_backend! {
         for author in [1, 99] {
             let page = only(world.store.outbox(None, &[user(author)], &PageRequest::newest(PageSize::default())).await)?;
             assert_eq!(page.ahead, Run::empty(Direction::Older));
-            let head = OutboxHead { author: user(author), stamp: 0, entries: Vec::new(), whole: true };
+            let head = OutboxHead { author: user(author), version: 0, entries: Vec::new(), whole: true };
             assert_eq!(world.store.outbox_heads(&[user(author)], 5).await?, [head]);
         }
         assert!(world.store.outbox_heads(&[], 5).await?.is_empty());
@@ -113,18 +113,18 @@ on_each_backend! {
             let heads = world.store.outbox_heads(&[2, 1, 3].map(user), limit).await?;
             let head = heads.iter().find(|head| head.author == user(1)).expect("every author has a head");
             let entries = all.iter().take(limit).copied().collect();
-            assert_eq!(*head, OutboxHead { author: user(1), stamp: 33, entries, whole: limit >= 22 }, "{limit}");
+            assert_eq!(*head, OutboxHead { author: user(1), version: 33, entries, whole: limit >= 22 }, "{limit}");
             let other = heads.iter().find(|head| head.author == user(2)).expect("every author has a head");
-            assert_eq!((other.stamp, other.entries.len(), other.whole), (stamp(123), limit.min(24), false));
+            assert_eq!((other.version, other.entries.len(), other.whole), (version(123), limit.min(24), false));
         }
         let many: Vec<_> = (1..=700).map(user).collect();
         let heads = world.store.outbox_heads(&many, 2).await?;
-        assert_eq!(heads.iter().filter(|head| head.stamp > 0 && head.entries.len() == 2).count(), 2);
+        assert_eq!(heads.iter().filter(|head| head.version > 0 && head.entries.len() == 2).count(), 2);
         assert_eq!(heads.len(), 700);
         Ok(())
     }
 
-    async fn a_head_and_its_stamp_are_of_one_snapshot(backend: Backend) -> Result<()> {
+    async fn a_head_and_its_version_are_of_one_snapshot(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let publishes = at_once((1..=60).map(|id| world.store.publish(content(id, 1 + id % 2, NOW + id))));
         let looks = async {
@@ -132,9 +132,9 @@ on_each_backend! {
             while seen.last().is_none_or(|both: &usize| *both < 60) {
                 let heads = world.store.outbox_heads(&[1, 2].map(user), 100).await?;
                 for head in &heads {
-                    // The last one committed is not always the newest: its stamp names it.
-                    let named = head.stamp == 0 || head.entries.iter().any(|it| stamp(it.content.get()) == head.stamp);
-                    assert!(named && (head.stamp == 0) == head.entries.is_empty(), "each stamp comes with its entry: {head:?}");
+                    // The last one committed is not always the newest: its version names it.
+                    let named = head.version == 0 || head.entries.iter().any(|it| version(it.content.get()) == head.version);
+                    assert!(named && (head.version == 0) == head.entries.is_empty(), "each version comes with its entry: {head:?}");
                 }
                 seen.push(heads.iter().map(|head| head.entries.len()).sum());
             }

@@ -207,7 +207,7 @@ on_each_backend! {
             registration: Registration::try_new("seeded", "Seeded Ada", "", None)?,
             created_at: NOW,
             last_seen: NOW,
-            inc: 9,
+            incarnation: 9,
             contents: Vec::new(),
         }]).await?;
         assert_eq!(world.people_found(None, "ada").await?, [3, 4, 1]);

@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, Result};
 use sea_orm::{ConnectionTrait as _, DbBackend, QueryResult, Statement};
-use tidefeed::domain::{ContentId, ContentKind, EdgeMode, Entry, Floor, UserId, timeline::exclusion::Cause};
+use tidefeed::domain::{ContentId, ContentKind, EdgeMode, Entry, Floor, UserId, timeline::exclusion::ExclusionKind};
 
 use super::{World, content_id};
 
@@ -79,7 +79,7 @@ impl World {
         self.run(&format!("UPDATE contents SET repost_author_id = {author} WHERE id = {content}")).await.map(drop)
     }
 
-    pub async fn exclude(&self, reader: UserId, author: UserId, cause: Cause) -> Result<()> {
+    pub async fn exclude(&self, reader: UserId, author: UserId, cause: ExclusionKind) -> Result<()> {
         let row = format!("({reader}, {author}, {})", cause.code());
         self.insert("exclusions", "reader_id, author_id, cause", &[row]).await
     }

@@ -7,14 +7,14 @@ use migration::{Migrator, MigratorTrait as _};
 use tidefeed::domain::limits::MAX_INDEXED_CONTENTS;
 use tidefeed::domain::search::terms::{FORM, Phrase, Term, terms_of};
 use tidefeed::domain::search::{Found, Search};
-use tidefeed::domain::timeline::exclusion::Cause;
+use tidefeed::domain::timeline::exclusion::ExclusionKind;
 use tidefeed::domain::{Entry, PageSize, Position, content::Draft};
 use tidefeed::read::Searcher;
 use tidefeed::store::contents::{NewContent, Published};
 use tidefeed::store::{Contents as _, Exclusions as _, SearchTerms as _};
 
 use super::rows::entry;
-use super::{NOW, World, at_once, content, content_id, stamp, user};
+use super::{NOW, World, at_once, content, content_id, user, version};
 use crate::servers::on_each_backend;
 
 /// A content that says this, published `id` ms after [`NOW`].
@@ -187,8 +187,8 @@ on_each_backend! {
         }
         world.store.block(user(1), user(2), 1036, NOW).await?;
         world.store.block(user(3), user(1), 1037, NOW).await?;
-        world.exclude(user(1), user(4), Cause::Muted).await?;
-        world.exclude(user(1), user(5), Cause::Hidden).await?;
+        world.exclude(user(1), user(4), ExclusionKind::Muted).await?;
+        world.exclude(user(1), user(5), ExclusionKind::Hidden).await?;
         let of = |author: i64| Search::try_new(Some("tide"), Some(user(author)), None, None);
         assert_eq!(world.found(Some(1), &words("tide")?).await?, [6, 1]);
         assert_eq!(world.found(None, &words("tide")?).await?, [6, 5, 4, 3, 2, 1]);
@@ -284,7 +284,7 @@ on_each_backend! {
         assert_eq!(world.number("SELECT COUNT(DISTINCT content_id) FROM search_terms").await?, many, "all but the removed one");
         assert_eq!(world.store.index_next().await?.contents, 0);
         assert_eq!(world.terms_kept(200).await?, 0);
-        world.store.remove(user(1), content_id(100), stamp(1), NOW).await?;
+        world.store.remove(user(1), content_id(100), version(1), NOW).await?;
         assert_eq!(world.terms_kept(100).await?, 0, "what was indexed later goes with its content, too");
         Ok(())
     }

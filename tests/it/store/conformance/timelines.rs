@@ -12,7 +12,7 @@ use tidefeed::{
         ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run, UserId,
         timeline::{
             authors::CandidateLimits,
-            exclusion::Cause,
+            exclusion::ExclusionKind,
             plan::{Next, Outboxes, UncoveredAuthor, decide},
         },
     },
@@ -30,7 +30,7 @@ struct State {
     /// Of each author; `None`: not followed.
     edges: Vec<Option<EdgeMode>>,
     /// Of each author: for what causes they are kept out.
-    excluded: Vec<Vec<Cause>>,
+    excluded: Vec<Vec<ExclusionKind>>,
     /// `None`: no state row.
     floor: Option<Floor>,
     contents: Vec<Placed>,
@@ -212,7 +212,7 @@ fn states() -> impl Strategy<Value = State> {
     let kind = prop::sample::select(ContentKind::ALL.to_vec());
     let whereabouts = (proptest::bool::weighted(0.15), proptest::bool::weighted(0.25), any::<bool>());
     let placed = (1_i64..8, 11..11 + AUTHORS, kind, whereabouts, 11..11 + AUTHORS);
-    let causes = prop_oneof![12 => Just(Vec::new()), 1 => prop::sample::subsequence(Cause::ALL.to_vec(), 1..3)];
+    let causes = prop_oneof![12 => Just(Vec::new()), 1 => prop::sample::subsequence(ExclusionKind::ALL.to_vec(), 1..3)];
     (vec(mode, 4), vec(causes, 4), floor, vec(placed, 0..18)).prop_map(|(edges, excluded, floor, contents)| {
         let contents =
             (1..).zip(contents).map(|(id, (time, author, kind, (removed, in_flight, in_inbox), original))| Placed {
@@ -326,7 +326,7 @@ fn check_uncovered(state: &State, uncovered: &[UncoveredAuthor]) -> Result<()> {
         .zip([7, 8, 9, 0])
         .filter(|(author, _)| state.edge(user(*author)).is_some_and(|mode| mode != EdgeMode::Push))
         .filter(|(author, _)| !state.is_excluded(user(*author)))
-        .map(|(author, stamp)| UncoveredAuthor { author: user(author), stamp })
+        .map(|(author, version)| UncoveredAuthor { author: user(author), version })
         .collect();
     ensure!(named == expected, "{named:?} are named, {expected:?} are uncovered");
     Ok(())
@@ -363,7 +363,7 @@ on_each_backend! {
         let (reader, followed, stranger, muted) = (user(1), user(11), user(12), user(13));
         world.put_edge(reader, followed, EdgeMode::Pull).await?;
         world.put_edge(reader, muted, EdgeMode::Push).await?;
-        world.exclude(reader, muted, Cause::Muted).await?;
+        world.exclude(reader, muted, ExclusionKind::Muted).await?;
         let entries = [entry(1, followed, 5), entry(2, followed, 6), entry(3, stranger, 7), entry(4, muted, 8), entry(5, followed, 9)];
         world.put_contents(&entries).await?;
         world.set_original_author(entries[4].content, muted).await?;
@@ -381,13 +381,13 @@ on_each_backend! {
         let (here, removed, repost) = (entry(1, author, 5), entry(2, author, 6), entry(3, author, 7));
         world.put_contents(&[here, removed, repost]).await?;
         world.set_original_author(repost.content, user(12)).await?;
-        world.exclude(user(2), user(12), Cause::Muted).await?;
+        world.exclude(user(2), user(12), ExclusionKind::Muted).await?;
         world.remove(removed.content).await?;
         for (reader, mode) in [(1, EdgeMode::Push), (2, EdgeMode::Fill), (3, EdgeMode::Pull)] {
             world.put_edge(user(reader), author, mode).await?;
         }
         world.put_edge(user(4), author, EdgeMode::Push).await?;
-        world.exclude(user(4), author, Cause::Muted).await?;
+        world.exclude(user(4), author, ExclusionKind::Muted).await?;
         let asked: Vec<_> = (1..=5).map(user).collect();
         let before = world.store.statements();
         let mut seeing = world.store.visible_to(here.content, &asked).await?;

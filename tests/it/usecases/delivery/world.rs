@@ -32,7 +32,7 @@ pub async fn followed_author(app: &TestApp, followers: i64) -> Result<()> {
             registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
             created_at: BEGINNING,
             last_seen: BEGINNING,
-            inc: id,
+            incarnation: id,
             contents: Vec::new(),
         })
     };
@@ -41,7 +41,7 @@ pub async fn followed_author(app: &TestApp, followers: i64) -> Result<()> {
         .map(|number| SeedFollow {
             follower: user(AUTHOR + number),
             author: user(AUTHOR),
-            inc: number,
+            incarnation: number,
             followed_at: BEGINNING,
         })
         .collect();

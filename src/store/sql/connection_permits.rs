@@ -16,36 +16,36 @@ const LONG_WAIT: Duration = Duration::from_secs(2);
 
 /// Clones give the same turns.
 #[derive(Clone, Debug)]
-pub(super) struct Turns {
+pub(super) struct ConnectionPermits {
     free: Arc<Semaphore>,
     connections: u32,
     longest_wait: Duration,
 }
 
-impl Turns {
+impl ConnectionPermits {
     /// `longest_wait`: after which a wait for a turn fails.
     pub(super) fn new(connections: u32, longest_wait: Duration) -> Self {
-        let turns = usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS);
-        Self { free: Arc::new(Semaphore::new(turns)), connections, longest_wait }
+        let permits = usize::try_from(connections).unwrap_or(Semaphore::MAX_PERMITS);
+        Self { free: Arc::new(Semaphore::new(permits)), connections, longest_wait }
     }
 
     /// As [`Self::take`] by who has given a turn away with work to end: waits as long as it takes, logs nothing.
     pub(super) async fn take_again(&self) -> Result<OwnedSemaphorePermit, StoreError> {
-        let turn = Arc::clone(&self.free).acquire_owned().await;
-        turn.map_err(|_| StoreError::Unavailable(Box::new(sqlx::Error::PoolClosed)))
+        let permit = Arc::clone(&self.free).acquire_owned().await;
+        permit.map_err(|_| StoreError::Unavailable(Box::new(sqlx::Error::PoolClosed)))
     }
 
     /// Waits for a turn, which ends when it is dropped.
     pub(super) async fn take(&self) -> Result<OwnedSemaphorePermit, StoreError> {
         let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
-        let turn = timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned()).await;
-        let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolTimedOut))?;
-        let turn = turn.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
+        let permit = timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned()).await;
+        let permit = permit.map_err(|_| unavailable(sqlx::Error::PoolTimedOut))?;
+        let permit = permit.map_err(|_| unavailable(sqlx::Error::PoolClosed))?;
         let waited_ms = began.elapsed().as_millis();
         if waited_ms > LONG_WAIT.as_millis() {
             warn!(waited_ms, "Waited long for a connection to the store: all are in use.");
         }
-        Ok(turn)
+        Ok(permit)
     }
 
     /// Waits until every turn has ended; nobody gets one from then on.

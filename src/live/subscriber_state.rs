@@ -11,7 +11,7 @@ use crate::domain::{
 
 /// An event for a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum Update {
     /// Its timeline has changed.
     Change(Change),
     /// It follows the author now, or no longer does.
@@ -28,7 +28,7 @@ pub enum Told {
     MayDiffer,
 }
 
-impl Told {
+impl Update {
     /// For metrics.
     pub const fn kind(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Told {
 
 /// Why a subscriber's follows, and perhaps its timeline, are read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum RereadCause {
     /// Something has changed between the reader and the author, if that is known.
     Relation {
         /// Whom it is about.
@@ -61,10 +61,10 @@ pub enum Cause {
 
 /// One subscriber.
 #[derive(Debug)]
-pub struct Session {
+pub struct SubscriberState {
     view: View,
     followed: HashSet<UserId>,
-    relations: VecDeque<Told>,
+    relations: VecDeque<Update>,
     /// The client's own words, until the first look.
     point: Option<ResumePoint>,
     look: bool,
@@ -73,29 +73,29 @@ pub struct Session {
     may_differ: bool,
 }
 
-impl Session {
-    /// A session of a reader who follows `followed`. The client holds what `point` says; without one, what it holds is
-    /// not known.
+impl SubscriberState {
+    /// A subscriber of a reader who follows `followed`. The client holds what `point` says; without one, what it holds
+    /// is not known.
     pub fn begin(followed: HashSet<UserId>, point: Option<ResumePoint>) -> Self {
         let look = point.is_some();
         let (view, relations) = (View::default(), VecDeque::new());
         Self { view, followed, relations, point, look, compares: false, may_differ: look }
     }
 
-    /// From now on [`Told::MayDiffer`] is among the events.
+    /// From now on [`Update::MayDiffer`] is among the events.
     pub fn compare(&mut self) {
         self.compares = true;
     }
 
-    /// The next event. The session counts it as received by the client once it has been taken.
-    pub fn next(&mut self) -> Option<Told> {
-        self.view.take_next().map(Told::Change).or_else(|| self.relations.pop_front()).or_else(|| self.doubt())
+    /// The next event. The subscriber counts it as received by the client once it has been taken.
+    pub fn next(&mut self) -> Option<Update> {
+        self.view.take_next().map(Update::Change).or_else(|| self.relations.pop_front()).or_else(|| self.doubt())
     }
 
     /// Comes after all changes of a read, so that the client compares when nothing is on its way.
-    fn doubt(&mut self) -> Option<Told> {
+    fn doubt(&mut self) -> Option<Update> {
         let may_differ = self.compares && !self.look && std::mem::take(&mut self.may_differ);
-        may_differ.then_some(Told::MayDiffer)
+        may_differ.then_some(Update::MayDiffer)
     }
 
     /// The position above which the timeline must be read for [`Self::looked`]; `None` if it need not be. To be asked
@@ -144,19 +144,19 @@ impl Session {
     }
 
     /// The reader's follows were read because of `cause`: they are `followed`, and all of them are watched by now.
-    pub fn follows(&mut self, cause: Cause, followed: HashSet<UserId>) {
+    pub fn follows(&mut self, cause: RereadCause, followed: HashSet<UserId>) {
         self.may_differ = true;
         let before = std::mem::replace(&mut self.followed, followed);
         let mut gone: Vec<UserId> = before.difference(&self.followed).copied().collect();
         let mut come: Vec<UserId> = self.followed.difference(&before).copied().collect();
         gone.sort_unstable();
         come.sort_unstable();
-        let tell = |author: &UserId, following| Told::Relation { author: *author, following };
+        let tell = |author: &UserId, following| Update::Relation { author: *author, following };
         self.relations.extend(gone.iter().map(|author| tell(author, false)));
         self.relations.extend(come.iter().map(|author| tell(author, true)));
         let (named, excluded) = match cause {
-            Cause::Relation { author, excluded } => (author, excluded),
-            Cause::Missed => (None, false),
+            RereadCause::Relation { author, excluded } => (author, excluded),
+            RereadCause::Missed => (None, false),
         };
         // Also of whom that was known before: what was on its way then may have arrived since. Of somebody who was not
         // followed there is nothing but others' reposts, which a look takes away one by one: nobody is told who keeps
@@ -188,10 +188,10 @@ impl Session {
         self.point.as_ref().map(ResumePoint::floor).or_else(|| self.view.floor())
     }
 
-    fn look_because(&mut self, cause: Cause) {
+    fn look_because(&mut self, cause: RereadCause) {
         self.look = self.is_known();
         if !self.look {
-            let reason = if cause == Cause::Missed { Reason::Missed } else { Reason::FollowsChanged };
+            let reason = if cause == RereadCause::Missed { Reason::Missed } else { Reason::FollowsChanged };
             self.give_up(reason);
         }
     }

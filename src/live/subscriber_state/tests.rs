@@ -26,10 +26,10 @@ enum Said {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Heard {
+enum Signal {
     Added(Showing),
     Removed(Entry),
-    Because(Cause),
+    Because(RereadCause),
 }
 
 #[derive(Debug, Clone)]
@@ -86,11 +86,11 @@ struct World {
     said: Vec<Said>,
     // The node's side of the one subscription.
     watched: HashSet<UserId>,
-    queue: VecDeque<Heard>,
+    queue: VecDeque<Signal>,
     missed: bool,
     /// A look under way: why, and whom the reader followed when that was read.
-    looking: Option<(Cause, HashSet<UserId>)>,
-    session: Session,
+    looking: Option<(RereadCause, HashSet<UserId>)>,
+    subscriber: SubscriberState,
     client: Client,
     catch_up: usize,
 }
@@ -106,7 +106,7 @@ impl World {
             queue: VecDeque::new(),
             missed: false,
             looking: None,
-            session: Session::begin(HashSet::new(), None),
+            subscriber: SubscriberState::begin(HashSet::new(), None),
             client: Client::default(),
             catch_up,
         };
@@ -180,7 +180,7 @@ impl World {
             }
             Op::Vanish(which) => {
                 // Nobody promises this to a client that has not said what it holds.
-                if self.session.is_known() {
+                if self.subscriber.is_known() {
                     self.take(which);
                 }
             }
@@ -199,14 +199,14 @@ impl World {
     fn hear(&mut self, said: Said) {
         match said {
             Said::Published(new) if self.watched.contains(&new.entry.author) && self.is_visible(&new.entry) => {
-                self.queue.push_back(Heard::Added(new));
+                self.queue.push_back(Signal::Added(new));
             }
             Said::Removed(entry) if self.watched.contains(&entry.author) => {
-                self.queue.push_back(Heard::Removed(entry));
+                self.queue.push_back(Signal::Removed(entry));
             }
             Said::Relation(author) => {
-                let cause = Cause::Relation { author: Some(author), excluded: false };
-                self.queue.push_back(Heard::Because(cause));
+                let cause = RereadCause::Relation { author: Some(author), excluded: false };
+                self.queue.push_back(Signal::Because(cause));
             }
             Said::Published(_) | Said::Removed(_) => {}
         }
@@ -216,55 +216,55 @@ impl World {
     fn step(&mut self) -> bool {
         if let Some((cause, followed)) = self.looking.take() {
             self.watched.clone_from(&followed);
-            self.session.follows(cause, followed);
-        } else if let Some(told) = self.session.next() {
-            self.told(told);
-        } else if let Some(floor) = self.session.look_from() {
+            self.subscriber.follows(cause, followed);
+        } else if let Some(update) = self.subscriber.next() {
+            self.update(update);
+        } else if let Some(floor) = self.subscriber.look_from() {
             let mut entries = self.timeline(floor);
             let whole = entries.len() <= self.catch_up;
             entries.reverse();
             entries.truncate(self.catch_up);
-            self.session.looked(&TimelineTop { entries, whole });
+            self.subscriber.looked(&TimelineTop { entries, whole });
         } else if self.missed {
             self.missed = false;
             self.queue.clear();
-            self.looking = Some((Cause::Missed, self.follows.clone()));
+            self.looking = Some((RereadCause::Missed, self.follows.clone()));
         } else {
             match self.queue.pop_front() {
-                Some(Heard::Added(new)) => self.session.added(new),
-                Some(Heard::Removed(entry)) => self.session.removed(entry),
-                Some(Heard::Because(cause)) => self.looking = Some((cause, self.follows.clone())),
+                Some(Signal::Added(new)) => self.subscriber.added(new),
+                Some(Signal::Removed(entry)) => self.subscriber.removed(entry),
+                Some(Signal::Because(cause)) => self.looking = Some((cause, self.follows.clone())),
                 None => return false,
             }
         }
         true
     }
 
-    fn told(&mut self, told: Told) {
-        let known = self.session.floor();
+    fn update(&mut self, update: Update) {
+        let known = self.subscriber.floor();
         let is_above = |position: Position| known.is_some_and(|floor| position > floor);
-        match told {
-            Told::Change(Change::Added(entry)) => {
+        match update {
+            Update::Change(Change::Added(entry)) => {
                 let twice = self.client.holds.insert(entry.content, entry).is_some();
                 assert!(!(twice && is_above(entry.position())), "{entry:?} was told twice");
             }
-            Told::Change(Change::Removed(content)) => {
+            Update::Change(Change::Removed(content)) => {
                 let held = self.client.holds.remove(&content).is_some();
                 let position = self.contents[&content].entry.position();
                 assert!(held || !is_above(position), "the client does not hold {content}");
             }
-            Told::Change(Change::AuthorRemoved(author)) => self.client.holds.retain(|_, it| it.author != author),
-            Told::Change(Change::Refetch(_)) => self.client.must_reread = true,
-            Told::Relation { .. } | Told::ReadUpTo(_) | Told::MayDiffer => {}
+            Update::Change(Change::AuthorRemoved(author)) => self.client.holds.retain(|_, it| it.author != author),
+            Update::Change(Change::Refetch(_)) => self.client.must_reread = true,
+            Update::Relation { .. } | Update::ReadUpTo(_) | Update::MayDiffer => {}
         }
-        self.client.point = self.session.point();
+        self.client.point = self.subscriber.point();
     }
 
     fn begin(&mut self, point: Option<ResumePoint>) {
         self.watched.clone_from(&self.follows);
         self.queue.clear();
         (self.missed, self.looking) = (false, None);
-        self.session = Session::begin(self.follows.clone(), point);
+        self.subscriber = SubscriberState::begin(self.follows.clone(), point);
     }
 
     fn reconnect(&mut self) {
@@ -299,14 +299,14 @@ impl World {
             while self.step() {}
         }
         // The look now and then.
-        if self.session.is_known() {
+        if self.subscriber.is_known() {
             self.missed = true;
         }
         while self.step() {}
     }
 
     fn holds_the_timeline(&self) {
-        let known = self.session.floor();
+        let known = self.subscriber.floor();
         let floor = known.unwrap_or(self.client.read_to.0);
         let mut holds: Vec<Entry> = self.client.holds.values().filter(|it| it.position() > floor).copied().collect();
         holds.sort_by_key(|entry| std::cmp::Reverse(entry.position()));

@@ -1,4 +1,4 @@
-//! Turns: what the fields of an operation ask for at once is fetched at once.
+//! Batch scheduling: what the fields of an operation ask for at once is fetched at once.
 //!
 //! An operation is one task, and a loader's batch a task of its own would race with it: it would leave with the keys
 //! that the first of twenty siblings asks for. So the batches of an operation run beside it in its task. It goes on
@@ -14,12 +14,12 @@ use futures_util::{
 
 tokio::task_local! {
     /// What has been begun in this turn.
-    static BEGUN: RefCell<Vec<FutureObj<'static, ()>>>;
+    static WAITING: RefCell<Vec<FutureObj<'static, ()>>>;
 }
 
 /// Runs `work`, and what it leaves to [`beside`] while it lasts.
-pub async fn taken<F: Future>(work: F) -> F::Output {
-    let in_turns = async {
+pub async fn run<F: Future>(work: F) -> F::Output {
+    let in_batches = async {
         let (mut work, mut batches) = (pin!(work), FuturesUnordered::new());
         std::future::poll_fn(|cx| {
             if let Poll::Ready(output) = work.as_mut().poll(cx) {
@@ -27,22 +27,22 @@ pub async fn taken<F: Future>(work: F) -> F::Output {
             }
             // Until nothing can go on: a batch that ends, or begins another, leaves the rest to be looked at again.
             loop {
-                batches.extend(BEGUN.with(RefCell::take));
+                batches.extend(WAITING.with(RefCell::take));
                 let has_ended = matches!(batches.poll_next_unpin(cx), Poll::Ready(Some(())));
-                if !has_ended && BEGUN.with(|begun| begun.borrow().is_empty()) {
+                if !has_ended && WAITING.with(|begun| begun.borrow().is_empty()) {
                     return Poll::Pending;
                 }
             }
         })
         .await
     };
-    BEGUN.scope(RefCell::default(), in_turns).await
+    WAITING.scope(RefCell::default(), in_batches).await
 }
 
 /// Lets `batch` run when the work that this belongs to waits; gives it back where there is none.
 pub fn beside(batch: FutureObj<'static, ()>) -> Option<FutureObj<'static, ()>> {
     let mut batch = Some(batch);
-    let _outside = BEGUN.try_with(|begun| begun.borrow_mut().extend(batch.take()));
+    let _outside = WAITING.try_with(|begun| begun.borrow_mut().extend(batch.take()));
     batch
 }
 
@@ -78,7 +78,7 @@ mod tests {
                     told.lock().map(|mut told| told.push(format!("{sibling} goes on"))).ok();
                 }
             });
-            taken(join_all(siblings)).await;
+            run(join_all(siblings)).await;
             let told = told.lock().map(|told| told.clone()).unwrap_or_default();
             let waiting = (0..20).map(|sibling| format!("{sibling} waits"));
             let going = (0..20).map(|sibling| format!("{sibling} goes on"));
@@ -98,7 +98,7 @@ mod tests {
             assert!(beside(FutureObj::new(Box::new(batch))).is_none());
             receiver.await
         };
-        let brought = tokio::time::timeout(std::time::Duration::from_mins(1), taken(work)).await;
+        let brought = tokio::time::timeout(std::time::Duration::from_mins(1), run(work)).await;
         assert!(matches!(brought, Ok(Ok(Ok(7)))), "{brought:?}");
     }
 

@@ -8,7 +8,7 @@ pub fn of(change: &Change) -> String {
         Change::Content(id, Some(it), None) => format!("content {id} of {} at {}", it.author, it.publish_time),
         Change::Content(id, ..) => format!("content {id} removed"),
         Change::Edge((follower, author), Some(edge), _) => {
-            format!("edge {follower}->{author} {:?} {}", edge.mode, edge.inc % 1000)
+            format!("edge {follower}->{author} {:?} {}", edge.mode, edge.incarnation % 1000)
         }
         Change::Edge((follower, author), None, _) => format!("edge {follower}->{author} gone"),
         Change::Inbox((user, at), Some(_), _) => format!("inbox of {user} + {}", at.content_number()),
@@ -22,7 +22,7 @@ pub fn of(change: &Change) -> String {
         Change::Relation(pair, after, _) => {
             format!("relation {pair:?} {}", if after.is_some() { "open" } else { "done" })
         }
-        Change::Head(author, stamp, _) => format!("stamp of {author}: {stamp:?}"),
+        Change::Head(author, version, _) => format!("version of {author}: {version:?}"),
         other => format!("{:?}", other.row()),
     }
 }

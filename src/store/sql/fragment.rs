@@ -4,14 +4,14 @@ use sea_orm::Value;
 
 /// Text, and a value for each `?` in it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct Fragment {
     /// SQL.
     pub(super) text: String,
     /// In the order of the text's `?`.
     pub(super) values: Vec<Value>,
 }
 
-impl Part {
+impl Fragment {
     /// Text with its values.
     pub(super) fn new<const N: usize>(text: impl Into<String>, values: [i64; N]) -> Self {
         Self { text: text.into(), values: values.into_iter().map(Value::from).collect() }
