@@ -32,6 +32,14 @@ else
     tidefeed_bin=$target_dir/release/tidefeed
     bench_bin=$target_dir/release/tidefeed-bench
 fi
+if [ -z "$quick" ] && wanted peer; then
+    # shellcheck source=scripts/packages.sh
+    source scripts/packages.sh
+    want postgresql "the peer of the rows peer-sqlite and peer-mariadb keeps its rows in it" test -d /usr/lib/postgresql
+    install_wanted
+    step "Installing PostGraphile (npm ci in bench/postgraphile)"
+    (cd bench/postgraphile && npm ci --no-audit --no-fund)
+fi
 while IFS= read -r name; do unset "$name"; done < <(compgen -e TIDEFEED__ || true)
 
 arguments=(--tidefeed "$tidefeed_bin" --folder "$target_dir/bench")

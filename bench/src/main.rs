@@ -11,6 +11,7 @@ mod load;
 mod node;
 mod options;
 mod people;
+mod postgraphile;
 mod processes;
 mod rounds;
 mod rows;

@@ -32,6 +32,12 @@ pub fn resident_bytes(pid: u32) -> Result<f64> {
     Ok(kib * 1024.0)
 }
 
+/// The processes that a process has started and that still run.
+pub fn children(pid: u32) -> Result<Vec<u32>> {
+    let told = read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    Ok(told.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?)
+}
+
 /// Processes that wanted to run in the last minute, on average.
 pub fn load_average() -> String {
     let text = read_to_string("/proc/loadavg").unwrap_or_default();

@@ -5,6 +5,7 @@ mod delivery;
 mod live;
 mod mix;
 mod pages;
+mod peer;
 mod small;
 mod start;
 mod writes;
@@ -38,6 +39,7 @@ enum Kind {
     Idle,
     Start,
     Mix,
+    Peer,
 }
 
 /// Name, what it measures, where. Rows on one engine follow each other, so that they share a node.
@@ -57,6 +59,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("idle-sqlite", Kind::Idle, Sqlite),
     ("past-kept-sqlite", Kind::PastKept, Sqlite),
     ("mix-sqlite", Kind::Mix, Sqlite),
+    ("peer-sqlite", Kind::Peer, Sqlite),
     ("page-mariadb", Kind::Page, MariaDb),
     ("deep-mariadb", Kind::Deep, MariaDb),
     ("away-mariadb", Kind::Away, MariaDb),
@@ -69,6 +72,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("live-mariadb", Kind::Live, MariaDb),
     ("past-kept-mariadb", Kind::PastKept, MariaDb),
     ("mix-mariadb", Kind::Mix, MariaDb),
+    ("peer-mariadb", Kind::Peer, MariaDb),
 ];
 
 /// Measures and prints the rows that were asked for.
@@ -178,5 +182,6 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Idle => live::idle(site).await,
         Kind::Start => start::measure(site).await,
         Kind::Mix => mix::measure(site).await,
+        Kind::Peer => peer::measure(site).await,
     }
 }

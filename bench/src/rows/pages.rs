@@ -19,9 +19,9 @@ use crate::{
     site::Site,
 };
 
-const CLIENTS: usize = 4;
+pub const CLIENTS: usize = 4;
 /// Entries of a page.
-const SIZE: usize = 20;
+pub const SIZE: usize = 20;
 
 /// A page of 20 against the limit of its engine.
 pub async fn page(site: &mut Site) -> Result<Vec<Figure>> {

@@ -7,5 +7,6 @@ mod fail_over;
 mod full;
 mod full_text;
 mod redis_outage;
+pub mod rows_touched;
 mod sql;
 mod wal;

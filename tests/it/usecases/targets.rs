@@ -10,7 +10,7 @@ use crate::{
     servers::{FreshDatabase, Kind, Server},
     store::{
         conformance::{World, rows::entry, user},
-        explain::{read_by, rows_read},
+        rows_touched::{read_by, rows_read},
     },
 };
 

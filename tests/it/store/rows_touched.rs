@@ -1,0 +1,130 @@
+//! The rows that hot statements touch on the servers, over the tables of [`super::explain`].
+
+use anyhow::{Context as _, Result, ensure};
+use tidefeed::{
+    domain::{
+        Direction, Floor, PageRequest,
+        search::{
+            Source,
+            people::{FoundUser, KeyPrefix},
+        },
+        timeline::authors::CandidateLimits,
+    },
+    store::{Contents as _, People as _, SearchTerms as _, Timelines as _, timelines::Depth},
+};
+
+use super::explain::{AUTHORS, ROWS, STAR, fill, look, request, requests, spans};
+use crate::{
+    servers::{FreshDatabase, Kind, Server},
+    store::conformance::{World, user},
+};
+
+/// A server that nobody else uses: its counters are the caller's.
+async fn own_server(kind: Kind) -> Result<(Server, World)> {
+    let server = Server::start(kind).await?;
+    let world = World::in_database(FreshDatabase::on(&server).await?).await?;
+    fill(&world).await?;
+    Ok((server, world))
+}
+
+/// Rows that the server's tables have given so far.
+pub async fn rows_read(world: &World) -> Result<i64> {
+    read_by(world, "Handler_read%").await
+}
+
+/// Rows that were read against the order of their index.
+async fn rows_read_backward(world: &World) -> Result<i64> {
+    read_by(world, "Handler_read_prev").await
+}
+
+pub async fn read_by(world: &World, handlers: &str) -> Result<i64> {
+    let counters = world.texts(&format!("SHOW GLOBAL STATUS LIKE '{handlers}'")).await?;
+    counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
+}
+
+/// A page by each statement that may give it, and an author's page.
+async fn one_page_touches_few_rows(world: &World, request: &PageRequest, overhead: i64) -> Result<()> {
+    // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of
+    // below the floor.
+    for (depth, limit) in [(Depth::Inbox, 250), (Depth::Everything, 400)] {
+        let before = rows_read(world).await?;
+        world.store.read(user(1), request, depth).await?;
+        let touched = rows_read(world).await? - before - overhead;
+        ensure!(touched < limit, "{touched} rows for {request:?} {depth:?}");
+    }
+    let limits = CandidateLimits { ahead: request.need(), behind: 4 };
+    let before = rows_read(world).await?;
+    world.store.page_candidates(user(1), request, limits, true).await?;
+    let touched = rows_read(world).await? - before - overhead;
+    ensure!(touched < 300, "{touched} rows for {request:?} of remembered authors");
+    let before = rows_read_backward(world).await?;
+    world.store.read(user(1), request, Depth::Inbox).await?;
+    let backward = rows_read_backward(world).await? - before;
+    match request.direction {
+        Direction::Older => {
+            ensure!(backward >= 4, "an older page is not read backward: {backward} rows, {request:?}");
+        }
+        Direction::Newer => ensure!(backward <= 4, "a newer page is read backward: {backward} rows, {request:?}"),
+    }
+    let before = rows_read(world).await?;
+    world.store.outbox(None, &[user(101)], request).await?;
+    let touched = rows_read(world).await? - before - overhead;
+    ensure!(touched < 100, "{touched} rows for the outbox, {request:?}");
+    Ok(())
+}
+
+async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
+    let (_server, world) = own_server(kind).await?;
+    let overhead = {
+        let before = rows_read(&world).await?;
+        rows_read(&world).await? - before
+    };
+    for request in requests()? {
+        one_page_touches_few_rows(&world, &request, overhead).await?;
+    }
+    for (span, along) in spans().into_iter().flat_map(|span| [(span, None), (span, Some(Source::Author(user(101))))]) {
+        let before = rows_read(&world).await?;
+        world.store.candidates(Some(user(1)), &look(along), span, 21).await?;
+        let touched = rows_read(&world).await? - before - overhead;
+        ensure!(touched < 10 * 500, "{touched} rows for a look along {along:?}, {span:?}");
+    }
+    finding_people_touches_few_rows(&world, overhead).await?;
+    world.set_floor(user(2), Floor::Off).await?;
+    let before = rows_read(&world).await?;
+    world.store.read(user(2), &request(Direction::Older, None)?, Depth::Everything).await?;
+    let touched = rows_read(&world).await? - before - overhead;
+    ensure!(touched < 10 * AUTHORS, "{touched} rows to pull {AUTHORS} authors, who have {ROWS} contents");
+    Ok(())
+}
+
+/// A page of names that all have two rows; and suggestions for somebody who follows 500, of whom nobody follows
+/// anybody.
+async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result<()> {
+    let prefix = KeyPrefix::try_new("ada")?;
+    let middle = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };
+    for after in [None, Some(&middle)] {
+        let before = rows_read(world).await?;
+        ensure!(world.store.named(Some(user(1)), &prefix, after, 21).await?.len() == 21);
+        let touched = rows_read(world).await? - before - overhead;
+        ensure!(touched < 400, "{touched} rows for 21 people after {after:?}");
+    }
+    for viewer in [None, Some(user(1)), Some(user(STAR))] {
+        let before = rows_read(world).await?;
+        ensure!(world.store.suggested(viewer, 20).await?.len() == 20);
+        let touched = rows_read(world).await? - before - overhead;
+        ensure!(touched < 3_000, "{touched} rows to suggest 20 people to {viewer:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_a_large_inbox_touches_few_rows_on_mariadb() -> Result<()> {
+    a_page_touches_few_rows(Kind::MariaDb).await
+}
+
+mod on_mysql {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_page_of_a_large_inbox_touches_few_rows() -> anyhow::Result<()> {
+        super::a_page_touches_few_rows(super::Kind::Mysql).await
+    }
+}
