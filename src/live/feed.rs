@@ -1,6 +1,6 @@
 //! One subscriber's feed: receives signals, reads the timeline when its session asks, and yields what the session says.
 
-use std::{collections::HashSet, iter, sync::Arc, time::Duration};
+use std::{iter, sync::Arc, time::Duration};
 
 use tokio::{
     sync::Semaphore,
@@ -8,6 +8,7 @@ use tokio::{
 };
 
 use super::{
+    followed::Followed,
     fresh::Batch,
     hub::{Hub, Registration, Signal},
     session::{Cause, Session, Told},
@@ -106,10 +107,8 @@ impl<S: Default> LiveFeed<S> {
 
     /// Watches everybody whom the reader follows, and returns them. A later read of the timeline misses nothing that
     /// they do from now on.
-    async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<HashSet<UserId>, StoreError> {
-        let followed: HashSet<UserId> = self.follows.followed_by(reader).await?.into_iter().collect();
-        registration.watch(followed.clone());
-        Ok(followed)
+    async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<Followed, StoreError> {
+        Ok(registration.watch(Followed::of(self.follows.followed_by(reader).await?)))
     }
 
     /// The timeline above `floor` at one instant. At most [`LiveSettings::catch_ups`] read at once, so that

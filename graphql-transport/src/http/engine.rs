@@ -20,6 +20,7 @@ use crate::{
     execution::PreparedExecutor,
     guard::Prepared,
     memory::{AnswerBudget, Hold, Ledger, Stop},
+    written::SharedDocument,
 };
 
 /// The executor behind its guard.
@@ -89,10 +90,11 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
             }
         };
         let extensions = params.take_extensions();
-        // Subscribers share what is made for equal documents: so they have to be told apart by their text.
-        let is_shared = operation_type == OperationType::Subscription;
-        let text = if is_shared { &*opened.known.text } else { "" };
-        let mut request = Request::new(text).variables(params.variables);
+        let mut request = Request::new("").variables(params.variables);
+        if operation_type == OperationType::Subscription {
+            // Subscribers share what is made for equal documents: so they have to be told apart by their text.
+            request = request.data(SharedDocument(Arc::clone(&opened.known.text)));
+        }
         request.operation_name = operation.name().map(ToString::to_string);
         request.extensions = extensions;
         let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
@@ -144,10 +146,11 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     /// each further one costs again before it is made: who cannot pay is told later, and what has gathered too long
     /// meanwhile is treated as for all who read slowly.
     pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
-        let Ready { operation, mut request, opened, charge, budget, hold } = ready;
-        request.set_parsed_query(operation.document());
-        let (price, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
-        let begun = (events, Some((opened, charge)), (scope, budget, hold));
+        let Ready { operation, request, opened, charge, budget, hold } = ready;
+        // The guard has let it through: whoever asks the same shares it from now on, not from the first event.
+        self.documents.keep(opened);
+        let (price, events) = (charge.map(|charge| charge.requested), self.schema.stream_prepared(operation, request));
+        let begun = (events, Some(charge), (scope, budget, hold));
         stream::unfold(begun, move |(mut events, mut first, (scope, budget, hold))| async move {
             if first.is_none() {
                 self.pay(&scope, price).await;
@@ -164,14 +167,13 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     fn event(
         &self,
         mut response: Response,
-        first: Option<(Opened, Option<Charge>)>,
+        first: Option<Option<Charge>>,
         (scope, budget): (&Scope<V>, AnswerBudget),
     ) -> Ran {
-        if let Some((opened, charge)) = first {
+        if let Some(charge) = first {
             if let Some(errors) = take_beginning_errors(&mut response) {
                 return self.refused(errors, charge, scope);
             }
-            self.documents.keep(opened);
             response.extensions.extend(charge.as_ref().map(cost_extension));
         }
         mask(&mut response.errors, &scope.request_id);

@@ -80,7 +80,7 @@ pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeM
 /// be shown.
 pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    ready: Ready,
+    ready: Box<Ready>,
     scope: Scope<V>,
     sink: &(impl OperationSink + Sync),
 ) -> Result<(), Refused> {
@@ -89,7 +89,8 @@ pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
         if ready.operation_type() == OperationType::Subscription {
             follow(core, ready, scope, sink).await
         } else {
-            answer(core, ready, &scope, sink).await
+            // A subscription does not keep room for it.
+            Box::pin(answer(core, ready, &scope, sink)).await
         }
     };
     let ended = AssertUnwindSafe(work).catch_unwind().await;
@@ -105,18 +106,21 @@ pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     Err(refused)
 }
 
-/// As [`run`], from the parameters on.
-pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
+/// As [`run`], from the parameters on, which are not kept while it runs.
+pub(super) fn run_params<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     params: Result<Params, Refused>,
     scope: Scope<V>,
     sink: &(impl OperationSink + Sync),
-) -> Result<(), Refused> {
-    match params.and_then(|params| core.engine.prepare(params, &scope, |_| Ok(()))) {
-        Ok(ready) => run(core, ready, scope, sink).await,
-        Err(mut refused) => {
-            mask::mask(&mut refused.errors, &scope.request_id);
-            Err(refused)
+) -> impl Future<Output = Result<(), Refused>> + Send {
+    let ready = params.and_then(|params| core.engine.prepare(params, &scope, |_| Ok(())).map(Box::new));
+    async move {
+        match ready {
+            Ok(ready) => run(core, ready, scope, sink).await,
+            Err(mut refused) => {
+                mask::mask(&mut refused.errors, &scope.request_id);
+                Err(refused)
+            }
         }
     }
 }
@@ -124,13 +128,13 @@ pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
 /// A subscription: as many results as it has.
 async fn follow<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    ready: Ready,
+    ready: Box<Ready>,
     scope: Scope<V>,
     sink: &impl OperationSink,
 ) -> Result<(), Refused> {
     let (request_id, most) = (scope.request_id.clone(), core.settings.request.answer_bytes);
     let told = id_extension(&request_id);
-    let mut events = pin!(core.engine.subscribe(ready, scope));
+    let mut events = pin!(core.engine.subscribe(*ready, scope));
     while let Some(event) = events.next().await {
         match event {
             Ran::Executed(mut response, budget) => {
@@ -149,12 +153,12 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
 /// A query or a mutation: one result.
 async fn answer<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    ready: Ready,
+    ready: Box<Ready>,
     scope: &Scope<V>,
     sink: &impl OperationSink,
 ) -> Result<(), Refused> {
     let limit = core.settings.request.time;
-    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(ready, scope)).await else {
+    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(*ready, scope)).await else {
         tracing::warn!("An operation took too long.");
         let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));

@@ -81,8 +81,8 @@ fn is_added(signal: Option<&Signal<()>>, content: i64) -> bool {
 async fn events_reach_only_those_who_watch_the_author() {
     let (hub, _) = hub();
     let (mut watching, mut other) = (hub.register(user(1)), hub.register(user(2)));
-    watching.watch(HashSet::from([user(7)]));
-    other.watch(HashSet::from([user(8)]));
+    watching.watch(Followed::of(vec![user(7)]));
+    other.watch(Followed::of(vec![user(8)]));
     hub.pass_on(&published(7, 70)).await;
     hub.pass_on(&published(8, 80)).await;
     assert!(is_added(watching.next().await.as_ref(), 70));
@@ -93,7 +93,7 @@ async fn events_reach_only_those_who_watch_the_author() {
 async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
     let (hub, _) = hub();
     let mut slow = hub.register(user(1));
-    slow.watch(HashSet::from([user(7)]));
+    slow.watch(Followed::of(vec![user(7)]));
     for content in 1..=i64::try_from(BUFFER).unwrap() + 1 {
         hub.pass_on(&published(7, content)).await;
     }
@@ -106,7 +106,7 @@ async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
 async fn many_gaps_are_one_until_the_subscriber_notices() {
     let (hub, _) = hub();
     let mut subscriber = hub.register(user(1));
-    subscriber.watch(HashSet::from([user(7)]));
+    subscriber.watch(Followed::of(vec![user(7)]));
     for _ in 0..20 {
         hub.pass_on(&Announcement::Gap).await;
     }
@@ -119,7 +119,7 @@ async fn many_gaps_are_one_until_the_subscriber_notices() {
 async fn when_nobody_knows_who_sees_it_those_who_watch_have_missed_something() {
     let (hub, timelines) = hub();
     let mut subscriber = hub.register(user(1));
-    subscriber.watch(HashSet::from([user(7)]));
+    subscriber.watch(Followed::of(vec![user(7)]));
     timelines.fails.store(true, Ordering::SeqCst);
     hub.pass_on(&published(7, 1)).await;
     assert!(matches!(subscriber.next().await, Some(Signal::Look(Cause::Missed))));
@@ -142,8 +142,8 @@ async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
 async fn watching_anew_forgets_those_watched_before() {
     let (hub, _) = hub();
     let mut subscriber = hub.register(user(1));
-    subscriber.watch(HashSet::from([user(7)]));
-    subscriber.watch(HashSet::from([user(8)]));
+    subscriber.watch(Followed::of(vec![user(7)]));
+    subscriber.watch(Followed::of(vec![user(8)]));
     hub.pass_on(&published(7, 70)).await;
     hub.pass_on(&published(8, 80)).await;
     assert!(is_added(subscriber.next().await.as_ref(), 80));
@@ -153,7 +153,7 @@ async fn watching_anew_forgets_those_watched_before() {
 fn an_ended_subscription_leaves_nothing_behind() {
     let (hub, _) = hub();
     let subscriber = hub.register(user(1));
-    subscriber.watch(HashSet::from([user(7), user(8)]));
+    subscriber.watch(Followed::of(vec![user(7), user(8)]));
     drop(subscriber);
     let state = hub.lock();
     assert!(state.subscribers.is_empty() && state.by_author.is_empty() && state.by_reader.is_empty());
