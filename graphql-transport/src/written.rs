@@ -70,8 +70,7 @@ mod tests {
         outer.insert(async_graphql::Name::new("edge"), written(&value(inner.clone())).unwrap());
         let text = serde_json::to_string(&Spliced(&Value::Object(outer))).unwrap();
         let plain = serde_json::to_string(&json!({ "before": 1, "edge": inner, "after": ["x"] })).unwrap();
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), serde_json::from_str::<serde_json::Value>(&plain).unwrap());
-        assert!(text.starts_with("{\"before\":1,\"edge\":{\"text\""), "fields keep their order: {text}");
+        assert_eq!(text, plain);
     }
 
     #[test]

@@ -72,8 +72,8 @@ pub struct Subscription<S> {
     reader: UserId,
     registration: Registration<S>,
     session: Session,
-    /// The batch of the entries that are being passed on.
-    batch: Arc<Batch<S>>,
+    /// The batch of the entries that are being passed on; `None` before the first.
+    batch: Option<Arc<Batch<S>>>,
     check_at: Instant,
 }
 
@@ -101,8 +101,8 @@ impl<S: Default> LiveFeed<S> {
         let registration = self.hub.register(reader);
         let followed = self.watch(&registration, reader).await?;
         let session = Session::begin(followed, point);
-        let (feed, batch, check_at) = (Arc::clone(self), Batch::of(Vec::new()), self.next_check());
-        Ok(Subscription { feed, reader, registration, session, batch, check_at })
+        let (feed, check_at) = (Arc::clone(self), self.next_check());
+        Ok(Subscription { feed, reader, registration, session, batch: None, check_at })
     }
 
     /// Watches everybody whom the reader follows, and returns them. A later read of the timeline misses nothing that
@@ -147,7 +147,7 @@ impl<S: Default> Subscription<S> {
                 Some(Signal::ReadUpTo(marker)) => return Ok(Some(self.event(Told::ReadUpTo(marker)))),
                 Some(Signal::Removed(entry)) => self.session.removed(entry),
                 Some(Signal::Added(new, batch)) => {
-                    self.batch = batch;
+                    self.batch = Some(batch);
                     self.session.added(new);
                 }
                 Some(Signal::Look(cause)) => {
@@ -194,11 +194,13 @@ impl<S: Default> Subscription<S> {
 
     /// The batch that the entry came with. An entry out of a read or a removal gets a batch of all that wait.
     fn batch_of(&mut self, entry: Entry) -> Arc<Batch<S>> {
-        if !self.batch.entries().contains(&entry) {
+        let known = self.batch.take().filter(|batch| batch.entries().contains(&entry));
+        let batch = known.unwrap_or_else(|| {
             let come = self.session.waiting().filter_map(added);
-            self.batch = Batch::of(iter::once(entry).chain(come).collect());
-        }
-        Arc::clone(&self.batch)
+            Batch::of(iter::once(entry).chain(come).collect())
+        });
+        self.batch = Some(Arc::clone(&batch));
+        batch
     }
 }
 

@@ -36,6 +36,12 @@ impl Followed {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// How many have them.
+    #[cfg(test)]
+    pub fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// Whether there is nobody.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

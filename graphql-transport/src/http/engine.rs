@@ -145,8 +145,8 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the price, which
     /// each further one costs again before it is made: who cannot pay is told later, and what has gathered too long
     /// meanwhile is treated as for all who read slowly.
-    pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
-        let Ready { operation, request, opened, charge, budget, hold } = ready;
+    pub(super) fn subscribe(&self, ready: Box<Ready>, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
+        let Ready { operation, request, opened, charge, budget, hold } = *ready;
         // The guard has let it through: whoever asks the same shares it from now on, not from the first event.
         self.documents.keep(opened);
         let (price, events) = (charge.map(|charge| charge.requested), self.schema.stream_prepared(operation, request));

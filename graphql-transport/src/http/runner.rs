@@ -134,7 +134,7 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
 ) -> Result<(), Refused> {
     let (request_id, most) = (scope.request_id.clone(), core.settings.request.answer_bytes);
     let told = id_extension(&request_id);
-    let mut events = pin!(core.engine.subscribe(*ready, scope));
+    let mut events = pin!(core.engine.subscribe(ready, scope));
     while let Some(event) = events.next().await {
         match event {
             Ran::Executed(mut response, budget) => {

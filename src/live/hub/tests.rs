@@ -158,3 +158,55 @@ fn an_ended_subscription_leaves_nothing_behind() {
     let state = hub.lock();
     assert!(state.subscribers.is_empty() && state.by_author.is_empty() && state.by_reader.is_empty());
 }
+
+fn followed(authors: &[i64]) -> Followed {
+    authors.iter().copied().map(user).collect()
+}
+
+#[tokio::test]
+async fn subscribers_of_one_reader_who_know_the_same_keep_it_once() {
+    let (hub, _) = hub();
+    let (mut phone, mut desk, other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
+    let first = phone.watch(followed(&[8, 7]));
+    assert!(desk.watch(followed(&[7, 8])).is_one_with(&first));
+    assert!(!other.watch(followed(&[7, 8])).is_one_with(&first), "another reader's are their own");
+    // The desk has read the store after the phone, and knows more.
+    let later = desk.watch(followed(&[8, 9]));
+    hub.pass_on(&published(9, 90)).await;
+    hub.pass_on(&published(7, 70)).await;
+    hub.pass_on(&published(8, 80)).await;
+    assert!(is_added(desk.next().await.as_ref(), 90) && is_added(desk.next().await.as_ref(), 80));
+    assert!(is_added(phone.next().await.as_ref(), 70) && is_added(phone.next().await.as_ref(), 80));
+    assert!(phone.watch(followed(&[8, 9])).is_one_with(&later));
+    assert_eq!(first.holders(), 1, "nobody keeps what nobody knows any more");
+    hub.pass_on(&published(9, 91)).await;
+    assert!(is_added(phone.next().await.as_ref(), 91));
+    drop((phone, desk));
+    assert_eq!(later.holders(), 1, "the last one takes it along");
+}
+
+#[test]
+fn whoever_comes_and_goes_the_index_holds_exactly_whom_somebody_watches() {
+    let (hub, _) = hub();
+    let rng = crate::rng::SharedRng::from_seed(7);
+    let mut open = Vec::new();
+    for _ in 0..2_000 {
+        let below = |most: u64| i64::try_from(rng.u64() % most).unwrap();
+        match below(4) {
+            0 => open.push(hub.register(user(1 + below(3)))),
+            1 if !open.is_empty() => drop(open.swap_remove(usize::try_from(below(open.len() as u64)).unwrap())),
+            _ if !open.is_empty() => {
+                let at = usize::try_from(below(open.len() as u64)).unwrap();
+                let authors: Vec<i64> = (0..below(4)).map(|_| 10 + below(5)).collect();
+                open[at].watch(followed(&authors));
+            }
+            _ => {}
+        }
+        let state = hub.lock();
+        let mut expected: HashMap<UserId, HashSet<UserId>> = HashMap::new();
+        for subscriber in state.subscribers.values() {
+            subscriber.authors.iter().for_each(|it| drop(expected.entry(it).or_default().insert(subscriber.reader)));
+        }
+        assert_eq!(state.by_author, expected);
+    }
+}

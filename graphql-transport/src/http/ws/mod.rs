@@ -38,7 +38,7 @@ use super::{
 use crate::{execution::PreparedExecutor, payer::Payer};
 
 /// Bytes read from a socket at once, and kept by an idle one.
-const READ_BUFFER_BYTES: usize = 1024;
+const READ_BUFFER_BYTES: usize = 4096;
 
 /// Opens a WebSocket, if its page may, the client speaks the subprotocol, and there is room.
 pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
