@@ -12,9 +12,9 @@ use graphql_transport::http::HttpSettings;
 use serde_json::{Value, json};
 use tidefeed::{
     accounts::{PasswordSettings, Passwords, SessionSettings},
+    api::graphql::FeedShare,
     app::{ApiRuntime, ApiSettings, Ports, Settings, UseCases, api_router},
     clock::{ManualClock, SharedClock},
-    api::graphql::FeedShare,
     domain::{
         ContentId, MediaKind, Reaction, UserId,
         account::profile::Registration,
@@ -139,7 +139,8 @@ async fn seed(store: &SqlStore, readers: i64) -> Result<()> {
     let hash = Passwords::try_new(passwords(), SharedRng::from_seed(2))?.hash(PASSWORD.to_owned()).await?;
     for reader in readers() {
         let reader = UserId::try_new(reader)?;
-        let follow = |id: i64| Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, inc: id, followed_at: NOW });
+        let follow =
+            |id: i64| Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, inc: id, followed_at: NOW });
         store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?;
         store.open_accounts(&[reader], &hash).await?;
         store.mark_seen(reader, NOW).await?;

@@ -60,5 +60,8 @@ async fn an_idle_subscriber_keeps_little() {
     }
     let shared = vec![world.token.clone(); 100];
     let (alone, together) = (idle::bytes_each(&world, tokens).await, idle::bytes_each(&world, shared).await);
-    assert!(alone < 1 && together < 1, "{alone} bytes each, {together} of one reader's");
+    // Of a dev build, whose futures are larger than a release build's.
+    let most = 25 * 1024;
+    assert!(alone < most && together < most, "{alone} bytes each, {together} of one reader's, instead of {most}");
+    assert!(alone - together > 400, "follows are kept once a reader: {alone} bytes each, {together} of one reader's");
 }

@@ -65,7 +65,12 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     site.restart(&Vec::new()).await?;
     let units = ("ms", "ms");
     Ok(vec![
-        Figure::alone(format!("each of {count} subscribers ({SHARED} a viewer)"), each, "KiB", Target::AtMost(20.0, 12.0)),
+        Figure::alone(
+            format!("each of {count} subscribers ({SHARED} a viewer)"),
+            each,
+            "KiB",
+            Target::AtMost(20.0, 12.0),
+        ),
         Figure::multiple("one publish, the first of them, against a bare broadcast", &first, units, Target::Free),
         Figure::multiple("the last of them", &last, units, Target::AtMost(1.5, 1.2)),
     ])

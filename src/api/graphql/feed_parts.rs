@@ -33,8 +33,7 @@ pub async fn parts(services: &Services, batch: &Batch<FeedShare>, entry: &Entry,
         let read = services.accounts.profiles(&authors(batch)).await;
         logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
     };
-    let counts =
-        async { logged(services.accounts.counts(&authors(batch)).await).map(|all| all.into_iter().collect()) };
+    let counts = async { logged(services.accounts.counts(&authors(batch)).await).map(|all| all.into_iter().collect()) };
     Parts {
         counters: one(&share.counters, counters, selection.counters, entry.content).await,
         profile: one(&share.profiles, profiles, selection.author.is_some(), entry.author).await,

@@ -85,7 +85,12 @@ pub(super) struct Caller {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
-    pub(super) fn new(core: Arc<Core<E, V>>, caller: Caller, control: ControlQueue, events: Sender<Box<Event>>) -> Self {
+    pub(super) fn new(
+        core: Arc<Core<E, V>>,
+        caller: Caller,
+        control: ControlQueue,
+        events: Sender<Box<Event>>,
+    ) -> Self {
         let phase = Phase::Waiting(Instant::now() + core.settings.socket.init_time);
         Self { core, caller, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
     }

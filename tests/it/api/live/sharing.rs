@@ -29,8 +29,10 @@ async fn each_is_told_their_own(server: &ApiServer) -> Result<()> {
     let mut other = Watcher::ask(server, reader, OTHER_FIELDS, &Value::Null).await?;
     let mut long = Watcher::ask_with(server, reader, BY_VARIABLE, short(false)).await?;
     let mut short = Watcher::ask_with(server, author, BY_VARIABLE, short(true)).await?;
-    let mut eyes =
-        [Watcher::ask(server, reader, OWN_EYES, &Value::Null).await?, Watcher::ask(server, author, OWN_EYES, &Value::Null).await?];
+    let mut eyes = [
+        Watcher::ask(server, reader, OWN_EYES, &Value::Null).await?,
+        Watcher::ask(server, author, OWN_EYES, &Value::Null).await?,
+    ];
     for text in ["\"first\" \\ \u{2028}é", "second"] {
         people.publish(server, text).await?;
         let [near, far] = &mut same;
