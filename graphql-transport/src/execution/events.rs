@@ -73,6 +73,7 @@ mod tests {
         EmptyMutation, Error, Object, Request, Schema, SimpleObject, Subscription, ValidationMode, Variables, value,
     };
     use futures_util::stream;
+    use tokio::task::yield_now;
 
     use super::*;
     use crate::{
@@ -98,6 +99,7 @@ mod tests {
     #[async_graphql::ComplexObject]
     impl Step {
         async fn odd(&self) -> Result<i32, Error> {
+            yield_now().await;
             if self.number % 2 == 1 { Ok(self.number) } else { Err(Error::new("It is even.")) }
         }
 
@@ -111,6 +113,7 @@ mod tests {
     #[Subscription]
     impl Steps {
         async fn steps(&self, to: i32) -> Result<impl Stream<Item = Step>, Error> {
+            yield_now().await;
             if to < 0 {
                 Err(Error::new("Not below zero."))
             } else {

@@ -150,32 +150,35 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         // The guard has let it through: whoever asks the same shares it from now on, not from the first event.
         self.documents.keep(opened);
         let (price, events) = (charge.map(|charge| charge.requested), self.schema.stream_prepared(operation, request));
-        let begun = (events, Some(charge), (scope, budget, hold));
-        stream::unfold(begun, move |(mut events, mut first, (scope, budget, hold))| async move {
-            if first.is_none() {
+        let begun = (events, true, (scope, budget, hold));
+        stream::unfold(begun, move |(mut events, is_first, (scope, budget, hold))| async move {
+            if !is_first {
                 self.pay(&scope, price).await;
             }
             let response = events.next().await?;
             let ran = match budget.stopped() {
                 Some(Stop::NoRoom(no_room)) => Ran::Refused(no_room_for_answer(*no_room, None, &scope.request_id)),
-                _ => self.event(response, first.take(), (&scope, budget.clone())),
+                _ if is_first => self.first_event(response, charge, (&scope, budget.clone())),
+                _ => Self::event(response, (&scope, budget.clone())),
             };
-            Some((ran, (events, None, (scope, budget, hold))))
+            Some((ran, (events, false, (scope, budget, hold))))
         })
     }
 
-    fn event(
+    fn first_event(
         &self,
         mut response: Response,
-        first: Option<Option<Charge>>,
+        charge: Option<Charge>,
         (scope, budget): (&Scope<V>, AnswerBudget),
     ) -> Ran {
-        if let Some(charge) = first {
-            if let Some(errors) = take_beginning_errors(&mut response) {
-                return self.refused(errors, charge, scope);
-            }
-            response.extensions.extend(charge.as_ref().map(cost_extension));
+        if let Some(errors) = take_beginning_errors(&mut response) {
+            return self.refused(errors, charge, scope);
         }
+        response.extensions.extend(charge.as_ref().map(cost_extension));
+        Self::event(response, (scope, budget))
+    }
+
+    fn event(mut response: Response, (scope, budget): (&Scope<V>, AnswerBudget)) -> Ran {
         mask(&mut response.errors, &scope.request_id);
         Ran::Executed(response, budget)
     }

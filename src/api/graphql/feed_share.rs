@@ -85,8 +85,8 @@ impl FeedShare {
 }
 
 /// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's whole
-/// text. The variable of `after` does not count unless it is used elsewhere: it says where a client resumes, not what it
-/// is shown.
+/// text. The variable of `after` does not count unless it is used elsewhere: it says where a client resumes, not what
+/// it is shown.
 pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
     // As it stands in the document, a variable begins with $ and a text with a quotation mark.
     let after = ctx.item.node.get_argument("after").map(|after| after.node.to_string());

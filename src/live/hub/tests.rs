@@ -20,6 +20,7 @@ const BUFFER: usize = 4;
 /// Sees everything, or nothing can be known.
 struct Everybody {
     fails: AtomicBool,
+    asked: AtomicU64,
 }
 
 #[async_trait]
@@ -47,6 +48,7 @@ impl Timelines for Everybody {
     }
 
     async fn visible_to(&self, _: ContentId, readers: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         if self.fails.load(Ordering::SeqCst) {
             Err(StoreError::Refused("told to".into()))
         } else {
@@ -60,7 +62,7 @@ impl Timelines for Everybody {
 }
 
 fn hub() -> (Arc<Hub<()>>, Arc<Everybody>) {
-    let timelines = Arc::new(Everybody { fails: AtomicBool::new(false) });
+    let timelines = Arc::new(Everybody { fails: AtomicBool::new(false), asked: AtomicU64::new(0) });
     (Arc::new(Hub::new(timelines.clone(), BUFFER)), timelines)
 }
 
@@ -209,4 +211,20 @@ fn whoever_comes_and_goes_the_index_holds_exactly_whom_somebody_watches() {
         }
         assert_eq!(state.by_author, expected);
     }
+}
+
+#[tokio::test]
+async fn a_thousand_readers_are_one_statement_and_those_beyond_hear_too() {
+    let (hub, timelines) = hub();
+    let readers = 1..=i64::try_from(2 * AT_ONCE + 1).unwrap();
+    // Two devices each: what is asked is of readers.
+    let mut devices: Vec<_> = readers.clone().chain(readers).map(|reader| hub.register(user(reader))).collect();
+    for device in &devices {
+        device.watch(followed(&[7]));
+    }
+    hub.pass_on(&published(7, 70)).await;
+    for device in &mut devices {
+        assert!(is_added(device.next().await.as_ref(), 70));
+    }
+    assert_eq!(timelines.asked.load(Ordering::SeqCst), 3);
 }
