@@ -207,7 +207,9 @@ fn whoever_comes_and_goes_the_index_holds_exactly_whom_somebody_watches() {
         let state = hub.lock();
         let mut expected: HashMap<UserId, HashSet<UserId>> = HashMap::new();
         for subscriber in state.subscribers.values() {
-            subscriber.authors.iter().for_each(|it| drop(expected.entry(it).or_default().insert(subscriber.reader)));
+            for author in subscriber.authors.iter() {
+                expected.entry(author).or_default().insert(subscriber.reader);
+            }
         }
         assert_eq!(state.by_author, expected);
     }
