@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Prints what a release build costs, as ratios to limits and peers that run in the same minute (docs/benchmarks/README.md).
 # ROW: rows by name or by how their names begin, separated by commas; all without it. USERS: people of the seeded worlds.
+# SUBSCRIBERS: of the row crowd (50000).
 # ROUNDS, MILLISECONDS: how often both sides of a row take turns, and for how long. FRESH=1 seeds the worlds anew.
 # Further rows, which run last: engine-page and engine-writes (without HTTP), price-of-a-point, first-post (the demo's page on a slow phone).
 # With --quick: the dev build and a small world. That only shows that the table can be made.
@@ -46,6 +47,7 @@ arguments=(--tidefeed "$tidefeed_bin" --folder "$target_dir/bench")
 [ -z "$quick" ] || arguments+=(--quick)
 [ -z "${FRESH:-}" ] || arguments+=(--fresh)
 [ -z "${USERS:-}" ] || arguments+=(--users "$USERS")
+[ -z "${SUBSCRIBERS:-}" ] || arguments+=(--subscribers "$SUBSCRIBERS")
 [ -z "${ROUNDS:-}" ] || arguments+=(--rounds "$ROUNDS")
 [ -z "${MILLISECONDS:-}" ] || arguments+=(--milliseconds "$MILLISECONDS")
 mapfile -t rows < <("$bench_bin" --tidefeed "$tidefeed_bin" --list | while IFS= read -r row; do if wanted "$row"; then echo "$row"; fi; done)

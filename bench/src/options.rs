@@ -16,6 +16,9 @@ pub struct Options {
     /// Users of the worlds.
     #[arg(long)]
     pub users: Option<u64>,
+    /// Subscribers of the row `crowd`.
+    #[arg(long)]
+    pub subscribers: Option<usize>,
     /// Rounds of A and B in turn.
     #[arg(long)]
     pub rounds: Option<usize>,

@@ -1,12 +1,15 @@
 //! A WebSocket client that speaks as much of graphql-transport-ws as a subscriber needs, in few bytes a socket.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::timeout,
 };
 
@@ -28,9 +31,11 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Connects and waits for `connection_ack`.
-    pub async fn open(address: SocketAddr, token: &str) -> Result<Self> {
-        let stream = TcpStream::connect(address).await?;
+    /// Connects from `source`, any port of it, and waits for `connection_ack`.
+    pub async fn open(source: Ipv4Addr, address: SocketAddr, token: &str) -> Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from((source, 0)))?;
+        let stream = socket.connect(address).await?;
         stream.set_nodelay(true)?;
         let mut socket = Self { stream, received: Vec::new() };
         let upgrade = "GET /graphql/ws HTTP/1.1\r\nhost: bench\r\nconnection: upgrade\r\nupgrade: websocket\r\n\

@@ -12,6 +12,7 @@ use graphql_transport::http::HttpSettings;
 use serde_json::{Value, json};
 use tidefeed::{
     accounts::{PasswordSettings, Passwords, SessionSettings},
+    api::graphql::FeedShare,
     app::{ApiRuntime, ApiSettings, Ports, Settings, UseCases, api_router},
     clock::{ManualClock, SharedClock},
     domain::{
@@ -21,6 +22,7 @@ use tidefeed::{
         delivery::{DeliveryPolicy, EdgeRule},
         timeline::tier::InboxTiers,
     },
+    live::Hub,
     rng::SharedRng,
     store::{
         Inboxes, Seeding,
@@ -49,25 +51,42 @@ pub const PAGE: &str = "query Page($first: Int!, $after: String) { timeline(firs
 /// A world with its API; the folder goes with it.
 pub struct World {
     router: Router,
-    /// The reader's.
+    /// The reader's, who follows 50 authors.
     pub token: String,
+    /// Whom live feeds are told by.
+    pub hub: Arc<Hub<FeedShare>>,
     _folder: tempfile::TempDir,
 }
 
 impl World {
     pub async fn open() -> Result<Self> {
+        Self::with_readers(1).await
+    }
+
+    /// A world in which so many follow 50 authors each; [`Self::token`] is the first one's.
+    pub async fn with_readers(readers: i64) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let store = store(format!("sqlite://{}/bench.db", folder.path().display())).await?;
-        seed(&store).await?;
-        let router = router(&store)?;
-        let sign_in = "mutation($input: SignInInput!) { signIn(input: $input) { token userErrors { message } } }";
-        let input = json!({ "handle": format!("user{READER}"), "password": PASSWORD });
-        let mut world = Self { router, token: String::new(), _folder: folder };
-        let answer = world.ask(&request(None, sign_in, &json!({ "input": input }))).await?;
-        let answer: Value = serde_json::from_slice(&answer)?;
-        let token = answer["data"]["signIn"]["token"].as_str().with_context(|| format!("no token: {answer}"))?;
-        token.clone_into(&mut world.token);
+        seed(&store, readers).await?;
+        let (router, hub) = router(&store)?;
+        let mut world = Self { router, token: String::new(), hub, _folder: folder };
+        world.token = world.sign_in(0).await?;
         Ok(world)
+    }
+
+    /// A token of this reader, counted from 0.
+    pub async fn sign_in(&self, reader: i64) -> Result<String> {
+        let sign_in = "mutation($input: SignInInput!) { signIn(input: $input) { token userErrors { message } } }";
+        let input = json!({ "handle": format!("user{}", READER + reader), "password": PASSWORD });
+        let answer = self.ask(&request(None, sign_in, &json!({ "input": input }))).await?;
+        let answer: Value = serde_json::from_slice(&answer)?;
+        let token = answer["data"]["signIn"]["token"].as_str();
+        Ok(token.with_context(|| format!("no token: {answer}"))?.to_owned())
+    }
+
+    /// Everything that is served.
+    pub fn router(&self) -> Router {
+        self.router.clone()
     }
 
     /// The answer's bytes; fails if it has errors.
@@ -113,23 +132,27 @@ async fn store(url: String) -> Result<SqlStore> {
     Ok(store)
 }
 
-async fn seed(store: &SqlStore) -> Result<()> {
-    let authors: Vec<SeedAuthor> = (1..=AUTHORS).chain([READER]).map(author).collect::<Result<_>>()?;
+async fn seed(store: &SqlStore, readers: i64) -> Result<()> {
+    let readers = || READER..READER + readers;
+    let authors: Vec<SeedAuthor> = (1..=AUTHORS).chain(readers()).map(author).collect::<Result<_>>()?;
     store.add_authors(&authors).await?;
-    let reader = UserId::try_new(READER)?;
-    let follow =
-        |id: i64| Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, incarnation: id, followed_at: NOW });
-    store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?;
     let hash = Passwords::try_new(passwords(), SharedRng::from_seed(2))?.hash(PASSWORD.to_owned()).await?;
-    store.open_accounts(&[reader], &hash).await?;
-    store.mark_seen(reader, NOW).await?;
-    store.extend(reader, 300).await?;
+    for reader in readers() {
+        let reader = UserId::try_new(reader)?;
+        let follow = |id: i64| {
+            Ok(SeedFollow { follower: reader, author: UserId::try_new(id)?, incarnation: id, followed_at: NOW })
+        };
+        store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?;
+        store.open_accounts(&[reader], &hash).await?;
+        store.mark_seen(reader, NOW).await?;
+        store.extend(reader, 300).await?;
+    }
     Ok(())
 }
 
 /// Contents a minute apart, all authors in turn; every third with a picture. The reader has none.
 fn author(id: i64) -> Result<SeedAuthor> {
-    let count = if id == READER { 0 } else { CONTENTS_OF_EACH };
+    let count = if id >= READER { 0 } else { CONTENTS_OF_EACH };
     let content = |number: i64| {
         let place = number * AUTHORS + id;
         let picture = Media {
@@ -166,7 +189,7 @@ fn passwords() -> PasswordSettings {
     PasswordSettings { memory_kib: 64, iterations: 1, ..PasswordSettings::default() }
 }
 
-fn router(store: &SqlStore) -> Result<Router> {
+fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
     let queue = Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30)));
     let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
     let settings = Settings {
@@ -195,5 +218,5 @@ fn router(store: &SqlStore) -> Result<Router> {
         outside: None,
     };
     let runtime = ApiRuntime { clock, rng, stop: CancellationToken::new(), tasks: TaskTracker::new() };
-    Ok(api_router(&use_cases, &ports, &api, runtime)?)
+    Ok((api_router(&use_cases, &ports, &api, runtime)?, use_cases.hub))
 }

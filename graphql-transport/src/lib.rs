@@ -9,5 +9,6 @@ pub mod measurements;
 pub mod memory;
 pub mod metered;
 pub mod payer;
+pub mod written;
 
 pub use self::execution::objects;

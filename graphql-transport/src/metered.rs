@@ -104,6 +104,11 @@ impl<E: PreparedExecutor> PreparedExecutor for Bounded<E> {
         let budget = budget_of(&request);
         bounded(budget, Box::pin(self.0.execute_prepared(operation, request))).await
     }
+
+    fn stream_prepared(&self, operation: Arc<Prepared>, request: Request) -> BoxStream<'static, Response> {
+        let budget = budget_of(&request);
+        Box::pin(each_bounded(budget, self.0.stream_prepared(operation, request)))
+    }
 }
 
 fn budget_of(request: &Request) -> Option<AnswerBudget> {

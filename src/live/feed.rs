@@ -1,6 +1,6 @@
 //! One feed of one subscriber: receives signals, reads the timeline when the state asks for it, and yields updates.
 
-use std::{collections::HashSet, iter, sync::Arc, time::Duration};
+use std::{iter, sync::Arc, time::Duration};
 
 use tokio::{
     sync::Semaphore,
@@ -8,6 +8,7 @@ use tokio::{
 };
 
 use super::{
+    followed::Followed,
     fresh::Batch,
     hub::{Hub, Registration, Signal},
     subscriber_state::{RereadCause, SubscriberState, Update},
@@ -71,8 +72,8 @@ pub struct Subscription<S> {
     reader: UserId,
     registration: Registration<S>,
     subscriber: SubscriberState,
-    /// The batch of the entries that are being passed on.
-    batch: Arc<Batch<S>>,
+    /// The batch of the entries that are being passed on; `None` before the first.
+    batch: Option<Arc<Batch<S>>>,
     check_at: Instant,
 }
 
@@ -100,16 +101,14 @@ impl<S: Default> LiveFeed<S> {
         let registration = self.hub.register(reader);
         let followed = self.watch(&registration, reader).await?;
         let subscriber = SubscriberState::begin(followed, point);
-        let (feed, batch, check_at) = (Arc::clone(self), Batch::of(Vec::new()), self.next_check());
-        Ok(Subscription { feed, reader, registration, subscriber, batch, check_at })
+        let (feed, check_at) = (Arc::clone(self), self.next_check());
+        Ok(Subscription { feed, reader, registration, subscriber, batch: None, check_at })
     }
 
     /// Watches everybody whom the reader follows, and returns them. A later read of the timeline misses nothing that
     /// they do from now on.
-    async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<HashSet<UserId>, StoreError> {
-        let followed: HashSet<UserId> = self.follows.followed_by(reader).await?.into_iter().collect();
-        registration.watch(followed.clone());
-        Ok(followed)
+    async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<Followed, StoreError> {
+        Ok(registration.watch(Followed::of(self.follows.followed_by(reader).await?)))
     }
 
     /// The timeline above `floor` at one instant. At most [`LiveSettings::catch_ups`] read at once, so that
@@ -148,7 +147,7 @@ impl<S: Default> Subscription<S> {
                 Some(Signal::ReadUpTo(marker)) => return Ok(Some(self.event(Update::ReadUpTo(marker)))),
                 Some(Signal::Removed(entry)) => self.subscriber.removed(entry),
                 Some(Signal::Added(new, batch)) => {
-                    self.batch = batch;
+                    self.batch = Some(batch);
                     self.subscriber.added(new);
                 }
                 Some(Signal::Look(cause)) => {
@@ -195,11 +194,13 @@ impl<S: Default> Subscription<S> {
 
     /// The batch that the entry came with. An entry out of a read or a removal gets a batch of all that wait.
     fn batch_of(&mut self, entry: Entry) -> Arc<Batch<S>> {
-        if !self.batch.entries().contains(&entry) {
+        let known = self.batch.take().filter(|batch| batch.entries().contains(&entry));
+        let batch = known.unwrap_or_else(|| {
             let come = self.subscriber.waiting().filter_map(added);
-            self.batch = Batch::of(iter::once(entry).chain(come).collect());
-        }
-        Arc::clone(&self.batch)
+            Batch::of(iter::once(entry).chain(come).collect())
+        });
+        self.batch = Some(Arc::clone(&batch));
+        batch
     }
 }
 

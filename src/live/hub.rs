@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::{broadcast, mpsc};
 
-use super::{fresh::Batch, subscriber_state::RereadCause};
+use super::{followed::Followed, fresh::Batch, subscriber_state::RereadCause};
 use crate::{
     domain::{Entry, Position, UserId, timeline::folding::Showing},
     store::{
@@ -20,6 +20,9 @@ use crate::{
     },
     telemetry::metrics::{LIVE_EVENTS_MISSED, SUBSCRIPTIONS},
 };
+
+/// Readers who are looked up at once, each time a followed author publishes.
+const AT_ONCE: usize = 1_000;
 
 /// A signal to a subscriber.
 #[derive(Debug, Clone)]
@@ -36,14 +39,17 @@ pub enum Signal<S> {
 
 struct State<S> {
     subscribers: HashMap<u64, Subscriber<S>>,
-    by_author: HashMap<UserId, HashSet<u64>>,
-    by_reader: HashMap<UserId, HashSet<u64>>,
+    /// Readers at least one of whose subscribers watches the author.
+    by_author: HashMap<UserId, HashSet<UserId>>,
+    by_reader: HashMap<UserId, Vec<u64>>,
 }
 
 struct Subscriber<S> {
     reader: UserId,
-    authors: HashSet<UserId>,
-    events: mpsc::Sender<Signal<S>>,
+    /// One with those of the reader's other subscribers who know the same.
+    authors: Followed,
+    /// In boxes: an empty channel has room for 32 of what it holds.
+    events: mpsc::Sender<Box<Signal<S>>>,
     missed: Arc<AtomicBool>,
 }
 
@@ -59,7 +65,7 @@ pub struct Hub<S> {
 pub struct Registration<S> {
     hub: Arc<Hub<S>>,
     id: u64,
-    events: mpsc::Receiver<Signal<S>>,
+    events: mpsc::Receiver<Box<Signal<S>>>,
     missed: Arc<AtomicBool>,
 }
 
@@ -90,7 +96,7 @@ impl<S: Default> Hub<S> {
             }
             Announcement::Removed { entry } => {
                 let state = self.lock();
-                state.send(state.by_author.get(&entry.author), |_| Some(Signal::Removed(*entry)));
+                state.watching(entry.author).for_each(|it| it.send(Signal::Removed(*entry)));
             }
             Announcement::FollowsChanged { reader, author, change } => {
                 let excluded = *change == Some(RelationChange::Excluded);
@@ -99,17 +105,17 @@ impl<S: Default> Hub<S> {
                 let author = author.filter(|_| *change != Some(RelationChange::Included));
                 let cause = RereadCause::Relation { author, excluded };
                 let state = self.lock();
-                state.send(state.by_reader.get(reader), |_| Some(Signal::Look(cause)));
+                state.of_reader(*reader).for_each(|it| it.send(Signal::Look(cause)));
             }
             Announcement::ReadMarkerMoved { reader, marker } => {
                 let state = self.lock();
-                state.send(state.by_reader.get(reader), |_| Some(Signal::ReadUpTo(*marker)));
+                state.of_reader(*reader).for_each(|it| it.send(Signal::ReadUpTo(*marker)));
             }
             // As if everybody had unfollowed them at once: whom one follows is read anew, and they are not among them.
             Announcement::AccountDeleted { user } => {
                 let cause = RereadCause::Relation { author: Some(*user), excluded: false };
                 let state = self.lock();
-                state.send(state.by_author.get(user), |_| Some(Signal::Look(cause)));
+                state.watching(*user).for_each(|it| it.send(Signal::Look(cause)));
             }
             // A session's end is its socket's end, see graphql-transport.
             Announcement::SessionEnded { .. } => {}
@@ -117,29 +123,28 @@ impl<S: Default> Hub<S> {
         }
     }
 
-    /// One statement for all who watch the author, however many. It runs after the announcement, so that nobody is
-    /// shown what was removed, or whom they unfollowed, before.
+    /// A statement for each [`AT_ONCE`] readers who watch the author, so that the first ones hear while others are
+    /// looked up. All run after the announcement, so that nobody is shown what was removed, or whom they unfollowed,
+    /// before.
     async fn pass_on_published(&self, new: Showing) {
-        let entry = new.entry;
-        let readers = self.lock().readers_watching(entry.author);
-        if readers.is_empty() {
-            return;
-        }
-        let seeing = self.timelines.visible_to(entry.content, &readers).await;
-        let state = self.lock();
-        let watching = state.by_author.get(&entry.author);
-        match seeing {
-            Ok(seeing) => {
-                let seeing: HashSet<UserId> = seeing.into_iter().collect();
-                let batch = Batch::of(vec![entry]);
-                state.send(watching, |reader| seeing.contains(&reader).then(|| Signal::Added(new, Arc::clone(&batch))));
-            }
-            Err(error) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "The subscribers who see a new content could not be read. They will be caught up."
-                );
-                watching.into_iter().flatten().filter_map(|id| state.subscribers.get(id)).for_each(Subscriber::miss);
+        let (entry, readers) = (new.entry, self.lock().readers_watching(new.entry.author));
+        let batch = Batch::of(vec![entry]);
+        for readers in readers.chunks(AT_ONCE) {
+            let seeing = self.timelines.visible_to(entry.content, readers).await;
+            let state = self.lock();
+            let watching = |reader: &UserId| state.of_reader(*reader).filter(|it| it.authors.contains(entry.author));
+            match seeing {
+                Ok(seeing) => {
+                    let added = || Signal::Added(new, Arc::clone(&batch));
+                    seeing.iter().flat_map(watching).for_each(|it| it.send(added()));
+                }
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "The subscribers who see a new content could not be read. They will be caught up."
+                    );
+                    readers.iter().flat_map(watching).for_each(Subscriber::miss);
+                }
             }
         }
     }
@@ -149,10 +154,11 @@ impl<S: Default> Hub<S> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, events) = mpsc::channel(self.buffer);
         let missed = Arc::new(AtomicBool::new(false));
-        let subscriber = Subscriber { reader, authors: HashSet::new(), events: sender, missed: Arc::clone(&missed) };
+        let authors = Followed::default();
+        let subscriber = Subscriber { reader, authors, events: sender, missed: Arc::clone(&missed) };
         let mut state = self.lock();
         state.subscribers.insert(id, subscriber);
-        state.by_reader.entry(reader).or_default().insert(id);
+        state.by_reader.entry(reader).or_default().push(id);
         metrics::gauge!(SUBSCRIPTIONS).increment(1);
         Registration { hub: Arc::clone(self), id, events, missed }
     }
@@ -180,52 +186,68 @@ impl<S> State<S> {
     }
 
     fn readers_watching(&self, author: UserId) -> Vec<UserId> {
-        let ids = self.by_author.get(&author).into_iter().flatten();
-        let readers: HashSet<UserId> = ids.filter_map(|id| self.subscribers.get(id)).map(|it| it.reader).collect();
-        readers.into_iter().collect()
+        self.by_author.get(&author).into_iter().flatten().copied().collect()
     }
 
-    fn send(&self, ids: Option<&HashSet<u64>>, what: impl Fn(UserId) -> Option<Signal<S>>) {
-        for subscriber in ids.into_iter().flatten().filter_map(|id| self.subscribers.get(id)) {
-            if let Some(signal) = what(subscriber.reader) {
-                subscriber.send(signal);
+    fn of_reader(&self, reader: UserId) -> impl Iterator<Item = &Subscriber<S>> {
+        self.by_reader.get(&reader).into_iter().flatten().filter_map(|id| self.subscribers.get(id))
+    }
+
+    fn watching(&self, author: UserId) -> impl Iterator<Item = &Subscriber<S>> {
+        let readers = self.by_author.get(&author).into_iter().flatten();
+        readers.flat_map(|reader| self.of_reader(*reader)).filter(move |it| it.authors.contains(author))
+    }
+
+    /// Returns `authors` as the reader's other subscribers have them, if one knows the same.
+    fn watch(&mut self, id: u64, authors: Followed) -> Followed {
+        let Some(reader) = self.subscribers.get(&id).map(|it| it.reader) else { return authors };
+        let known = self.of_reader(reader).map(|it| &it.authors).find(|known| **known == authors).cloned();
+        if known.is_none() {
+            for author in authors.iter() {
+                self.by_author.entry(author).or_default().insert(reader);
             }
         }
-    }
-
-    fn watch(&mut self, id: u64, authors: HashSet<UserId>) {
-        let Some(subscriber) = self.subscribers.get_mut(&id) else { return };
-        let before = std::mem::replace(&mut subscriber.authors, authors.clone());
-        for gone in before.difference(&authors) {
-            remove(&mut self.by_author, *gone, id);
+        let authors = known.unwrap_or(authors);
+        if let Some(subscriber) = self.subscribers.get_mut(&id) {
+            let before = std::mem::replace(&mut subscriber.authors, authors.clone());
+            self.forget(reader, &before);
         }
-        for author in authors {
-            self.by_author.entry(author).or_default().insert(id);
-        }
+        authors
     }
 
     fn remove(&mut self, id: u64) {
-        let Some(subscriber) = self.subscribers.remove(&id) else { return };
+        let Some(Subscriber { reader, authors, .. }) = self.subscribers.remove(&id) else { return };
         metrics::gauge!(SUBSCRIPTIONS).decrement(1);
-        remove(&mut self.by_reader, subscriber.reader, id);
-        for author in subscriber.authors {
-            remove(&mut self.by_author, author, id);
+        if let Some(ids) = self.by_reader.get_mut(&reader) {
+            ids.retain(|other| *other != id);
+            if ids.is_empty() {
+                self.by_reader.remove(&reader);
+            }
         }
+        self.forget(reader, &authors);
     }
-}
 
-fn remove(index: &mut HashMap<UserId, HashSet<u64>>, key: UserId, id: u64) {
-    if let Some(ids) = index.get_mut(&key) {
-        ids.remove(&id);
-        if ids.is_empty() {
-            index.remove(&key);
+    /// One subscriber watches `before` no more: forgets the reader where none of the others does.
+    fn forget(&mut self, reader: UserId, before: &Followed) {
+        let mut left: Vec<Followed> = self.of_reader(reader).map(|it| it.authors.clone()).collect();
+        left.dedup_by(|a, b| a.is_one_with(b));
+        if left.iter().any(|it| it.is_one_with(before)) {
+            return;
+        }
+        for gone in before.iter().filter(|author| !left.iter().any(|it| it.contains(*author))) {
+            if let Some(readers) = self.by_author.get_mut(&gone) {
+                readers.remove(&reader);
+                if readers.is_empty() {
+                    self.by_author.remove(&gone);
+                }
+            }
         }
     }
 }
 
 impl<S> Subscriber<S> {
     fn send(&self, signal: Signal<S>) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(signal) {
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(Box::new(signal)) {
             self.missed.store(true, Ordering::SeqCst);
             metrics::counter!(LIVE_EVENTS_MISSED).increment(1);
         }
@@ -235,14 +257,15 @@ impl<S> Subscriber<S> {
     fn miss(&self) {
         self.missed.store(true, Ordering::SeqCst);
         // Only wakes: a full buffer means that the subscriber has something to wake up for.
-        let _ = self.events.try_send(Signal::Look(RereadCause::Missed));
+        let _ = self.events.try_send(Box::new(Signal::Look(RereadCause::Missed)));
     }
 }
 
 impl<S> Registration<S> {
-    /// From now on the subscriber gets signals of exactly these authors.
-    pub fn watch(&self, authors: HashSet<UserId>) {
-        self.hub.lock().watch(self.id, authors);
+    /// From now on the subscriber gets signals of exactly these authors. Returns them: one with those of the reader's
+    /// other subscribers who know the same.
+    pub fn watch(&self, authors: Followed) -> Followed {
+        self.hub.lock().watch(self.id, authors)
     }
 
     /// The next signal. If something was missed, everything that waits is replaced by one [`RereadCause::Missed`].
@@ -252,7 +275,7 @@ impl<S> Registration<S> {
             while self.events.try_recv().is_ok() {}
             return Some(Signal::Look(RereadCause::Missed));
         }
-        Some(signal)
+        Some(*signal)
     }
 }
 

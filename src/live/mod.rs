@@ -2,6 +2,7 @@
 //! announcement serves a whole node. docs/live.md says what a subscriber is promised, and why it holds.
 
 mod feed;
+mod followed;
 mod fresh;
 mod hub;
 mod subscriber_state;

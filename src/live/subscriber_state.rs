@@ -1,8 +1,9 @@
 //! One subscriber as a pure state machine: the next event, whether to read the timeline, and what a read means. `feed`
 //! does the I/O; tests.rs runs it against lost, repeated and reordered announcements.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
+use super::followed::Followed;
 use crate::domain::{
     Entry, Position, ResumePoint, UserId,
     live::view::{Change, Reason, TimelineTop, View},
@@ -63,7 +64,7 @@ pub enum RereadCause {
 #[derive(Debug)]
 pub struct SubscriberState {
     view: View,
-    followed: HashSet<UserId>,
+    followed: Followed,
     relations: VecDeque<Update>,
     /// The client's own words, until the first look.
     point: Option<ResumePoint>,
@@ -74,9 +75,9 @@ pub struct SubscriberState {
 }
 
 impl SubscriberState {
-    /// A subscriber of a reader who follows `followed`. The client holds what `point` says; without one, what it holds
-    /// is not known.
-    pub fn begin(followed: HashSet<UserId>, point: Option<ResumePoint>) -> Self {
+    /// A subscriber of a reader who follows `followed`. The client holds what `point` says; without one, what it holds is
+    /// not known.
+    pub fn begin(followed: Followed, point: Option<ResumePoint>) -> Self {
         let look = point.is_some();
         let (view, relations) = (View::default(), VecDeque::new());
         Self { view, followed, relations, point, look, compares: false, may_differ: look }
@@ -144,13 +145,11 @@ impl SubscriberState {
     }
 
     /// The reader's follows were read because of `cause`: they are `followed`, and all of them are watched by now.
-    pub fn follows(&mut self, cause: RereadCause, followed: HashSet<UserId>) {
+    pub fn follows(&mut self, cause: RereadCause, followed: Followed) {
         self.may_differ = true;
         let before = std::mem::replace(&mut self.followed, followed);
-        let mut gone: Vec<UserId> = before.difference(&self.followed).copied().collect();
-        let mut come: Vec<UserId> = self.followed.difference(&before).copied().collect();
-        gone.sort_unstable();
-        come.sort_unstable();
+        let mut gone: Vec<UserId> = before.without(&self.followed).collect();
+        let come: Vec<UserId> = self.followed.without(&before).collect();
         let tell = |author: &UserId, following| Update::Relation { author: *author, following };
         self.relations.extend(gone.iter().map(|author| tell(author, false)));
         self.relations.extend(come.iter().map(|author| tell(author, true)));
@@ -162,13 +161,13 @@ impl SubscriberState {
         // followed there is nothing but others' reposts, which a look takes away one by one: nobody is told who keeps
         // them out.
         gone.extend(named.filter(|author| {
-            let is_out = if excluded { before.contains(author) } else { !self.followed.contains(author) };
+            let is_out = if excluded { before.contains(*author) } else { !self.followed.contains(*author) };
             is_out && !gone.contains(author)
         }));
         for author in gone {
             self.view.author_removed(author);
         }
-        let explained = !excluded && come.is_empty() && named.is_some_and(|author| !self.followed.contains(&author));
+        let explained = !excluded && come.is_empty() && named.is_some_and(|author| !self.followed.contains(author));
         if !explained {
             self.look_because(cause);
         }

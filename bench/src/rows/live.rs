@@ -1,6 +1,10 @@
 //! Subscribers: how long one publish takes to the last of many, and what an idle one keeps.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    cell::Cell,
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result, ensure};
 use futures_util::{StreamExt as _, TryStreamExt as _, future::try_join_all, stream};
@@ -26,7 +30,7 @@ const OPENING: usize = 32;
 /// Sockets of one viewer.
 const SHARED: usize = 10;
 /// Longer than a row takes: what the bench does not read is not pinged.
-const SILENCE_MS: u64 = 900_000;
+pub const SILENCE_MS: u64 = 900_000;
 
 /// The time to the last of all subscribers, against a bare broadcast of the same bytes over as many sockets.
 pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
@@ -36,14 +40,13 @@ pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
     let (author, _) = site.author(0).await?;
     follow(site, &viewers, &author).await?;
     let mut ours = subscribed(site, &viewers, count).await?;
-    let (_, event) = told(site.address(), &publish(&author), &mut ours).await?;
+    let event = told(site.address(), &publish(&author), &mut ours).await?.event;
     let bare = Node::bare(site.store.folder(), b"{}", &event).await?;
     let mut theirs = opened(bare.address, &viewers, count).await?;
-    let asked = b"POST /publish HTTP/1.1\r\nhost: bench\r\ncontent-length: 0\r\n\r\n";
     let rounds = alternate(
         site.options.rounds(),
-        async || Ok(told(site.address(), &publish(&author), &mut ours).await?.0),
-        async || Ok(told(bare.address, asked, &mut theirs).await?.0),
+        async || Ok(told(site.address(), &publish(&author), &mut ours).await?.last_ms),
+        async || Ok(told(bare.address, BARE_PUBLISH, &mut theirs).await?.last_ms),
     )
     .await?;
     drop((ours, theirs));
@@ -52,26 +55,46 @@ pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
     Ok(vec![Figure::multiple(what, &rounds, ("ms", "ms"), Target::AtMost(1.5, 1.2))])
 }
 
-fn publish(author: &Person) -> Vec<u8> {
+/// The same of the bare server.
+pub const BARE_PUBLISH: &[u8] = b"POST /publish HTTP/1.1\r\nhost: bench\r\ncontent-length: 0\r\n\r\n";
+
+/// What one publish did.
+pub struct Told {
+    /// Milliseconds from the request until the first socket has got an event.
+    pub first_ms: f64,
+    /// Until the last has.
+    pub last_ms: f64,
+    pub event: String,
+}
+
+/// The request.
+pub fn publish(author: &Person) -> Vec<u8> {
     request(Some(&author.token), PUBLISH, &json!({ "text": "High water at six, and the boats go out." }))
 }
 
-/// Milliseconds from a request until every socket has got an event, and the event.
-async fn told(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> Result<(f64, String)> {
+/// Sends the request and waits until every socket has got an event.
+pub async fn told(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> Result<Told> {
     let mut client = Client::to(address).await?;
     let began = Instant::now();
+    let elapsed_ms = || began.elapsed().as_secs_f64() * 1e3;
     let asking = async {
         client.ask(asked).await?;
         ensure!(client.body().starts_with(b"{\"data\""), "{}", String::from_utf8_lossy(client.body()));
         Ok(())
     };
-    let hearing = try_join_all(sockets.iter_mut().map(Socket::text));
+    let first_ms = Cell::new(f64::MAX);
+    let hearing = try_join_all(sockets.iter_mut().map(async |socket| {
+        let event = socket.text().await?;
+        first_ms.set(first_ms.get().min(elapsed_ms()));
+        anyhow::Ok(event)
+    }));
     let ((), events) = tokio::try_join!(asking, hearing)?;
-    let took = began.elapsed().as_secs_f64() * 1e3;
-    Ok((took, String::from_utf8(events.into_iter().next().context("nobody listens")?)?))
+    let event = String::from_utf8(events.into_iter().next().context("nobody listens")?)?;
+    Ok(Told { first_ms: first_ms.get(), last_ms: elapsed_ms(), event })
 }
 
-async fn follow(site: &Site, viewers: &[Person], author: &Person) -> Result<()> {
+/// Lets all of them follow the author.
+pub async fn follow(site: &Site, viewers: &[Person], author: &Person) -> Result<()> {
     let query = "mutation($id: ID!) { followUser(input: { userId: $id }) { userErrors { code } } }";
     let mut client = Client::to(site.address()).await?;
     for viewer in viewers.iter().filter(|viewer| viewer.number != author.number) {
@@ -80,9 +103,16 @@ async fn follow(site: &Site, viewers: &[Person], author: &Person) -> Result<()> 
     people::wait_for_none(&mut site.database().await?, "SELECT COUNT(*) FROM relations", "changed relations").await
 }
 
-async fn opened(address: SocketAddr, viewers: &[Person], count: usize) -> Result<Vec<Socket>> {
-    let tokens = viewers.iter().cycle().take(count).map(|viewer| Socket::open(address, &viewer.token));
+/// Sockets of these viewers in turn.
+pub async fn opened(address: SocketAddr, viewers: &[Person], count: usize) -> Result<Vec<Socket>> {
+    let tokens = viewers.iter().cycle().take(count).enumerate();
+    let tokens = tokens.map(|(at, viewer)| Socket::open(source(at), address, &viewer.token));
     stream::iter(tokens).buffered(OPENING).try_collect().await
+}
+
+/// The address that a socket comes from: one has some 28,000 ports.
+fn source(at: usize) -> Ipv4Addr {
+    Ipv4Addr::new(127, 0, 0, u8::try_from(1 + at / 20_000).unwrap_or(u8::MAX))
 }
 
 /// Sockets whose subscriptions have begun.
@@ -92,7 +122,8 @@ async fn subscribed(site: &Site, viewers: &[Person], count: usize) -> Result<Vec
     Ok(sockets)
 }
 
-async fn subscribe(site: &Site, sockets: &mut [Socket]) -> Result<()> {
+/// Begins a subscription on each.
+pub async fn subscribe(site: &Site, sockets: &mut [Socket]) -> Result<()> {
     for socket in sockets.iter_mut() {
         socket.subscribe(SUBSCRIBE).await?;
     }

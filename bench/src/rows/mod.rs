@@ -1,6 +1,7 @@
 //! The rows of the table, each of which can be run alone.
 
 mod away;
+mod crowd;
 mod delivery;
 mod live;
 mod mix;
@@ -37,6 +38,7 @@ enum Kind {
     Post,
     Live,
     Idle,
+    Crowd,
     Start,
     Mix,
     Peer,
@@ -57,6 +59,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("post-sqlite", Kind::Post, Sqlite),
     ("live-sqlite", Kind::Live, Sqlite),
     ("idle-sqlite", Kind::Idle, Sqlite),
+    ("crowd-sqlite", Kind::Crowd, Sqlite),
     ("past-kept-sqlite", Kind::PastKept, Sqlite),
     ("mix-sqlite", Kind::Mix, Sqlite),
     ("peer-sqlite", Kind::Peer, Sqlite),
@@ -180,6 +183,7 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Post => writes::measure(site, writes::Write::Publish).await,
         Kind::Live => live::one_publish(site).await,
         Kind::Idle => live::idle(site).await,
+        Kind::Crowd => crowd::measure(site).await,
         Kind::Start => start::measure(site).await,
         Kind::Mix => mix::measure(site).await,
         Kind::Peer => peer::measure(site).await,

@@ -18,7 +18,10 @@ use async_graphql::{
 };
 use futures_util::{FutureExt as _, stream::BoxStream};
 
-use super::prepared_executor::PreparedExecutor;
+use super::{
+    events::{SubscriptionRoot, events},
+    prepared_executor::PreparedExecutor,
+};
 use crate::guard::Prepared;
 
 /// A root object, shared between the schema and [`Direct`].
@@ -32,6 +35,25 @@ pub struct Root<T> {
 struct Environment {
     schema: SchemaEnv,
     extensions: Extensions,
+}
+
+impl Environment {
+    /// The environment of one request for `operation`, whose selections are elsewhere.
+    fn of_query(&self, operation: &Prepared, request: Request) -> QueryEnv {
+        QueryEnv::new(QueryEnvInner {
+            extensions: self.extensions.clone(),
+            variables: request.variables,
+            operation_name: operation.name().map(ToString::to_string),
+            operation: operation.head(),
+            fragments: std::collections::HashMap::new(),
+            uploads: request.uploads,
+            session_data: Arc::new(Data::default()),
+            query_data: Arc::new(request.data),
+            http_headers: std::sync::Mutex::default(),
+            introspection_mode: request.introspection_mode,
+            errors: std::sync::Mutex::default(),
+        })
+    }
 }
 
 impl std::fmt::Debug for Environment {
@@ -76,17 +98,26 @@ impl<T: ObjectType> ContainerType for Root<T> {
 
 impl<T: ObjectType> ObjectType for Root<T> {}
 
+type Builder<Q, M, S> = SchemaBuilder<Root<Q>, Root<M>, SubscriptionRoot<S>>;
+
 /// A schema that runs what is prepared without a copy; all else runs as in a [`Schema`]. Cheap to clone. Extensions
 /// of the schema are not asked about prepared operations.
 pub struct Direct<Q, M, S> {
-    schema: Schema<Root<Q>, Root<M>, S>,
+    schema: Schema<Root<Q>, Root<M>, SubscriptionRoot<S>>,
     query: Root<Q>,
     mutation: Root<M>,
+    subscription: SubscriptionRoot<S>,
 }
 
 impl<Q, M, S> Clone for Direct<Q, M, S> {
     fn clone(&self) -> Self {
-        Self { schema: self.schema.clone(), query: self.query.clone(), mutation: self.mutation.clone() }
+        let Self { schema, query, mutation, subscription } = self;
+        Self {
+            schema: schema.clone(),
+            query: query.clone(),
+            mutation: mutation.clone(),
+            subscription: subscription.clone(),
+        }
     }
 }
 
@@ -105,16 +136,17 @@ where
     /// Builds the schema of these roots; `with` adds data and settings. It validates nothing by itself: the guard has.
     pub fn build(
         (query, mutation, subscription): (Q, M, S),
-        with: impl FnOnce(SchemaBuilder<Root<Q>, Root<M>, S>) -> SchemaBuilder<Root<Q>, Root<M>, S>,
+        with: impl FnOnce(Builder<Q, M, S>) -> Builder<Q, M, S>,
     ) -> Self {
         let environment = Arc::default();
         let query = Root { object: Arc::new(query), environment: Arc::clone(&environment) };
         let mutation = Root { object: Arc::new(mutation), environment };
-        let builder = Schema::build(query.clone(), mutation.clone(), subscription);
+        let subscription = SubscriptionRoot::of(subscription);
+        let builder = Schema::build(query.clone(), mutation.clone(), subscription.clone());
         let schema = with(builder.validation_mode(async_graphql::ValidationMode::Fast)).finish();
         // Any field of the root shows the environment, also one that there is not.
         let _shown = schema.execute(Request::new("{ environment }")).now_or_never();
-        Self { schema, query, mutation }
+        Self { schema, query, mutation, subscription }
     }
 
     /// The schema in the schema definition language.
@@ -123,19 +155,7 @@ where
     }
 
     async fn run(&self, environment: &Environment, operation: &Prepared, request: Request) -> Response {
-        let query_env = QueryEnv::new(QueryEnvInner {
-            extensions: environment.extensions.clone(),
-            variables: request.variables,
-            operation_name: operation.name().map(ToString::to_string),
-            operation: operation.head(),
-            fragments: std::collections::HashMap::new(),
-            uploads: request.uploads,
-            session_data: Arc::new(Data::default()),
-            query_data: Arc::new(request.data),
-            http_headers: std::sync::Mutex::default(),
-            introspection_mode: request.introspection_mode,
-            errors: std::sync::Mutex::default(),
-        });
+        let query_env = environment.of_query(operation, request);
         let ctx = query_env.create_context(&environment.schema, None, operation.selections(), None);
         let resolved = match operation.operation_type() {
             OperationType::Mutation => resolve_container_serial(&ctx, &*self.mutation.object).await,
@@ -162,6 +182,19 @@ where
             _ => {
                 request.set_parsed_query(operation.document());
                 self.schema.execute(request).await
+            }
+        }
+    }
+
+    fn stream_prepared(&self, operation: Arc<Prepared>, mut request: Request) -> BoxStream<'static, Response> {
+        match self.query.environment.get() {
+            Some(environment) if operation.is_plain() => {
+                let query_env = environment.of_query(&operation, request);
+                events(self.subscription.clone(), (environment.schema.clone(), query_env), operation)
+            }
+            _ => {
+                request.set_parsed_query(operation.document());
+                self.schema.execute_stream(request)
             }
         }
     }

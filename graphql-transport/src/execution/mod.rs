@@ -5,6 +5,7 @@
 
 mod container;
 mod direct;
+mod events;
 pub mod objects;
 mod prepared_executor;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_graphql::{Executor, ObjectType, Request, Response, Schema, SubscriptionType};
+use futures_util::stream::BoxStream;
 
 use crate::guard::Prepared;
 
@@ -17,6 +18,12 @@ pub trait PreparedExecutor: Executor {
     ) -> impl Future<Output = Response> + Send {
         request.set_parsed_query(operation.document());
         self.execute(request)
+    }
+
+    /// The events of `operation`, a subscription, otherwise as [`Self::execute_prepared`].
+    fn stream_prepared(&self, operation: Arc<Prepared>, mut request: Request) -> BoxStream<'static, Response> {
+        request.set_parsed_query(operation.document());
+        self.execute_stream(request, None)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
     execution::PreparedExecutor,
     guard::Prepared,
     memory::{AnswerBudget, Hold, Ledger, Stop},
+    written::SharedDocument,
 };
 
 /// The executor behind its guard.
@@ -89,10 +90,11 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
             }
         };
         let extensions = params.take_extensions();
-        // Subscribers share what is made for equal documents: so they have to be told apart by their text.
-        let is_shared = operation_type == OperationType::Subscription;
-        let text = if is_shared { &*document.kept.text } else { "" };
-        let mut request = Request::new(text).variables(params.variables);
+        let mut request = Request::new("").variables(params.variables);
+        if operation_type == OperationType::Subscription {
+            // Subscribers share what is made for equal documents: so they have to be told apart by their text.
+            request = request.data(SharedDocument(Arc::clone(&document.kept.text)));
+        }
         request.operation_name = operation.name().map(ToString::to_string);
         request.extensions = extensions;
         let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
@@ -140,20 +142,21 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         Execution::Executed(response, budget)
     }
 
-    /// Runs a subscription: its events, or one refusal and nothing after it. The first event reports the cost. Each
-    /// further event is charged the same before it is made. A client that cannot pay gets its events later, and counts
-    /// as one that reads slowly.
+    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the cost, which
+    /// each further one costs again before it is made: who cannot pay is told later, and what has gathered too long
+    /// meanwhile is treated as for all who read slowly.
     pub(super) fn subscribe(
         &self,
-        admitted: AdmittedOperation,
+        admitted: Box<AdmittedOperation>,
         scope: Scope<V>,
     ) -> impl Stream<Item = Execution> + use<'_, E, V> {
-        let AdmittedOperation { operation, mut request, document, charge, budget, hold } = admitted;
-        request.set_parsed_query(operation.document());
-        let (cost, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
-        let begun = (events, Some((document, charge)), (scope, budget, hold));
-        stream::unfold(begun, move |(mut events, mut first, (scope, budget, hold))| async move {
-            if first.is_none() {
+        let AdmittedOperation { operation, request, document, charge, budget, hold } = *admitted;
+        // The guard has let it through: whoever asks the same shares it from now on, not from the first event.
+        self.documents.keep(document);
+        let (cost, events) = (charge.map(|charge| charge.requested), self.schema.stream_prepared(operation, request));
+        let begun = (events, true, (scope, budget, hold));
+        stream::unfold(begun, move |(mut events, is_first, (scope, budget, hold))| async move {
+            if !is_first {
                 self.pay(&scope, cost).await;
             }
             let response = events.next().await?;
@@ -161,25 +164,27 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
                 Some(Stop::NoRoom(no_room)) => {
                     Execution::Refused(no_room_for_answer(*no_room, None, &scope.request_id))
                 }
-                _ => self.event(response, first.take(), (&scope, budget.clone())),
+                _ if is_first => self.first_event(response, charge, (&scope, budget.clone())),
+                _ => Self::event(response, (&scope, budget.clone())),
             };
-            Some((ran, (events, None, (scope, budget, hold))))
+            Some((ran, (events, false, (scope, budget, hold))))
         })
     }
 
-    fn event(
+    fn first_event(
         &self,
         mut response: Response,
-        first: Option<(FoundDocument, Option<Charge>)>,
+        charge: Option<Charge>,
         (scope, budget): (&Scope<V>, AnswerBudget),
     ) -> Execution {
-        if let Some((document, charge)) = first {
-            if let Some(errors) = take_beginning_errors(&mut response) {
-                return self.refused(errors, charge, scope);
-            }
-            self.documents.keep(document);
-            response.extensions.extend(charge.as_ref().map(cost_extension));
+        if let Some(errors) = take_beginning_errors(&mut response) {
+            return self.refused(errors, charge, scope);
         }
+        response.extensions.extend(charge.as_ref().map(cost_extension));
+        Self::event(response, (scope, budget))
+    }
+
+    fn event(mut response: Response, (scope, budget): (&Scope<V>, AnswerBudget)) -> Execution {
         mask(&mut response.errors, &scope.request_id);
         Execution::Executed(response, budget)
     }

@@ -21,7 +21,10 @@ use super::{
     request_id::{self, RequestId},
     sse::framing::only_result,
 };
-use crate::memory::{self, AnswerBudget, NoRoom};
+use crate::{
+    memory::{self, AnswerBudget, NoRoom},
+    written::Spliced,
+};
 
 /// How a request ended.
 #[derive(Debug)]
@@ -118,7 +121,7 @@ pub(super) struct Payload<'a> {
     #[serde(skip_serializing_if = "<[ServerError]>::is_empty")]
     errors: &'a [ServerError],
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<&'a Value>,
+    data: Option<Spliced<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extensions: Option<&'a BTreeMap<String, Value>>,
 }
@@ -144,7 +147,7 @@ pub(super) fn id_extension(id: &RequestId) -> (String, Value) {
 impl<'a> Payload<'a> {
     pub(super) fn executed(response: &'a Response) -> Self {
         let extensions = Some(&response.extensions).filter(|extensions| !extensions.is_empty());
-        Self { errors: &response.errors, data: Some(&response.data), extensions }
+        Self { errors: &response.errors, data: Some(Spliced(&response.data)), extensions }
     }
 
     /// `extensions`: those of the answer, not of its errors.

@@ -80,7 +80,7 @@ pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeM
 /// to be shown.
 pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    admitted: AdmittedOperation,
+    admitted: Box<AdmittedOperation>,
     scope: Scope<V>,
     sink: &(impl OperationSink + Sync),
 ) -> Result<(), Refused> {
@@ -89,7 +89,8 @@ pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
         if admitted.operation_type() == OperationType::Subscription {
             follow(core, admitted, scope, sink).await
         } else {
-            answer(core, admitted, &scope, sink).await
+            // A subscription does not keep room for it.
+            Box::pin(answer(core, admitted, &scope, sink)).await
         }
     };
     let ended = AssertUnwindSafe(work).catch_unwind().await;
@@ -105,18 +106,21 @@ pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     Err(refused)
 }
 
-/// As [`run`], from the parameters on.
-pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
+/// As [`run`], from the parameters on, which are not kept while it runs.
+pub(super) fn run_params<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     params: Result<Params, Refused>,
     scope: Scope<V>,
     sink: &(impl OperationSink + Sync),
-) -> Result<(), Refused> {
-    match params.and_then(|params| core.engine.prepare(params, &scope, |_| Ok(()))) {
-        Ok(admitted) => run(core, admitted, scope, sink).await,
-        Err(mut refused) => {
-            mask::mask(&mut refused.errors, &scope.request_id);
-            Err(refused)
+) -> impl Future<Output = Result<(), Refused>> + Send {
+    let admitted = params.and_then(|params| core.engine.prepare(params, &scope, |_| Ok(())).map(Box::new));
+    async move {
+        match admitted {
+            Ok(admitted) => run(core, admitted, scope, sink).await,
+            Err(mut refused) => {
+                mask::mask(&mut refused.errors, &scope.request_id);
+                Err(refused)
+            }
         }
     }
 }
@@ -124,7 +128,7 @@ pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
 /// A subscription: as many results as it has.
 async fn follow<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    admitted: AdmittedOperation,
+    admitted: Box<AdmittedOperation>,
     scope: Scope<V>,
     sink: &impl OperationSink,
 ) -> Result<(), Refused> {
@@ -149,12 +153,12 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
 /// A query or a mutation: one result.
 async fn answer<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
-    admitted: AdmittedOperation,
+    admitted: Box<AdmittedOperation>,
     scope: &Scope<V>,
     sink: &impl OperationSink,
 ) -> Result<(), Refused> {
     let limit = core.settings.request.time;
-    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(admitted, scope)).await else {
+    let Ok(ran) = tokio::time::timeout(limit, core.engine.execute(*admitted, scope)).await else {
         tracing::warn!("An operation took too long.");
         let message = format!("The operation took longer than {} seconds.", limit.as_secs_f32());
         return Err(Refused::new(Reason::TimedOut, INTERNAL, message));

@@ -9,12 +9,22 @@ use super::{
     services::Services,
 };
 use crate::{
-    domain::{ContentId, Entry, UserId},
+    domain::{Content, ContentId, Entry, UserId},
     live::Batch,
     store::StoreError,
 };
 
-/// What `selection` says of `entry`, which is one of `batch`.
+/// The content of `entry`, which is one of `batch`.
+pub async fn content(services: &Services, batch: &Batch<FeedShare>, entry: &Entry) -> SharedValue<Arc<Content>> {
+    let contents = async {
+        // As nobody in particular: whoever is shown the entry was found to see it.
+        let read = services.contents.by_ids(None, &contents(batch)).await;
+        logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
+    };
+    one(&batch.shared().contents, contents, true, entry.content).await
+}
+
+/// What `selection` says of `entry` beside its content.
 pub async fn parts(
     services: &Services,
     batch: &Batch<FeedShare>,
@@ -22,29 +32,26 @@ pub async fn parts(
     selection: ContentSelection,
 ) -> SharedEntry {
     let share = batch.shared();
-    let ids: Vec<ContentId> = batch.entries().iter().map(|entry| entry.content).collect();
-    let authors = authors(batch.entries());
-    let contents = async {
-        // As nobody in particular: whoever is shown the entry was found to see it.
-        let read = services.contents.by_ids(None, &ids).await;
-        logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
-    };
-    let counters = async { logged(services.contents.counters(&ids).await).map(|all| all.into_iter().collect()) };
+    let counters =
+        async { logged(services.contents.counters(&contents(batch)).await).map(|all| all.into_iter().collect()) };
     let profiles = async {
-        let read = services.accounts.profiles(&authors).await;
+        let read = services.accounts.profiles(&authors(batch)).await;
         logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
     };
-    let counts = async { logged(services.accounts.counts(&authors).await).map(|all| all.into_iter().collect()) };
+    let counts = async { logged(services.accounts.counts(&authors(batch)).await).map(|all| all.into_iter().collect()) };
     SharedEntry {
-        content: one(&share.contents, contents, true, entry.content).await,
         counters: one(&share.counters, counters, selection.counters, entry.content).await,
         profile: one(&share.profiles, profiles, selection.author.is_some(), entry.author).await,
         counts: one(&share.counts, counts, selection.author.is_some_and(|it| it.counts), entry.author).await,
     }
 }
 
-fn authors(entries: &[Entry]) -> Vec<UserId> {
-    let mut authors: Vec<UserId> = entries.iter().map(|entry| entry.author).collect();
+fn contents(batch: &Batch<FeedShare>) -> Vec<ContentId> {
+    batch.entries().iter().map(|entry| entry.content).collect()
+}
+
+fn authors(batch: &Batch<FeedShare>) -> Vec<UserId> {
+    let mut authors: Vec<UserId> = batch.entries().iter().map(|entry| entry.author).collect();
     authors.sort_unstable();
     authors.dedup();
     authors

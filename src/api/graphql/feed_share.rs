@@ -5,6 +5,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -34,15 +35,30 @@ pub struct RenderKey {
     /// Which entry.
     pub content: ContentId,
     /// Which operation.
-    pub shape: Arc<str>,
+    pub shape: Shape,
     /// Which of its fields: line and column.
     pub field: (usize, usize),
+    /// Whether the result is JSON already.
+    pub is_written: bool,
 }
 
-/// What was loaded of an entry, for one viewer's hydration.
+/// What an operation is made by: its document's whole text, since nothing less tells two documents apart, its name, and
+/// the variables that matter. Looking it up costs no more for a long document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    hash: u64,
+    rest: Arc<str>,
+    query: Arc<str>,
+}
+
+impl Hash for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// What was loaded of an entry beside its content, for one viewer's hydration.
 pub struct SharedEntry {
-    /// The content itself.
-    pub content: SharedValue<Arc<Content>>,
     /// Its counters.
     pub counters: SharedValue<Counters>,
     /// Its author.
@@ -69,19 +85,20 @@ impl FeedShare {
 }
 
 /// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's whole
-/// text: nothing less tells two documents apart. The variable of `after` does not count unless it is used elsewhere:
-/// it says where a client resumes, not what it is shown.
-pub fn shape(ctx: &Context<'_>, query: &str) -> Arc<str> {
+/// text. The variable of `after` does not count unless it is used elsewhere: it says where a client resumes, not what
+/// it is shown.
+pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
     // As it stands in the document, a variable begins with $ and a text with a quotation mark.
     let after = ctx.item.node.get_argument("after").map(|after| after.node.to_string());
     let resumes_at = after.as_deref().and_then(|after| after.strip_prefix('$'));
-    let resumes_at = resumes_at.filter(|name| uses(query, name) <= DEFINED_AND_USED);
-    let name = ctx.query_env.operation_name.as_deref().unwrap_or_default();
-    let mut shape = format!("{} {query}\n{name}", query.len());
+    let resumes_at = resumes_at.filter(|name| uses(&query, name) <= DEFINED_AND_USED);
+    let mut rest = ctx.query_env.operation_name.clone().unwrap_or_default();
     for (name, value) in ctx.query_env.variables.iter().filter(|(name, _)| Some(name.as_str()) != resumes_at) {
-        shape = format!("{shape}\n{name}={value}");
+        rest = format!("{rest}\n{name}={value}");
     }
-    Arc::from(shape)
+    let mut hasher = DefaultHasher::new();
+    (&query, &rest).hash(&mut hasher);
+    Shape { hash: hasher.finish(), rest: rest.into(), query }
 }
 
 /// Its definition, and one use.

@@ -246,11 +246,9 @@ impl Hydration {
     }
 
     /// Remembers what was loaded for all who see `entry`; who sees it live, and is not its author, follows its author.
-    pub async fn take_in(&self, entry: &Entry, parts: SharedEntry) {
+    pub async fn take_in(&self, entry: &Entry, found: Arc<Content>, parts: SharedEntry) {
         let Entry { content, author, .. } = *entry;
-        if let SharedValue::Known(found) = parts.content {
-            self.loader.feed_one(content, found).await;
-        }
+        self.loader.feed_one(content, Some(found)).await;
         if let SharedValue::Known(counters) = parts.counters {
             self.loader.feed_one(CountersOf(content), counters).await;
         }

@@ -62,6 +62,10 @@ impl PreparedExecutor for TidefeedSchema {
     async fn execute_prepared(&self, operation: Arc<Prepared>, request: Request) -> Response {
         batches::run(self.0.execute_prepared(operation, request)).await
     }
+
+    fn stream_prepared(&self, operation: Arc<Prepared>, request: Request) -> BoxStream<'static, Response> {
+        self.0.stream_prepared(operation, request)
+    }
 }
 
 /// The schema over `services`.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use async_graphql::{Context, Request};
-use graphql_transport::{memory::AnswerBudget, metered::named};
+use graphql_transport::{memory::AnswerBudget, metered::named, written::SharedDocument};
 
 use super::{
     errors::{ApiError, Failure},
@@ -20,7 +20,7 @@ pub type Answer<T> = Option<Result<T, ApiError>>;
 /// Attached by the transport to every request, see [`attach`].
 struct Scope {
     viewer_dependence: ViewerDependence,
-    /// The text of a document that may hold a subscription.
+    /// The text of a document that may hold a subscription and has not come through the transport.
     document: Option<Arc<str>>,
     hydration: OnceLock<Arc<Hydration>>,
 }
@@ -78,8 +78,9 @@ pub fn caller(ctx: &Context<'_>) -> Caller {
 }
 
 /// The text of the document, if it holds a subscription and the transport gave it.
-pub fn document<'a>(ctx: &Context<'a>) -> Option<&'a str> {
-    ctx.data::<Scope>().ok()?.document.as_deref()
+pub fn document(ctx: &Context<'_>) -> Option<Arc<str>> {
+    let shared = ctx.data_opt::<SharedDocument>().map(|document| Arc::clone(&document.0));
+    shared.or_else(|| ctx.data::<Scope>().ok()?.document.clone())
 }
 
 fn scope<'a>(ctx: &Context<'a>) -> Result<&'a Scope, Failure> {

@@ -10,12 +10,12 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     errors::{ApiError, Failure},
     feed_parts,
-    feed_share::{FeedShare, SharedValue, shape},
+    feed_share::{FeedShare, Shape, SharedValue, shape},
     hydration::Hydration,
     ids,
     objects::{
-        AuthorRemoved, Content, ContentRemoved, EntryAdded, FeedEdge, NewFeedEvent, ReadMarkerMoved, RefetchNeeded,
-        RelationChanged, ResumeToken, TimelineEdge, TimelineMayDiffer, User,
+        AuthorRemoved, ContentRemoved, EntryAdded, FeedEdge, NewFeedEvent, ReadMarkerMoved, RefetchNeeded,
+        RelationChanged, ResumeToken, TimelineMayDiffer, User,
     },
     scope::{document, hydration},
     selection::ContentSelection,
@@ -82,7 +82,7 @@ struct Watch {
     hydration: Arc<Hydration>,
     selection: Option<ContentSelection>,
     selects_token: bool,
-    shape: Option<Arc<str>>,
+    shape: Option<Shape>,
     ends_at: Instant,
 }
 
@@ -137,23 +137,18 @@ impl Watch {
     /// The new entry with its content as it is now; `None` if there is nothing to show: it was removed meanwhile, or
     /// cannot be read, in which case the client is asked to read later.
     async fn added(&mut self, entry: &Entry, batch: Option<Arc<Batch<FeedShare>>>) -> Option<FeedEdge> {
-        let hydration = self.hydration.renewed();
         let batch = batch.unwrap_or_else(|| Batch::of(vec![*entry]));
         let node = match self.selection {
             None => None,
-            Some(selection) => {
-                let parts = feed_parts::parts(hydration.services(), &batch, entry, selection).await;
-                let SharedValue::Known(content) = parts.content.clone() else {
+            Some(selection) => match feed_parts::content(self.hydration.services(), &batch, entry).await {
+                SharedValue::Unknown => {
                     self.feed.failed_to_show();
                     return None;
-                };
-                hydration.take_in(entry, parts).await;
-                Some(Content::new(content?, Arc::clone(&hydration)))
-            }
+                }
+                SharedValue::Known(content) => Some((content?, selection)),
+            },
         };
-        let (edge, viewer_dependence) = (TimelineEdge::new(entry, node), hydration.viewer_dependence().clone());
-        let (content, share) = (entry.content, Arc::clone(batch.shared()));
-        Some(FeedEdge { edge, content, share, shape: self.shape.clone(), viewer_dependence })
+        Some(FeedEdge { entry: *entry, batch, node, hydration: Arc::clone(&self.hydration), shape: self.shape.clone() })
     }
 
     async fn relation(&self, author: UserId, following: bool) -> RelationChanged {

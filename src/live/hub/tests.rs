@@ -20,6 +20,7 @@ const BUFFER: usize = 4;
 /// Sees everything, or nothing can be known.
 struct Everybody {
     fails: AtomicBool,
+    asked: AtomicU64,
 }
 
 #[async_trait]
@@ -47,6 +48,7 @@ impl Timelines for Everybody {
     }
 
     async fn visible_to(&self, _: ContentId, readers: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         if self.fails.load(Ordering::SeqCst) {
             Err(StoreError::Refused("told to".into()))
         } else {
@@ -60,7 +62,7 @@ impl Timelines for Everybody {
 }
 
 fn hub() -> (Arc<Hub<()>>, Arc<Everybody>) {
-    let timelines = Arc::new(Everybody { fails: AtomicBool::new(false) });
+    let timelines = Arc::new(Everybody { fails: AtomicBool::new(false), asked: AtomicU64::new(0) });
     (Arc::new(Hub::new(timelines.clone(), BUFFER)), timelines)
 }
 
@@ -81,8 +83,8 @@ fn is_added(signal: Option<&Signal<()>>, content: i64) -> bool {
 async fn events_reach_only_those_who_watch_the_author() {
     let (hub, _) = hub();
     let (mut watching, mut other) = (hub.register(user(1)), hub.register(user(2)));
-    watching.watch(HashSet::from([user(7)]));
-    other.watch(HashSet::from([user(8)]));
+    watching.watch(Followed::of(vec![user(7)]));
+    other.watch(Followed::of(vec![user(8)]));
     hub.pass_on(&published(7, 70)).await;
     hub.pass_on(&published(8, 80)).await;
     assert!(is_added(watching.next().await.as_ref(), 70));
@@ -93,7 +95,7 @@ async fn events_reach_only_those_who_watch_the_author() {
 async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
     let (hub, _) = hub();
     let mut slow = hub.register(user(1));
-    slow.watch(HashSet::from([user(7)]));
+    slow.watch(Followed::of(vec![user(7)]));
     for content in 1..=i64::try_from(BUFFER).unwrap() + 1 {
         hub.pass_on(&published(7, content)).await;
     }
@@ -106,7 +108,7 @@ async fn a_slow_subscriber_is_told_that_it_missed_something_and_goes_on() {
 async fn many_gaps_are_one_until_the_subscriber_notices() {
     let (hub, _) = hub();
     let mut subscriber = hub.register(user(1));
-    subscriber.watch(HashSet::from([user(7)]));
+    subscriber.watch(Followed::of(vec![user(7)]));
     for _ in 0..20 {
         hub.pass_on(&Announcement::Gap).await;
     }
@@ -119,7 +121,7 @@ async fn many_gaps_are_one_until_the_subscriber_notices() {
 async fn when_nobody_knows_who_sees_it_those_who_watch_have_missed_something() {
     let (hub, timelines) = hub();
     let mut subscriber = hub.register(user(1));
-    subscriber.watch(HashSet::from([user(7)]));
+    subscriber.watch(Followed::of(vec![user(7)]));
     timelines.fails.store(true, Ordering::SeqCst);
     hub.pass_on(&published(7, 1)).await;
     assert!(matches!(subscriber.next().await, Some(Signal::Look(RereadCause::Missed))));
@@ -142,8 +144,8 @@ async fn a_moved_read_marker_is_told_to_that_readers_subscriptions_alone() {
 async fn watching_anew_forgets_those_watched_before() {
     let (hub, _) = hub();
     let mut subscriber = hub.register(user(1));
-    subscriber.watch(HashSet::from([user(7)]));
-    subscriber.watch(HashSet::from([user(8)]));
+    subscriber.watch(Followed::of(vec![user(7)]));
+    subscriber.watch(Followed::of(vec![user(8)]));
     hub.pass_on(&published(7, 70)).await;
     hub.pass_on(&published(8, 80)).await;
     assert!(is_added(subscriber.next().await.as_ref(), 80));
@@ -153,8 +155,78 @@ async fn watching_anew_forgets_those_watched_before() {
 fn an_ended_subscription_leaves_nothing_behind() {
     let (hub, _) = hub();
     let subscriber = hub.register(user(1));
-    subscriber.watch(HashSet::from([user(7), user(8)]));
+    subscriber.watch(Followed::of(vec![user(7), user(8)]));
     drop(subscriber);
     let state = hub.lock();
     assert!(state.subscribers.is_empty() && state.by_author.is_empty() && state.by_reader.is_empty());
+}
+
+fn followed(authors: &[i64]) -> Followed {
+    authors.iter().copied().map(user).collect()
+}
+
+#[tokio::test]
+async fn subscribers_of_one_reader_who_know_the_same_keep_it_once() {
+    let (hub, _) = hub();
+    let (mut phone, mut desk, other) = (hub.register(user(1)), hub.register(user(1)), hub.register(user(2)));
+    let first = phone.watch(followed(&[8, 7]));
+    assert!(desk.watch(followed(&[7, 8])).is_one_with(&first));
+    assert!(!other.watch(followed(&[7, 8])).is_one_with(&first), "another reader's are their own");
+    // The desk has read the store after the phone, and knows more.
+    let later = desk.watch(followed(&[8, 9]));
+    hub.pass_on(&published(9, 90)).await;
+    hub.pass_on(&published(7, 70)).await;
+    hub.pass_on(&published(8, 80)).await;
+    assert!(is_added(desk.next().await.as_ref(), 90) && is_added(desk.next().await.as_ref(), 80));
+    assert!(is_added(phone.next().await.as_ref(), 70) && is_added(phone.next().await.as_ref(), 80));
+    assert!(phone.watch(followed(&[8, 9])).is_one_with(&later));
+    assert_eq!(first.holders(), 1, "nobody keeps what nobody knows any more");
+    hub.pass_on(&published(9, 91)).await;
+    assert!(is_added(phone.next().await.as_ref(), 91));
+    drop((phone, desk));
+    assert_eq!(later.holders(), 1, "the last one takes it along");
+}
+
+#[test]
+fn whoever_comes_and_goes_the_index_holds_exactly_whom_somebody_watches() {
+    let (hub, _) = hub();
+    let rng = crate::rng::SharedRng::from_seed(7);
+    let mut open = Vec::new();
+    for _ in 0..2_000 {
+        let below = |most: u64| i64::try_from(rng.u64() % most).unwrap();
+        match below(4) {
+            0 => open.push(hub.register(user(1 + below(3)))),
+            1 if !open.is_empty() => drop(open.swap_remove(usize::try_from(below(open.len() as u64)).unwrap())),
+            _ if !open.is_empty() => {
+                let at = usize::try_from(below(open.len() as u64)).unwrap();
+                let authors: Vec<i64> = (0..below(4)).map(|_| 10 + below(5)).collect();
+                open[at].watch(followed(&authors));
+            }
+            _ => {}
+        }
+        let state = hub.lock();
+        let mut expected: HashMap<UserId, HashSet<UserId>> = HashMap::new();
+        for subscriber in state.subscribers.values() {
+            for author in subscriber.authors.iter() {
+                expected.entry(author).or_default().insert(subscriber.reader);
+            }
+        }
+        assert_eq!(state.by_author, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_readers_are_one_statement_and_those_beyond_hear_too() {
+    let (hub, timelines) = hub();
+    let readers = 1..=i64::try_from(2 * AT_ONCE + 1).unwrap();
+    // Two devices each: what is asked is of readers.
+    let mut devices: Vec<_> = readers.clone().chain(readers).map(|reader| hub.register(user(reader))).collect();
+    for device in &devices {
+        device.watch(followed(&[7]));
+    }
+    hub.pass_on(&published(7, 70)).await;
+    for device in &mut devices {
+        assert!(is_added(device.next().await.as_ref(), 70));
+    }
+    assert_eq!(timelines.asked.load(Ordering::SeqCst), 3);
 }

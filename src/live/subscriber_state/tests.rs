@@ -4,7 +4,7 @@
 //! the floor, or was told to read again.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use proptest::{collection::vec, prelude::*};
 
@@ -106,7 +106,7 @@ impl World {
             queue: VecDeque::new(),
             missed: false,
             looking: None,
-            subscriber: SubscriberState::begin(HashSet::new(), None),
+            subscriber: SubscriberState::begin(Followed::default(), None),
             client: Client::default(),
             catch_up,
         };
@@ -216,7 +216,7 @@ impl World {
     fn step(&mut self) -> bool {
         if let Some((cause, followed)) = self.looking.take() {
             self.watched.clone_from(&followed);
-            self.subscriber.follows(cause, followed);
+            self.subscriber.follows(cause, followed.into_iter().collect());
         } else if let Some(update) = self.subscriber.next() {
             self.update(update);
         } else if let Some(floor) = self.subscriber.look_from() {
@@ -264,7 +264,7 @@ impl World {
         self.watched.clone_from(&self.follows);
         self.queue.clear();
         (self.missed, self.looking) = (false, None);
-        self.subscriber = SubscriberState::begin(self.follows.clone(), point);
+        self.subscriber = SubscriberState::begin(self.follows.iter().copied().collect(), point);
     }
 
     fn reconnect(&mut self) {

@@ -5,6 +5,7 @@ mod begins;
 mod outage;
 mod people;
 mod resuming;
+mod sharing;
 mod slow;
 mod watcher;
 

@@ -197,7 +197,7 @@ async fn part<E: PreparedExecutor, V: Viewer>(
     let (over, request_id) = (over(core, scope.viewer.clone()), scope.request_id.clone());
     let whole = async {
         let ended = tokio::select! {
-            ended = runner::run(core, admitted, scope, &part) => ended,
+            ended = runner::run(core, Box::new(admitted), scope, &part) => ended,
             () = over => Err(signed_out(&request_id)),
         };
         if let Err(refused) = ended {

@@ -78,7 +78,7 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
     let request_id = scope.request_id.clone();
     let sink = SingleSink { events: events.clone(), answer_bytes: core.settings.request.answer_bytes };
     let ended = tokio::select! {
-        ended = runner::run(core, admitted, scope, &sink) => ended,
+        ended = runner::run(core, Box::new(admitted), scope, &sink) => ended,
         () = events.closed() => return,
         // Without `complete` the client knows that it has to come again.
         () = core.stop.cancelled() => return,

@@ -37,7 +37,7 @@ use super::{
 };
 use crate::{execution::PreparedExecutor, payer::Payer};
 
-/// Bytes read from a socket at once: an idle one then keeps 18 KiB instead of 144 KiB.
+/// Bytes read from a socket at once, and kept by an idle one.
 const READ_BUFFER_BYTES: usize = 4096;
 
 /// Opens a WebSocket, if its page may, the client speaks the subprotocol, and there is room.

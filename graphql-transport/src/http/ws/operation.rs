@@ -62,7 +62,7 @@ pub(super) struct OperationSink {
     pub(super) id: String,
     pub(super) stop: CancellationToken,
     pub(super) register: Register,
-    pub(super) events: Sender<Event>,
+    pub(super) events: Sender<Box<Event>>,
     /// Of one result, at most.
     pub(super) answer_bytes: usize,
 }
@@ -75,7 +75,7 @@ impl OperationSink {
     async fn put(&self, (frame, held): (Message, Option<Hold>)) {
         let event = Event { frame, operation: Some(self.stop.clone()), held };
         // A closed queue is a socket that is gone: the task is about to be aborted.
-        let _ = self.events.send(event).await;
+        let _ = self.events.send(Box::new(event)).await;
     }
 
     /// The last message. The id is free before the client can know: it may use it again at once.

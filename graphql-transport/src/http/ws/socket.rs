@@ -60,7 +60,7 @@ pub(super) struct Conversation<E, V: Viewer> {
     caller: Caller,
     phase: Phase<V>,
     control: ControlQueue,
-    events: Sender<Event>,
+    events: Sender<Box<Event>>,
     register: Register,
     tasks: JoinSet<()>,
 }
@@ -85,7 +85,12 @@ pub(super) struct Caller {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
-    pub(super) fn new(core: Arc<Core<E, V>>, caller: Caller, control: ControlQueue, events: Sender<Event>) -> Self {
+    pub(super) fn new(
+        core: Arc<Core<E, V>>,
+        caller: Caller,
+        control: ControlQueue,
+        events: Sender<Box<Event>>,
+    ) -> Self {
         let phase = Phase::Waiting(Instant::now() + core.settings.socket.init_time);
         Self { core, caller, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
     }
@@ -164,7 +169,8 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         };
         let message = ClientMessage::parse(&text).map_err(|what| Ending::Close(Closing::BadMessage(what)))?;
         match message {
-            ClientMessage::ConnectionInit { payload } => self.init(&payload).await,
+            // Once a socket: an idle one does not keep room for it.
+            ClientMessage::ConnectionInit { payload } => Box::pin(self.init(&payload)).await,
             ClientMessage::Ping { payload } => Ok(self.control.send(ServerMessage::Pong { payload }.to_frame())?),
             ClientMessage::Pong => Ok(()),
             ClientMessage::Subscribe { id, payload } => self.subscribe(id, payload, text.len()).map_err(Ending::Close),

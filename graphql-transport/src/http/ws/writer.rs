@@ -39,10 +39,10 @@ impl Event {
     }
 }
 
-/// Where frames wait for a client.
+/// Where frames wait for a client. In boxes: an empty queue has room for 32 of what it queues.
 pub(super) struct Queues {
-    control: Receiver<Control>,
-    events: Receiver<Event>,
+    control: Receiver<Box<Control>>,
+    events: Receiver<Box<Event>>,
 }
 
 /// What goes before events.
@@ -63,7 +63,7 @@ enum Batch {
 
 /// Puts in what the reading half has to say; never waits.
 #[derive(Clone)]
-pub(super) struct ControlQueue(Sender<Control>);
+pub(super) struct ControlQueue(Sender<Box<Control>>);
 
 /// The client has left so much unread that there is no room for an answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,21 +71,25 @@ pub(super) struct NotDraining;
 
 impl ControlQueue {
     pub(super) fn send(&self, frame: Message) -> Result<(), NotDraining> {
-        self.0.try_send(Control::Frame(frame)).map_err(|_| NotDraining)
+        self.put(Control::Frame(frame))
     }
 
     /// A ping; `write` says when it has gone.
     pub(super) fn ping(&self) -> Result<(), NotDraining> {
-        self.0.try_send(Control::Ping).map_err(|_| NotDraining)
+        self.put(Control::Ping)
     }
 
     pub(super) fn finish(&self, last: Vec<Message>) -> Result<(), NotDraining> {
-        self.0.try_send(Control::Last(last)).map_err(|_| NotDraining)
+        self.put(Control::Last(last))
+    }
+
+    fn put(&self, control: Control) -> Result<(), NotDraining> {
+        self.0.try_send(Box::new(control)).map_err(|_| NotDraining)
     }
 }
 
 /// Both queues, each with room for `room` frames.
-pub(super) fn queues(room: usize) -> (ControlQueue, Sender<Event>, Queues) {
+pub(super) fn queues(room: usize) -> (ControlQueue, Sender<Box<Event>>, Queues) {
     let (control, control_queue) = channel(room.max(1));
     let (events, event_queue) = channel(room.max(1));
     (ControlQueue(control), events, Queues { control: control_queue, events: event_queue })
@@ -102,7 +106,7 @@ pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_tim
     loop {
         let (events, what): (Vec<Event>, Batch) = tokio::select! {
             biased;
-            control = queues.control.recv() => match control {
+            control = queues.control.recv() => match control.map(|control| *control) {
                 Some(Control::Frame(frame)) => (vec![Event::of_socket(frame)], Batch::Frames),
                 Some(Control::Ping) => (vec![Event::of_socket(Message::Ping(Vec::new().into()))], Batch::Ping),
                 Some(Control::Last(last)) => {
@@ -111,7 +115,7 @@ pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_tim
                 None => return,
             },
             Some(event) = queues.events.recv() => {
-                ([event].into_iter().chain(queues.waiting()).collect(), Batch::Frames)
+                ([*event].into_iter().chain(queues.waiting()).collect(), Batch::Frames)
             }
         };
         let mut unsent = Vec::new();
@@ -141,6 +145,6 @@ impl Queues {
     /// The events that wait now, as many as the queue has room for.
     fn waiting(&mut self) -> Vec<Event> {
         let count = self.events.len();
-        (0..count).map_while(|_| self.events.try_recv().ok()).collect()
+        (0..count).map_while(|_| self.events.try_recv().ok().map(|event| *event)).collect()
     }
 }

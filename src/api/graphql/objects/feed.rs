@@ -6,15 +6,21 @@ use async_graphql::{
     ContextSelectionSet, Enum, ID, OutputType, Positioned, ServerResult, SimpleObject, Union, Value,
     parser::types::Field, registry::Registry,
 };
-use graphql_transport::metered::Metered;
+use graphql_transport::{
+    metered::Metered,
+    written::{SharedDocument, written},
+};
 
-use super::{TimelineEdge, User};
+use super::{TimelineEdge, User, content as shown};
 use crate::{
     api::graphql::{
-        feed_share::{FeedShare, RenderKey},
-        viewer_dependence::ViewerDependence,
+        feed_parts,
+        feed_share::{FeedShare, RenderKey, Shape},
+        hydration::Hydration,
+        selection::ContentSelection,
     },
-    domain::{ContentId, live::view::Reason},
+    domain::{Content, Entry, live::view::Reason},
+    live::Batch,
     telemetry::metrics::LIVE_RENDERINGS,
 };
 
@@ -122,16 +128,36 @@ pub type ResumeToken = Metered<Option<String>>;
 
 /// A new entry's edge, made once for all subscribers who are shown the same. To clients a [`TimelineEdge`].
 pub struct FeedEdge {
-    /// As this subscriber would be shown it.
-    pub edge: TimelineEdge,
-    /// Of which content.
-    pub content: ContentId,
-    /// Shared with whom.
-    pub share: Arc<FeedShare>,
+    /// Of which entry.
+    pub entry: Entry,
+    /// With which others it has come, and what is shared with whom.
+    pub batch: Arc<Batch<FeedShare>>,
+    /// Its content, and what is selected of it; `None` if nothing is.
+    pub node: Option<(Arc<Content>, ContentSelection)>,
+    /// The subscription's.
+    pub hydration: Arc<Hydration>,
     /// What this subscriber asks; nothing is shared if that is not known.
-    pub shape: Option<Arc<str>>,
-    /// Whether the viewer was looked at.
-    pub viewer_dependence: ViewerDependence,
+    pub shape: Option<Shape>,
+}
+
+impl FeedEdge {
+    /// As this subscriber is shown it.
+    async fn edge(&self) -> TimelineEdge {
+        let Some((content, selection)) = &self.node else { return TimelineEdge::new(&self.entry, None) };
+        let hydration = self.hydration.renewed();
+        let parts = feed_parts::parts(hydration.services(), &self.batch, &self.entry, *selection).await;
+        hydration.take_in(&self.entry, Arc::clone(content), parts).await;
+        TimelineEdge::new(&self.entry, Some(shown::Content::new(Arc::clone(content), hydration)))
+    }
+
+    /// Its value, and whether it is the same for all.
+    async fn own(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> (ServerResult<Value>, bool) {
+        let uses = || self.hydration.viewer_dependence().uses();
+        let before = (uses(), failures(ctx));
+        let value = self.edge().await.resolve(ctx, field).await;
+        let is_same_for_all = before == (uses(), failures(ctx)) && value.is_ok();
+        (value, is_same_for_all)
+    }
 }
 
 impl OutputType for FeedEdge {
@@ -146,24 +172,24 @@ impl OutputType for FeedEdge {
     async fn resolve(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> ServerResult<Value> {
         let Some(shape) = self.shape.clone() else {
             metrics::counter!(LIVE_RENDERINGS, "way" => "for_one").increment(1);
-            return self.edge.resolve(ctx, field).await;
+            return Box::pin(self.own(ctx, field)).await.0;
         };
-        let content = self.content;
-        let rendered = self.share.rendered(RenderKey { content, shape, field: (field.pos.line, field.pos.column) });
+        let (content, is_written) = (self.entry.content, ctx.data_opt::<SharedDocument>().is_some());
+        let key = RenderKey { content, shape, field: (field.pos.line, field.pos.column), is_written };
+        let rendered = self.batch.shared().rendered(key);
         let mut own = None;
         let shared = rendered.get_or_init(async || {
-            let before = (self.viewer_dependence.uses(), failures(ctx));
-            let value = self.edge.resolve(ctx, field).await;
-            let same_for_all = before == (self.viewer_dependence.uses(), failures(ctx));
-            let kept = value.as_ref().ok().filter(|_| same_for_all).cloned();
+            let (value, is_same_for_all) = Box::pin(self.own(ctx, field)).await;
+            let kept = value.as_ref().ok().filter(|_| is_same_for_all);
+            let kept = if is_written { kept.and_then(written) } else { kept.cloned() };
             own = Some(value);
             kept
         });
         let (way, value) = match (shared.await.clone(), own) {
-            (Some(_), Some(value)) => ("for_all", value),
-            (None, Some(value)) => ("for_one", value),
+            (Some(value), Some(_)) => ("for_all", Ok(value)),
             (Some(value), None) => ("shared", Ok(value)),
-            (None, None) => ("for_one", self.edge.resolve(ctx, field).await),
+            (None, Some(value)) => ("for_one", value),
+            (None, None) => ("for_one", Box::pin(self.own(ctx, field)).await.0),
         };
         metrics::counter!(LIVE_RENDERINGS, "way" => way).increment(1);
         value

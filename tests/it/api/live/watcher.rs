@@ -44,6 +44,11 @@ impl Watcher {
 
     /// Subscribed by another document.
     pub async fn ask(server: &ApiServer, token: &str, query: &str, after: &Value) -> Result<Self> {
+        Self::ask_with(server, token, query, json!({ "after": after })).await
+    }
+
+    /// Subscribed by a document with these variables.
+    pub async fn ask_with(server: &ApiServer, token: &str, query: &str, variables: Value) -> Result<Self> {
         let mut request = format!("ws://{}/graphql/ws", server.address).into_client_request()?;
         request.headers_mut().insert("sec-websocket-protocol", "graphql-transport-ws".parse()?);
         let socket = TcpSocket::new_v4()?;
@@ -57,7 +62,7 @@ impl Watcher {
         ensure!(watcher.next().await?["type"] == "connection_ack");
         // Whatever was closed before may be watching still, and must not be taken for this one.
         until_watching(server, others).await?;
-        let payload = json!({ "query": query, "variables": { "after": after } });
+        let payload = json!({ "query": query, "variables": variables });
         watcher.send(json!({ "id": "1", "type": "subscribe", "payload": payload })).await?;
         until_watching(server, others + 1).await?;
         Ok(watcher)

@@ -1,7 +1,8 @@
 //! What an answer of the API allocates, counted: in a binary of its own, because the allocator counts for the process.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-#[path = "../benches/api/world.rs"]
+mod idle;
+#[path = "../../benches/api/world.rs"]
 mod world;
 
 use std::alloc::System;
@@ -9,10 +10,15 @@ use std::alloc::System;
 use serde_json::json;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
+use tokio::sync::Mutex;
+
 use self::world::{Asked, PAGE, World, request};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// One counts at a time.
+static COUNTING: Mutex<()> = Mutex::const_new(());
 
 /// The fewest of some requests: what comes now and then, such as another thread's, is not the request's own.
 async fn allocations(world: &World, asked: &Asked) -> usize {
@@ -27,6 +33,7 @@ async fn allocations(world: &World, asked: &Asked) -> usize {
 
 #[tokio::test]
 async fn an_answer_allocates_no_more_than_it_did() {
+    let _alone = COUNTING.lock().await;
     let world = World::open().await.unwrap();
     let (token, mut beyond) = (Some(world.token.as_str()), Vec::new());
     for (name, asked, most) in [
@@ -41,4 +48,20 @@ async fn an_answer_allocates_no_more_than_it_did() {
         }
     }
     assert!(beyond.is_empty(), "{beyond:#?}");
+}
+
+#[tokio::test]
+async fn an_idle_subscriber_keeps_little() {
+    let _alone = COUNTING.lock().await;
+    let world = World::with_readers(100).await.unwrap();
+    let mut tokens = Vec::new();
+    for reader in 0..100 {
+        tokens.push(world.sign_in(reader).await.unwrap());
+    }
+    let shared = vec![world.token.clone(); 100];
+    let (alone, together) = (idle::bytes_each(&world, tokens).await, idle::bytes_each(&world, shared).await);
+    // Of a dev build, whose futures are larger than a release build's.
+    let most = 25 * 1024;
+    assert!(alone < most && together < most, "{alone} bytes each, {together} of one reader's, instead of {most}");
+    assert!(alone - together > 400, "follows are kept once a reader: {alone} bytes each, {together} of one reader's");
 }

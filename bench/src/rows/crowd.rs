@@ -1,0 +1,77 @@
+//! As many subscribers as one node is to have: what each keeps, and when the first and the last of them hear.
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::{
+    figure::{Figure, Target},
+    node::{Node, set},
+    processes,
+    rounds::Rounds,
+    rows::live::{BARE_PUBLISH, SILENCE_MS, Told, follow, opened, publish, subscribe, told},
+    site::Site,
+};
+
+/// Subscribers, unless the command line says how many.
+const CROWD: usize = 50_000;
+/// Sockets of one viewer.
+const SHARED: usize = 100;
+/// Files that a process opens beside its sockets.
+const OTHER_FILES: usize = 500;
+
+/// The memory of each of many subscribers, and one publish to all of them against a bare broadcast of the same bytes
+/// over as many sockets. These are open one after the other: both at once would take twice as many files.
+pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
+    let count = site.options.subscribers.unwrap_or(site.options.size(CROWD, 20));
+    let files = processes::open_many_sockets();
+    ensure!(
+        count + OTHER_FILES <= files,
+        "{count} sockets need {} open files in the node and as many here, and a process may open {files}: raise the \
+         hard limit of open files (`ulimit -Hn`), or ask for fewer with SUBSCRIBERS",
+        count + OTHER_FILES
+    );
+    let silence = [set("websocket.ping_ms", &SILENCE_MS), set("websocket.pong_timeout_ms", &SILENCE_MS)];
+    let room = [set("server.max_connections", &(count + OTHER_FILES))];
+    site.restart(&[&silence[..], &room[..]].concat()).await?;
+    let viewers = site.people((1, 1_000), count.div_ceil(SHARED)).await?;
+    let (author, _) = site.author(0).await?;
+    follow(site, &viewers, &author).await?;
+    let mut ours = opened(site.address(), &viewers, viewers.len()).await?;
+    subscribe(site, &mut ours).await?;
+    drop(ours);
+    let before = processes::resident_bytes(site.node_pid())?;
+    let mut ours = opened(site.address(), &viewers, count).await?;
+    subscribe(site, &mut ours).await?;
+    let each = (processes::resident_bytes(site.node_pid())? - before) / f64::from(u32::try_from(count)?) / 1024.0;
+    let (mut first, mut last) = (Rounds::default(), Rounds::default());
+    let mut event = None;
+    for _ in 0..=site.options.rounds() {
+        let Told { first_ms, last_ms, event: said } = told(site.address(), &publish(&author), &mut ours).await?;
+        // The first time warms both sides.
+        if event.replace(said).is_some() {
+            first.ours.push(first_ms);
+            last.ours.push(last_ms);
+        }
+    }
+    drop(ours);
+    let bare = Node::bare(site.store.folder(), b"{}", &event.context("no event")?).await?;
+    let mut theirs = opened(bare.address, &viewers, count).await?;
+    told(bare.address, BARE_PUBLISH, &mut theirs).await?;
+    for _ in 0..site.options.rounds() {
+        let Told { first_ms, last_ms, .. } = told(bare.address, BARE_PUBLISH, &mut theirs).await?;
+        first.theirs.push(first_ms);
+        last.theirs.push(last_ms);
+    }
+    drop(theirs);
+    site.restart(&Vec::new()).await?;
+    let units = ("ms", "ms");
+    Ok(vec![
+        Figure::alone(
+            format!("each of {count} subscribers ({SHARED} a viewer)"),
+            each,
+            "KiB",
+            Target::AtMost(20.0, 12.0),
+        ),
+        Figure::multiple("one publish, the first of them, against a bare broadcast", &first, units, Target::Free),
+        Figure::multiple("the last of them", &last, units, Target::AtMost(1.5, 1.2)),
+    ])
+}

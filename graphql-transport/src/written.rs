@@ -1,0 +1,82 @@
+//! JSON that is written once and stands in many answers: what many subscribers are told alike.
+
+use std::sync::Arc;
+
+use async_graphql::Value;
+use axum::body::Bytes;
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap as _, SerializeSeq as _},
+};
+use serde_json::value::RawValue;
+
+/// What a subscription's data hold if it has come through the transport: the text of its document, shared by all who
+/// asked the same. Its events may hold what [`written`] makes, and no other answer may.
+#[derive(Debug, Clone)]
+pub struct SharedDocument(pub Arc<str>);
+
+/// `value` as JSON; cheap to clone, and the same to clients. `None` if it cannot be written.
+pub fn written(value: &Value) -> Option<Value> {
+    let json = serde_json::to_vec(&Spliced(value)).ok()?;
+    Some(Value::Binary(Bytes::from(json)))
+}
+
+/// A value of an answer; what was written before goes in as it is.
+pub(crate) struct Spliced<'a>(pub(crate) &'a Value);
+
+impl Serialize for Spliced<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Object(fields) => {
+                let mut map = serializer.serialize_map(Some(fields.len()))?;
+                for (name, value) in fields {
+                    map.serialize_entry(name.as_str(), &Spliced(value))?;
+                }
+                map.end()
+            }
+            Value::List(values) => {
+                let mut list = serializer.serialize_seq(Some(values.len()))?;
+                for value in values {
+                    list.serialize_element(&Spliced(value))?;
+                }
+                list.end()
+            }
+            Value::Binary(json) => {
+                let json: &RawValue = serde_json::from_slice(json).map_err(S::Error::custom)?;
+                json.serialize(serializer)
+            }
+            plain => plain.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use serde_json::json;
+
+    use super::*;
+
+    fn value(json: serde_json::Value) -> Value {
+        Value::from_json(json).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_before_reads_as_if_it_were_written_now() {
+        let inner = json!({ "text": "\"é\" \\ \u{2028}", "counts": [1, -2, 0.5, true, null], "none": {} });
+        let Value::Object(mut outer) = value(json!({ "before": 1, "edge": null, "after": ["x"] })) else {
+            unreachable!("an object")
+        };
+        outer.insert(async_graphql::Name::new("edge"), written(&value(inner.clone())).unwrap());
+        let text = serde_json::to_string(&Spliced(&Value::Object(outer))).unwrap();
+        let plain = serde_json::to_string(&json!({ "before": 1, "edge": inner, "after": ["x"] })).unwrap();
+        assert_eq!(text, plain);
+    }
+
+    #[test]
+    fn it_may_stand_within_what_is_written_again() {
+        let once = written(&value(json!({ "a": [1] }))).unwrap();
+        let twice = written(&Value::List(vec![once.clone(), once])).unwrap();
+        assert_eq!(serde_json::to_string(&Spliced(&twice)).unwrap(), "[{\"a\":[1]},{\"a\":[1]}]");
+    }
+}
