@@ -8,6 +8,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use tokio::time::sleep;
 
 use super::{
+    admission::{Admission, Permit},
     codes::{RATE_LIMITED, VALIDATION_FAILED},
     documents::{Documents, NoDocument, Opened},
     mask::{mask, take_request_errors},
@@ -27,6 +28,7 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) schema: E,
     pub(super) documents: Documents,
     pub(super) attach: Arc<dyn Attach<V>>,
+    pub(super) admission: Admission,
     /// Without it nobody pays.
     pub(super) budget: Option<Budget>,
     /// Bytes of an answer.
@@ -37,7 +39,7 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) suggests: bool,
 }
 
-/// An operation that has passed the guard and was paid for.
+/// An operation that has passed the guard, was admitted and paid for.
 pub(super) struct Ready {
     operation: Arc<Prepared>,
     request: Request,
@@ -46,6 +48,8 @@ pub(super) struct Ready {
     budget: AnswerBudget,
     /// Of what was asked.
     hold: Option<Hold>,
+    /// Its place among those that run; a subscription has none.
+    permit: Option<Permit>,
 }
 
 impl Ready {
@@ -63,13 +67,14 @@ pub(super) enum Ran {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
-    /// Passes `params` through the guard, takes the price, and attaches what belongs to `scope`. `permits`: whether
-    /// this way of asking may run such an operation; asked before anything is paid.
-    pub(super) fn prepare(
+    /// Passes `params` through the guard, waits until the operation may run, takes the price, and attaches what belongs
+    /// to `scope`. `permits`: whether this way of asking may run such an operation; asked before anything else. What is
+    /// refused for load costs nothing but the reading of its document.
+    pub(super) async fn prepare(
         &self,
         mut params: Params,
         scope: &Scope<V>,
-        permits: impl FnOnce(OperationType) -> Result<(), Refused>,
+        permits: impl FnOnce(OperationType) -> Result<(), Refused> + Send,
     ) -> Result<Ready, Refused> {
         let opened = self.documents.open(&params.source, |points| self.pay_reading(scope, points))?;
         let guard = &self.documents.guard;
@@ -80,8 +85,10 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         span.record("operation", tracing::field::display(operation_type));
         span.record("name", operation.name().map(async_graphql::Name::as_str));
         permits(operation_type)?;
-        let charge = match self.charge(scope, admitted.cost) {
-            Ok(charge) => charge,
+        let admission = self.admission.admit(&operation).await;
+        let paid = admission.and_then(|permit| Ok((permit, self.charge(scope, admitted.cost)?)));
+        let (permit, charge) = match paid {
+            Ok(paid) => paid,
             Err(refused) => {
                 // What was paid for reading it is not asked for again when its price is there.
                 self.documents.keep(opened);
@@ -97,7 +104,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         request.extensions = extensions;
         let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
         let request = self.attach.attach(request, scope).data(budget.clone());
-        Ok(Ready { operation, request, opened, charge, budget, hold: params.hold })
+        Ok(Ready { operation, request, opened, charge, budget, hold: params.hold, permit })
     }
 
     /// Takes what parsing and validating a document costs, before that is done.
@@ -125,9 +132,9 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
 
     /// Runs a query or a mutation.
     pub(super) async fn execute(&self, ready: Ready, scope: &Scope<V>) -> Ran {
-        let Ready { operation, request, opened, charge, budget, hold } = ready;
+        let Ready { operation, request, opened, charge, budget, hold, permit } = ready;
         let mut response = self.schema.execute_prepared(operation, request).await;
-        drop(hold);
+        drop((hold, permit));
         if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
             return Ran::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
         }
@@ -144,7 +151,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
     /// each further one costs again before it is made: who cannot pay is told later, and what has gathered too long
     /// meanwhile is treated as for all who read slowly.
     pub(super) fn subscribe(&self, ready: Ready, scope: Scope<V>) -> impl Stream<Item = Ran> + use<'_, E, V> {
-        let Ready { operation, mut request, opened, charge, budget, hold } = ready;
+        let Ready { operation, mut request, opened, charge, budget, hold, permit: _ } = ready;
         request.set_parsed_query(operation.document());
         let (price, events) = (charge.map(|charge| charge.requested), self.schema.execute_stream(request, None));
         let begun = (events, Some((opened, charge)), (scope, budget, hold));

@@ -134,7 +134,8 @@ async fn run<E: PreparedExecutor, V: Viewer>(
     let streams = media == Media::EventStream || stream.is_some();
     let room = if media == Media::EventStream { Some(sse::take_room(core, &scope)?) } else { None };
     let operation = params.extensions.get("operationId").and_then(|id| id.as_str()).map(str::to_owned);
-    let ready = core.engine.prepare(params, &scope, |operation| permit(operation, &method, streams))?;
+    let permits = |operation| permit(operation, &method, streams);
+    let ready = core.engine.prepare(params, &scope, permits).await?;
     if let Some(room) = room {
         return Ok(Answer::Made(sse::open(core, ready, scope, room)));
     }

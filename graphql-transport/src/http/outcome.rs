@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::{
     accept::Media,
+    admission::COME_AGAIN,
     codes::{INTERNAL, RATE_LIMITED, coded},
     mask,
     rate::Charge,
@@ -72,6 +73,8 @@ pub(super) enum Reason {
     NoRoom,
     /// This client makes the node hold too much already.
     TooMuchHeld,
+    /// Too many operations run and wait.
+    Overloaded,
     /// A backend that every request needs cannot be reached.
     Unavailable,
     /// The time was up.
@@ -107,7 +110,9 @@ pub(super) fn status(outcome: &Outcome, media: Media) -> StatusCode {
         (Reason::NotAcceptable, _) => StatusCode::NOT_ACCEPTABLE,
         (Reason::TooLarge, _) => StatusCode::PAYLOAD_TOO_LARGE,
         (Reason::NotJson, _) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        (Reason::Unavailable | Reason::TimedOut | Reason::NoRoom, _) => StatusCode::SERVICE_UNAVAILABLE,
+        (Reason::Unavailable | Reason::TimedOut | Reason::NoRoom | Reason::Overloaded, _) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         (Reason::Internal, _) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -268,6 +273,7 @@ fn told(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         Reason::MutationByGet => Some((header::ALLOW, text("POST"))),
         Reason::WrongMethod(allowed) => Some((header::ALLOW, text(allowed))),
         Reason::Unauthenticated => Some((header::WWW_AUTHENTICATE, text("Bearer error=\"invalid_token\""))),
+        Reason::Overloaded => Some((header::RETRY_AFTER, HeaderValue::from(COME_AGAIN))),
         Reason::Unavailable => Some((header::RETRY_AFTER, text("1"))),
         Reason::TooMuchHeld => Some((header::RETRY_AFTER, HeaderValue::from(wait_for_room(NoRoom::Client)))),
         Reason::NoRoom => Some((header::RETRY_AFTER, HeaderValue::from(wait_for_room(NoRoom::Node)))),

@@ -112,7 +112,8 @@ pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
     scope: Scope<V>,
     sink: &(impl OperationSink + Sync),
 ) -> Result<(), Refused> {
-    match params.and_then(|params| core.engine.prepare(params, &scope, |_| Ok(()))) {
+    let ready = async { core.engine.prepare(params?, &scope, |_| Ok(())).await };
+    match ready.await {
         Ok(ready) => run(core, ready, scope, sink).await,
         Err(mut refused) => {
             mask::mask(&mut refused.errors, &scope.request_id);
