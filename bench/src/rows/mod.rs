@@ -38,6 +38,7 @@ enum Kind {
     Idle,
     Start,
     Mix,
+    Overload,
 }
 
 /// Name, what it measures, where. Rows on one engine follow each other, so that they share a node.
@@ -57,6 +58,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("idle-sqlite", Kind::Idle, Sqlite),
     ("past-kept-sqlite", Kind::PastKept, Sqlite),
     ("mix-sqlite", Kind::Mix, Sqlite),
+    ("overload-sqlite", Kind::Overload, Sqlite),
     ("page-mariadb", Kind::Page, MariaDb),
     ("deep-mariadb", Kind::Deep, MariaDb),
     ("away-mariadb", Kind::Away, MariaDb),
@@ -69,6 +71,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("live-mariadb", Kind::Live, MariaDb),
     ("past-kept-mariadb", Kind::PastKept, MariaDb),
     ("mix-mariadb", Kind::Mix, MariaDb),
+    ("overload-mariadb", Kind::Overload, MariaDb),
 ];
 
 /// Measures and prints the rows that were asked for.
@@ -177,6 +180,7 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Live => live::one_publish(site).await,
         Kind::Idle => live::idle(site).await,
         Kind::Start => start::measure(site).await,
+        Kind::Overload => mix::overload(site).await,
         Kind::Mix => mix::measure(site).await,
     }
 }
