@@ -101,8 +101,8 @@ fn told(clients: usize, seen: &Burst, open: i64) -> Figure {
     let published = seen.times.get("publish").map_or(0, Vec::len);
     let spread = seen.quantile("page", 0.99) / seen.quantile("page", 0.5);
     let what = format!(
-        "mix, {clients} clients: {:.0}/s, {} refused; p50 / p99 in ms: {}; {open} of {published} publishes not delivered at the \
-         end; a page's p99 over its p50",
+        "mix, {clients} clients: {:.0}/s, {} refused; p50 / p99 in ms: {}; {open} of {published} publishes not \
+         delivered at the end; a page's p99 over its p50",
         seen.rate(),
         seen.refused,
         times.join(", ")

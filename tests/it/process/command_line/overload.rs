@@ -21,8 +21,7 @@ const SETTINGS: [(&str, &str); 8] = [
 ];
 
 async fn publish(peer: &Peer, token: &str, text: &str) -> Result<Value> {
-    let publish =
-        format!(r#"mutation {{ publishContent(input: {{ text: "{text}" }}) {{ userErrors {{ code }} }} }}"#);
+    let publish = format!(r#"mutation {{ publishContent(input: {{ text: "{text}" }}) {{ userErrors {{ code }} }} }}"#);
     peer.query(Some(token), &publish).await
 }
 
