@@ -12,15 +12,11 @@ use tokio::{
 };
 
 use super::{
-    codes::OVERLOADED,
     limits::{AdmissionLimit, AdmissionLimits},
-    outcome::{Reason, Refused},
+    outcome::{Refused, overloaded},
     public_operations::consists_of,
 };
 use crate::{guard::Prepared, measurements::MetricNames};
-
-/// Seconds after which a refused client may come again.
-pub(super) const COME_AGAIN: u64 = 1;
 
 /// What is limited alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +66,7 @@ impl Admission {
             }
             Err(overload) => {
                 count_refused(self.names.operations_refused, kind, overload);
-                Err(refusal())
+                Err(overloaded())
             }
         }
     }
@@ -80,17 +76,6 @@ impl Admission {
 pub(super) struct Permit {
     _permit: OwnedSemaphorePermit,
     _gauged: Gauged,
-}
-
-fn refusal() -> Refused {
-    let message = format!(
-        "The server has more to do than it can. Nothing of this operation was done. Try again in {COME_AGAIN} s."
-    );
-    let mut refused = Refused::new(Reason::Overloaded, OVERLOADED, message);
-    for error in &mut refused.errors {
-        error.extensions.get_or_insert_default().set("retryAfter", COME_AGAIN);
-    }
-    refused
 }
 
 /// One kind's limit.
@@ -161,7 +146,7 @@ mod tests {
     use tokio::task::{JoinHandle, yield_now};
 
     use super::*;
-    use crate::guard::Guard;
+    use crate::{guard::Guard, http::outcome::Reason};
 
     const WAIT: Duration = Duration::from_secs(2);
 

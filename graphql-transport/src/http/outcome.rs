@@ -15,14 +15,16 @@ use serde::Serialize;
 
 use super::{
     accept::Media,
-    admission::COME_AGAIN,
-    codes::{INTERNAL, RATE_LIMITED, coded},
+    codes::{INTERNAL, OVERLOADED, RATE_LIMITED, coded},
     mask,
     rate::Charge,
     request_id::{self, RequestId},
     sse::framing::only_result,
 };
 use crate::memory::{self, AnswerBudget, NoRoom};
+
+/// Seconds after which an operation that was refused for load may be sent again.
+const COME_AGAIN: u64 = 1;
 
 /// How a request ended.
 #[derive(Debug)]
@@ -188,6 +190,18 @@ pub(super) fn no_room_for_answer(no_room: NoRoom, charge: Option<Charge>, reques
     };
     let mut refused = Refused { charge, ..full(no_room, format!("{message} A mutation may have run.")) };
     mask::mask(&mut refused.errors, request_id);
+    refused
+}
+
+/// The refusal of an operation beyond those that may run and wait.
+pub(super) fn overloaded() -> Refused {
+    let message = format!(
+        "The server has more to do than it can. Nothing of this operation was done. Try again in {COME_AGAIN} s."
+    );
+    let mut refused = Refused::new(Reason::Overloaded, OVERLOADED, message);
+    for error in &mut refused.errors {
+        error.extensions.get_or_insert_default().set("retryAfter", COME_AGAIN);
+    }
     refused
 }
 
