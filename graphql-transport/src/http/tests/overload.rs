@@ -5,7 +5,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     client::{PATIENCE, Server},
-    schema::Gate,
+    schema::Barrier,
     *,
 };
 
@@ -15,10 +15,10 @@ fn narrow(waiting: usize) -> HttpSettings {
     HttpSettings { admission: AdmissionLimits { queries: each, mutations: each }, ..HttpSettings::default() }
 }
 
-/// A transport whose held fields wait at `gate`.
-fn gated(settings: HttpSettings, gate: &Gate) -> Transport<TestSchema, Person> {
-    let gate = gate.clone();
-    let attach = move |request: Request, _: &Scope<Person>| request.data(gate.clone());
+/// A transport whose held fields wait at `barrier`.
+fn gated(settings: HttpSettings, barrier: &Barrier) -> Transport<TestSchema, Person> {
+    let barrier = barrier.clone();
+    let attach = move |request: Request, _: &Scope<Person>| request.data(barrier.clone());
     Transport { attach: Arc::new(attach), ..transport(settings) }
 }
 
@@ -45,10 +45,10 @@ fn spawned(router: &Router, query: &'static str) -> JoinHandle<(StatusCode, Stri
 #[tokio::test(start_paused = true)]
 async fn one_more_than_may_run_and_wait_is_503_at_once_and_nothing_of_it_is_done() {
     for (held, name) in [("{ held }", "held"), ("mutation { hold }", "hold")] {
-        let gate = Gate::default();
-        let router = router(gated(narrow(1), &gate)).unwrap();
+        let barrier = Barrier::default();
+        let router = router(gated(narrow(1), &barrier)).unwrap();
         let running = spawned(&router, held);
-        gate.wait_for(1).await;
+        barrier.wait_for(1).await;
         let waiting = spawned(&router, held);
         tokio::task::yield_now().await;
         let begin = tokio::time::Instant::now();
@@ -62,37 +62,37 @@ async fn one_more_than_may_run_and_wait_is_503_at_once_and_nothing_of_it_is_done
             assert!(text.contains("\"OVERLOADED\"") && text.contains("\"retryAfter\":1"), "{text}");
             assert!(!text.contains("\"data\""), "{text}");
         }
-        assert_eq!((begin.elapsed(), gate.come()), (Duration::ZERO, 1));
-        gate.let_go(1);
+        assert_eq!((begin.elapsed(), barrier.come()), (Duration::ZERO, 1));
+        barrier.let_go(1);
         let done = (StatusCode::OK, json!({ "data": { name: true } }).to_string());
         assert_eq!(running.await.unwrap(), done);
-        gate.wait_for(2).await;
-        gate.let_go(1);
+        barrier.wait_for(2).await;
+        barrier.let_go(1);
         assert_eq!(waiting.await.unwrap(), done);
-        assert_eq!(gate.come(), 2, "those that were refused never ran");
+        assert_eq!(barrier.come(), 2, "those that were refused never ran");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_too_long_is_503() {
-    let gate = Gate::default();
+    let barrier = Barrier::default();
     let mut settings = narrow(1);
     settings.admission.queries.wait_time = Duration::from_secs(3);
-    let router = router(gated(settings, &gate)).unwrap();
+    let router = router(gated(settings, &barrier)).unwrap();
     let _running = spawned(&router, "{ held }");
-    gate.wait_for(1).await;
+    barrier.wait_for(1).await;
     let begin = tokio::time::Instant::now();
     let (status, headers, text) = sent(router, "{ held }", JSON).await;
     assert_eq!((status, headers["retry-after"].to_str().unwrap()), (StatusCode::SERVICE_UNAVAILABLE, "1"), "{text}");
-    assert_eq!((begin.elapsed(), gate.come()), (Duration::from_secs(3), 1));
+    assert_eq!((begin.elapsed(), barrier.come()), (Duration::from_secs(3), 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_limited_goes_on_while_everything_is_full() {
-    let gate = Gate::default();
-    let router = router(gated(narrow(0), &gate)).unwrap();
+    let barrier = Barrier::default();
+    let router = router(gated(narrow(0), &barrier)).unwrap();
     let _held = [spawned(&router, "{ held }"), spawned(&router, "mutation { hold }")];
-    gate.wait_for(2).await;
+    barrier.wait_for(2).await;
     for (query, accept, is_served) in [
         ("{ hello }", JSON, false),
         ("mutation { bump }", JSON, false),
@@ -108,10 +108,10 @@ async fn what_is_not_limited_goes_on_while_everything_is_full() {
 
 #[tokio::test(start_paused = true)]
 async fn queries_do_not_hold_up_mutations() {
-    let gate = Gate::default();
-    let router = router(gated(narrow(1), &gate)).unwrap();
+    let barrier = Barrier::default();
+    let router = router(gated(narrow(1), &barrier)).unwrap();
     let _queries = [spawned(&router, "{ held }"), spawned(&router, "{ held }")];
-    gate.wait_for(1).await;
+    barrier.wait_for(1).await;
     let (status, _, text) = sent(router, "mutation { bump }", JSON).await;
     assert_eq!(status, StatusCode::OK, "{text}");
 }
@@ -121,15 +121,15 @@ async fn a_refused_operation_costs_no_points() {
     let points = std::num::NonZeroU32::new(104).unwrap();
     let each = Bucket { points, per_second: std::num::NonZeroU32::MIN };
     let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
-    let gate = Gate::default();
-    let router = router(gated(HttpSettings { rate, ..narrow(0) }, &gate)).unwrap();
+    let barrier = Barrier::default();
+    let router = router(gated(HttpSettings { rate, ..narrow(0) }, &barrier)).unwrap();
     let held = spawned(&router, "{ held }");
-    gate.wait_for(1).await;
+    barrier.wait_for(1).await;
     for _ in 0..50 {
         let (status, _, text) = sent(router.clone(), "{ held }", JSON).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{text}");
     }
-    gate.let_go(1);
+    barrier.let_go(1);
     assert_eq!(held.await.unwrap().0, StatusCode::OK);
     let (status, _, text) = sent(router, "{ hello }", JSON).await;
     assert_eq!(status, StatusCode::OK, "{text}");
@@ -137,10 +137,10 @@ async fn a_refused_operation_costs_no_points() {
 
 #[tokio::test]
 async fn a_client_that_leaves_gives_its_place_to_the_next() {
-    let gate = Gate::default();
-    let server = Server::of(gated(narrow(0), &gate), ConnectionLimits::default()).await;
+    let barrier = Barrier::default();
+    let server = Server::of(gated(narrow(0), &barrier), ConnectionLimits::default()).await;
     let client = posted(&server, "{ held }");
-    gate.wait_for(1).await;
+    barrier.wait_for(1).await;
     client.abort();
     assert!(client.await.unwrap_err().is_cancelled());
     let mut other = server.acknowledged().await;
@@ -173,11 +173,11 @@ fn posted(server: &Server, query: &'static str) -> JoinHandle<()> {
 
 #[tokio::test]
 async fn an_operation_that_a_socket_may_not_run_is_refused_alone() {
-    let gate = Gate::default();
-    let server = Server::of(gated(narrow(0), &gate), ConnectionLimits::default()).await;
+    let barrier = Barrier::default();
+    let server = Server::of(gated(narrow(0), &barrier), ConnectionLimits::default()).await;
     let mut client = server.acknowledged().await;
     client.subscribe("held", "mutation { hold }").await;
-    gate.wait_for(1).await;
+    barrier.wait_for(1).await;
     client.subscribe("refused", "mutation { hold }").await;
     let error = client.hear().await;
     assert_eq!((&error["type"], &error["id"]), (&json!("error"), &json!("refused")), "{error}");
@@ -186,19 +186,19 @@ async fn an_operation_that_a_socket_may_not_run_is_refused_alone() {
     client.subscribe("counts", "subscription { count(to: 1) }").await;
     assert_eq!(client.hear().await["payload"]["data"], json!({"count": 1}));
     assert_eq!(client.hear().await["type"], "complete");
-    gate.let_go(1);
+    barrier.let_go(1);
     assert_eq!(client.hear().await["payload"]["data"], json!({"hold": true}));
     assert_eq!(client.hear().await["type"], "complete");
-    assert_eq!(gate.come(), 1);
+    assert_eq!(barrier.come(), 1);
 }
 
 #[tokio::test]
 async fn an_operation_that_waits_on_a_socket_is_ended_by_complete() {
-    let gate = Gate::default();
-    let server = Server::of(gated(narrow(1), &gate), ConnectionLimits::default()).await;
+    let barrier = Barrier::default();
+    let server = Server::of(gated(narrow(1), &barrier), ConnectionLimits::default()).await;
     let mut client = server.acknowledged().await;
     client.subscribe("held", "{ held }").await;
-    gate.wait_for(1).await;
+    barrier.wait_for(1).await;
     // The first of the others waits; each one after it is refused while it does.
     client.subscribe("waits", "{ held }").await;
     for id in 0.. {
@@ -212,19 +212,19 @@ async fn an_operation_that_waits_on_a_socket_is_ended_by_complete() {
     client.subscribe("last", "{ held }").await;
     let error = client.hear().await;
     assert_eq!((&error["type"], &error["id"]), (&json!("error"), &json!("last")), "{error}");
-    gate.let_go(2);
+    barrier.let_go(2);
     for id in ["held", "next"] {
         let result = client.hear().await;
         assert_eq!((&result["id"], &result["payload"]["data"]), (&json!(id), &json!({"held": true})));
         assert_eq!(client.hear().await, json!({"type": "complete", "id": id}));
     }
-    assert_eq!(gate.come(), 2);
+    assert_eq!(barrier.come(), 2);
 }
 
 #[tokio::test]
 async fn a_reserved_stream_stays_open_where_an_operation_is_refused() {
-    let gate = Gate::default();
-    let router = router(gated(narrow(0), &gate)).unwrap();
+    let barrier = Barrier::default();
+    let router = router(gated(narrow(0), &barrier)).unwrap();
     let reserve = HttpRequest::put("/graphql").body(Body::empty()).unwrap();
     let response = router.clone().oneshot(reserve).await.unwrap();
     assert_eq!(response.status(), StatusCode::CREATED);
@@ -241,13 +241,13 @@ async fn a_reserved_stream_stays_open_where_an_operation_is_refused() {
         router.clone().oneshot(post(body, &[("x-graphql-event-stream-token", &token)]))
     };
     assert_eq!(ask("held", "{ held }").await.unwrap().status(), StatusCode::ACCEPTED);
-    gate.wait_for(1).await;
+    barrier.wait_for(1).await;
     let refused = ask("refused", "{ held }").await.unwrap();
     assert_eq!(
         (refused.status(), refused.headers()["retry-after"].to_str().unwrap()),
         (StatusCode::SERVICE_UNAVAILABLE, "1")
     );
-    gate.let_go(1);
+    barrier.let_go(1);
     let mut events = stream.into_body().into_data_stream();
     let mut told = String::new();
     while !told.contains("event: complete") {
@@ -259,11 +259,11 @@ async fn a_reserved_stream_stays_open_where_an_operation_is_refused() {
 
 #[tokio::test]
 async fn the_health_endpoint_answers_while_everything_is_full() {
-    let gate = Gate::default();
+    let barrier = Barrier::default();
     let alive = Router::new().route("/healthz", axum::routing::get(async || "alive"));
-    let router = router(gated(narrow(0), &gate)).unwrap().merge(alive);
+    let router = router(gated(narrow(0), &barrier)).unwrap().merge(alive);
     let _held = [spawned(&router, "{ held }"), spawned(&router, "mutation { hold }")];
-    gate.wait_for(2).await;
+    barrier.wait_for(2).await;
     assert_eq!(sent(router.clone(), "{ hello }", JSON).await.0, StatusCode::SERVICE_UNAVAILABLE);
     let request = HttpRequest::get("/healthz").body(Body::empty()).unwrap();
     assert_eq!(router.oneshot(request).await.unwrap().status(), StatusCode::OK);

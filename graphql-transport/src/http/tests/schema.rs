@@ -30,15 +30,15 @@ impl crate::http::Viewer for Person {
 
 /// Holds back the fields `held` and `hold` until a test lets them go; counts who has come.
 #[derive(Debug, Clone)]
-pub struct Gate(Arc<(Semaphore, watch::Sender<usize>)>);
+pub struct Barrier(Arc<(Semaphore, watch::Sender<usize>)>);
 
-impl Default for Gate {
+impl Default for Barrier {
     fn default() -> Self {
         Self(Arc::new((Semaphore::new(0), watch::Sender::new(0))))
     }
 }
 
-impl Gate {
+impl Barrier {
     /// How many have come so far.
     pub fn come(&self) -> usize {
         *self.0.1.borrow()
@@ -56,9 +56,9 @@ impl Gate {
     }
 
     async fn pass(ctx: &Context<'_>) -> bool {
-        let Ok(gate) = ctx.data::<Self>() else { return false };
-        gate.0.1.send_modify(|come| *come += 1);
-        gate.0.0.acquire().await.is_ok_and(|passed| {
+        let Ok(barrier) = ctx.data::<Self>() else { return false };
+        barrier.0.1.send_modify(|come| *come += 1);
+        barrier.0.0.acquire().await.is_ok_and(|passed| {
             passed.forget();
             true
         })
@@ -143,9 +143,9 @@ impl Query {
         fields.or_else(|| std::panic::resume_unwind(Box::new("password=hunter2")))
     }
 
-    /// Waits at the test's gate.
+    /// Waits at the test's barrier.
     async fn held(&self, ctx: &Context<'_>) -> bool {
-        Gate::pass(ctx).await
+        Barrier::pass(ctx).await
     }
 
     async fn slow(&self, ms: u32) -> u32 {
@@ -163,9 +163,9 @@ impl Mutation {
         1
     }
 
-    /// Waits at the test's gate.
+    /// Waits at the test's barrier.
     async fn hold(&self, ctx: &Context<'_>) -> bool {
-        Gate::pass(ctx).await
+        Barrier::pass(ctx).await
     }
 
     async fn leave(&self) -> bool {
