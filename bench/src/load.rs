@@ -1,12 +1,16 @@
-//! Clients that ask as fast as they are answered, for so long; what they saw and what the servers used meanwhile.
+//! Clients that ask as fast as they are answered, or so many times a second however they are answered; what they saw
+//! and what the servers used meanwhile.
 
-use std::{collections::BTreeMap, rc::Rc, time::Duration};
+use std::{cell::Cell, collections::BTreeMap, rc::Rc, time::Duration};
 
 use anyhow::{Result, ensure};
 use futures_util::future::try_join_all;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{client::Client, processes};
+
+/// How long a client that was refused waits before it asks again: as `Retry-After` says.
+const COME_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a client asks next: a kind, by which times are told apart, and the request.
 pub type Script = Box<dyn FnMut() -> (&'static str, Rc<[u8]>)>;
@@ -51,6 +55,11 @@ impl Burst {
         count(self.accepted) / self.seconds
     }
 
+    /// Refusals a second.
+    pub fn refusal_rate(&self) -> f64 {
+        count(self.refused) / self.seconds
+    }
+
     /// Microseconds of the generator an answer.
     pub fn generator_cost_us(&self) -> f64 {
         self.generator_us / count(self.accepted + self.refused)
@@ -80,12 +89,26 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// All clients ask for `length`, and each ends with an answer. Any answer that is an error fails the run, but 503 is
-/// counted if `may_refuse`.
+/// counted if `may_refuse`, and whoever gets one waits before they ask again.
 pub async fn burst(all: &mut [Asking], watched: &[u32], length: Duration, may_refuse: bool) -> Result<Burst> {
+    let end = Instant::now() + length;
+    watch(watched, try_join_all(all.iter_mut().map(|asking| ask_until(asking, end, may_refuse)))).await
+}
+
+/// Asks so many times a second for `length`, however long answers take, by whichever client is free. If none is, the
+/// wait for one counts as part of the answer's time. 503 is counted.
+pub async fn open_loop(all: &mut [Asking], watched: &[u32], a_second: f64, length: Duration) -> Result<Burst> {
+    let (began, next) = (Instant::now(), Cell::new(0_u32));
+    let all = all.iter_mut().map(|asking| ask_in_turn(asking, &next, began, (a_second, length)));
+    watch(watched, try_join_all(all)).await
+}
+
+/// What the clients see while the processes are watched.
+async fn watch(watched: &[u32], work: impl Future<Output = Result<Vec<Seen>>>) -> Result<Burst> {
     let before: Vec<f64> = watched.iter().map(|pid| processes::cpu_us(*pid)).collect::<Result<_>>()?;
     let own = processes::own_cpu_us()?;
     let began = Instant::now();
-    let seen = try_join_all(all.iter_mut().map(|asking| ask_until(asking, began + length, may_refuse))).await?;
+    let seen = work.await?;
     let seconds = began.elapsed().as_secs_f64();
     let after: Vec<f64> = watched.iter().map(|pid| processes::cpu_us(*pid)).collect::<Result<_>>()?;
     let cpu_us = after.iter().zip(before).map(|(after, before)| after - before).collect();
@@ -114,20 +137,55 @@ struct Seen {
 async fn ask_until(asking: &mut Asking, end: Instant, may_refuse: bool) -> Result<Seen> {
     let mut seen = Seen::default();
     while Instant::now() < end {
+        let is_refused = seen.ask(asking, Instant::now(), may_refuse).await?;
+        if is_refused {
+            sleep(COME_AGAIN).await;
+        }
+    }
+    Ok(seen)
+}
+
+/// Takes the next question that is due while there are any.
+async fn ask_in_turn(
+    asking: &mut Asking,
+    next: &Cell<u32>,
+    began: Instant,
+    (a_second, length): (f64, Duration),
+) -> Result<Seen> {
+    let mut seen = Seen::default();
+    loop {
+        let number = next.replace(next.get() + 1);
+        let after = Duration::from_secs_f64(f64::from(number) / a_second);
+        if after >= length {
+            return Ok(seen);
+        }
+        let due = began + after;
+        let asked = if Instant::now() < due {
+            sleep_until(due).await;
+            Instant::now()
+        } else {
+            due
+        };
+        seen.ask(asking, asked, true).await?;
+    }
+}
+
+impl Seen {
+    /// Whether it was refused.
+    async fn ask(&mut self, asking: &mut Asking, asked: Instant, may_refuse: bool) -> Result<bool> {
         let (kind, request) = (asking.script)();
-        let asked = Instant::now();
         let head = asking.client.ask(&request).await?;
         let took = asked.elapsed().as_secs_f64() * 1e6;
         if may_refuse && head.status == 503 {
             ensure!(head.has_retry_after, "a refusal without Retry-After");
-            seen.refusals.push(took);
-            continue;
+            self.refusals.push(took);
+            return Ok(true);
         }
         let said = || String::from_utf8_lossy(asking.client.body()).chars().take(600).collect::<String>();
         ensure!(head.status == 200 && asking.client.succeeded(), "{kind}: {} {}", head.status, said());
-        seen.times.push((kind, took));
+        self.times.push((kind, took));
+        Ok(false)
     }
-    Ok(seen)
 }
 
 /// A client that asks the same all the time.

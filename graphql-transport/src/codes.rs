@@ -20,6 +20,8 @@ pub(crate) const PERSISTED_NOT_IN_LIST: &str = "PERSISTED_QUERY_NOT_IN_LIST";
 pub(crate) const UNAUTHENTICATED: &str = "UNAUTHENTICATED";
 /// The client has to wait.
 pub(crate) const RATE_LIMITED: &str = "RATE_LIMITED";
+/// Too many operations run and wait.
+pub(crate) const OVERLOADED: &str = "OVERLOADED";
 /// The answer would be larger than its bound.
 pub(crate) const ANSWER_TOO_LARGE: &str = "ANSWER_TOO_LARGE";
 /// This server failed.

@@ -11,6 +11,13 @@ pub struct MetricNames {
     pub held_bytes: &'static str,
     /// Counter: requests and events for which there was no room in memory, by `what` and `bound`: `node` or `client`.
     pub held_bytes_refused: &'static str,
+    /// Gauge: queries and mutations that run, by `kind`: `query` or `mutation`.
+    pub operations_running: &'static str,
+    /// Gauge: queries and mutations that wait to run, by `kind`.
+    pub operations_waiting: &'static str,
+    /// Counter: queries and mutations that were refused for load, by `kind` and `reason`: `full` (as many waited as
+    /// may) or `late` (waited too long).
+    pub operations_refused: &'static str,
     /// Gauge: WebSockets open.
     pub sockets: &'static str,
     /// Gauge: streams of server-sent events open or reserved.
@@ -24,6 +31,9 @@ impl Default for MetricNames {
             connections_refused: "graphql_connections_refused_total",
             held_bytes: "graphql_held_bytes",
             held_bytes_refused: "graphql_held_bytes_refused_total",
+            operations_running: "graphql_operations_running",
+            operations_waiting: "graphql_operations_waiting",
+            operations_refused: "graphql_operations_refused_total",
             sockets: "graphql_websockets",
             streams: "graphql_event_streams",
         }

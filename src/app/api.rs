@@ -24,7 +24,7 @@ use crate::{
     },
     api::{
         export,
-        graphql::{COST_HINTS, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
+        graphql::{ALWAYS_ADMITTED, COST_HINTS, Services, WITHOUT_TOKEN, attach, build_schema, schema_sdl},
         pages, pictures,
     },
     clock::SharedClock,
@@ -121,6 +121,7 @@ pub fn router(
             attach(request, scope.viewer).data(Caller { address, agent })
         }),
         public_operations: &WITHOUT_TOKEN,
+        always_admitted: &ALWAYS_ADMITTED,
         settings: settings.http.clone(),
         entropy: entropy(runtime.rng),
         stop: runtime.stop,

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use graphql_transport::{
     guard::GuardLimits,
     http::{
-        Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins, PersistedSettings, RateLimits,
-        RequestLimits, SocketLimits, StreamLimits,
+        AdmissionLimit, AdmissionLimits, Bucket, ConnectionLimits, HttpSettings, Manifest, ManifestError, Origins,
+        PersistedSettings, RateLimits, RequestLimits, SocketLimits, StreamLimits,
     },
     measurements::MetricNames,
     memory::LedgerLimits,
@@ -18,7 +18,7 @@ use crate::{
         PasswordSettings, SessionSettings,
         issuer::{IssuerSettings, KeySettings},
     },
-    config::{Config, DeliverySettings, PolicyName, ServerSettings, SqlEngine},
+    config::{Config, DeliverySettings, Millis, PolicyName, ServerSettings, SqlEngine},
     domain::{
         delivery::{DeliveryPolicy, EdgeRule},
         timeline::tier::InboxTiers,
@@ -118,6 +118,9 @@ const METRICS: MetricNames = MetricNames {
     held_bytes_refused: metrics::HELD_BYTES_REFUSED,
     sockets: metrics::SOCKETS,
     streams: metrics::STREAMS,
+    operations_running: metrics::OPERATIONS_RUNNING,
+    operations_waiting: metrics::OPERATIONS_WAITING,
+    operations_refused: metrics::OPERATIONS_REFUSED,
 };
 
 /// Bounds of incoming bytes: for bodies, and separately for heads.
@@ -158,6 +161,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
             queued_events: config.sse.buffer,
             reserved_time: config.sse.reserved_ms.duration(),
         },
+        admission: admission(config),
         rate: rate(config),
         persisted: PersistedSettings {
             automatic: config.persisted.automatic,
@@ -199,6 +203,33 @@ pub fn connections(config: &Config, files: Option<usize>) -> ConnectionLimits {
         trusted_proxies: server.trusted_proxies.clone(),
         metrics: METRICS,
         ..defaults
+    }
+}
+
+/// Operations of a kind that run at once, for each processor, if nothing else is said: enough that none is idle while
+/// some wait for the store. Changes wait more than they compute, and share commits.
+const QUERIES_A_PROCESSOR: usize = 8;
+const MUTATIONS_A_PROCESSOR: usize = 16;
+/// Operations that wait for one that runs, if nothing else is said: so short a line ends before a client notices.
+const WAITING_FOR_ONE: usize = 6;
+
+fn admission(config: &Config) -> AdmissionLimits {
+    let admission = &config.admission;
+    let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let connections = match config.store.url.engine() {
+        SqlEngine::Sqlite => 0,
+        SqlEngine::MySql => usize::try_from(config.store.max_connections).unwrap_or(usize::MAX),
+    };
+    let limit = |running: usize, waiting: usize, wait: Millis, each: usize| {
+        let running = if running == 0 { (each * processors).max(connections) } else { running };
+        let waiting = if waiting == 0 { running.saturating_mul(WAITING_FOR_ONE) } else { waiting };
+        AdmissionLimit { running, waiting, wait_time: wait.duration() }
+    };
+    let queries = (admission.queries, admission.queries_waiting, admission.queries_wait_ms);
+    let mutations = (admission.mutations, admission.mutations_waiting, admission.mutations_wait_ms);
+    AdmissionLimits {
+        queries: limit(queries.0, queries.1, queries.2, QUERIES_A_PROCESSOR),
+        mutations: limit(mutations.0, mutations.1, mutations.2, MUTATIONS_A_PROCESSOR),
     }
 }
 

@@ -9,10 +9,10 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings, IssuerSettings,
-    LiveSettings, LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings, PersistedSettings, PolicyName,
-    RateLimitSettings, RedisSettings, Secret, ServerSettings, SseSettings, StoreSettings, UpkeepSettings,
-    WebsocketSettings,
+    Address, AdmissionSettings, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings,
+    IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings,
+    PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, Secret, ServerSettings, SseSettings,
+    StoreSettings, UpkeepSettings, WebsocketSettings,
     reader::{Reader, URL_ALIAS},
 };
 use crate::domain::limits::{MAX_CATCH_UP, MIN_CATCH_UP};
@@ -44,6 +44,7 @@ pub fn read(reader: &mut Reader) -> Config {
             repair: reader.flag("audit.repair"),
         },
         graphql: graphql(reader),
+        admission: admission(reader),
         persisted: PersistedSettings {
             automatic: reader.flag("persisted.automatic"),
             manifest: reader.text("persisted.manifest"),
@@ -213,6 +214,17 @@ fn live(reader: &mut Reader) -> LiveSettings {
         catch_up: reader.whole("live.catch_up", MIN_CATCH_UP..=MAX_CATCH_UP),
         catch_ups: reader.whole("live.catch_ups", 1..=10_000),
         check_ms: millis(reader, "live.check_ms", 0, DAY_MS),
+    }
+}
+
+fn admission(reader: &mut Reader) -> AdmissionSettings {
+    AdmissionSettings {
+        queries: reader.whole("admission.queries", 0..=1_000_000),
+        queries_waiting: reader.whole("admission.queries_waiting", 0..=1_000_000),
+        queries_wait_ms: millis(reader, "admission.queries_wait_ms", 1, 10 * MINUTE_MS),
+        mutations: reader.whole("admission.mutations", 0..=1_000_000),
+        mutations_waiting: reader.whole("admission.mutations_waiting", 0..=1_000_000),
+        mutations_wait_ms: millis(reader, "admission.mutations_wait_ms", 1, 10 * MINUTE_MS),
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Config {
     pub audit: AuditSettings,
     /// Bounds of a GraphQL document.
     pub graphql: GraphqlSettings,
+    /// How many operations run and wait at once.
+    pub admission: AdmissionSettings,
     /// Documents that are named instead of sent.
     pub persisted: PersistedSettings,
     /// Points that may be spent.
@@ -204,6 +206,17 @@ pub struct GraphqlSettings {
     pub introspection: bool,
     pub graphiql: bool,
     pub cached_documents: usize,
+}
+
+/// `[admission]`
+#[derive(Debug, Clone)]
+pub struct AdmissionSettings {
+    pub queries: usize,
+    pub queries_waiting: usize,
+    pub queries_wait_ms: Millis,
+    pub mutations: usize,
+    pub mutations_waiting: usize,
+    pub mutations_wait_ms: Millis,
 }
 
 /// `[persisted]`

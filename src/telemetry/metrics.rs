@@ -16,6 +16,12 @@ pub const HELD_BYTES: &str = "tidefeed_held_bytes";
 /// Requests and events for which there was no room in memory, by what (heads, bodies or answers) and bound: node or
 /// client.
 pub const HELD_BYTES_REFUSED: &str = "tidefeed_held_bytes_refused_total";
+/// Queries and mutations that run, by kind: query or mutation.
+pub const OPERATIONS_RUNNING: &str = "tidefeed_operations_running";
+/// Queries and mutations that wait to run, by kind.
+pub const OPERATIONS_WAITING: &str = "tidefeed_operations_waiting";
+/// Queries and mutations refused for load, by kind and reason: full (as many waited as may) or late (waited too long).
+pub const OPERATIONS_REFUSED: &str = "tidefeed_operations_refused_total";
 /// WebSockets open.
 pub const SOCKETS: &str = "tidefeed_websockets";
 /// Streams of server-sent events open or reserved.
@@ -117,6 +123,19 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         Kind::Counter,
         Unit::Count,
         "Requests and events for which there was no room in memory, by what (heads, bodies or answers) and bound: node or client",
+    ),
+    (OPERATIONS_RUNNING, Kind::Gauge, Unit::Count, "Queries and mutations that run, by kind: query or mutation"),
+    (
+        OPERATIONS_WAITING,
+        Kind::Gauge,
+        Unit::Count,
+        "Queries and mutations that wait to run, by kind: query or mutation",
+    ),
+    (
+        OPERATIONS_REFUSED,
+        Kind::Counter,
+        Unit::Count,
+        "Queries and mutations refused for load, by kind and reason: full (as many waited as may) or late (waited too long)",
     ),
     (SOCKETS, Kind::Gauge, Unit::Count, "WebSockets open"),
     (STREAMS, Kind::Gauge, Unit::Count, "Streams of server-sent events open or reserved"),

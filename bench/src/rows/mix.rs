@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     client::{Client, request},
     figure::{Figure, Target},
-    load::{Asking, Burst, Draw, burst},
+    load::{Asking, Burst, Draw, burst, open_loop, quantile},
     people::{self, PAGE, Person},
     rows::{
         delivery::OPEN,
@@ -19,6 +19,12 @@ use crate::{
 
 /// Each step lasts this many times a round's side.
 const LONGER: u32 = 5;
+/// Clients that a node is full with.
+const FULL: usize = 64;
+/// How much more than can be done is asked for.
+const TIMES_CAPACITY: f64 = 4.0;
+/// Connections by which it is asked for: more than there are operations that run or wait.
+const CONNECTIONS: usize = 512;
 const COUNT: &str = "query($after: String!) { newContentCount(after: $after) { count } }";
 const KINDS: [&str; 5] = ["page", "count", "like", "follow", "publish"];
 
@@ -35,12 +41,57 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for clients in steps {
         let length = site.options.length() * LONGER;
-        let seen = burst(&mut all[..*clients], &site.pids(), length, false).await?;
+        let seen = burst(&mut all[..*clients], &site.pids(), length, true).await?;
         let mut database = site.database().await?;
         let open = database.number(OPEN).await?;
         people::wait_for_none(&mut database, OPEN, "deliveries").await?;
         figures.push(told(*clients, &seen, open));
+        if *clients == FULL {
+            figures.push(fairness(&seen));
+        }
     }
+    Ok(figures)
+}
+
+/// How much longer a change takes than a page, at worst.
+fn fairness(seen: &Burst) -> Figure {
+    let page = seen.quantile("page", 0.5);
+    let changes = ["like", "follow", "publish"].map(|kind| seen.quantile(kind, 0.5) / page);
+    let what = format!("mix, {FULL} clients: p50 of a like, a follow or a publish over a page's, the greatest");
+    Figure::alone(what, changes.into_iter().fold(0.0, f64::max), "", Target::AtMost(1.5, 1.0))
+}
+
+/// p99 of what is accepted when four times as much is asked for as can be done, and of what is refused.
+pub async fn overload(site: &mut Site) -> Result<Vec<Figure>> {
+    let (clients, connections) = (site.options.size(FULL, 4), site.options.size(CONNECTIONS, 16));
+    let people = site.people((5, 200), clients).await?;
+    people::make_active(site, &people).await?;
+    let mut all = Vec::new();
+    for place in 0..connections {
+        all.push(mixed(site, &people[place % people.len()], place).await?);
+    }
+    let (pids, length) = (site.pids(), site.options.length() * LONGER);
+    let mut figures = Vec::new();
+    let full = burst(&mut all[..clients], &pids, length, true).await?;
+    let over = open_loop(&mut all, &pids, full.rate() * TIMES_CAPACITY, length).await?;
+    people::wait_for_none(&mut site.database().await?, OPEN, "deliveries").await?;
+    let millis = |seen: &Burst| KINDS.map(|kind| format!("{kind} {:.1}", seen.quantile(kind, 0.99) / 1e3)).join(", ");
+    for (seen, what) in [(&full, format!("{clients} clients")), (&over, format!("{TIMES_CAPACITY} times as much"))] {
+        let rates = format!("{:.0}/s accepted, {:.0}/s refused", seen.rate(), seen.refusal_rate());
+        figures.push(Figure::told(format!("overload, {what}: p99 in ms: {}", millis(seen)), rates));
+    }
+    let longer = over.quantile("page", 0.99) / full.quantile("page", 0.99);
+    figures.push(Figure::alone(
+        "overload: p99 of accepted pages over that at capacity",
+        longer,
+        "",
+        Target::AtMost(1.5, 1.0),
+    ));
+    let refusal = quantile(&over.refusals, 0.99) / 1e3;
+    figures.push(
+        Figure::alone("overload: p99 of refusals", refusal, "ms", Target::AtMost(10.0, 5.0))
+            .generated_in(over.generator_cost_us()),
+    );
     Ok(figures)
 }
 
@@ -50,12 +101,13 @@ fn told(clients: usize, seen: &Burst, open: i64) -> Figure {
     let published = seen.times.get("publish").map_or(0, Vec::len);
     let spread = seen.quantile("page", 0.99) / seen.quantile("page", 0.5);
     let what = format!(
-        "mix, {clients} clients: {:.0}/s; p50 / p99 in ms: {}; {open} of {published} publishes not delivered at the \
-         end; a page's p99 over its p50",
+        "mix, {clients} clients: {:.0}/s, {} refused; p50 / p99 in ms: {}; {open} of {published} publishes not \
+         delivered at the end; a page's p99 over its p50",
         seen.rate(),
+        seen.refused,
         times.join(", ")
     );
-    let target = if clients == 64 { Target::AtMost(5.0, 3.0) } else { Target::Free };
+    let target = if clients == FULL { Target::AtMost(5.0, 3.0) } else { Target::Free };
     Figure::alone(what, spread, "", target).generated_in(seen.generator_cost_us())
 }
 

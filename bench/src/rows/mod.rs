@@ -42,6 +42,7 @@ enum Kind {
     Start,
     Mix,
     Peer,
+    Overload,
 }
 
 /// Name, what it measures, where. Rows on one engine follow each other, so that they share a node.
@@ -63,6 +64,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("past-kept-sqlite", Kind::PastKept, Sqlite),
     ("mix-sqlite", Kind::Mix, Sqlite),
     ("peer-sqlite", Kind::Peer, Sqlite),
+    ("overload-sqlite", Kind::Overload, Sqlite),
     ("page-mariadb", Kind::Page, MariaDb),
     ("deep-mariadb", Kind::Deep, MariaDb),
     ("away-mariadb", Kind::Away, MariaDb),
@@ -76,6 +78,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("past-kept-mariadb", Kind::PastKept, MariaDb),
     ("mix-mariadb", Kind::Mix, MariaDb),
     ("peer-mariadb", Kind::Peer, MariaDb),
+    ("overload-mariadb", Kind::Overload, MariaDb),
 ];
 
 /// Measures and prints the rows that were asked for.
@@ -185,6 +188,7 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Idle => live::idle(site).await,
         Kind::Crowd => crowd::measure(site).await,
         Kind::Start => start::measure(site).await,
+        Kind::Overload => mix::overload(site).await,
         Kind::Mix => mix::measure(site).await,
         Kind::Peer => peer::measure(site).await,
     }

@@ -8,7 +8,7 @@ const TRIES = 4;
 const MOST_WAIT_MS = 30_000;
 
 /** Codes of what may be otherwise a little later. */
-export const PASSING = ["RATE_LIMITED", "INTERNAL_SERVER_ERROR"];
+export const PASSING = ["RATE_LIMITED", "OVERLOADED", "INTERNAL_SERVER_ERROR"];
 
 interface GraphQLFault { message: string; extensions?: { code?: string; requestId?: string; retryAfter?: number } }
 interface Answer { data?: unknown; errors?: GraphQLFault[] }
@@ -62,7 +62,9 @@ export function createSend(endpoint: string, session: Session, answerMs: number)
         return await once(query, variables, signal);
       } catch (error) {
         const passes = error instanceof RequestError && (error.code === "UNREACHABLE" || PASSING.includes(error.code));
-        if (!passes || !safe || tries === TRIES || signal?.aborted) throw error;
+        // Of what was refused for load nothing was done.
+        const repeats = safe || (error instanceof RequestError && error.code === "OVERLOADED");
+        if (!passes || !repeats || tries === TRIES || signal?.aborted) throw error;
         await pause(Math.min(Math.max(waitMs(tries - 1), (error.retryAfter ?? 0) * 1000), MOST_WAIT_MS));
       }
     }

@@ -159,3 +159,17 @@ test("a content that is watched by itself, and the viewer, change with what the 
   await until("they follow nobody", () => viewer.getSnapshot().value.followingCount === 0);
   assert.equal(content.getSnapshot().value.author.viewerIsFollowing, false);
 });
+
+test("what was refused for load is asked again, a change that is not repeated otherwise, too", { timeout: 60_000 }, async () => {
+  const ann = await register("ann");
+  const sent = [];
+  const overloaded = () => new Response(JSON.stringify({ errors: [{ message: "Too much.", extensions: { code: "OVERLOADED", retryAfter: 1 } }] }), { status: 503, headers: { "retry-after": "1" } });
+  const refusing = (url, init) => {
+    sent.push(JSON.parse(init.body).query);
+    return sent.length < 3 ? Promise.resolve(overloaded()) : fetch(url, init);
+  };
+  const client = clientOf(ann, server.address, { fetch: refusing });
+  const publishing = "mutation($text: String!) { publishContent(input: { text: $text }) { timelineEdge { node { text } } } }";
+  const { publishContent } = await client.request(publishing, { text: "late" }, { safe: false });
+  assert.deepEqual([publishContent.timelineEdge.node.text, sent], ["late", [publishing, publishing, publishing]]);
+});

@@ -8,6 +8,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use tokio::time::sleep;
 
 use super::{
+    admission::{Admission, Permit},
     codes::{RATE_LIMITED, VALIDATION_FAILED},
     documents::{Documents, FoundDocument, NoDocument},
     mask::{mask, take_request_errors},
@@ -28,6 +29,7 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) schema: E,
     pub(super) documents: Documents,
     pub(super) attach: Arc<dyn Attach<V>>,
+    pub(super) admission: Admission,
     /// `None`: operations are not charged.
     pub(super) budget: Option<Budget>,
     /// Bytes of an answer.
@@ -38,7 +40,7 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) suggests: bool,
 }
 
-/// An operation that has passed the guard and was paid for.
+/// An operation that has passed the guard, was admitted and was paid for.
 pub(super) struct AdmittedOperation {
     operation: Arc<Prepared>,
     request: Request,
@@ -47,6 +49,8 @@ pub(super) struct AdmittedOperation {
     budget: AnswerBudget,
     /// Memory held for the request.
     hold: Option<Hold>,
+    /// Its place among those that run; a subscription has none.
+    permit: Option<Permit>,
 }
 
 impl AdmittedOperation {
@@ -64,13 +68,14 @@ pub(super) enum Execution {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
-    /// Passes `params` through the guard, charges the cost, and attaches what belongs to `scope`. `permits`: whether
-    /// this way of asking may run such an operation; asked before anything is paid.
-    pub(super) fn prepare(
+    /// Passes `params` through the guard, waits until the operation may run, charges the cost, and attaches what belongs
+    /// to `scope`. `permits`: whether this way of asking may run such an operation; asked before anything else. An
+    /// operation that is refused for load costs nothing but the reading of its document.
+    pub(super) async fn prepare(
         &self,
         mut params: Params,
         scope: &Scope<V>,
-        permits: impl FnOnce(OperationType) -> Result<(), Refused>,
+        permits: impl FnOnce(OperationType) -> Result<(), Refused> + Send,
     ) -> Result<AdmittedOperation, Refused> {
         let document = self.documents.open(&params.source, |points| self.pay_reading(scope, points))?;
         let guard = &self.documents.guard;
@@ -81,8 +86,10 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         span.record("operation", tracing::field::display(operation_type));
         span.record("name", operation.name().map(async_graphql::Name::as_str));
         permits(operation_type)?;
-        let charge = match self.charge(scope, admitted.cost) {
-            Ok(charge) => charge,
+        let admission = self.admission.admit(&operation).await;
+        let paid = admission.and_then(|permit| Ok((permit, self.charge(scope, admitted.cost)?)));
+        let (permit, charge) = match paid {
+            Ok(paid) => paid,
             Err(refused) => {
                 // What was paid for reading it is not asked for again when its cost is charged.
                 self.documents.keep(document);
@@ -99,7 +106,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         request.extensions = extensions;
         let budget = AnswerBudget::new(self.answer_bytes, self.answers.open(scope.holders()));
         let request = self.attach.attach(request, scope).data(budget.clone());
-        Ok(AdmittedOperation { operation, request, document, charge, budget, hold: params.hold })
+        Ok(AdmittedOperation { operation, request, document, charge, budget, hold: params.hold, permit })
     }
 
     /// Takes what parsing and validating a document costs, before that is done.
@@ -127,9 +134,9 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
 
     /// Runs a query or a mutation.
     pub(super) async fn execute(&self, admitted: AdmittedOperation, scope: &Scope<V>) -> Execution {
-        let AdmittedOperation { operation, request, document, charge, budget, hold } = admitted;
+        let AdmittedOperation { operation, request, document, charge, budget, hold, permit } = admitted;
         let mut response = self.schema.execute_prepared(operation, request).await;
-        drop(hold);
+        drop((hold, permit));
         if let Some(Stop::NoRoom(no_room)) = budget.stopped() {
             return Execution::Refused(no_room_for_answer(*no_room, charge, &scope.request_id));
         }
@@ -150,7 +157,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         admitted: Box<AdmittedOperation>,
         scope: Scope<V>,
     ) -> impl Stream<Item = Execution> + use<'_, E, V> {
-        let AdmittedOperation { operation, request, document, charge, budget, hold } = *admitted;
+        let AdmittedOperation { operation, request, document, charge, budget, hold, permit: _ } = *admitted;
         // The guard has let it through: whoever asks the same shares it from now on, not from the first event.
         self.documents.keep(document);
         let (cost, events) = (charge.map(|charge| charge.requested), self.schema.stream_prepared(operation, request));

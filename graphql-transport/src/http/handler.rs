@@ -134,7 +134,8 @@ async fn run<E: PreparedExecutor, V: Viewer>(
     let streams = media == Media::EventStream || stream.is_some();
     let stream_permit = if media == Media::EventStream { Some(sse::take_permit(core, &scope)?) } else { None };
     let operation = params.extensions.get("operationId").and_then(|id| id.as_str()).map(str::to_owned);
-    let admitted = core.engine.prepare(params, &scope, |operation| permit(operation, &method, streams))?;
+    let permits = |operation| permit(operation, &method, streams);
+    let admitted = core.engine.prepare(params, &scope, permits).await?;
     if let Some(stream_permit) = stream_permit {
         return Ok(Answer::Made(sse::open(core, admitted, scope, stream_permit)));
     }

@@ -22,6 +22,8 @@ pub struct HttpSettings {
     pub guard: GuardLimits,
     /// What a request over plain HTTP may be at most.
     pub request: RequestLimits,
+    /// How many operations may run and wait.
+    pub admission: AdmissionLimits,
     /// What a WebSocket may be at most.
     pub socket: SocketLimits,
     /// What a stream of server-sent events may be at most.
@@ -36,6 +38,32 @@ pub struct HttpSettings {
     pub allowed_origins: Origins,
     /// What its measurements are called.
     pub metrics: MetricNames,
+}
+
+/// How many operations run and wait at once; more are refused. Subscriptions do not count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AdmissionLimits {
+    /// Of queries.
+    pub queries: AdmissionLimit,
+    /// Of mutations.
+    pub mutations: AdmissionLimit,
+}
+
+/// Of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdmissionLimit {
+    /// Operations that run at once, one at least. 64.
+    pub running: usize,
+    /// Operations that wait for one of them to end; one more is refused at once. 512.
+    pub waiting: usize,
+    /// How long one waits; then it is refused. 2 s.
+    pub wait_time: Duration,
+}
+
+impl Default for AdmissionLimit {
+    fn default() -> Self {
+        Self { running: 64, waiting: 512, wait_time: Duration::from_secs(2) }
+    }
 }
 
 /// Documents by name.

@@ -5,6 +5,7 @@
 
 mod accept;
 mod address;
+mod admission;
 mod codes;
 mod connections;
 mod document;
@@ -36,7 +37,9 @@ mod ws;
 pub use self::{
     connections::{ConnectionLimits, Routes, serve},
     entropy::Entropy,
-    limits::{HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits},
+    limits::{
+        AdmissionLimit, AdmissionLimits, HttpSettings, PersistedSettings, RequestLimits, SocketLimits, StreamLimits,
+    },
     manifest::{Manifest, ManifestError},
     middleware::surrounded,
     origin::Origins,

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{
     accept::Media,
-    codes::{INTERNAL, RATE_LIMITED, coded},
+    codes::{INTERNAL, OVERLOADED, RATE_LIMITED, coded},
     mask,
     rate::Charge,
     request_id::{self, RequestId},
@@ -25,6 +25,9 @@ use crate::{
     memory::{self, AnswerBudget, NoRoom},
     written::Spliced,
 };
+
+/// Seconds after which an operation that was refused for load may be sent again.
+const COME_AGAIN: u64 = 1;
 
 /// How a request ended.
 #[derive(Debug)]
@@ -75,6 +78,8 @@ pub(super) enum Reason {
     NoRoom,
     /// This client makes the node hold too much already.
     TooMuchHeld,
+    /// Too many operations run and wait.
+    Overloaded,
     /// A backend that every request needs cannot be reached.
     Unavailable,
     /// The time was up.
@@ -110,7 +115,9 @@ pub(super) fn status(outcome: &Outcome, media: Media) -> StatusCode {
         (Reason::NotAcceptable, _) => StatusCode::NOT_ACCEPTABLE,
         (Reason::TooLarge, _) => StatusCode::PAYLOAD_TOO_LARGE,
         (Reason::NotJson, _) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        (Reason::Unavailable | Reason::TimedOut | Reason::NoRoom, _) => StatusCode::SERVICE_UNAVAILABLE,
+        (Reason::Unavailable | Reason::TimedOut | Reason::NoRoom | Reason::Overloaded, _) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         (Reason::Internal, _) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -186,6 +193,18 @@ pub(super) fn no_room_for_answer(no_room: NoRoom, charge: Option<Charge>, reques
     };
     let mut refused = Refused { charge, ..full(no_room, format!("{message} A mutation may have run.")) };
     mask::mask(&mut refused.errors, request_id);
+    refused
+}
+
+/// The refusal of an operation beyond those that may run and wait.
+pub(super) fn overloaded() -> Refused {
+    let message = format!(
+        "The server has more to do than it can. Nothing of this operation was done. Try again in {COME_AGAIN} s."
+    );
+    let mut refused = Refused::new(Reason::Overloaded, OVERLOADED, message);
+    for error in &mut refused.errors {
+        error.extensions.get_or_insert_default().set("retryAfter", COME_AGAIN);
+    }
     refused
 }
 
@@ -271,6 +290,7 @@ fn told(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
         Reason::MutationByGet => Some((header::ALLOW, text("POST"))),
         Reason::WrongMethod(allowed) => Some((header::ALLOW, text(allowed))),
         Reason::Unauthenticated => Some((header::WWW_AUTHENTICATE, text("Bearer error=\"invalid_token\""))),
+        Reason::Overloaded => Some((header::RETRY_AFTER, HeaderValue::from(COME_AGAIN))),
         Reason::Unavailable => Some((header::RETRY_AFTER, text("1"))),
         Reason::TooMuchHeld => Some((header::RETRY_AFTER, HeaderValue::from(wait_for_room(NoRoom::Client)))),
         Reason::NoRoom => Some((header::RETRY_AFTER, HeaderValue::from(wait_for_room(NoRoom::Node)))),

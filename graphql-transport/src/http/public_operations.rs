@@ -1,7 +1,7 @@
 //! Finds operations that need no token. Clients send the token that they have; one that has ended must not keep them
 //! from signing in.
 
-use async_graphql::parser::types::{DocumentOperations, ExecutableDocument, OperationType, Selection};
+use async_graphql::parser::types::{DocumentOperations, ExecutableDocument, OperationType, Selection, SelectionSet};
 
 /// Whether the operation of this name consists of nothing but the mutations `named`; of `__typename` beside them at
 /// most.
@@ -15,7 +15,12 @@ pub(super) fn needs_no_token(document: &ExecutableDocument, operation: Option<&s
     let Some(operation) = operation.map(|it| &it.node).filter(|it| it.ty == OperationType::Mutation) else {
         return false;
     };
-    let fields = &operation.selection_set.node.items;
+    consists_of(&operation.selection_set.node, named)
+}
+
+/// Whether there is nothing in `set` but the fields `named`; `__typename` beside them at most.
+pub(super) fn consists_of(set: &SelectionSet, named: &[&str]) -> bool {
+    let fields = &set.items;
     let is_named = |selection: &Selection, extra: &[&str]| match selection {
         Selection::Field(field) => {
             let name = field.node.name.node.as_str();

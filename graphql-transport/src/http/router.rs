@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    admission::Admission,
     documents::{Documents, Naming},
     engine::Engine,
     entropy::Entropy,
@@ -48,6 +49,8 @@ pub struct Transport<E, V: Viewer> {
     /// Mutations that ask for something else than a token: one that is not good (any more) does not keep anybody from
     /// them.
     pub public_operations: &'static [&'static str],
+    /// Mutations that are never refused because too many operations run: what takes little and must not fail.
+    pub always_admitted: &'static [&'static str],
     /// Bounds and choices.
     pub settings: HttpSettings,
     /// Where request ids and the tokens of streams are drawn from.
@@ -69,8 +72,7 @@ where
     E: PreparedExecutor,
     V: Viewer,
 {
-    let Transport { schema, shape, authenticate, attach, public_operations, settings, entropy, stop, sockets } =
-        transport;
+    let Transport { schema, shape, authenticate, attach, settings, entropy, stop, sockets, .. } = transport;
     let guard = Guard::new(settings.guard, shape);
     let trusted = match &settings.persisted.manifest {
         Some(manifest) => Trusted::load(manifest, &guard)?,
@@ -82,7 +84,8 @@ where
     let answer_bytes = settings.request.answer_bytes;
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
     let bodies = Ledger::new("bodies", settings.request.bodies, settings.metrics);
-    let engine = Engine { schema, documents, attach, budget, answer_bytes, answers, suggests };
+    let admission = Admission::new(settings.admission, transport.always_admitted, settings.metrics);
+    let engine = Engine { schema, documents, attach, admission, budget, answer_bytes, answers, suggests };
     let free_sockets = Arc::new(Semaphore::new(settings.socket.sockets));
     let free_streams = Arc::new(Semaphore::new(settings.stream.streams));
     let readers = middleware::cors(settings.allowed_origins.clone());
@@ -94,7 +97,7 @@ where
     let core = Arc::new(Core {
         engine,
         authenticate,
-        public_operations,
+        public_operations: transport.public_operations,
         settings,
         entropy,
         stop,

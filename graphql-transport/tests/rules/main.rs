@@ -108,6 +108,7 @@ fn transport(schema: Bounded<Library>, shape: Shape, settings: HttpSettings) -> 
         authenticate: Arc::new(Cards),
         attach: Arc::new(|request: Request, scope: &Scope<Reader>| request.data(scope.viewer.clone())),
         public_operations: &[],
+        always_admitted: &[],
         settings,
         entropy: Entropy::new(move || drawn.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)),
         stop: CancellationToken::new(),

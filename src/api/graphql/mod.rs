@@ -37,7 +37,7 @@ use self::{mutation::Mutation, query::Query, subscription::SubscriptionRoot};
 pub use self::{
     cost_hints::COST_HINTS,
     feed_share::FeedShare,
-    mutation::{EXPORT_PATH, WITHOUT_TOKEN},
+    mutation::{ALWAYS_ADMITTED, EXPORT_PATH, WITHOUT_TOKEN},
     scalars::rfc3339,
     scope::attach,
     services::Services,

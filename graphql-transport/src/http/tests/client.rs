@@ -35,14 +35,18 @@ impl Server {
 
     /// Times for an init and for a close that the test has not chosen are no matter of it: what ends, ends by
     /// something else.
-    pub(super) async fn among(mut settings: HttpSettings, limits: ConnectionLimits) -> Self {
-        let (socket, usual) = (&mut settings.socket, SocketLimits::default());
+    pub(super) async fn among(settings: HttpSettings, limits: ConnectionLimits) -> Self {
+        Self::of(transport(settings), limits).await
+    }
+
+    /// As [`Self::among`], of this transport.
+    pub(super) async fn of(mut transport: Transport<TestSchema, Person>, limits: ConnectionLimits) -> Self {
+        let (socket, usual) = (&mut transport.settings.socket, SocketLimits::default());
         for (time, usual) in [(&mut socket.init_time, usual.init_time), (&mut socket.close_time, usual.close_time)] {
             if *time == usual {
                 *time = PATIENCE * 2;
             }
         }
-        let transport = transport(settings);
         let (stop, sockets) = (transport.stop.clone(), transport.sockets.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -8,6 +8,7 @@ use super::*;
 use crate::{
     guard::Guard,
     http::{
+        admission::Admission,
         documents::{Documents, Naming},
         engine::Engine,
         params,
@@ -89,11 +90,12 @@ async fn remembered(queries: &[&str]) -> usize {
     let guard = Guard::new(settings.guard, shape);
     let documents = Documents::new(guard, Trusted::default(), naming, &settings.request);
     let answers = Ledger::new("answers", settings.request.unsent, settings.metrics);
-    let engine = Engine { schema, documents, attach, budget: None, answer_bytes: 1 << 20, answers, suggests: true };
+    let (admission, answer_bytes) = (Admission::new(settings.admission, &[], settings.metrics), 1 << 20);
+    let engine = Engine { schema, documents, attach, admission, budget: None, answer_bytes, answers, suggests: true };
     for query in queries {
         let scope = Scope { viewer: None, request_id: RequestId::new(&counted()), client: Client::default() };
         let params = params::Params::of_json(json!({ "query": query })).unwrap();
-        if let Ok(ready) = engine.prepare(params, &scope, |_| Ok(())) {
+        if let Ok(ready) = engine.prepare(params, &scope, |_| Ok(())).await {
             engine.execute(ready, &scope).await;
         }
     }

@@ -7,6 +7,7 @@ mod costs;
 mod fuzz;
 mod limits;
 mod named;
+mod overload;
 mod plain;
 mod public_operations;
 pub mod schema;
@@ -61,6 +62,7 @@ fn transport(settings: HttpSettings) -> Transport<TestSchema, Person> {
         authenticate: Arc::new(Tokens),
         attach: Arc::new(attach),
         public_operations: &["bump"],
+        always_admitted: &["leave"],
         settings,
         entropy: counted(),
         stop: CancellationToken::new(),

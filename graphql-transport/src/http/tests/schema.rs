@@ -1,7 +1,10 @@
 //! A schema that can do everything a transport has to cope with.
 #![expect(clippy::unused_async, reason = "resolvers are async by their trait")]
 use std::{
-    sync::atomic::{AtomicI32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
     time::Duration,
 };
 
@@ -10,6 +13,8 @@ use async_graphql::{
     SimpleObject, Subscription, Value,
 };
 use futures_util::{Stream, StreamExt as _, stream};
+
+use tokio::sync::{Semaphore, watch};
 
 use crate::execution::Direct;
 
@@ -20,6 +25,43 @@ pub struct Person(pub &'static str, pub Option<Duration>);
 impl crate::http::Viewer for Person {
     fn number(&self) -> u64 {
         1
+    }
+}
+
+/// Holds back the fields `held` and `hold` until a test lets them go; counts who has come.
+#[derive(Debug, Clone)]
+pub struct Barrier(Arc<(Semaphore, watch::Sender<usize>)>);
+
+impl Default for Barrier {
+    fn default() -> Self {
+        Self(Arc::new((Semaphore::new(0), watch::Sender::new(0))))
+    }
+}
+
+impl Barrier {
+    /// How many have come so far.
+    pub fn come(&self) -> usize {
+        *self.0.1.borrow()
+    }
+
+    /// Waits until so many have come.
+    pub async fn wait_for(&self, count: usize) {
+        let mut come = self.0.1.subscribe();
+        assert!(come.wait_for(|come| *come >= count).await.is_ok());
+    }
+
+    /// Lets so many go.
+    pub fn let_go(&self, count: usize) {
+        self.0.0.add_permits(count);
+    }
+
+    async fn pass(ctx: &Context<'_>) -> bool {
+        let Ok(barrier) = ctx.data::<Self>() else { return false };
+        barrier.0.1.send_modify(|come| *come += 1);
+        barrier.0.0.acquire().await.is_ok_and(|passed| {
+            passed.forget();
+            true
+        })
     }
 }
 
@@ -101,6 +143,11 @@ impl Query {
         fields.or_else(|| std::panic::resume_unwind(Box::new("password=hunter2")))
     }
 
+    /// Waits at the test's barrier.
+    async fn held(&self, ctx: &Context<'_>) -> bool {
+        Barrier::pass(ctx).await
+    }
+
     async fn slow(&self, ms: u32) -> u32 {
         tokio::time::sleep(Duration::from_millis(u64::from(ms))).await;
         ms
@@ -114,6 +161,15 @@ pub struct Mutation(AtomicI32);
 impl Mutation {
     async fn bump(&self) -> i32 {
         1
+    }
+
+    /// Waits at the test's barrier.
+    async fn hold(&self, ctx: &Context<'_>) -> bool {
+        Barrier::pass(ctx).await
+    }
+
+    async fn leave(&self) -> bool {
+        true
     }
 
     /// What all calls have added up to.

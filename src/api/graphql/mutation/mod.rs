@@ -24,6 +24,9 @@ pub use self::export::EXPORT_PATH;
 /// it.
 pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
 
+/// What ends sessions: it takes little, and whoever wants it wants it now, however much else there is to do.
+pub const ALWAYS_ADMITTED: [&str; 3] = ["signOut", "signOutEverywhere", "endSession"];
+
 /// Mutations. Several in one request run one after the other, in their order.
 #[derive(MergedObject, Default)]
 pub struct Mutation(

@@ -6,6 +6,7 @@ mod configuration;
 mod full;
 mod logs;
 mod node;
+mod overload;
 mod seeding;
 mod tables;
 

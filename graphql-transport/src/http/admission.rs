@@ -1,0 +1,277 @@
+//! Admits operations: so many of a kind run at once, so many wait for that, and the others are refused at once.
+//!
+//! Queries and mutations have limits of their own, so that neither kind waits behind the other. Subscriptions have none
+//! here: sockets, streams and the operations on them are bounded where they begin.
+
+use std::sync::Arc;
+
+use async_graphql::parser::types::OperationType;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use super::{
+    limits::{AdmissionLimit, AdmissionLimits},
+    outcome::{Refused, overloaded},
+    public_operations::consists_of,
+};
+use crate::{guard::Prepared, measurements::MetricNames};
+
+/// What is limited alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Query,
+    Mutation,
+}
+
+/// Why an operation does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overload {
+    /// As many wait as may.
+    Full,
+    /// It has waited as long as it may.
+    Late,
+}
+
+/// The limits of both kinds, and what counts against them.
+pub(super) struct Admission {
+    queries: Limit,
+    mutations: Limit,
+    /// Mutations that nothing here limits.
+    always: &'static [&'static str],
+    names: MetricNames,
+}
+
+impl Admission {
+    /// `always`: mutations that are never refused for load.
+    pub(super) fn new(limits: AdmissionLimits, always: &'static [&'static str], names: MetricNames) -> Self {
+        let (queries, mutations) = (Limit::new(limits.queries), Limit::new(limits.mutations));
+        Self { queries, mutations, always, names }
+    }
+
+    /// A place among those that run, held until it is dropped; `None` for what has no limit here. First come, first
+    /// served. A caller that gives up leaves its place to the next.
+    pub(super) async fn admit(&self, operation: &Prepared) -> Result<Option<Permit>, Refused> {
+        let (limit, kind) = match operation.operation_type() {
+            OperationType::Subscription => return Ok(None),
+            OperationType::Mutation if consists_of(&operation.selections().node, self.always) => return Ok(None),
+            OperationType::Mutation => (&self.mutations, Kind::Mutation),
+            OperationType::Query => (&self.queries, Kind::Query),
+        };
+        match limit.take(|| Gauged::new(self.names.operations_waiting, kind)).await {
+            Ok(permit) => {
+                let gauged = Gauged::new(self.names.operations_running, kind);
+                Ok(Some(Permit { _permit: permit, _gauged: gauged }))
+            }
+            Err(overload) => {
+                count_refused(self.names.operations_refused, kind, overload);
+                Err(overloaded())
+            }
+        }
+    }
+}
+
+/// A place among the operations that run, held until it is dropped.
+pub(super) struct Permit {
+    _permit: OwnedSemaphorePermit,
+    _gauged: Gauged,
+}
+
+/// One kind's limit.
+struct Limit {
+    free: Arc<Semaphore>,
+    places: Semaphore,
+    limit: AdmissionLimit,
+}
+
+impl Limit {
+    fn new(limit: AdmissionLimit) -> Self {
+        let semaphore = |permits: usize| Semaphore::new(permits.min(Semaphore::MAX_PERMITS));
+        Self { free: Arc::new(semaphore(limit.running.max(1))), places: semaphore(limit.waiting), limit }
+    }
+
+    /// `waits` is called by who has to wait, and what it gives is dropped when the wait is over.
+    async fn take<T>(&self, waits: impl FnOnce() -> T) -> Result<OwnedSemaphorePermit, Overload> {
+        // One that is free belongs to nobody who waits: the semaphore hands those over.
+        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let _place = self.places.try_acquire().map_err(|_| Overload::Full)?;
+        let _told = waits();
+        match timeout(self.limit.wait_time, Arc::clone(&self.free).acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            // It is never closed.
+            Ok(Err(_)) | Err(_) => Err(Overload::Late),
+        }
+    }
+}
+
+/// One more on a gauge of a kind, until it is dropped.
+struct Gauged(&'static str, Kind);
+
+impl Gauged {
+    fn new(name: &'static str, kind: Kind) -> Self {
+        gauge(name, kind).increment(1);
+        Self(name, kind)
+    }
+}
+
+impl Drop for Gauged {
+    fn drop(&mut self) {
+        gauge(self.0, self.1).decrement(1);
+    }
+}
+
+/// Labels that are literals are not copied.
+fn gauge(name: &'static str, kind: Kind) -> metrics::Gauge {
+    match kind {
+        Kind::Query => metrics::gauge!(name, "kind" => "query"),
+        Kind::Mutation => metrics::gauge!(name, "kind" => "mutation"),
+    }
+}
+
+fn count_refused(name: &'static str, kind: Kind, overload: Overload) {
+    let kind = if kind == Kind::Query { "query" } else { "mutation" };
+    let reason = if overload == Overload::Full { "full" } else { "late" };
+    metrics::counter!(name, "kind" => kind, "reason" => reason).increment(1);
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+    use std::time::Duration;
+
+    use async_graphql::Variables;
+    use tokio::task::{JoinHandle, yield_now};
+
+    use super::*;
+    use crate::{guard::Guard, http::outcome::Reason};
+
+    const WAIT: Duration = Duration::from_secs(2);
+
+    fn limit(running: usize, waiting: usize) -> Arc<Limit> {
+        Arc::new(Limit::new(AdmissionLimit { running, waiting, wait_time: WAIT }))
+    }
+
+    type Taken = Result<OwnedSemaphorePermit, Overload>;
+
+    /// One that asks, and has begun to wait if it has to.
+    async fn asks(limit: &Arc<Limit>) -> JoinHandle<Taken> {
+        let limit = Arc::clone(limit);
+        let asked = tokio::spawn(async move { limit.take(|| ()).await });
+        yield_now().await;
+        asked
+    }
+
+    /// What has been answered without any time passing.
+    async fn answered(asked: JoinHandle<Taken>) -> Option<Taken> {
+        yield_now().await;
+        if asked.is_finished() { Some(asked.await.unwrap()) } else { None }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_first_is_served_first() {
+        let limit = limit(1, 3);
+        let running = limit.take(|| ()).await.unwrap();
+        let [first, second, third] = [asks(&limit).await, asks(&limit).await, asks(&limit).await];
+        drop(running);
+        let first = answered(first).await.unwrap().unwrap();
+        assert!(!second.is_finished() && !third.is_finished());
+        // One that has just come does not pass by those who wait.
+        let fourth = asks(&limit).await;
+        drop(first);
+        let second = answered(second).await.unwrap().unwrap();
+        assert!(!third.is_finished() && !fourth.is_finished());
+        drop(second);
+        assert!(answered(third).await.unwrap().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_more_than_may_wait_is_refused_at_once() {
+        let limit = limit(2, 1);
+        let running = [limit.take(|| ()).await.unwrap(), limit.take(|| ()).await.unwrap()];
+        let waiting = asks(&limit).await;
+        let begin = tokio::time::Instant::now();
+        assert_eq!(limit.take(|| ()).await.unwrap_err(), Overload::Full);
+        assert_eq!(begin.elapsed(), Duration::ZERO);
+        drop(running);
+        assert!(waiting.await.unwrap().is_ok());
+        assert!(limit.take(|| ()).await.is_ok(), "there is room again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_waited_as_long_as_they_may_is_refused() {
+        let limit = limit(1, 1);
+        let running = limit.take(|| ()).await.unwrap();
+        let begin = tokio::time::Instant::now();
+        assert_eq!(limit.take(|| ()).await.unwrap_err(), Overload::Late);
+        assert_eq!(begin.elapsed(), WAIT);
+        let waiting = asks(&limit).await;
+        assert!(!waiting.is_finished(), "their place is free again");
+        drop(running);
+        assert!(answered(waiting).await.unwrap().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_gives_up_leaves_their_place_and_their_turn() {
+        let limit = limit(1, 2);
+        let running = limit.take(|| ()).await.unwrap();
+        let [leaving, staying] = [asks(&limit).await, asks(&limit).await];
+        assert_eq!(limit.take(|| ()).await.unwrap_err(), Overload::Full);
+        leaving.abort();
+        assert!(leaving.await.unwrap_err().is_cancelled());
+        let next = asks(&limit).await;
+        assert!(!next.is_finished(), "there is a place to wait");
+        drop(running);
+        let served = answered(staying).await.unwrap().unwrap();
+        assert!(!next.is_finished());
+        drop(served);
+        assert!(answered(next).await.unwrap().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_waiting_places_one_more_than_may_run_is_refused() {
+        let limit = limit(1, 0);
+        let running = limit.take(|| ()).await.unwrap();
+        assert_eq!(limit.take(|| ()).await.unwrap_err(), Overload::Full);
+        drop(running);
+        assert!(limit.take(|| ()).await.is_ok());
+    }
+
+    fn prepared(query: &str) -> Arc<Prepared> {
+        let guard = Guard::default();
+        let document = guard.open(query).unwrap();
+        guard.admit(&document, None, &mut Variables::default()).unwrap().operation
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_kind_has_its_limit_and_some_operations_have_none() {
+        let one = AdmissionLimit { running: 1, waiting: 0, wait_time: WAIT };
+        let limits = AdmissionLimits { queries: one, mutations: one };
+        let admission = Admission::new(limits, &["signOut", "leave"], MetricNames::default());
+        let query = admission.admit(&prepared("{ page }")).await.unwrap();
+        let mutation = admission.admit(&prepared("mutation { like }")).await.unwrap();
+        assert!(query.is_some() && mutation.is_some());
+        for (document, is_refused) in [
+            ("{ page }", true),
+            ("{ signOut }", true),
+            ("mutation { like }", true),
+            ("mutation { signOut like }", true),
+            ("mutation { signOut: like }", true),
+            ("mutation { signOut }", false),
+            ("mutation { bye: signOut { done } leave __typename }", false),
+            ("mutation { ...F } fragment F on Mutation { signOut }", true),
+            ("subscription { feed }", false),
+        ] {
+            let admitted = admission.admit(&prepared(document)).await;
+            match admitted {
+                Ok(permit) => assert!(!is_refused && permit.is_none(), "{document}"),
+                Err(refused) => assert!(is_refused && refused.reason == Reason::Overloaded, "{document}"),
+            }
+        }
+        drop(query);
+        assert!(admission.admit(&prepared("mutation { like }")).await.is_err(), "a query's place is a query's");
+        assert!(admission.admit(&prepared("{ page }")).await.is_ok());
+    }
+}

@@ -1,0 +1,270 @@
+//! What happens to operations beyond those that may run and wait, by each protocol.
+
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use super::{
+    client::{PATIENCE, Server},
+    schema::Barrier,
+    *,
+};
+
+/// One of each kind runs, `waiting` wait, for longer than any test takes.
+fn narrow(waiting: usize) -> HttpSettings {
+    let each = AdmissionLimit { running: 1, waiting, wait_time: PATIENCE };
+    HttpSettings { admission: AdmissionLimits { queries: each, mutations: each }, ..HttpSettings::default() }
+}
+
+/// A transport whose held fields wait at `barrier`.
+fn gated(settings: HttpSettings, barrier: &Barrier) -> Transport<TestSchema, Person> {
+    let barrier = barrier.clone();
+    let attach = move |request: Request, _: &Scope<Person>| request.data(barrier.clone());
+    Transport { attach: Arc::new(attach), ..transport(settings) }
+}
+
+async fn sent(router: Router, query: &str, accept: &str) -> (StatusCode, HeaderMap, String) {
+    let body = json!({ "query": query }).to_string();
+    let response = router.oneshot(post(body, &[("accept", accept)])).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    (parts.status, parts.headers, String::from_utf8(bytes.into()).unwrap())
+}
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+/// `query`, asked beside the test.
+fn spawned(router: &Router, query: &'static str) -> JoinHandle<(StatusCode, String)> {
+    let router = router.clone();
+    tokio::spawn(async move {
+        let (status, _, text) = sent(router, query, JSON).await;
+        (status, text)
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_more_than_may_run_and_wait_is_503_at_once_and_nothing_of_it_is_done() {
+    for (held, name) in [("{ held }", "held"), ("mutation { hold }", "hold")] {
+        let barrier = Barrier::default();
+        let router = router(gated(narrow(1), &barrier)).unwrap();
+        let running = spawned(&router, held);
+        barrier.wait_for(1).await;
+        let waiting = spawned(&router, held);
+        tokio::task::yield_now().await;
+        let begin = tokio::time::Instant::now();
+        for accept in [JSON, "application/graphql-response+json", EVENTS] {
+            let (status, headers, text) = sent(router.clone(), held, accept).await;
+            assert_eq!(
+                (status, headers["retry-after"].to_str().unwrap()),
+                (StatusCode::SERVICE_UNAVAILABLE, "1"),
+                "{text}"
+            );
+            assert!(text.contains("\"OVERLOADED\"") && text.contains("\"retryAfter\":1"), "{text}");
+            assert!(!text.contains("\"data\""), "{text}");
+        }
+        assert_eq!((begin.elapsed(), barrier.come()), (Duration::ZERO, 1));
+        barrier.let_go(1);
+        let done = (StatusCode::OK, json!({ "data": { name: true } }).to_string());
+        assert_eq!(running.await.unwrap(), done);
+        barrier.wait_for(2).await;
+        barrier.let_go(1);
+        assert_eq!(waiting.await.unwrap(), done);
+        assert_eq!(barrier.come(), 2, "those that were refused never ran");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_too_long_is_503() {
+    let barrier = Barrier::default();
+    let mut settings = narrow(1);
+    settings.admission.queries.wait_time = Duration::from_secs(3);
+    let router = router(gated(settings, &barrier)).unwrap();
+    let _running = spawned(&router, "{ held }");
+    barrier.wait_for(1).await;
+    let begin = tokio::time::Instant::now();
+    let (status, headers, text) = sent(router, "{ held }", JSON).await;
+    assert_eq!((status, headers["retry-after"].to_str().unwrap()), (StatusCode::SERVICE_UNAVAILABLE, "1"), "{text}");
+    assert_eq!((begin.elapsed(), barrier.come()), (Duration::from_secs(3), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_limited_goes_on_while_everything_is_full() {
+    let barrier = Barrier::default();
+    let router = router(gated(narrow(0), &barrier)).unwrap();
+    let _held = [spawned(&router, "{ held }"), spawned(&router, "mutation { hold }")];
+    barrier.wait_for(2).await;
+    for (query, accept, is_served) in [
+        ("{ hello }", JSON, false),
+        ("mutation { bump }", JSON, false),
+        ("mutation { leave }", JSON, true),
+        ("subscription { count(to: 1) }", EVENTS, true),
+    ] {
+        let (status, _, text) = sent(router.clone(), query, accept).await;
+        let expected = if is_served { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        assert_eq!(status, expected, "{query}: {text}");
+        assert_eq!(text.contains("\"data\""), is_served, "{query}: {text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn queries_do_not_hold_up_mutations() {
+    let barrier = Barrier::default();
+    let router = router(gated(narrow(1), &barrier)).unwrap();
+    let _queries = [spawned(&router, "{ held }"), spawned(&router, "{ held }")];
+    barrier.wait_for(1).await;
+    let (status, _, text) = sent(router, "mutation { bump }", JSON).await;
+    assert_eq!(status, StatusCode::OK, "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_operation_costs_no_points() {
+    let points = std::num::NonZeroU32::new(104).unwrap();
+    let each = Bucket { points, per_second: std::num::NonZeroU32::MIN };
+    let rate = Some(RateLimits { viewer: each, address: each, known: 100 });
+    let barrier = Barrier::default();
+    let router = router(gated(HttpSettings { rate, ..narrow(0) }, &barrier)).unwrap();
+    let held = spawned(&router, "{ held }");
+    barrier.wait_for(1).await;
+    for _ in 0..50 {
+        let (status, _, text) = sent(router.clone(), "{ held }", JSON).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{text}");
+    }
+    barrier.let_go(1);
+    assert_eq!(held.await.unwrap().0, StatusCode::OK);
+    let (status, _, text) = sent(router, "{ hello }", JSON).await;
+    assert_eq!(status, StatusCode::OK, "{text}");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_gives_its_place_to_the_next() {
+    let barrier = Barrier::default();
+    let server = Server::of(gated(narrow(0), &barrier), ConnectionLimits::default()).await;
+    let client = posted(&server, "{ held }");
+    barrier.wait_for(1).await;
+    client.abort();
+    assert!(client.await.unwrap_err().is_cancelled());
+    let mut other = server.acknowledged().await;
+    let served = async {
+        for id in 0.. {
+            other.subscribe(&id.to_string(), "{ hello }").await;
+            if other.hear().await["type"] == "next" {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, served).await.unwrap();
+}
+
+/// A POST over a connection of its own, which ends when it is aborted.
+fn posted(server: &Server, query: &'static str) -> JoinHandle<()> {
+    let address = server.address;
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let body = json!({ "query": query }).to_string();
+        let head = format!(
+            "POST /graphql HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all((head + &body).as_bytes()).await.unwrap();
+        let _ = stream.read(&mut [0; 1]).await;
+    })
+}
+
+#[tokio::test]
+async fn an_operation_that_a_socket_may_not_run_is_refused_alone() {
+    let barrier = Barrier::default();
+    let server = Server::of(gated(narrow(0), &barrier), ConnectionLimits::default()).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("held", "mutation { hold }").await;
+    barrier.wait_for(1).await;
+    client.subscribe("refused", "mutation { hold }").await;
+    let error = client.hear().await;
+    assert_eq!((&error["type"], &error["id"]), (&json!("error"), &json!("refused")), "{error}");
+    let told = &error["payload"][0]["extensions"];
+    assert_eq!((&told["code"], &told["retryAfter"]), (&json!("OVERLOADED"), &json!(1)), "{error}");
+    client.subscribe("counts", "subscription { count(to: 1) }").await;
+    assert_eq!(client.hear().await["payload"]["data"], json!({"count": 1}));
+    assert_eq!(client.hear().await["type"], "complete");
+    barrier.let_go(1);
+    assert_eq!(client.hear().await["payload"]["data"], json!({"hold": true}));
+    assert_eq!(client.hear().await["type"], "complete");
+    assert_eq!(barrier.come(), 1);
+}
+
+#[tokio::test]
+async fn an_operation_that_waits_on_a_socket_is_ended_by_complete() {
+    let barrier = Barrier::default();
+    let server = Server::of(gated(narrow(1), &barrier), ConnectionLimits::default()).await;
+    let mut client = server.acknowledged().await;
+    client.subscribe("held", "{ held }").await;
+    barrier.wait_for(1).await;
+    // The first of the others waits; each one after it is refused while it does.
+    client.subscribe("waits", "{ held }").await;
+    for id in 0.. {
+        client.subscribe(&format!("probe{id}"), "{ held }").await;
+        if client.hear().await["type"] == "error" {
+            break;
+        }
+    }
+    client.say(json!({"type": "complete", "id": "waits"})).await;
+    client.subscribe("next", "{ held }").await;
+    client.subscribe("last", "{ held }").await;
+    let error = client.hear().await;
+    assert_eq!((&error["type"], &error["id"]), (&json!("error"), &json!("last")), "{error}");
+    barrier.let_go(2);
+    for id in ["held", "next"] {
+        let result = client.hear().await;
+        assert_eq!((&result["id"], &result["payload"]["data"]), (&json!(id), &json!({"held": true})));
+        assert_eq!(client.hear().await, json!({"type": "complete", "id": id}));
+    }
+    assert_eq!(barrier.come(), 2);
+}
+
+#[tokio::test]
+async fn a_reserved_stream_stays_open_where_an_operation_is_refused() {
+    let barrier = Barrier::default();
+    let router = router(gated(narrow(0), &barrier)).unwrap();
+    let reserve = HttpRequest::put("/graphql").body(Body::empty()).unwrap();
+    let response = router.clone().oneshot(reserve).await.unwrap();
+    assert_eq!(response.status(), StatusCode::CREATED);
+    let token = axum::body::to_bytes(response.into_body(), 1 << 10).await.unwrap();
+    let token = String::from_utf8(token.into()).unwrap();
+    let open = HttpRequest::get("/graphql")
+        .header("accept", EVENTS)
+        .header("x-graphql-event-stream-token", &token)
+        .body(Body::empty())
+        .unwrap();
+    let stream = router.clone().oneshot(open).await.unwrap();
+    let ask = |id: &str, query: &str| {
+        let body = json!({ "query": query, "extensions": { "operationId": id } }).to_string();
+        router.clone().oneshot(post(body, &[("x-graphql-event-stream-token", &token)]))
+    };
+    assert_eq!(ask("held", "{ held }").await.unwrap().status(), StatusCode::ACCEPTED);
+    barrier.wait_for(1).await;
+    let refused = ask("refused", "{ held }").await.unwrap();
+    assert_eq!(
+        (refused.status(), refused.headers()["retry-after"].to_str().unwrap()),
+        (StatusCode::SERVICE_UNAVAILABLE, "1")
+    );
+    barrier.let_go(1);
+    let mut events = stream.into_body().into_data_stream();
+    let mut told = String::new();
+    while !told.contains("event: complete") {
+        let event = futures_util::StreamExt::next(&mut events).await.unwrap().unwrap();
+        told += std::str::from_utf8(&event).unwrap();
+    }
+    assert!(told.contains("\"held\":true") && !told.contains("OVERLOADED"), "{told}");
+}
+
+#[tokio::test]
+async fn the_health_endpoint_answers_while_everything_is_full() {
+    let barrier = Barrier::default();
+    let alive = Router::new().route("/healthz", axum::routing::get(async || "alive"));
+    let router = router(gated(narrow(0), &barrier)).unwrap().merge(alive);
+    let _held = [spawned(&router, "{ held }"), spawned(&router, "mutation { hold }")];
+    barrier.wait_for(2).await;
+    assert_eq!(sent(router.clone(), "{ hello }", JSON).await.0, StatusCode::SERVICE_UNAVAILABLE);
+    let request = HttpRequest::get("/healthz").body(Body::empty()).unwrap();
+    assert_eq!(router.oneshot(request).await.unwrap().status(), StatusCode::OK);
+}
