@@ -121,7 +121,7 @@ async fn seed(store: &SqlStore) -> Result<()> {
     store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?;
     let hash = Passwords::try_new(passwords(), SharedRng::from_seed(2))?.hash(PASSWORD.to_owned()).await?;
     store.open_accounts(&[reader], &hash).await?;
-    store.mark_seen(reader, NOW).await?;
+    store.mark_seen(&[reader], NOW).await?;
     store.extend(reader, 300).await?;
     Ok(())
 }
@@ -177,6 +177,7 @@ fn router(store: &SqlStore) -> Result<Router> {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
+        seen_every_ms: 10 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: tidefeed::live::LiveSettings::default(),
     };

@@ -42,6 +42,7 @@ pub fn use_cases(config: &Config) -> Settings {
             deep_keep: config.inbox.deep_keep,
             longest_ms: i64::from(config.inbox.deep_minutes) * 60_000,
         },
+        seen_every_ms: config.upkeep.seen_every_ms.as_i64(),
         live: LiveSettings {
             buffer: config.live.buffer,
             catch_up: config.live.catch_up,

@@ -11,7 +11,7 @@ use crate::{
     live::{Hub, LiveFeed, LiveSettings},
     publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Indexer, Publisher, Reacting, SubtaskExecutor},
     read::{
-        ReadMarker, Searcher, TimelineReader,
+        ReadMarker, Searcher, TimelineReader, Visits,
         lists::{ListReader, ListStores},
     },
     rng::SharedRng,
@@ -165,6 +165,8 @@ pub struct Settings {
     pub failing_after: u32,
     /// How much inboxes hold.
     pub tiers: InboxTiers,
+    /// How often it is noted that a reader is there, in ms.
+    pub seen_every_ms: i64,
     /// Bounds of live feeds.
     pub live: LiveSettings,
 }
@@ -174,6 +176,8 @@ const DISPATCH_BATCH: usize = 16;
 
 /// All use cases of a node.
 pub struct UseCases {
+    /// Notes who is there.
+    pub visits: Arc<Visits>,
     /// Reads timelines.
     pub reader: Arc<TimelineReader>,
     /// Reads lists.
@@ -220,14 +224,15 @@ impl UseCases {
     /// Puts every use case together; nothing runs yet.
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Self {
         let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
+        let visits = Arc::new(Visits::new(ports.queue.clone(), clock.clone(), settings.seen_every_ms));
         let reader = Arc::new(TimelineReader::new(
             ports.timelines.clone(),
             ports.contents.clone(),
             ports.outbox_cache.clone(),
-            ports.queue.clone(),
-            clock.clone(),
+            visits.clone(),
         ));
         Self {
+            visits,
             searcher: Arc::new(Searcher::new(ports.search_terms.clone())),
             read_marker: Arc::new(ReadMarker::new(
                 ports.read_markers.clone(),

@@ -170,6 +170,7 @@ fn upkeep(reader: &mut Reader) -> UpkeepSettings {
         sweep_ms: millis(reader, "upkeep.sweep_ms", 10, 60 * MINUTE_MS),
         relation_workers: reader.whole("upkeep.relation_workers", 1..=1024),
         trim_ms: millis(reader, "upkeep.trim_ms", 10, DAY_MS),
+        seen_every_ms: millis(reader, "upkeep.seen_every_ms", 1000, DAY_MS),
     }
 }
 

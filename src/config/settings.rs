@@ -175,6 +175,7 @@ pub struct UpkeepSettings {
     pub sweep_ms: Millis,
     pub relation_workers: usize,
     pub trim_ms: Millis,
+    pub seen_every_ms: Millis,
 }
 
 /// `[audit]`

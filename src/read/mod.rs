@@ -21,7 +21,6 @@ use tokio::time::Instant;
 
 use self::{known_authors::KnownAuthors, pulling::Pulling, remembered_cards::RememberedCards};
 use crate::{
-    clock::SharedClock,
     domain::{
         Content, ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
         timeline::{
@@ -30,7 +29,7 @@ use crate::{
             plan::{Next, Snapshot, decide},
         },
     },
-    store::{Contents, OutboxCache, Queue, StoreError, Timelines, cards::ContentCard, timelines::Depth},
+    store::{Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, timelines::Depth},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
@@ -52,7 +51,7 @@ pub struct TimelineReader {
     timelines: Arc<dyn Timelines>,
     contents: Arc<dyn Contents>,
     cache: Option<Arc<dyn OutboxCache>>,
-    visits: Visits,
+    visits: Arc<Visits>,
     pulling: Pulling,
     known: KnownAuthors,
     cards: RememberedCards,
@@ -82,14 +81,13 @@ impl TimelineReader {
         timelines: Arc<dyn Timelines>,
         contents: Arc<dyn Contents>,
         cache: Option<Arc<dyn OutboxCache>>,
-        queue: Arc<dyn Queue>,
-        clock: SharedClock,
+        visits: Arc<Visits>,
     ) -> Self {
         Self {
             timelines,
             contents,
             cache,
-            visits: Visits::new(queue, clock),
+            visits,
             pulling: Pulling::default(),
             known: KnownAuthors::default(),
             cards: RememberedCards::default(),
@@ -107,6 +105,11 @@ impl TimelineReader {
         let (folded, facts) = self.visit(reader, request, true).await?;
         let card = |entry: &Entry| self.cards.card(entry, facts.get(&entry.content)?);
         Ok(TimelinePage { cards: folded.entries.iter().filter_map(card).collect(), folded })
+    }
+
+    /// Where it is noted that a reader is there.
+    pub fn visits(&self) -> &Visits {
+        &self.visits
     }
 
     /// Remembers what was read to be shown, for the pages that come.

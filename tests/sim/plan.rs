@@ -112,6 +112,7 @@ impl Plan {
                 lease_ms: rng.pick(&[50, 1_000, 30_000]),
                 failing_after: 3,
                 tiers,
+                seen_every_ms: 10 * MINUTE,
                 live: LiveSettings::default(),
             },
             cache: if rng.chance(200_000) { 0 } else { size(rng, 1, 6) },

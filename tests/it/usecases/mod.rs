@@ -6,6 +6,7 @@ mod deep_paging;
 pub mod delivery;
 mod fixture;
 mod invariant;
+mod presence;
 mod targets;
 mod upkeep;
 mod worked_example;

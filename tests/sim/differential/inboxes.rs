@@ -50,7 +50,7 @@ impl Act {
             Self::Floor(reader) => told(inboxes.floor(*reader).await),
             Self::Held(reader, at_most) => told(inboxes.held(*reader, *at_most).await),
             Self::KeepDeep(reader, until) => told(inboxes.keep_deep(*reader, *until).await),
-            Self::MarkSeen(reader) => told(inboxes.mark_seen(*reader, now).await),
+            Self::MarkSeen(reader) => told(inboxes.mark_seen(&[*reader], now).await),
             Self::Cover(reader, author, keep) => told(inboxes.cover(*reader, *author, *keep).await),
             Self::ClearUnfollowed(reader, author) => told(inboxes.clear_unfollowed(*reader, *author).await),
             Self::Extend(reader, step) => told(inboxes.extend(*reader, *step).await),

@@ -66,6 +66,7 @@ pub fn settings() -> Settings {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
+        seen_every_ms: 10 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: LiveSettings::default(),
     }
@@ -198,7 +199,7 @@ impl TestApp {
 
     /// Deliveries skip the reader from now on.
     pub async fn turn_off(&self, reader: UserId) -> Result<()> {
-        self.ports.inboxes.mark_seen(reader, 0).await?;
+        self.ports.inboxes.mark_seen(&[reader], 0).await?;
         self.ports.inboxes.turn_off_unseen(1, 10).await?;
         Ok(())
     }

@@ -43,7 +43,8 @@ pub(super) async fn deliver(
         records::delete_with_subtasks(tx, content).await?;
         return Ok(AtOnce::Ended { rows: 0 });
     }
-    if is_cut || author.followers > u64::from(most) || policy.is_selective(&author) {
+    // Authors follow themselves: one row more.
+    if is_cut || author.followers >= u64::from(most) || policy.is_selective(&author) {
         return Ok(AtOnce::ToBeCut);
     }
     let rows = batch::insert(tx, entry, Range { after: 0, through: END }).await?;
@@ -53,7 +54,7 @@ pub(super) async fn deliver(
 
 async fn standing(tx: &Tx, content: ContentId) -> Result<Option<Standing>, StoreError> {
     let sql = "SELECT d.publish_time, d.content_id, d.author_id, c.id IS NULL OR c.removed_at IS NOT NULL, \
-               COALESCE(u.followers, 0) + 1, o.publish_every_ms, \
+               COALESCE(u.followers, 0), o.publish_every_ms, \
                EXISTS (SELECT 1 FROM subtasks s WHERE s.content_id = d.content_id) \
                FROM deliveries d LEFT JOIN contents c ON c.id = d.content_id \
                LEFT JOIN user_counts u ON u.user_id = d.author_id \
