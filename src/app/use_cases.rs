@@ -9,7 +9,9 @@ use crate::{
     domain::{delivery::DeliveryPolicy, timeline::tier::InboxTiers},
     follow::{Excluding, Following, RelationReconciler},
     live::{Hub, LiveFeed, LiveSettings},
-    publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Indexer, Publisher, Reacting, SubtaskExecutor},
+    publish::{
+        Dispatcher, DispatcherOptions, ExecutorOptions, FirstServed, Indexer, Publisher, Reacting, SubtaskExecutor,
+    },
     read::{
         ReadMarker, Searcher, TimelineReader, Visits,
         lists::{ListReader, ListStores},
@@ -155,6 +157,8 @@ impl Ports {
 pub struct Settings {
     /// Who is pushed to.
     pub policy: DeliveryPolicy,
+    /// Who is served before the rest of a delivery.
+    pub first: FirstServed,
     /// Followers of a subtask.
     pub subtask_size: u32,
     /// Inbox rows of one transaction.
@@ -305,6 +309,7 @@ fn dispatcher(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &Shar
         subtask_size: settings.subtask_size,
         at_once: settings.batch_size.min(settings.subtask_size),
         policy: settings.policy,
+        first: settings.first,
         batch: DISPATCH_BATCH,
     };
     Dispatcher::new(ports.deliveries.clone(), ports.queue.clone(), options, clock.clone(), rng.clone())

@@ -156,6 +156,8 @@ fn delivery(reader: &mut Reader) -> DeliverySettings {
         push_cost: reader.whole("delivery.push_cost", 1..=1_000_000),
         pull_cost: reader.whole("delivery.pull_cost", 1..=1_000_000),
         dormant_days: reader.whole("delivery.dormant_days", 1..=36_500),
+        first_served: reader.whole("delivery.first_served", 0..=10_000),
+        first_seen_minutes: reader.whole("delivery.first_seen_minutes", 1..=10_080),
         subtask_size: reader.whole("delivery.subtask_size", 1..=100_000),
         batch_size: reader.whole("delivery.batch_size", 1..=10_000),
         dispatchers: reader.whole("delivery.dispatchers", 1..=64),

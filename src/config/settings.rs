@@ -152,6 +152,8 @@ pub struct DeliverySettings {
     pub push_cost: u32,
     pub pull_cost: u32,
     pub dormant_days: u32,
+    pub first_served: u32,
+    pub first_seen_minutes: u32,
     pub subtask_size: u32,
     pub batch_size: u32,
     pub dispatchers: usize,

@@ -12,7 +12,10 @@ use tidefeed::{
             terms::terms_of,
         },
     },
-    store::{Contents as _, People as _, SearchTerms as _, Timelines as _, sql::HotStatement, timelines::Depth},
+    store::{
+        Contents as _, People as _, SearchTerms as _, Timelines as _, deliveries::First, sql::HotStatement,
+        timelines::Depth,
+    },
 };
 
 use crate::{
@@ -107,6 +110,26 @@ fn requests() -> Result<Vec<PageRequest>> {
 /// Kinds of content of which this world has none.
 fn rare() -> Result<Kinds> {
     Ok(Kinds::try_new([ContentKind::Reply, ContentKind::Repost])?)
+}
+
+/// By the author's targets, or by the readers seen last.
+async fn who_is_first_is_found_by_an_index(world: &World, backend: Backend) -> Result<()> {
+    let first = First { more_than: 1_000, seen_since_ms: 5, most: 1_000 };
+    let few = plan(world, backend, HotStatement::First(entry(1, user(STAR), 5), first, true)).await?;
+    let many = plan(world, backend, HotStatement::First(entry(1, user(STAR), 5), first, false)).await?;
+    match backend {
+        Backend::Sqlite => {
+            line(&few, &["search f using covering index targets (author_id=? and mode=?)"])?;
+            line(&many, &["inbox_states using index seen (last_seen>?)"])?;
+            line(&many, &["search f using ", "(follower_id=? and ", "author_id=?)"])?;
+        }
+        Backend::MariaDb | Backend::Mysql => {
+            line(&few, &[" f ", " targets ", "using index"])?;
+            line(&many, &[" inbox_states ", " range ", " seen "])?;
+            line(&many, &[" f ", " eq_ref ", " primary "])?;
+        }
+    }
+    Ok(())
 }
 
 /// Lists of users and of what one has reacted to are ranges of the index that orders them.
@@ -285,6 +308,7 @@ on_each_backend! {
             Backend::Sqlite => drop(line(&fan_out, &["covering index targets (author_id=? and mode=? and follower_id>? and follower_id<?)"])?),
             Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " targets ", "using index"])?),
         }
+        who_is_first_is_found_by_an_index(&world, backend).await?;
         lists_are_ranges(&world, backend).await?;
         searches_are_ranges(&world, backend).await?;
         people_are_ranges(&world, backend).await?;

@@ -24,11 +24,11 @@ pub enum Ended {
 }
 
 /// What is read once the record is locked.
-struct Standing {
-    entry: Entry,
-    removed: bool,
-    author: AuthorFacts,
-    is_cut: bool,
+pub struct Standing {
+    pub entry: Entry,
+    pub removed: bool,
+    pub author: AuthorFacts,
+    pub is_cut: bool,
 }
 
 /// See `Deliveries::deliver_at_once`.
@@ -70,7 +70,7 @@ pub async fn deliver(
     tx.commit(if rows_later { Ended::RowsLater(entry) } else { ended(rows) }).await
 }
 
-fn standing(tables: &Tables, content: ContentId) -> Option<Standing> {
+pub fn standing(tables: &Tables, content: ContentId) -> Option<Standing> {
     let record = tables.deliveries.get(&content)?;
     let entry = Entry { publish_time: record.publish_time, content, author: record.author };
     let nobody = AuthorFacts { author: record.author, followers: 0, publish_every_ms: None };

@@ -19,6 +19,7 @@ use tidefeed::{
         timeline::tier::InboxTiers,
     },
     live::LiveSettings,
+    publish::FirstServed,
     rng::SharedRng,
     store::{
         Announcements, OutboxCache, Queue,
@@ -66,6 +67,7 @@ pub fn settings() -> Settings {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
+        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
         seen_every_ms: 10 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: LiveSettings::default(),

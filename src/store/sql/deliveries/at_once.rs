@@ -17,11 +17,11 @@ use crate::{
 };
 
 /// A delivery as it stands once its record is locked.
-struct Standing {
-    entry: Entry,
-    removed: bool,
-    author: AuthorFacts,
-    is_cut: bool,
+pub(super) struct Standing {
+    pub(super) entry: Entry,
+    pub(super) removed: bool,
+    pub(super) author: AuthorFacts,
+    pub(super) is_cut: bool,
 }
 
 /// Nobody else cuts or ends the delivery while its record is locked, so everything else is read after it. The
@@ -52,7 +52,7 @@ pub(super) async fn deliver(
     Ok(AtOnce::Ended { rows })
 }
 
-async fn standing(tx: &Tx, content: ContentId) -> Result<Option<Standing>, StoreError> {
+pub(super) async fn standing(tx: &Tx, content: ContentId) -> Result<Option<Standing>, StoreError> {
     let sql = "SELECT d.publish_time, d.content_id, d.author_id, c.id IS NULL OR c.removed_at IS NOT NULL, \
                COALESCE(u.followers, 0), o.publish_every_ms, \
                EXISTS (SELECT 1 FROM subtasks s WHERE s.content_id = d.content_id) \

@@ -6,11 +6,11 @@ use tidefeed::{
     domain::{
         ContentId, EdgeMode, Entry, Floor,
         delivery::{DeliveryPolicy, EdgeRule, subtask},
-        limits::MAX_WAIT_MS,
+        limits::{MAX_LAST_SEEN, MAX_WAIT_MS},
     },
     store::{
         Deliveries as _,
-        deliveries::{AtOnce, Backlog, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, First, Pushed, Subtask},
     },
 };
 
@@ -255,7 +255,7 @@ on_each_backend! {
         let (world, content) = counted_world(backend, 5).await?;
         let id = content.content;
         assert_eq!(world.store.deliver_at_once(id, 4, &policy(9)).await?, AtOnce::ToBeCut, "five are more than four");
-        assert_eq!(world.store.deliver_at_once(id, 5, &policy(4)).await?, AtOnce::ToBeCut, "edges are to be judged");
+        assert_eq!(world.store.deliver_at_once(id, 5, &policy(3)).await?, AtOnce::ToBeCut, "edges are to be judged");
         assert!(ranges(&world).await?.is_empty());
         world.store.extend_chain(id, 2, 1).await?;
         assert_eq!(world.store.deliver_at_once(id, 5, &policy(9)).await?, AtOnce::ToBeCut, "there is a subtask");
@@ -283,6 +283,51 @@ on_each_backend! {
             assert!(rows == 0 && tried.iter().all(|it| *it == AtOnce::ToBeCut), "{tried:?}");
             assert_eq!(ranges(world).await?.len(), 4);
         }
+        Ok(())
+    }
+
+    /// Led by the author's targets, or, if the author has very many followers, by the readers seen last of all.
+    async fn the_last_seen_are_served_first_whichever_side_leads(backend: Backend) -> Result<()> {
+        for followers in [40, MAX_LAST_SEEN] {
+            let (world, content) = world(backend, 40).await?;
+            world.insert("user_counts", "user_id, followers", &[format!("({AUTHOR}, {followers})")]).await?;
+            world.run("UPDATE inbox_states SET last_seen = 1000 + user_id").await?;
+            world.put_edge(user(39), user(AUTHOR), EdgeMode::Pull).await?;
+            world.put_edge(user(38), user(AUTHOR), EdgeMode::Fill).await?;
+            world.set_floor(user(37), Floor::Off).await?;
+            world.run("UPDATE inbox_states SET last_seen = NULL WHERE user_id = 35").await?;
+            let strangers: Vec<String> = (101..=150).map(|id| format!("({id}, 1, 1, {})", 5_000 + id)).collect();
+            world.insert("inbox_states", "user_id, floor_time, floor_content, last_seen", &strangers).await?;
+            let first = First { more_than: 38, seen_since_ms: 1_034, most: 3 };
+            let id = content.content;
+            let enough = First { more_than: 39, ..first };
+            assert_eq!(world.store.serve_first(id, enough).await?, 0, "39 targets are no more than 39");
+            assert_eq!(world.store.serve_first(id, first).await?, 3);
+            assert_eq!(served(&world).await?, [36, 38, 40], "{followers} followers");
+            assert_eq!(world.store.serve_first(id, first).await?, 0, "they have it");
+            assert_eq!(world.store.serve_first(id, First { most: 9, ..first }).await?, 1);
+            assert_eq!(served(&world).await?, [34, 36, 38, 40], "no more were seen since");
+            assert!(ranges(&world).await?.is_empty() && world.store.find(id).await?.is_some());
+            world.store.extend_chain(id, 10, 9).await?;
+            let all = First { more_than: 1, seen_since_ms: 0, most: 100 };
+            assert_eq!(world.store.serve_first(id, all).await?, 0, "a range is cut");
+            for subtask in world.store.open_subtasks(id).await? {
+                push_all(&world, &subtask, 4).await?;
+            }
+            assert!(world.store.finish(id).await?);
+            assert_eq!(served(&world).await?.len(), 38, "everybody but the one who pulls and the one who is off");
+            assert_eq!(world.store.serve_first(id, all).await?, 0, "the record is gone");
+        }
+        Ok(())
+    }
+
+    async fn of_a_removed_content_nobody_is_served_first(backend: Backend) -> Result<()> {
+        let (world, content) = counted_world(backend, 9).await?;
+        world.run("UPDATE inbox_states SET last_seen = 5").await?;
+        world.remove(content.content).await?;
+        let all = First { more_than: 1, seen_since_ms: 0, most: 100 };
+        assert_eq!(world.store.serve_first(content.content, all).await?, 0);
+        assert!(served(&world).await?.is_empty());
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod connections;
 mod costs;
 mod crashes;
 mod faulty;
+mod first;
 mod messages;
 mod policies;
 mod subtasks;
