@@ -4,10 +4,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::{Raw, TimelineReader, count, known_authors::Known, reached_below};
+use super::{
+    TimelineReader, count,
+    known_authors::Known,
+    outcome::{Outcome, Raw, reached_below},
+};
 use crate::{
     domain::{
-        ContentId, Floor, PageRequest, Position, UserId,
+        ContentId, PageRequest, UserId,
         limits::MAX_RAW_COUNT,
         timeline::{
             authors::{CandidateLimits, Candidates, CardFacts, TimelineAuthors, lies_below},
@@ -19,44 +23,44 @@ use crate::{
 
 /// Rows of an inbox that are read for one page at most.
 const MOST_ROWS: usize = 2 * MAX_RAW_COUNT as usize;
+
 impl TimelineReader {
-    /// The page, as [`Self::read`] gives it, if the reader's inbox and what is in flight suffice for it; `None` if they
-    /// do not.
+    /// The page, if the reader's inbox and what is in flight suffice for it.
     pub(super) async fn read_known(
         &self,
         reader: UserId,
         request: &PageRequest,
         with_facts: bool,
-    ) -> Result<Option<Raw>, StoreError> {
-        let known = self.known.get(reader);
-        if known.as_ref().is_some_and(|known| !known.authors.is_covered() || lies_below(request, known.floor)) {
-            return Ok(None);
-        }
-        let Some(mut authors) = (match known {
-            Some(Known { authors, .. }) => Some(authors),
+    ) -> Result<Outcome, StoreError> {
+        let known = match self.known.get(reader) {
+            Some(known) => Some(known),
             None => self.learn(reader).await?,
-        }) else {
-            return Ok(None);
         };
-        let mut found = self.candidates(reader, request, &authors, with_facts).await?;
-        if found.1.version != Some(authors.version()) {
-            let Some(renewed) = self.learn(reader).await? else { return Ok(None) };
-            authors = renewed;
-            found = self.candidates(reader, request, &authors, with_facts).await?;
+        let Some(mut known) = known.filter(|known| known.authors.is_covered()) else { return Ok(Outcome::Unknown) };
+        if lies_below(request, known.floor) {
+            return Ok(Outcome::BelowFloor);
         }
-        self.serve(reader, request, &authors, (found.0, found.1, with_facts)).await
+        let mut found = self.candidates(reader, request, &known.authors, with_facts).await?;
+        if found.1.version != Some(known.authors.version()) {
+            let Some(renewed) = self.learn(reader).await? else { return Ok(Outcome::Unknown) };
+            known = renewed;
+            found = self.candidates(reader, request, &known.authors, with_facts).await?;
+        }
+        self.serve(reader, request, &known.authors, (found.0, found.1, with_facts)).await
     }
 
     /// Reads the reader's authors, and remembers them.
-    async fn learn(&self, reader: UserId) -> Result<Option<Arc<TimelineAuthors>>, StoreError> {
-        let Some(authors) = self.timelines.authors(reader).await?.map(Arc::new) else {
+    async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+        let Some((authors, floor)) = self.timelines.authors(reader).await? else {
             self.known.forget(reader);
             return Ok(None);
         };
-        self.known.remember(reader, &authors, Floor::At(Position::OLDEST));
-        Ok(authors.is_covered().then_some(authors))
+        let known = Known { authors: Arc::new(authors), floor };
+        self.known.remember(reader, known.clone());
+        Ok(Some(known))
     }
 
+    /// The limits are larger for a reader who excludes somebody. They bound what the snapshot holds.
     async fn candidates(
         &self,
         reader: UserId,
@@ -68,24 +72,26 @@ impl TimelineReader {
         Ok((limits, self.timelines.page_candidates(reader, request, limits, with_facts).await?))
     }
 
-    /// Longer and longer stretches of the inbox are read while too many of its rows fall away.
+    /// Reads longer and longer stretches of the inbox while too few of its rows are shown.
     async fn serve(
         &self,
         reader: UserId,
         request: &PageRequest,
         authors: &Arc<TimelineAuthors>,
         (mut limits, mut found, with_facts): (CandidateLimits, Candidates, bool),
-    ) -> Result<Option<Raw>, StoreError> {
+    ) -> Result<Outcome, StoreError> {
         loop {
-            let Some(snapshot) = authors.snapshot(request, &found, limits) else { return Ok(None) };
-            self.known.remember(reader, authors, found.floor);
+            let Some(snapshot) = authors.snapshot(request, &found, limits) else { return Ok(Outcome::Unknown) };
+            self.known.remember(reader, Known { authors: Arc::clone(authors), floor: found.floor });
             if let Next::Serve(page) = decide(request, &snapshot, None) {
                 count("inbox");
                 let reached = reached_below(&page, found.floor);
-                return Ok(Some(Raw { page, reached, facts: facts(&found) }));
+                return Ok(Outcome::Page(Raw { page, reached, facts: facts(&found) }));
             }
-            let is_cut = found.ahead.len() == limits.ahead || found.behind.len() == limits.behind;
-            let Some(wider) = limits.doubled(MOST_ROWS).filter(|_| is_cut) else { return Ok(None) };
+            if !authors.wants_more_rows(request, &found, limits) {
+                return Ok(Outcome::BelowFloor);
+            }
+            let Some(wider) = limits.doubled(MOST_ROWS) else { return Ok(Outcome::Unknown) };
             limits = wider;
             found = self.timelines.page_candidates(reader, request, limits, with_facts).await?;
         }

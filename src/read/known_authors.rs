@@ -13,11 +13,11 @@ const EXPECTED_READERS: usize = 1_000;
 pub struct KnownAuthors(Cache<UserId, Known, Bytes>);
 
 /// What is remembered of a reader.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Known {
     /// With their version.
     pub(super) authors: Arc<TimelineAuthors>,
-    /// As the latest page saw it. Decides which statement is tried first, and nothing else.
+    /// As the latest snapshot had it. Decides which statement is tried first, and nothing else.
     pub(super) floor: Floor,
 }
 
@@ -54,8 +54,15 @@ impl KnownAuthors {
         }
     }
 
-    /// Remembers the authors, and the floor of the latest page.
-    pub fn remember(&self, reader: UserId, authors: &Arc<TimelineAuthors>, floor: Floor) {
-        self.0.insert(reader, Known { authors: Arc::clone(authors), floor });
+    /// Remembers the authors, and the floor of the latest snapshot.
+    pub(super) fn remember(&self, reader: UserId, known: Known) {
+        self.0.insert(reader, known);
+    }
+
+    /// Remembers the floor of the latest snapshot, if the reader's authors are known.
+    pub(super) fn note_floor(&self, reader: UserId, floor: Floor) {
+        if let Some(known) = self.get(reader).filter(|known| known.floor != floor) {
+            self.remember(reader, Known { floor, ..known });
+        }
     }
 }

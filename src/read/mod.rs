@@ -9,6 +9,7 @@ mod known_authors;
 pub mod lists;
 mod marker;
 mod outboxes;
+mod outcome;
 mod pulling;
 mod remembered_cards;
 mod search;
@@ -19,10 +20,15 @@ use std::{collections::HashMap, sync::Arc};
 
 use tokio::time::Instant;
 
-use self::{known_authors::KnownAuthors, pulling::Pulling, remembered_cards::RememberedCards};
+use self::{
+    known_authors::KnownAuthors,
+    outcome::{Outcome, Raw, reached_below},
+    pulling::Pulling,
+    remembered_cards::RememberedCards,
+};
 use crate::{
     domain::{
-        Content, ContentId, Entry, Floor, Page, PageRequest, Position, UserId,
+        Content, ContentId, Entry, Page, PageRequest, UserId,
         timeline::{
             authors::CardFacts,
             folding::Folded,
@@ -64,15 +70,6 @@ pub struct TimelinePage {
     pub folded: Folded,
     /// Of one snapshot with the page.
     pub cards: Vec<ContentCard>,
-}
-
-/// An exact page, nothing folded.
-struct Raw {
-    page: Page,
-    /// Down to which time it was read from below the floor, if at all: a fuller inbox would have held it.
-    reached: Option<i64>,
-    /// What the page's snapshot says of its contents besides.
-    facts: HashMap<ContentId, CardFacts>,
 }
 
 impl TimelineReader {
@@ -153,8 +150,10 @@ impl TimelineReader {
 
     /// The page; with facts only where reading them costs no statement.
     async fn read(&self, reader: UserId, request: &PageRequest, with_facts: bool) -> Result<Raw, StoreError> {
-        if let Some(page) = self.read_known(reader, request, with_facts).await? {
-            return Ok(page);
+        match self.read_known(reader, request, with_facts).await? {
+            Outcome::Page(page) => return Ok(page),
+            Outcome::BelowFloor => return self.read_everything(reader, request).await,
+            Outcome::Unknown => {}
         }
         // Cached outboxes know no kinds.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
@@ -189,6 +188,7 @@ impl TimelineReader {
     async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<Raw, StoreError> {
         count("everything");
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
+        self.known.note_floor(reader, snapshot.floor);
         match decide(request, &snapshot, None) {
             Next::Serve(page) => {
                 let reached = reached_below(&page, snapshot.floor);
@@ -199,47 +199,6 @@ impl TimelineReader {
     }
 }
 
-/// The publish time of the page's last entry if the page or the next one lies below the floor; 0 if nothing lies below
-/// the page, not even in outboxes.
-fn reached_below(page: &Page, floor: Floor) -> Option<i64> {
-    let trusted = floor.trusted_from();
-    if trusted == Position::OLDEST {
-        return None;
-    }
-    if !page.has_older {
-        return Some(0);
-    }
-    let last = page.entries.last().map(Entry::position);
-    last.filter(|last| *last <= trusted).map(Position::publish_time)
-}
-
 fn count(way: &'static str) {
     metrics::counter!(PAGES, "way" => way).increment(1);
-}
-
-#[cfg(test)]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
-    use super::*;
-    use crate::domain::ContentId;
-
-    fn page(times: &[i64], has_older: bool) -> Page {
-        let entry = |time: &i64| Entry {
-            publish_time: *time,
-            content: ContentId::try_new(*time).unwrap(),
-            author: UserId::try_new(1).unwrap(),
-        };
-        Page { entries: times.iter().map(entry).collect(), has_older, has_newer: false }
-    }
-
-    #[test]
-    fn a_page_tells_how_far_it_reached_below_the_floor() {
-        let floor = Floor::At(Position::bound(5, 5));
-        assert_eq!(reached_below(&page(&[7, 6], true), floor), None);
-        assert_eq!(reached_below(&page(&[7, 5], true), floor), Some(5), "the next page is below");
-        assert_eq!(reached_below(&page(&[7, 5], false), floor), Some(0), "that it ends there is not in the inbox");
-        assert_eq!(reached_below(&page(&[7, 3], true), floor), Some(3));
-        assert_eq!(reached_below(&page(&[7, 3], true), Floor::Off), Some(3));
-        assert_eq!(reached_below(&page(&[7, 3], false), Floor::At(Position::OLDEST)), None);
-    }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::StoreError;
 use crate::domain::{
-    ContentId, Entry, PageRequest, UserId,
+    ContentId, Entry, Floor, PageRequest, UserId,
     timeline::{
         authors::{CandidateLimits, Candidates, TimelineAuthors},
         plan::Snapshot,
@@ -32,9 +32,9 @@ pub trait Timelines: Send + Sync {
     /// snapshot always suffices for the page.
     async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError>;
 
-    /// The authors of the reader's timeline, of one snapshot: **one statement**. `None` if the reader has no account,
-    /// or more exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].
-    async fn authors(&self, reader: UserId) -> Result<Option<TimelineAuthors>, StoreError>;
+    /// The authors of the reader's timeline, and the floor, of one snapshot: **one statement**. `None` if the reader
+    /// has no account, or more exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].
+    async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError>;
 
     /// What a page needs if the reader's authors are known: **one statement**, one snapshot, whoever the authors are.
     /// `with_facts`: also what cards need besides what never changes or has a version.

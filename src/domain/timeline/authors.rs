@@ -135,6 +135,14 @@ impl TimelineAuthors {
         })
     }
 
+    /// Whether more rows of the inbox may complete a page that these do not: on some side all that `limits` allow were
+    /// read, and too few of them are shown.
+    pub fn wants_more_rows(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> bool {
+        let shown = |rows: &[Candidate]| rows.iter().filter(|it| self.shows(it)).count();
+        let is_short = |rows: &[Candidate], limit, need| rows.len() == limit && shown(rows) < need;
+        is_short(&found.ahead, limits.ahead, request.need()) || is_short(&found.behind, limits.behind, 1)
+    }
+
     /// What is in flight in the window, and what the inbox has.
     fn runs(
         &self,

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::*;
 use crate::{
     domain::{
-        ContentId, PageRequest,
+        ContentId, Floor, PageRequest,
         timeline::{
             authors::{CandidateLimits, Candidates, TimelineAuthors},
             plan::Snapshot,
@@ -28,7 +28,7 @@ impl Timelines for Everybody {
         Err(StoreError::Refused("not asked here".into()))
     }
 
-    async fn authors(&self, _: UserId) -> Result<Option<TimelineAuthors>, StoreError> {
+    async fn authors(&self, _: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
         Ok(None)
     }
 

@@ -11,6 +11,7 @@ use tidefeed::{
             people::{FoundUser, KeyPrefix},
             terms::terms_of,
         },
+        timeline::authors::CandidateLimits,
     },
     store::{
         Contents as _, People as _, SearchTerms as _, Timelines as _, deliveries::First, sql::HotStatement,
@@ -268,6 +269,46 @@ async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
+/// The page of remembered authors is a range of the inbox on each side of its bound, each row with its content by key;
+/// the authors are three ranges.
+async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    for request in requests()? {
+        let limits = CandidateLimits { ahead: request.need(), behind: 4 };
+        let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits)).await?;
+        let sides = if request.bound.is_some() { 2 } else { 1 };
+        let ranges = match backend {
+            Backend::Sqlite => {
+                line(&page, &["search c using integer primary key (rowid=?)"])?;
+                line(&page, &["search k using integer primary key (rowid=?)"])?;
+                page.iter().filter(|line| line.contains("search i using primary key (user_id=? and publish_time>"))
+            }
+            .count(),
+            Backend::MariaDb | Backend::Mysql => {
+                line(&page, &[" c ", " eq_ref ", " primary "])?;
+                line(&page, &[" k ", " eq_ref ", " primary "])?;
+                page.iter()
+                    .filter(|line| [" i ", " range ", " primary "].iter().all(|word| line.contains(word)))
+                    .count()
+            }
+        };
+        ensure!(ranges == sides, "{ranges} ranges of the inbox for {sides} sides: {page:#?}");
+        ensure!(!page.iter().any(|line| line.contains("temp b-tree") || line.contains("filesort")), "{page:#?}");
+    }
+    let authors = plan(world, backend, HotStatement::Authors(user(1))).await?;
+    match backend {
+        Backend::Sqlite => {
+            line(&authors, &["search f using", "(follower_id=?"])?;
+            line(&authors, &["search x using", "(reader_id=?"])?;
+        }
+        Backend::MariaDb | Backend::Mysql => {
+            line(&authors, &[" f ", " ref "])?;
+            line(&authors, &[" x ", " ref "])?;
+        }
+    }
+    ensure!(!authors.iter().any(|line| line.contains("scan f") || line.contains("scan x")), "{authors:#?}");
+    Ok(())
+}
+
 on_each_backend! {
     async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
@@ -309,6 +350,7 @@ on_each_backend! {
             Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " targets ", "using index"])?),
         }
         who_is_first_is_found_by_an_index(&world, backend).await?;
+        known_pages_are_ranges(&world, backend).await?;
         lists_are_ranges(&world, backend).await?;
         searches_are_ranges(&world, backend).await?;
         people_are_ranges(&world, backend).await?;
@@ -355,6 +397,37 @@ pub async fn read_by(world: &World, handlers: &str) -> Result<i64> {
     counters.iter().map(|row| Ok(row.get(1).context("a value")?.parse::<i64>()?)).sum()
 }
 
+/// A page by each statement that may give it, and an author's page.
+async fn one_page_touches_few_rows(world: &World, request: &PageRequest, overhead: i64) -> Result<()> {
+    // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of
+    // below the floor.
+    for (depth, limit) in [(Depth::Inbox, 250), (Depth::Everything, 400)] {
+        let before = rows_read(world).await?;
+        world.store.read(user(1), request, depth).await?;
+        let touched = rows_read(world).await? - before - overhead;
+        ensure!(touched < limit, "{touched} rows for {request:?} {depth:?}");
+    }
+    let limits = CandidateLimits { ahead: request.need(), behind: 4 };
+    let before = rows_read(world).await?;
+    world.store.page_candidates(user(1), request, limits, true).await?;
+    let touched = rows_read(world).await? - before - overhead;
+    ensure!(touched < 300, "{touched} rows for {request:?} of remembered authors");
+    let before = rows_read_backward(world).await?;
+    world.store.read(user(1), request, Depth::Inbox).await?;
+    let backward = rows_read_backward(world).await? - before;
+    match request.direction {
+        Direction::Older => {
+            ensure!(backward >= 4, "an older page is not read backward: {backward} rows, {request:?}");
+        }
+        Direction::Newer => ensure!(backward <= 4, "a newer page is read backward: {backward} rows, {request:?}"),
+    }
+    let before = rows_read(world).await?;
+    world.store.outbox(None, &[user(101)], request).await?;
+    let touched = rows_read(world).await? - before - overhead;
+    ensure!(touched < 100, "{touched} rows for the outbox, {request:?}");
+    Ok(())
+}
+
 async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
     let (_server, world) = own_server(kind).await?;
     let overhead = {
@@ -362,27 +435,7 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
         rows_read(&world).await? - before
     };
     for request in requests()? {
-        // With everything, the inbox's page is counted a second time before it is decided that nothing is wanted of
-        // below the floor.
-        for (depth, limit) in [(Depth::Inbox, 250), (Depth::Everything, 400)] {
-            let before = rows_read(&world).await?;
-            world.store.read(user(1), &request, depth).await?;
-            let touched = rows_read(&world).await? - before - overhead;
-            ensure!(touched < limit, "{touched} rows for {request:?} {depth:?}");
-        }
-        let before = rows_read_backward(&world).await?;
-        world.store.read(user(1), &request, Depth::Inbox).await?;
-        let backward = rows_read_backward(&world).await? - before;
-        match request.direction {
-            Direction::Older => {
-                ensure!(backward >= 4, "an older page is not read backward: {backward} rows, {request:?}");
-            }
-            Direction::Newer => ensure!(backward <= 4, "a newer page is read backward: {backward} rows, {request:?}"),
-        }
-        let before = rows_read(&world).await?;
-        world.store.outbox(None, &[user(101)], &request).await?;
-        let touched = rows_read(&world).await? - before - overhead;
-        ensure!(touched < 100, "{touched} rows for the outbox, {request:?}");
+        one_page_touches_few_rows(&world, &request, overhead).await?;
     }
     for (span, along) in spans().into_iter().flat_map(|span| [(span, None), (span, Some(Source::Author(user(101))))]) {
         let before = rows_read(&world).await?;

@@ -84,8 +84,9 @@ async fn walk(app: &TestApp, mut between: impl AsyncFnMut(usize) -> Result<()>) 
         let inbox = app.ports.timelines.read(user(READER), &request, Depth::Inbox).await?;
         let before = app.store.statements();
         let page = app.reader.page(user(READER), &request).await?;
-        from_inbox
-            .push(app.store.statements() - before == 1 && matches!(decide(&request, &inbox, None), Next::Serve(_)));
+        let statements = app.store.statements() - before;
+        ensure!(statements <= 2, "page {} costs {statements} statements", from_inbox.len() + 1);
+        from_inbox.push(statements == 1 && matches!(decide(&request, &inbox, None), Next::Serve(_)));
         let mut oracle = app.ports.timelines.oracle(user(READER), &request).await?;
         oracle.truncate(request.size.get());
         ensure!(page.entries == oracle, "page {} is {:?} and not {oracle:?}", from_inbox.len(), page.entries);
@@ -133,6 +134,21 @@ on_each_backend! {
         trim(&app).await?;
         ensure!(rows(&app).await? == 100, "it outlives its time");
         walk(&app, async |_| Ok(())).await.map(drop)
+    }
+
+    async fn a_reader_without_an_inbox_is_pulled_at_once(backend: Backend) -> Result<()> {
+        let app = app(backend).await?;
+        walk(&app, async |_| Ok(())).await?;
+        app.turn_off(user(READER)).await?;
+        let request = PageRequest::newest(PageSize::try_new(SIZE)?);
+        let mut costs = Vec::new();
+        for _ in 0..3 {
+            let before = app.store.statements();
+            app.reader.page(user(READER), &request).await?;
+            costs.push(app.store.statements() - before);
+        }
+        ensure!(costs == [2, 1, 1], "the inbox is looked at once, then it is known to be off: {costs:?}");
+        Ok(())
     }
 
     async fn a_deep_inbox_ends_with_a_clock_that_is_set_back(backend: Backend) -> Result<()> {

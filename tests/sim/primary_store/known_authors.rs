@@ -18,7 +18,10 @@ const FEW: usize = 3;
 const ANY: i64 = -1;
 
 /// See `Timelines::authors`.
-pub async fn authors(primary_store: &PrimaryStore, reader: UserId) -> Result<Option<TimelineAuthors>, StoreError> {
+pub async fn authors(
+    primary_store: &PrimaryStore,
+    reader: UserId,
+) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
     let version = |tables: &Tables| {
         let version = tables.counts.get(&reader)?.authors_version;
         Some(if primary_store.breaks(Rule::AuthorsOfAnyVersion) { ANY } else { version })
@@ -26,13 +29,13 @@ pub async fn authors(primary_store: &PrimaryStore, reader: UserId) -> Result<Opt
     let is_covered = |mode| mode == EdgeMode::Push || primary_store.breaks(Rule::UncoveredIsRemembered);
     let of = |tables: &Tables| {
         let followed: Vec<_> = tables.edges(reader).map(|(author, edge)| (author, is_covered(edge.mode))).collect();
-        (version(tables), followed, excluded(tables, reader))
+        (version(tables), tables.floor(reader), followed, excluded(tables, reader))
     };
-    let (mut known_version, followed, excluded) = primary_store.read(of).await?;
+    let (mut known_version, floor, followed, excluded) = primary_store.read(of).await?;
     if primary_store.breaks(Rule::AuthorsOfTwoSnapshots) {
         known_version = primary_store.read(version).await?;
     }
-    Ok(known_version.map(|version| TimelineAuthors::new(version, followed, excluded)))
+    Ok(known_version.map(|version| (TimelineAuthors::new(version, followed, excluded), floor)))
 }
 
 fn excluded(tables: &Tables, reader: UserId) -> Vec<UserId> {

@@ -79,7 +79,7 @@ impl Timelines for PrimaryStore {
         PrimaryStore::read(self, |tables| view.snapshot(tables, request, depth, tables.floor(reader))).await
     }
 
-    async fn authors(&self, reader: UserId) -> Result<Option<TimelineAuthors>, StoreError> {
+    async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
         known_authors::authors(self, reader).await
     }
 

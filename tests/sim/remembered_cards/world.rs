@@ -188,9 +188,10 @@ impl Timelines for Sql {
         Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
     }
 
-    async fn authors(&self, _: UserId) -> Result<Option<TimelineAuthors>, StoreError> {
+    async fn authors(&self, _: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
         let followed = (1..=AUTHORS).map(|id| (user(id), true)).collect();
-        Ok(Some(TimelineAuthors::new(ANY_VERSION, followed, Vec::new())))
+        let authors = TimelineAuthors::new(ANY_VERSION, followed, Vec::new());
+        Ok(Some((authors, Floor::At(Position::OLDEST))))
     }
 
     async fn page_candidates(

@@ -20,14 +20,16 @@ const FOLLOWED: i64 = 1;
 const EXCLUDED: i64 = 2;
 
 impl Timeline {
-    /// Rows of a tag and two numbers: the version; followed authors with the mode of the edge; excluded authors.
+    /// Rows of a tag and three numbers: the version and the floor; followed authors with the mode of the edge; excluded
+    /// authors.
     pub(super) fn authors(self) -> Part {
         let reader = self.reader.get();
         let by_key = self.by_key();
         let text = format!(
-            "SELECT {VERSION} AS tag, n.authors_version AS a, 0 AS m FROM user_counts n WHERE n.user_id = ? \
-             UNION ALL SELECT {FOLLOWED} AS tag, f.author_id AS a, f.mode AS m FROM follows f{by_key} WHERE f.follower_id = ? \
-             UNION ALL SELECT {EXCLUDED} AS tag, e.author_id AS a, 0 AS m FROM (SELECT x.author_id FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT {most}) e",
+            "SELECT {VERSION} AS tag, n.authors_version AS a, s.floor_time AS t, s.floor_content AS c FROM user_counts n \
+             LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ? \
+             UNION ALL SELECT {FOLLOWED} AS tag, f.author_id AS a, f.mode AS t, 0 AS c FROM follows f{by_key} WHERE f.follower_id = ? \
+             UNION ALL SELECT {EXCLUDED} AS tag, e.author_id AS a, 0 AS t, 0 AS c FROM (SELECT x.author_id FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT {most}) e",
             most = MAX_REMEMBERED_EXCLUSIONS + 1,
         );
         Part::new(text, [reader, reader, reader])
@@ -123,17 +125,18 @@ impl Timeline {
 const FACTS: usize = 7;
 
 /// What the rows of [`Timeline::authors`] say.
-pub(super) fn authors(rows: &[Row]) -> Result<Option<TimelineAuthors>, StoreError> {
-    let (mut version, mut followed, mut excluded) = (None, Vec::with_capacity(rows.len()), Vec::new());
+pub(super) fn authors(rows: &[Row]) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
+    let (mut state, mut followed, mut excluded) = (None, Vec::with_capacity(rows.len()), Vec::new());
     for row in rows {
         match row.get(0)? {
-            VERSION => version = Some(row.get(1)?),
+            VERSION => state = Some((row.get(1)?, row.floor(2)?)),
             FOLLOWED => followed.push((row.user(1)?, row.get::<i64>(2)? == i64::from(EdgeMode::Push.code()))),
             _ => excluded.push(row.user(1)?),
         }
     }
     let is_bounded = excluded.len() <= MAX_REMEMBERED_EXCLUSIONS;
-    Ok(version.filter(|_| is_bounded).map(|version| TimelineAuthors::new(version, followed, excluded)))
+    let state = state.filter(|_| is_bounded);
+    Ok(state.map(|(version, floor)| (TimelineAuthors::new(version, followed, excluded), floor)))
 }
 
 /// What the rows of [`Timeline::candidates`] say.

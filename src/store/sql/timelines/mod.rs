@@ -44,7 +44,7 @@ impl Timelines for SqlStore {
         Ok(Snapshot { floor, excludes, uncovered: answer.uncovered, ahead, behind })
     }
 
-    async fn authors(&self, reader: UserId) -> Result<Option<TimelineAuthors>, StoreError> {
+    async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
         let statement = Timeline { dialect: self.dialect, reader }.authors();
         candidates::authors(&self.read(&statement.text, statement.values).await?)
     }

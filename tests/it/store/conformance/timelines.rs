@@ -301,10 +301,11 @@ async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &
 /// The page of a reader whose authors are remembered, with as few rows as possible and with many.
 async fn check_known(world: &World, page: &Page, request: &PageRequest, seen: &mut Seen) -> Result<()> {
     let reader = user(1);
-    let authors = world.store.authors(reader).await?.context("the reader has an account")?;
+    let (authors, floor) = world.store.authors(reader).await?.context("the reader has an account")?;
     let few = CandidateLimits { ahead: request.need(), behind: 1 };
     for limits in [few, CandidateLimits { ahead: 100, behind: 100 }] {
         let found = world.store.page_candidates(reader, request, limits, false).await?;
+        ensure!(floor == found.floor, "{floor:?} with the authors, {:?} with the page", found.floor);
         let snapshot = authors.snapshot(request, &found, limits);
         ensure!(snapshot.is_some() == authors.is_covered(), "{snapshot:?} of {authors:?}");
         let next = snapshot.as_ref().map(|snapshot| decide(request, snapshot, None));

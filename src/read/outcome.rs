@@ -1,0 +1,66 @@
+//! An exact page before it is folded, and what comes of reading it by remembered authors.
+
+use std::collections::HashMap;
+
+use crate::domain::{ContentId, Entry, Floor, Page, Position, timeline::authors::CardFacts};
+
+/// An exact page, nothing folded.
+pub(super) struct Raw {
+    /// Its entries.
+    pub(super) page: Page,
+    /// Down to which time it was read from below the floor, if at all: a fuller inbox would have held it.
+    pub(super) reached: Option<i64>,
+    /// What the page's snapshot says of its contents besides.
+    pub(super) facts: HashMap<ContentId, CardFacts>,
+}
+
+/// What comes of reading a page by remembered authors.
+pub(super) enum Outcome {
+    /// The page is exact.
+    Page(Raw),
+    /// The page reaches below the floor: only everybody's outboxes complete it.
+    BelowFloor,
+    /// An author must be pulled, or the authors cannot be remembered or changed twice meanwhile.
+    Unknown,
+}
+
+/// The publish time of the page's last entry if the page or the next one lies below the floor; 0 if nothing lies below
+/// the page, not even in outboxes.
+pub(super) fn reached_below(page: &Page, floor: Floor) -> Option<i64> {
+    let trusted = floor.trusted_from();
+    if trusted == Position::OLDEST {
+        return None;
+    }
+    if !page.has_older {
+        return Some(0);
+    }
+    let last = page.entries.last().map(Entry::position);
+    last.filter(|last| *last <= trusted).map(Position::publish_time)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::UserId;
+
+    fn page(times: &[i64], has_older: bool) -> Page {
+        let entry = |time: &i64| Entry {
+            publish_time: *time,
+            content: ContentId::try_new(*time).unwrap(),
+            author: UserId::try_new(1).unwrap(),
+        };
+        Page { entries: times.iter().map(entry).collect(), has_older, has_newer: false }
+    }
+
+    #[test]
+    fn a_page_tells_how_far_it_reached_below_the_floor() {
+        let floor = Floor::At(Position::bound(5, 5));
+        assert_eq!(reached_below(&page(&[7, 6], true), floor), None);
+        assert_eq!(reached_below(&page(&[7, 5], true), floor), Some(5), "the next page is below");
+        assert_eq!(reached_below(&page(&[7, 5], false), floor), Some(0), "that it ends there is not in the inbox");
+        assert_eq!(reached_below(&page(&[7, 3], true), floor), Some(3));
+        assert_eq!(reached_below(&page(&[7, 3], true), Floor::Off), Some(3));
+        assert_eq!(reached_below(&page(&[7, 3], false), Floor::At(Position::OLDEST)), None);
+    }
+}
