@@ -59,6 +59,8 @@ pub struct TimelineReader {
     cache: Option<Arc<dyn OutboxCache>>,
     visits: Arc<Visits>,
     pulling: Pulling,
+    /// Those who exclude somebody, and pull past the cache.
+    excluding: Pulling,
     known: KnownAuthors,
     cards: RememberedCards,
 }
@@ -86,6 +88,7 @@ impl TimelineReader {
             cache,
             visits,
             pulling: Pulling::default(),
+            excluding: Pulling::default(),
             known: KnownAuthors::default(),
             cards: RememberedCards::default(),
         }
@@ -157,7 +160,8 @@ impl TimelineReader {
         }
         // Cached outboxes know no kinds.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
-        if cache.is_none() && self.pulling.takes(reader) {
+        let pulls = if cache.is_some() { &self.excluding } else { &self.pulling };
+        if pulls.takes(reader) {
             return self.read_everything(reader, request).await;
         }
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
@@ -168,7 +172,9 @@ impl TimelineReader {
         if next == Next::PullOutboxes {
             match cache {
                 None => self.pulling.note(reader),
-                Some(_) if snapshot.floor.trusts_nothing() || snapshot.excludes => {}
+                // Nor do they know whom a repost is of: docs/coverage.md#who-is-excluded.
+                Some(_) if snapshot.excludes => self.excluding.note(reader),
+                Some(_) if snapshot.floor.trusts_nothing() => {}
                 Some(cache) => {
                     let outboxes = outboxes::pull(&**cache, &*self.contents, &snapshot, request).await?;
                     next = outboxes.map_or(next, |outboxes| decide(request, &snapshot, Some(&outboxes)));

@@ -2,6 +2,7 @@
 
 mod account_deletions;
 mod audit;
+mod cached_outboxes;
 mod deep_paging;
 pub mod delivery;
 mod fixture;

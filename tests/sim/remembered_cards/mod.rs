@@ -110,7 +110,7 @@ impl Walk {
 
 /// Whether the walk shows something wrong; how many names came from memory.
 fn walk(seed: u64, broken: Option<Rule>) -> Result<u64, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (mut walk, mut rng) = (Walk::new(broken), SimRng::of(seed));
         for _ in 0..STEPS {

@@ -10,4 +10,4 @@ mod policies;
 mod subtasks;
 mod world;
 
-pub use self::world::{followed_author, user};
+pub use self::world::{followed_author, publish, user};
