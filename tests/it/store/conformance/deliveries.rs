@@ -6,21 +6,21 @@ use tidefeed::{
     domain::{
         ContentId, EdgeMode, Entry, Floor,
         delivery::{DeliveryPolicy, EdgeRule, subtask},
-        limits::{MAX_LAST_SEEN, MAX_WAIT_MS},
+        limits::MAX_WAIT_MS,
     },
     store::{
         Deliveries as _,
-        deliveries::{AtOnce, Backlog, First, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Pushed, Subtask},
     },
 };
 
 use super::{World, at_once, content_id, rows::entry, user};
 use crate::servers::on_each_backend;
 
-const AUTHOR: i64 = 5_000;
+pub const AUTHOR: i64 = 5_000;
 
 /// A content in delivery by an author with followers 1 to `fans`, all pushed to.
-async fn world(backend: crate::servers::Backend, fans: i64) -> Result<(World, Entry)> {
+pub async fn world(backend: crate::servers::Backend, fans: i64) -> Result<(World, Entry)> {
     let world = World::on(backend).await?;
     let rows: Vec<String> = (1..=fans).map(|id| format!("({id}, {AUTHOR}, 2, 1, 1)")).collect();
     world.insert("follows", "follower_id, author_id, mode, inc, followed_at", &rows).await?;
@@ -34,7 +34,7 @@ async fn world(backend: crate::servers::Backend, fans: i64) -> Result<(World, En
 }
 
 /// As [`world`], with the author's followers counted, who counts themselves.
-async fn counted_world(backend: crate::servers::Backend, fans: i64) -> Result<(World, Entry)> {
+pub async fn counted_world(backend: crate::servers::Backend, fans: i64) -> Result<(World, Entry)> {
     let (world, content) = world(backend, fans).await?;
     world.insert("user_counts", "user_id, followers", &[format!("({AUTHOR}, {})", fans - 1)]).await?;
     Ok((world, content))
@@ -50,7 +50,7 @@ async fn take(world: &World, content: ContentId, after: i64) -> Result<Option<Su
 }
 
 /// Pushes the subtask to its end; rows inserted.
-async fn push_all(world: &World, subtask: &Subtask, size: u32) -> Result<u64> {
+pub async fn push_all(world: &World, subtask: &Subtask, size: u32) -> Result<u64> {
     let mut rows = 0;
     loop {
         let pushed = world.store.push_batch(subtask, size).await?;
@@ -61,11 +61,11 @@ async fn push_all(world: &World, subtask: &Subtask, size: u32) -> Result<u64> {
     }
 }
 
-async fn ranges(world: &World) -> Result<Vec<Vec<i64>>> {
+pub async fn ranges(world: &World) -> Result<Vec<Vec<i64>>> {
     world.numbers("SELECT task_no, first_fan, last_fan, pushed_through FROM subtasks ORDER BY first_fan").await
 }
 
-async fn served(world: &World) -> Result<Vec<i64>> {
+pub async fn served(world: &World) -> Result<Vec<i64>> {
     Ok(world.numbers("SELECT user_id FROM inboxes ORDER BY user_id").await?.concat())
 }
 
@@ -283,51 +283,6 @@ on_each_backend! {
             assert!(rows == 0 && tried.iter().all(|it| *it == AtOnce::ToBeCut), "{tried:?}");
             assert_eq!(ranges(world).await?.len(), 4);
         }
-        Ok(())
-    }
-
-    /// Led by the author's targets, or, if the author has very many followers, by the readers seen last of all.
-    async fn the_last_seen_are_served_first_whichever_side_leads(backend: Backend) -> Result<()> {
-        for followers in [40, MAX_LAST_SEEN] {
-            let (world, content) = world(backend, 40).await?;
-            world.insert("user_counts", "user_id, followers", &[format!("({AUTHOR}, {followers})")]).await?;
-            world.run("UPDATE inbox_states SET last_seen = 1000 + user_id").await?;
-            world.put_edge(user(39), user(AUTHOR), EdgeMode::Pull).await?;
-            world.put_edge(user(38), user(AUTHOR), EdgeMode::Fill).await?;
-            world.set_floor(user(37), Floor::Off).await?;
-            world.run("UPDATE inbox_states SET last_seen = NULL WHERE user_id = 35").await?;
-            let strangers: Vec<String> = (101..=150).map(|id| format!("({id}, 1, 1, {})", 5_000 + id)).collect();
-            world.insert("inbox_states", "user_id, floor_time, floor_content, last_seen", &strangers).await?;
-            let first = First { more_than: 38, seen_since_ms: 1_034, most: 3 };
-            let id = content.content;
-            let enough = First { more_than: 39, ..first };
-            assert_eq!(world.store.serve_first(id, enough).await?, 0, "39 targets are no more than 39");
-            assert_eq!(world.store.serve_first(id, first).await?, 3);
-            assert_eq!(served(&world).await?, [36, 38, 40], "{followers} followers");
-            assert_eq!(world.store.serve_first(id, first).await?, 0, "they have it");
-            assert_eq!(world.store.serve_first(id, First { most: 9, ..first }).await?, 1);
-            assert_eq!(served(&world).await?, [34, 36, 38, 40], "no more were seen since");
-            assert!(ranges(&world).await?.is_empty() && world.store.find(id).await?.is_some());
-            world.store.extend_chain(id, 10, 9).await?;
-            let all = First { more_than: 1, seen_since_ms: 0, most: 100 };
-            assert_eq!(world.store.serve_first(id, all).await?, 0, "a range is cut");
-            for subtask in world.store.open_subtasks(id).await? {
-                push_all(&world, &subtask, 4).await?;
-            }
-            assert!(world.store.finish(id).await?);
-            assert_eq!(served(&world).await?.len(), 38, "everybody but the one who pulls and the one who is off");
-            assert_eq!(world.store.serve_first(id, all).await?, 0, "the record is gone");
-        }
-        Ok(())
-    }
-
-    async fn of_a_removed_content_nobody_is_served_first(backend: Backend) -> Result<()> {
-        let (world, content) = counted_world(backend, 9).await?;
-        world.run("UPDATE inbox_states SET last_seen = 5").await?;
-        world.remove(content.content).await?;
-        let all = First { more_than: 1, seen_since_ms: 0, most: 100 };
-        assert_eq!(world.store.serve_first(content.content, all).await?, 0);
-        assert!(served(&world).await?.is_empty());
         Ok(())
     }
 
