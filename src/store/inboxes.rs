@@ -53,7 +53,7 @@ pub trait Inboxes: Send + Sync {
     /// The reader's floor; [`Floor::Off`] if there is no state.
     async fn floor(&self, reader: UserId) -> Result<Floor, StoreError>;
 
-    /// docs/protocol.md#on and "mark seen", for readers in ascending order: last seen becomes `now_ms`, and a floor that
+    /// docs/protocol.md#on and "mark seen", readers in ascending order: last seen becomes `now_ms`, and a floor that
     /// is off (or absent) becomes [`Floor::OPEN`]; no other floor changes. How often a reader comes is smoothed; notes
     /// within [`crate::domain::limits::VISIT_MS`] are one visit. Two statements for every 256 readers, and two more if
     /// some have no state. In their order.

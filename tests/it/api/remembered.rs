@@ -69,7 +69,7 @@ on_each_backend! {
         Ok(())
     }
 
-    /// A10: both nodes remember the texts, and neither hears of the other but through SQL.
+    /// A10: both nodes remember the texts, and SQL alone connects them.
     async fn a_deleted_content_is_shown_by_no_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
         let here = server(backend, Around::Memory).await?;
         let (star, readers) = followed(&here, 1).await?;

@@ -33,9 +33,9 @@ async fn fill_inboxes(app: &TestApp) -> Result<()> {
 }
 
 on_each_backend! {
-    /// B4: a walk over a thousand inboxes is five statements; each that is too full is four more in one transaction,
+    /// B4: a walk over a thousand inboxes is six statements; each that is too full is four more in one transaction,
     /// which delete a tenth of what is kept, and one, by one statement. So of the rows that deliveries insert, a
-    /// transaction of the trimmer takes out at least that many at a time, and walks do not depend on how many there are.
+    /// transaction of the trimmer takes out that many at a time, and walks do not depend on how many there are.
     async fn the_trimmer_looks_at_200_inboxes_at_a_time_and_takes_out_a_tenth_at_once(backend: Backend) -> Result<()> {
         let keep = u32::try_from(KEEP)?;
         let settings = tidefeed::app::Settings { tiers: InboxTiers { keep, ..settings().tiers }, ..settings() };
