@@ -23,7 +23,7 @@ use tidefeed::{
         delivery::{DeliveryPolicy, EdgeRule},
         timeline::tier::InboxTiers,
     },
-    publish::PublishOutcome,
+    publish::{FirstServed, PublishOutcome},
     rng::SharedRng,
     store::{
         Seeding,
@@ -148,6 +148,8 @@ fn use_cases(store: &SqlStore) -> UseCases {
         batch_size: BATCH,
         lease_ms: 30_000,
         failing_after: 5,
+        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
+        seen_every_ms: 10 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: tidefeed::live::LiveSettings::default(),
     };

@@ -20,6 +20,7 @@ use tidefeed::{
         delivery::{DeliveryPolicy, EdgeRule},
         timeline::tier::InboxTiers,
     },
+    publish::FirstServed,
     rng::SharedRng,
     store::{
         Inboxes, Seeding, Timelines,
@@ -54,7 +55,7 @@ async fn main() -> Result<()> {
 
     let pulled = compare(&store, &use_cases, reader, &newest).await?;
     writeln!(out, "pulled page (reader just back)   {pulled:.3} of the naive query")?;
-    store.mark_seen(reader, NOW).await?;
+    store.mark_seen(&[reader], NOW).await?;
     store.extend(reader, 300).await?;
     let covered = compare(&store, &use_cases, reader, &newest).await?;
     writeln!(out, "covered page (active reader)     {covered:.3} of the naive query")?;
@@ -114,6 +115,8 @@ fn use_cases(store: &SqlStore) -> UseCases {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
+        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
+        seen_every_ms: 10 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: tidefeed::live::LiveSettings::default(),
     };

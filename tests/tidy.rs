@@ -9,7 +9,9 @@ mod tidy {
 
 use std::sync::LazyLock;
 
-use tidy::rules::{Rule, docs, engine, imports, layers, references, resolvers, sizes, transport, walks, words};
+use tidy::rules::{
+    Rule, docs, engine, imports, layers, mission, references, resolvers, sizes, transport, walks, words,
+};
 use tidy::tree::Tree;
 
 static REPOSITORY: LazyLock<std::io::Result<Tree>> = LazyLock::new(Tree::of_the_repository);
@@ -53,6 +55,7 @@ table! {
     each_walk_leads_through_few_files: walks::SHORT,
     anchors_that_are_cited_exist: references::ANCHORS,
     every_table_and_column_is_described: references::TABLES,
+    every_demand_names_the_tests_that_show_it: mission::DEMANDS_SHOWN,
 }
 
 fn hold(name: &str, rule: &Rule) {

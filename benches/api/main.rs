@@ -3,6 +3,7 @@
 //! `make bench` runs it. In process, without sockets: the processor time of all threads of this process, which a busy
 //! machine stretches less than time. A and B in turn, medians of rounds.
 
+#[expect(dead_code, reason = "the tests of allocations use the rest")]
 mod world;
 
 use std::{io::Write as _, time::Instant};

@@ -23,6 +23,7 @@ use tidefeed::{
         timeline::tier::InboxTiers,
     },
     live::Hub,
+    publish::FirstServed,
     rng::SharedRng,
     store::{
         Inboxes, Seeding,
@@ -144,7 +145,7 @@ async fn seed(store: &SqlStore, readers: i64) -> Result<()> {
         };
         store.add_follows(&(1..=AUTHORS).map(follow).collect::<Result<Vec<_>>>()?).await?;
         store.open_accounts(&[reader], &hash).await?;
-        store.mark_seen(reader, NOW).await?;
+        store.mark_seen(&[reader], NOW).await?;
         store.extend(reader, 300).await?;
     }
     Ok(())
@@ -201,6 +202,8 @@ fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
+        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
+        seen_every_ms: 10 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: tidefeed::live::LiveSettings::default(),
     };

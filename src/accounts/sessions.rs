@@ -20,6 +20,7 @@ use crate::{
         account::session::{Presented, Session},
         limits::{MAX_AGENT_CHARS, MAX_SESSIONS},
     },
+    read::Visits,
     rng::SharedRng,
     store::{Announcements, Sessions, StoreError, announcements::Announcement, sessions::Rotation},
     telemetry::{
@@ -76,6 +77,7 @@ pub struct SessionsService {
     announcements: Arc<dyn Announcements>,
     tokens: Arc<Tokens>,
     liveness: Arc<Liveness>,
+    visits: Arc<Visits>,
     settings: SessionSettings,
     ambient: (SharedClock, SharedRng),
 }
@@ -86,11 +88,12 @@ impl SessionsService {
         sessions: Arc<dyn Sessions>,
         announcements: Arc<dyn Announcements>,
         tokens: Arc<Tokens>,
+        visits: Arc<Visits>,
         settings: SessionSettings,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
         let liveness = Arc::new(Liveness::new(sessions.clone(), settings.revocation, clock.clone()));
-        Self { sessions, announcements, tokens, liveness, settings, ambient: (clock, rng) }
+        Self { sessions, announcements, tokens, liveness, visits, settings, ambient: (clock, rng) }
     }
 
     /// This node's cache of sessions. The caller runs [`Liveness::run`].
@@ -117,6 +120,7 @@ impl SessionsService {
             };
             if let Some(ended) = self.sessions.begin(&session, MAX_SESSIONS).await? {
                 self.tell(user, &ended).await;
+                self.visits.note_present(user).await;
                 return self.signed_in(user, &refresh, now);
             }
         }
@@ -150,6 +154,7 @@ impl SessionsService {
         metrics::counter!(REFRESHES, "outcome" => outcome).increment(1);
         match (presented, user) {
             (Presented::Current, Some(user)) => {
+                self.visits.note_present(user).await;
                 Ok(RefreshOutcome::Refreshed(self.signed_in(user, &token.next(&nonce), now)?))
             }
             (Presented::Again(nonce), Some(user)) => {

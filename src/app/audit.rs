@@ -13,7 +13,7 @@ use crate::{
     config::Config,
     domain::{Page, PageRequest, PageSize, UserId},
     lifecycle::Lifecycle,
-    read::TimelineReader,
+    read::{TimelineReader, Visits},
     rng::SharedRng,
     store::{Audits, StoreError, sql::SqlStore},
     upkeep::{AuditOptions, AuditedStores, Auditor, PageSource},
@@ -60,8 +60,8 @@ pub async fn open_auditor(
     adapters.expect_current_tables().await?;
     let Adapters { store, ports, .. } = adapters;
     let (timelines, contents) = (ports.timelines.clone(), ports.contents.clone());
-    let (cache, queue, clock) = (ports.outbox_cache.clone(), ports.queue.clone(), Arc::new(SystemClock));
-    let reader = TimelineReader::new(timelines, contents, cache, queue, clock);
+    let visits = Visits::new(ports.queue.clone(), Arc::new(SystemClock), config.upkeep.seen_every_ms.as_i64());
+    let reader = TimelineReader::new(timelines, contents, ports.outbox_cache.clone(), Arc::new(visits));
     Ok((auditor(&ports, Arc::new(store.clone()), Arc::new(reader), options), store))
 }
 

@@ -24,6 +24,7 @@ use crate::{
         timeline::tier::InboxTiers,
     },
     live::LiveSettings,
+    publish::FirstServed,
     telemetry::metrics,
 };
 
@@ -32,6 +33,7 @@ pub fn use_cases(config: &Config) -> Settings {
     let delivery = &config.delivery;
     Settings {
         policy: DeliveryPolicy { rule: rule(delivery), dormant_days: delivery.dormant_days },
+        first: FirstServed { most: delivery.first_served, within_ms: i64::from(delivery.first_seen_minutes) * 60_000 },
         subtask_size: delivery.subtask_size,
         batch_size: delivery.batch_size,
         lease_ms: delivery.lease_ms.as_i64(),
@@ -42,6 +44,7 @@ pub fn use_cases(config: &Config) -> Settings {
             deep_keep: config.inbox.deep_keep,
             longest_ms: i64::from(config.inbox.deep_minutes) * 60_000,
         },
+        seen_every_ms: config.upkeep.seen_every_ms.as_i64(),
         live: LiveSettings {
             buffer: config.live.buffer,
             catch_up: config.live.catch_up,

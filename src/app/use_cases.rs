@@ -9,9 +9,11 @@ use crate::{
     domain::{delivery::DeliveryPolicy, timeline::tier::InboxTiers},
     follow::{Excluding, Following, RelationReconciler},
     live::{Hub, LiveFeed, LiveSettings},
-    publish::{Dispatcher, DispatcherOptions, ExecutorOptions, Indexer, Publisher, Reacting, SubtaskExecutor},
+    publish::{
+        Dispatcher, DispatcherOptions, ExecutorOptions, FirstServed, Indexer, Publisher, Reacting, SubtaskExecutor,
+    },
     read::{
-        ReadMarker, Searcher, TimelineReader,
+        ReadMarker, Searcher, TimelineReader, Visits,
         lists::{ListReader, ListStores},
     },
     rng::SharedRng,
@@ -155,6 +157,8 @@ impl Ports {
 pub struct Settings {
     /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
+    /// Who is served before the rest of a delivery.
+    pub first: FirstServed,
     /// Followers of a subtask.
     pub subtask_size: u32,
     /// Inbox rows of one transaction.
@@ -165,6 +169,8 @@ pub struct Settings {
     pub failing_after: u32,
     /// How much inboxes hold.
     pub tiers: InboxTiers,
+    /// How often it is noted that a reader is there, in ms.
+    pub seen_every_ms: i64,
     /// Bounds of live feeds.
     pub live: LiveSettings,
 }
@@ -174,6 +180,8 @@ const DISPATCH_BATCH: usize = 16;
 
 /// All use cases of a node.
 pub struct UseCases {
+    /// Notes who is there.
+    pub visits: Arc<Visits>,
     /// Reads timelines.
     pub reader: Arc<TimelineReader>,
     /// Reads lists.
@@ -220,14 +228,15 @@ impl UseCases {
     /// Puts every use case together; nothing runs yet.
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Self {
         let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
+        let visits = Arc::new(Visits::new(ports.queue.clone(), clock.clone(), settings.seen_every_ms));
         let reader = Arc::new(TimelineReader::new(
             ports.timelines.clone(),
             ports.contents.clone(),
             ports.outbox_cache.clone(),
-            ports.queue.clone(),
-            clock.clone(),
+            visits.clone(),
         ));
         Self {
+            visits,
             searcher: Arc::new(Searcher::new(ports.search_terms.clone())),
             read_marker: Arc::new(ReadMarker::new(
                 ports.read_markers.clone(),
@@ -300,6 +309,7 @@ fn dispatcher(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &Shar
         subtask_size: settings.subtask_size,
         at_once: settings.batch_size.min(settings.subtask_size),
         policy: settings.policy,
+        first: settings.first,
         batch: DISPATCH_BATCH,
     };
     Dispatcher::new(ports.deliveries.clone(), ports.queue.clone(), options, clock.clone(), rng.clone())

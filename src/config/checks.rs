@@ -69,6 +69,10 @@ fn delivery(config: &Config, reader: &mut Reader) {
             format!("expected at most delivery.subtask_size, {}", delivery.subtask_size),
         );
     }
+    if i64::from(delivery.first_seen_minutes) * 60_000 < config.upkeep.seen_every_ms.as_i64() {
+        let every = config.upkeep.seen_every_ms;
+        reader.refuse("delivery.first_seen_minutes", format!("expected at least upkeep.seen_every_ms, {every}"));
+    }
     if delivery.active_days > delivery.dormant_days {
         reader.refuse(
             "delivery.active_days",

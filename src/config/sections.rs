@@ -157,6 +157,8 @@ fn delivery(reader: &mut Reader) -> DeliverySettings {
         push_cost: reader.whole("delivery.push_cost", 1..=1_000_000),
         pull_cost: reader.whole("delivery.pull_cost", 1..=1_000_000),
         dormant_days: reader.whole("delivery.dormant_days", 1..=36_500),
+        first_served: reader.whole("delivery.first_served", 0..=10_000),
+        first_seen_minutes: reader.whole("delivery.first_seen_minutes", 1..=10_080),
         subtask_size: reader.whole("delivery.subtask_size", 1..=100_000),
         batch_size: reader.whole("delivery.batch_size", 1..=10_000),
         dispatchers: reader.whole("delivery.dispatchers", 1..=64),
@@ -171,6 +173,7 @@ fn upkeep(reader: &mut Reader) -> UpkeepSettings {
         sweep_ms: millis(reader, "upkeep.sweep_ms", 10, 60 * MINUTE_MS),
         relation_workers: reader.whole("upkeep.relation_workers", 1..=1024),
         trim_ms: millis(reader, "upkeep.trim_ms", 10, DAY_MS),
+        seen_every_ms: millis(reader, "upkeep.seen_every_ms", 1000, DAY_MS),
     }
 }
 

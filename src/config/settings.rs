@@ -154,6 +154,8 @@ pub struct DeliverySettings {
     pub push_cost: u32,
     pub pull_cost: u32,
     pub dormant_days: u32,
+    pub first_served: u32,
+    pub first_seen_minutes: u32,
     pub subtask_size: u32,
     pub batch_size: u32,
     pub dispatchers: usize,
@@ -177,6 +179,7 @@ pub struct UpkeepSettings {
     pub sweep_ms: Millis,
     pub relation_workers: usize,
     pub trim_ms: Millis,
+    pub seen_every_ms: Millis,
 }
 
 /// `[audit]`

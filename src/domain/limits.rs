@@ -92,6 +92,9 @@ pub const RECENTLY_TOLD: usize = 64;
 pub const MIN_CATCH_UP: u16 = 2 * 64;
 /// Entries that a catch-up may be configured to read at most: one statement, one batch of hydration.
 pub const MAX_CATCH_UP: u16 = 1_000;
+/// Readers seen last among whom a delivery looks for those to serve first, if its author has as many followers: ten for
+/// each who is served first, as they come configured.
+pub const MAX_LAST_SEEN: u64 = 10_000;
 /// Edges of a subtask that the delivery policy looks at, at most: what one list of ids holds. The rest stay as they
 /// are.
 pub const MAX_JUDGED_EDGES: usize = 16_384;

@@ -75,6 +75,7 @@ pub struct Subscription<S> {
     /// The batch of the entries that are being passed on; `None` before the first.
     batch: Option<Arc<Batch<S>>>,
     check_at: Instant,
+    note_at: Instant,
 }
 
 impl<S: Default> LiveFeed<S> {
@@ -102,7 +103,8 @@ impl<S: Default> LiveFeed<S> {
         let followed = self.watch(&registration, reader).await?;
         let subscriber = SubscriberState::begin(followed, point);
         let (feed, check_at) = (Arc::clone(self), self.next_check());
-        Ok(Subscription { feed, reader, registration, subscriber, batch: None, check_at })
+        let note_at = self.note_present(reader).await;
+        Ok(Subscription { feed, reader, registration, subscriber, batch: None, check_at, note_at })
     }
 
     /// Watches everybody whom the reader follows, and returns them. A later read of the timeline misses nothing that
@@ -116,6 +118,13 @@ impl<S: Default> LiveFeed<S> {
     async fn top(&self, reader: UserId, floor: Position) -> Result<TimelineTop, StoreError> {
         let _room = self.room.acquire().await;
         self.timelines.top(reader, floor, PageSize::of_catch_up(self.settings.catch_up)).await
+    }
+
+    /// Whoever watches is there; when to say so again.
+    async fn note_present(&self, reader: UserId) -> Instant {
+        let visits = self.timelines.visits();
+        visits.note_present(reader).await;
+        Instant::now() + visits.once_in()
     }
 
     fn next_check(&self) -> Instant {
@@ -141,6 +150,10 @@ impl<S: Default> Subscription<S> {
             let signal = tokio::select! {
                 signal = self.registration.next() => signal,
                 () = sleep_until(self.check_at), if known => Some(Signal::Look(RereadCause::Missed)),
+                () = sleep_until(self.note_at) => {
+                    self.note_at = self.feed.note_present(self.reader).await;
+                    continue;
+                }
             };
             match signal {
                 None => return Ok(None),

@@ -75,8 +75,8 @@ pub struct SubscriberState {
 }
 
 impl SubscriberState {
-    /// A subscriber of a reader who follows `followed`. The client holds what `point` says; without one, what it holds is
-    /// not known.
+    /// A subscriber of a reader who follows `followed`. The client holds what `point` says; without one, what it holds
+    /// is not known.
     pub fn begin(followed: Followed, point: Option<ResumePoint>) -> Self {
         let look = point.is_some();
         let (view, relations) = (View::default(), VecDeque::new());

@@ -12,7 +12,7 @@ use crate::{
     rng::SharedRng,
     store::{
         Deliveries, Queue, StoreError,
-        deliveries::AtOnce,
+        deliveries::{AtOnce, First},
         queue::{Message, Received, Topic},
     },
     telemetry::metrics::{DELIVERY_FAILURES, ROWS_PUSHED},
@@ -20,6 +20,15 @@ use crate::{
 
 /// Deliveries that one dispatcher has under way: on SQLite, transactions that wait for each other share a commit.
 const UNDER_WAY: usize = 4;
+
+/// Who is served first if a delivery is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstServed {
+    /// How many at most; 0: nobody.
+    pub most: u32,
+    /// Who was seen within this time, in ms.
+    pub within_ms: i64,
+}
 
 /// What a dispatcher may do at once.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +39,8 @@ pub struct DispatcherOptions {
     pub at_once: u32,
     /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
+    /// Who is served before the rest.
+    pub first: FirstServed,
     /// Messages taken at a time.
     pub batch: usize,
 }
@@ -94,17 +105,29 @@ impl Dispatcher {
         self.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
     }
 
-    /// Brings one delivery on: does all of it if it is small, or completes its chain of subtasks and sends those that
-    /// are not done, or ends it.
+    /// Brings one delivery on: does all of it if it is small; or serves those who are there, completes its chain of
+    /// subtasks and sends those that are not done; or ends it.
     pub async fn dispatch(&self, content: ContentId) -> Result<(), StoreError> {
         let DispatcherOptions { at_once, policy, .. } = &self.options;
         if let AtOnce::Ended { rows } = self.deliveries.deliver_at_once(content, *at_once, policy).await? {
             metrics::counter!(ROWS_PUSHED).increment(rows);
             return Ok(());
         }
+        self.serve_first(content).await?;
         while !self.deliveries.extend_chain(content, self.options.subtask_size, MAX_SUBTASKS_PER_TX).await? {}
         if self.send_open(content).await? == 0 {
             self.deliveries.finish(content).await?;
+        }
+        Ok(())
+    }
+
+    async fn serve_first(&self, content: ContentId) -> Result<(), StoreError> {
+        let DispatcherOptions { at_once, first: FirstServed { most, within_ms }, .. } = self.options;
+        if most > 0 {
+            let seen_since_ms = self.clock.now_ms().saturating_sub(within_ms);
+            let first = First { more_than: at_once, seen_since_ms, most };
+            let rows = self.deliveries.serve_first(content, first).await?;
+            metrics::counter!(ROWS_PUSHED).increment(rows);
         }
         Ok(())
     }

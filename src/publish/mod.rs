@@ -8,7 +8,7 @@ mod indexer;
 mod publisher;
 mod reactions;
 
-pub use dispatcher::{Dispatcher, DispatcherOptions};
+pub use dispatcher::{Dispatcher, DispatcherOptions, FirstServed};
 pub use executor::{ExecutorOptions, SubtaskExecutor};
 pub use indexer::Indexer;
 pub use publisher::{PublishError, PublishOutcome, Publisher, RemoveOutcome};

@@ -11,8 +11,8 @@ use crate::{
 
 impl TimelineReader {
     /// How many entries a page would show of those of `reader`'s timeline that are newer than `position`, counted up
-    /// to `max`, and whether there are more: exactly what it is at one instant during the call. Counting is not
-    /// visiting.
+    /// to `max`, and whether there are more: exactly what it is at one instant during the call. Whoever counts
+    /// is there.
     pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
         let (bound, size) = (Some(position), max.one_more());
         let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
@@ -22,6 +22,7 @@ impl TimelineReader {
             self.look_up(&page, &raw, &mut subjects).await?;
             let shown = subjects.distinct(&page);
             if shown > max.get() || !page.has_newer || raw.size == PageSize::WIDEST_COUNT {
+                self.visits.note_present(reader).await;
                 return Ok(Count { count: shown.min(max.get()), capped: shown > max.get() || page.has_newer });
             }
             raw.size = PageSize::WIDEST_COUNT;

@@ -27,7 +27,6 @@ use self::{
     remembered_cards::RememberedCards,
 };
 use crate::{
-    clock::SharedClock,
     domain::{
         Content, ContentId, Entry, Page, PageRequest, UserId,
         timeline::{
@@ -36,7 +35,7 @@ use crate::{
             plan::{Next, Snapshot, decide},
         },
     },
-    store::{Contents, OutboxCache, Queue, StoreError, Timelines, cards::ContentCard, timelines::Depth},
+    store::{Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, timelines::Depth},
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
@@ -58,8 +57,10 @@ pub struct TimelineReader {
     timelines: Arc<dyn Timelines>,
     contents: Arc<dyn Contents>,
     cache: Option<Arc<dyn OutboxCache>>,
-    visits: Visits,
+    visits: Arc<Visits>,
     pulling: Pulling,
+    /// Those who exclude somebody, and pull past the cache.
+    excluding: Pulling,
     known: KnownAuthors,
     cards: RememberedCards,
 }
@@ -79,15 +80,15 @@ impl TimelineReader {
         timelines: Arc<dyn Timelines>,
         contents: Arc<dyn Contents>,
         cache: Option<Arc<dyn OutboxCache>>,
-        queue: Arc<dyn Queue>,
-        clock: SharedClock,
+        visits: Arc<Visits>,
     ) -> Self {
         Self {
             timelines,
             contents,
             cache,
-            visits: Visits::new(queue, clock),
+            visits,
             pulling: Pulling::default(),
+            excluding: Pulling::default(),
             known: KnownAuthors::default(),
             cards: RememberedCards::default(),
         }
@@ -104,6 +105,11 @@ impl TimelineReader {
         let (folded, facts) = self.visit(reader, request, true).await?;
         let card = |entry: &Entry| self.cards.card(entry, facts.get(&entry.content)?);
         Ok(TimelinePage { cards: folded.entries.iter().filter_map(card).collect(), folded })
+    }
+
+    /// Where it is noted that a reader is there.
+    pub fn visits(&self) -> &Visits {
+        &self.visits
     }
 
     /// Remembers what was read to be shown, for the pages that come.
@@ -154,7 +160,8 @@ impl TimelineReader {
         }
         // Cached outboxes know no kinds.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
-        if cache.is_none() && self.pulling.takes(reader) {
+        let pulls = if cache.is_some() { &self.excluding } else { &self.pulling };
+        if pulls.takes(reader) {
             return self.read_everything(reader, request).await;
         }
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
@@ -165,7 +172,9 @@ impl TimelineReader {
         if next == Next::PullOutboxes {
             match cache {
                 None => self.pulling.note(reader),
-                Some(_) if snapshot.floor.trusts_nothing() || snapshot.excludes => {}
+                // Nor do they know whom a repost is of: docs/coverage.md#who-is-excluded.
+                Some(_) if snapshot.excludes => self.excluding.note(reader),
+                Some(_) if snapshot.floor.trusts_nothing() => {}
                 Some(cache) => {
                     let outboxes = outboxes::pull(&**cache, &*self.contents, &snapshot, request).await?;
                     next = outboxes.map_or(next, |outboxes| decide(request, &snapshot, Some(&outboxes)));

@@ -1,7 +1,8 @@
-//! Tells upkeep that a reader has come, off the read's own path: at most once in a while for each reader, and once
-//! more whenever they have paged deeper than an inbox reaches.
+//! Tells upkeep that a reader is there, off the path of what they do: whoever signs in, renews a token, subscribes,
+//! counts or reads is noted here, at most once in a while, and once more whenever they have paged deeper than an inbox
+//! reaches.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use moka::{
     ops::compute::{CompResult, Op},
@@ -15,8 +16,6 @@ use crate::{
     telemetry::notifications::note_lost,
 };
 
-/// A reader who keeps reading is noted once in this time, in ms; last-seen times are exact to it.
-const ONCE_IN_MS: i64 = 10 * 60 * 1000;
 /// A reader whose pages are pulled is noted more often, so that the inbox is soon filled.
 const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
 /// Readers remembered; forgetting one costs a message.
@@ -57,17 +56,30 @@ impl Recent {
 }
 
 impl Visits {
-    /// Notes go to `queue`.
-    pub fn new(queue: Arc<dyn Queue>, clock: SharedClock) -> Self {
-        Self { queue, clock, seen: Recent::once_in(ONCE_IN_MS), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
+    /// Notes go to `queue`. A reader who stays is noted once in `once_in_ms`; last-seen times are exact to it.
+    pub fn new(queue: Arc<dyn Queue>, clock: SharedClock, once_in_ms: i64) -> Self {
+        Self { queue, clock, seen: Recent::once_in(once_in_ms), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
+    }
+
+    /// Time after which a reader who stays is to be noted again.
+    pub fn once_in(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.seen.once_in_ms).unwrap_or(0).max(1))
+    }
+
+    /// `reader` is there, whatever they do.
+    pub async fn note_present(&self, reader: UserId) {
+        self.note(reader, None).await;
     }
 
     /// `reader` has read a page, and `reached` with it what an inbox could hold, as [`Message::ReaderSeen`] has it.
     /// Failing to tell costs reads their speed, nothing else; it is not tried again at once, so that a queue that is
     /// away does not slow every page.
     pub async fn note(&self, reader: UserId, reached: Option<i64>) {
-        let recent = if reached.is_some() { &self.pulling } else { &self.seen };
-        if !recent.is_due(reader, self.clock.now_ms(), reached.unwrap_or(NOT_BELOW)) {
+        let now = self.clock.now_ms();
+        let pulls = reached.is_some_and(|depth| self.pulling.is_due(reader, now, depth));
+        // Who is noted for being deep has been seen as well.
+        let is_seen = (reached.is_none() || pulls) && self.seen.is_due(reader, now, NOT_BELOW);
+        if !pulls && !is_seen {
             return;
         }
         note_lost("queue", self.queue.send(&[Message::ReaderSeen { reader, reached }]).await);

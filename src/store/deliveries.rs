@@ -54,6 +54,17 @@ pub enum AtOnce {
     ToBeCut,
 }
 
+/// Whom a delivery serves before all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct First {
+    /// Only if there are more targets than this, which is what one transaction serves.
+    pub more_than: u32,
+    /// Only who was seen at this time (ms) or later.
+    pub seen_since_ms: i64,
+    /// Those of them who were seen last, at most so many.
+    pub most: u32,
+}
+
 /// What is waiting, for metrics and `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Backlog {
@@ -81,6 +92,11 @@ pub trait Deliveries: Send + Sync {
         most: u32,
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError>;
+
+    /// Before the first range is cut, in one transaction that locks the record first: inserts the rows of the targets
+    /// whom `first` means, of those among the [`crate::domain::limits::MAX_LAST_SEEN`] readers seen last if the author
+    /// has as many followers. Nothing else changes: the ranges hold them as well. Returns how many rows.
+    async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError>;
 
     /// docs/protocol.md#d1, one transaction: adds at most `limit` ranges of `subtask_size` followers to the end of the
     /// content's chain. Does nothing if the record is gone or the chain complete. Returns whether the chain is

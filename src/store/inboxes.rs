@@ -53,10 +53,11 @@ pub trait Inboxes: Send + Sync {
     /// The reader's floor; [`Floor::Off`] if there is no state.
     async fn floor(&self, reader: UserId) -> Result<Floor, StoreError>;
 
-    /// docs/protocol.md#on and "mark seen": last seen becomes `now_ms`, and a floor that is off (or absent) becomes
-    /// [`Floor::OPEN`]; no other floor changes. How often the reader comes is smoothed; notes within
-    /// [`crate::domain::limits::VISIT_MS`] are one visit.
-    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError>;
+    /// docs/protocol.md#on and "mark seen", readers in ascending order: last seen becomes `now_ms`, and a floor that
+    /// is off (or absent) becomes [`Floor::OPEN`]; no other floor changes. How often a reader comes is smoothed; notes
+    /// within [`crate::domain::limits::VISIT_MS`] are one visit. Two statements for every 256 readers, and two more if
+    /// some have no state. In their order.
+    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError>;
 
     /// docs/protocol.md#cover: the newest `keep` contents of the author at or above the floor become inbox rows, the
     /// floor rises if that was cut, the edge becomes `Push`, the revision goes up. Only if the edge is `Fill`.

@@ -13,6 +13,7 @@ use crate::{
     rng::SharedRng,
     store::{
         Follows, Inboxes, Queue, StoreError,
+        inboxes::Seen,
         queue::{Message, Received, Topic},
         relations::Pair,
     },
@@ -56,15 +57,12 @@ impl Reactivator {
         Self { inboxes, follows, queue, options, clock, rng }
     }
 
-    /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were. What
-    /// fails is noted again by the reader's next page.
+    /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were. All who
+    /// were there are written down at once; if that fails the messages come again. What else fails for one of them is
+    /// noted again while they stay.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.queue.receive(Topic::Visit, consumer, BATCH, wait).await?;
-        for (reader, reached) in visits(&received) {
-            if let Err(error) = self.visit(reader, reached).await {
-                tracing::warn!(%reader, error = &error as &dyn std::error::Error, "A reader could not be reactivated.");
-            }
-        }
+        self.deal_with(&visits(&received)).await?;
         let ids: Vec<String> = received.iter().map(|message| message.id.clone()).collect();
         self.queue.acknowledge(Topic::Visit, &ids).await?;
         Ok(received.len())
@@ -79,9 +77,30 @@ impl Reactivator {
     pub async fn visit(&self, reader: UserId, reached: Option<i64>) -> Result<(), StoreError> {
         metrics::counter!(READERS_WOKEN).increment(1);
         let now = self.clock.now_ms();
-        let seen = self.inboxes.mark_seen(reader, now).await?;
+        for seen in self.inboxes.mark_seen(&[reader], now).await? {
+            self.bring_back(&seen, reached, now).await?;
+        }
+        Ok(())
+    }
+
+    async fn deal_with(&self, visits: &BTreeMap<UserId, Option<i64>>) -> Result<(), StoreError> {
+        let readers: Vec<UserId> = visits.keys().copied().collect();
+        let now = self.clock.now_ms();
+        metrics::counter!(READERS_WOKEN).increment(readers.len() as u64);
+        for seen in self.inboxes.mark_seen(&readers, now).await? {
+            let reader = seen.reader.reader;
+            let reached = visits.get(&reader).copied().flatten();
+            if let Err(error) = self.bring_back(&seen, reached, now).await {
+                tracing::warn!(%reader, error = &error as &dyn std::error::Error, "A reader could not be reactivated.");
+            }
+        }
+        Ok(())
+    }
+
+    /// `reached` as [`Message::ReaderSeen`] has it.
+    async fn bring_back(&self, seen: &Seen, reached: Option<i64>, now: i64) -> Result<(), StoreError> {
         self.promote(&seen.reader, now).await?;
-        self.fill(reader, seen.floor, reached).await
+        self.fill(seen.reader.reader, seen.floor, reached).await
     }
 
     /// Lets the inbox grow if it holds less than it may, for somebody who was `reached` below its floor; the deeper it

@@ -23,6 +23,7 @@ mod outside_inboxes;
 mod plan;
 mod primary_store;
 mod quiescence;
+mod remembered_cards;
 mod rng;
 mod rules;
 mod runner;

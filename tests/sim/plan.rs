@@ -10,6 +10,7 @@ use tidefeed::{
         timeline::tier::InboxTiers,
     },
     live::LiveSettings,
+    publish::FirstServed,
 };
 
 use crate::{fault_injector::Rates, rng::SimRng};
@@ -112,6 +113,8 @@ impl Plan {
                 lease_ms: rng.pick(&[50, 1_000, 30_000]),
                 failing_after: 3,
                 tiers,
+                first: FirstServed { most: 2, within_ms: 20 * MINUTE },
+                seen_every_ms: 10 * MINUTE,
                 live: LiveSettings::default(),
             },
             cache: if rng.chance(200_000) { 0 } else { size(rng, 1, 6) },

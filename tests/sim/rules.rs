@@ -43,6 +43,7 @@ rules! {
     ProgressBeforeRows "D2" "progress is committed before the rows";
     IncompleteChainIsFinished "D3" "a delivery ends although its chain is not complete, which dispatchers are told it is";
     LastSubtaskFinishes "D3" "the last subtask ends the delivery, whatever the others do";
+    FirstServedAreAll "D3" "a delivery ends with those who are served first";
     SmallRecordGoesFirst "D3" "a small delivery's record goes in a transaction of its own, before the rows";
     TakenCountsAsDone "D3" "subtasks that were taken count as done";
     LeasesNeverEnd "D3" "a subtask stays with an executor that died";

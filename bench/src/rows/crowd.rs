@@ -7,7 +7,7 @@ use crate::{
     node::{Node, set},
     processes,
     rounds::Rounds,
-    rows::live::{BARE_PUBLISH, SILENCE_MS, Told, follow, opened, publish, subscribe, told},
+    rows::live::{BARE_PUBLISH, Broadcast, SILENCE_MS, follow, opened, publish, subscribe, told},
     site::Site,
 };
 
@@ -45,7 +45,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let (mut first, mut last) = (Rounds::default(), Rounds::default());
     let mut event = None;
     for _ in 0..=site.options.rounds() {
-        let Told { first_ms, last_ms, event: said } = told(site.address(), &publish(&author), &mut ours).await?;
+        let Broadcast { first_ms, last_ms, event: said } = told(site.address(), &publish(&author), &mut ours).await?;
         // The first time warms both sides.
         if event.replace(said).is_some() {
             first.ours.push(first_ms);
@@ -57,7 +57,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let mut theirs = opened(bare.address, &viewers, count).await?;
     told(bare.address, BARE_PUBLISH, &mut theirs).await?;
     for _ in 0..site.options.rounds() {
-        let Told { first_ms, last_ms, .. } = told(bare.address, BARE_PUBLISH, &mut theirs).await?;
+        let Broadcast { first_ms, last_ms, .. } = told(bare.address, BARE_PUBLISH, &mut theirs).await?;
         first.theirs.push(first_ms);
         last.theirs.push(last_ms);
     }

@@ -59,7 +59,7 @@ pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
 pub const BARE_PUBLISH: &[u8] = b"POST /publish HTTP/1.1\r\nhost: bench\r\ncontent-length: 0\r\n\r\n";
 
 /// What one publish did.
-pub struct Told {
+pub struct Broadcast {
     /// Milliseconds from the request until the first socket has got an event.
     pub first_ms: f64,
     /// Until the last has.
@@ -73,7 +73,7 @@ pub fn publish(author: &Person) -> Vec<u8> {
 }
 
 /// Sends the request and waits until every socket has got an event.
-pub async fn told(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> Result<Told> {
+pub async fn told(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> Result<Broadcast> {
     let mut client = Client::to(address).await?;
     let began = Instant::now();
     let elapsed_ms = || began.elapsed().as_secs_f64() * 1e3;
@@ -90,7 +90,7 @@ pub async fn told(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> 
     }));
     let ((), events) = tokio::try_join!(asking, hearing)?;
     let event = String::from_utf8(events.into_iter().next().context("nobody listens")?)?;
-    Ok(Told { first_ms: first_ms.get(), last_ms: elapsed_ms(), event })
+    Ok(Broadcast { first_ms: first_ms.get(), last_ms: elapsed_ms(), event })
 }
 
 /// Lets all of them follow the author.

@@ -3,7 +3,7 @@
 //! Queries and mutations have limits of their own, so that neither kind waits behind the other. Subscriptions have none
 //! here: sockets, streams and the operations on them are bounded where they begin.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_graphql::parser::types::OperationType;
 use tokio::{
@@ -82,13 +82,17 @@ pub(super) struct Permit {
 struct Limit {
     free: Arc<Semaphore>,
     places: Semaphore,
-    limit: AdmissionLimit,
+    wait_time: Duration,
 }
 
 impl Limit {
     fn new(limit: AdmissionLimit) -> Self {
         let semaphore = |permits: usize| Semaphore::new(permits.min(Semaphore::MAX_PERMITS));
-        Self { free: Arc::new(semaphore(limit.running.max(1))), places: semaphore(limit.waiting), limit }
+        Self {
+            free: Arc::new(semaphore(limit.running.max(1))),
+            places: semaphore(limit.waiting),
+            wait_time: limit.wait_time,
+        }
     }
 
     /// `waits` is called by who has to wait, and what it gives is dropped when the wait is over.
@@ -99,7 +103,7 @@ impl Limit {
         }
         let _place = self.places.try_acquire().map_err(|_| Overload::Full)?;
         let _told = waits();
-        match timeout(self.limit.wait_time, Arc::clone(&self.free).acquire_owned()).await {
+        match timeout(self.wait_time, Arc::clone(&self.free).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
             // It is never closed.
             Ok(Err(_)) | Err(_) => Err(Overload::Late),
@@ -140,7 +144,6 @@ fn count_refused(name: &'static str, kind: Kind, overload: Overload) {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
-    use std::time::Duration;
 
     use async_graphql::Variables;
     use tokio::task::{JoinHandle, yield_now};
@@ -159,6 +162,7 @@ mod tests {
     /// One that asks, and has begun to wait if it has to.
     async fn asks(limit: &Arc<Limit>) -> JoinHandle<Taken> {
         let limit = Arc::clone(limit);
+        #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
         let asked = tokio::spawn(async move { limit.take(|| ()).await });
         yield_now().await;
         asked

@@ -68,9 +68,9 @@ pub(super) enum Execution {
 }
 
 impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
-    /// Passes `params` through the guard, waits until the operation may run, charges the cost, and attaches what belongs
-    /// to `scope`. `permits`: whether this way of asking may run such an operation; asked before anything else. An
-    /// operation that is refused for load costs nothing but the reading of its document.
+    /// Passes `params` through the guard, waits until the operation may run, charges the cost, and attaches what
+    /// belongs to `scope`. `permits`: whether this way of asking may run such an operation; asked before anything else.
+    /// An operation that is refused for load costs nothing but the reading of its document.
     pub(super) async fn prepare(
         &self,
         mut params: Params,

@@ -11,7 +11,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 pub struct AuthorFacts {
     /// Who.
     pub author: UserId,
-    /// How many follow, themselves included.
+    /// How many follow; their own edge to themselves is none of them.
     pub followers: u64,
     /// Smoothed ms between two publishes; `None` before the second.
     pub publish_every_ms: Option<i64>,

@@ -180,7 +180,7 @@ impl SqlStore {
 
 /// Selects what [`facts`] reads: of counts `c` and, joined by [`HEAD`], the outbox's head `o`. An author without
 /// counts has no followers.
-const FACTS: &str = "SELECT c.user_id, c.followers + 1, o.publish_every_ms";
+const FACTS: &str = "SELECT c.user_id, c.followers, o.publish_every_ms";
 /// See [`FACTS`].
 const HEAD: &str = "LEFT JOIN outbox_heads o ON o.author_id = c.user_id";
 

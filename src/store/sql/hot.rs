@@ -22,7 +22,7 @@ use crate::{
         },
         timeline::authors::CandidateLimits,
     },
-    store::timelines::Depth,
+    store::{deliveries::First, timelines::Depth},
 };
 
 /// A statement that must be answered by an index, whatever the tables hold.
@@ -38,6 +38,8 @@ pub enum HotStatement {
     Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
     FanOut(Entry, Range),
+    /// The rows of those who are served first, led by the author's targets or by who was seen last.
+    First(Entry, First, bool),
     /// The deliveries due at a time (ms), and their maximum number.
     Due(i64, u64),
     /// A page of each author's followers, as the first user sees it.
@@ -90,6 +92,7 @@ impl HotStatement {
             Self::Authors(reader) => timelines::authors(dialect, reader),
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
+            Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
             Self::Followers(viewer, authors, request) => {
                 each(&authors, &request, |author| follow_lists::followers(dialect, Some(viewer), author))

@@ -3,4 +3,5 @@
 mod accounts;
 mod graphql_api;
 mod live;
+mod remembered;
 pub mod server;

@@ -26,11 +26,11 @@ pub(super) const AUTHORS: i64 = 500;
 /// Contents, and rows of reader 1's inbox.
 pub(super) const ROWS: i64 = 20_000;
 /// An author with very many followers.
-pub(super) const STAR: i64 = 9_000;
+pub const STAR: i64 = 9_000;
 
 /// Reader 1, from whom 5000 strangers hide, follows 500 authors, is pushed to by all, and has 20 000 rows above the
 /// floor; 40 more readers follow the same authors; 5000 follow the star.
-pub(super) async fn fill(world: &World) -> Result<()> {
+pub async fn fill(world: &World) -> Result<()> {
     world.hurry().await?;
     let contents: Vec<Entry> = (1..=ROWS).map(|id| entry(id, user(101 + id % AUTHORS), 1_000 + id / 2)).collect();
     world.put_contents(&contents).await?;
@@ -67,7 +67,7 @@ pub(super) async fn fill(world: &World) -> Result<()> {
 }
 
 /// A plan: one line a table, in lower case.
-async fn plan(world: &World, backend: Backend, statement: HotStatement) -> Result<Vec<String>> {
+pub async fn plan(world: &World, backend: Backend, statement: HotStatement) -> Result<Vec<String>> {
     let text = world.store.spell_out(statement);
     let explain = match backend {
         Backend::Sqlite => "EXPLAIN QUERY PLAN",
@@ -79,7 +79,7 @@ async fn plan(world: &World, backend: Backend, statement: HotStatement) -> Resul
 }
 
 /// The one line of the plan that has all of these words.
-fn line<'a>(plan: &'a [String], words: &[&str]) -> Result<&'a String> {
+pub fn line<'a>(plan: &'a [String], words: &[&str]) -> Result<&'a String> {
     plan.iter()
         .find(|line| words.iter().all(|word| line.contains(word)))
         .with_context(|| format!("{words:?} not in {plan:#?}"))

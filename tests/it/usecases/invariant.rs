@@ -83,7 +83,7 @@ async fn act(app: &TestApp, actor: Actor, rng: &SharedRng) -> Result<()> {
         Actor::Trimmer => drop(app.ports.inboxes.trim(reader, 6).await?),
         Actor::Lapser => {
             app.ports.inboxes.turn_off_unseen(now + 1, u64::from(rng.u32() % 3)).await?;
-            app.ports.inboxes.mark_seen(reader, now).await?;
+            app.ports.inboxes.mark_seen(&[reader], now).await?;
             app.ports.inboxes.extend(reader, 4).await?;
         }
         Actor::Demoter => {

@@ -2,10 +2,12 @@
 
 mod account_deletions;
 mod audit;
+mod cached_outboxes;
 mod deep_paging;
 pub mod delivery;
 mod fixture;
 mod invariant;
+mod presence;
 mod targets;
 mod upkeep;
 mod worked_example;

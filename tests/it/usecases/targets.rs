@@ -3,7 +3,10 @@
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
     domain::delivery::{DeliveryPolicy, EdgeRule},
-    store::{Deliveries as _, Follows as _, deliveries::AtOnce},
+    store::{
+        Deliveries as _, Follows as _,
+        deliveries::{AtOnce, First},
+    },
 };
 
 use crate::{
@@ -41,6 +44,8 @@ async fn a_delivery_touches_its_targets(kind: Kind) -> Result<()> {
     let policy =
         DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 }, dormant_days: 30 };
     ensure!(store.deliver_at_once(id, 1_000, &policy).await? == AtOnce::ToBeCut);
+    let first = First { more_than: 1_000, seen_since_ms: 0, most: 1_000 };
+    ensure!(store.serve_first(id, first).await? == 0, "one transaction serves them: nobody is first");
     ensure!(store.extend_chain(id, 1_000, 100).await?);
     let open = store.open_subtasks(id).await?;
     ensure!(open.len() == 1, "200 targets make one subtask: {open:?}");

@@ -8,11 +8,60 @@ use tidefeed::{
 
 use crate::{
     harness::{Around, TestApp, settings},
-    servers::on_each_backend,
+    servers::{self, on_each_backend},
     usecases::delivery::{followed_author, user},
 };
 
+/// Of a thousand inboxes every fourth has rows to spare.
+const INBOXES: i64 = 1_000;
+const KEEP: i64 = 20;
+
+async fn fill_inboxes(app: &TestApp) -> Result<()> {
+    let database = servers::connect_sql(app.database_url()).await?;
+    let rows = |inbox: i64| if inbox % 4 == 0 { KEEP + KEEP / 10 + 1 } else { KEEP + KEEP / 10 };
+    for some in (1..=INBOXES).collect::<Vec<_>>().chunks(100) {
+        let states: Vec<String> = some.iter().map(|inbox| format!("({inbox}, 0, 0, 5)")).collect();
+        let columns = "inbox_states (user_id, floor_time, floor_content, last_seen)";
+        servers::execute(&database, &format!("INSERT INTO {columns} VALUES {}", states.join(", "))).await?;
+        let all =
+            some.iter().flat_map(|inbox| (1..=rows(*inbox)).map(move |row| format!("({inbox}, {row}, {row}, 9)")));
+        let columns = "inboxes (user_id, publish_time, content_id, author_id)";
+        let all: Vec<String> = all.collect();
+        servers::execute(&database, &format!("INSERT INTO {columns} VALUES {}", all.join(", "))).await?;
+    }
+    Ok(())
+}
+
 on_each_backend! {
+    /// B4: a walk over a thousand inboxes is six statements; each that is too full is four more in one transaction,
+    /// which delete a tenth of what is kept, and one, by one statement. So of the rows that deliveries insert, a
+    /// transaction of the trimmer takes out that many at a time, and walks do not depend on how many there are.
+    async fn the_trimmer_looks_at_200_inboxes_at_a_time_and_takes_out_a_tenth_at_once(backend: Backend) -> Result<()> {
+        let keep = u32::try_from(KEEP)?;
+        let settings = tidefeed::app::Settings { tiers: InboxTiers { keep, ..settings().tiers }, ..settings() };
+        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        fill_inboxes(&app).await?;
+        let database = servers::connect_sql(app.database_url()).await?;
+        let rows = async || anyhow::Ok(servers::numbers(&database, "SELECT COUNT(*) FROM inboxes").await?[0]);
+        let (before, begun) = (rows().await?, (app.store.statements(), app.store.transactions()));
+        let mut trimmed = 0;
+        loop {
+            let (inboxes, round) = app.trimmer.run_once().await?;
+            trimmed += inboxes;
+            if round {
+                break;
+            }
+        }
+        let cost = (app.store.statements() - begun.0, app.store.transactions() - begun.1);
+        ensure!(trimmed == 250, "{trimmed} inboxes were too full");
+        ensure!(cost == (6 + 4 * 250, 250), "statements and transactions: {cost:?}");
+        ensure!(before - rows().await? == 250 * (KEEP / 10 + 1), "{} of {before} rows are left", rows().await?);
+        let begun = app.store.statements();
+        while !app.trimmer.run_once().await?.1 {}
+        ensure!(app.store.statements() - begun == 6, "nothing is too full: a thousand inboxes are looked at, no more");
+        Ok(())
+    }
+
     /// A follow of somebody with more contents than an inbox keeps raises the floor; when they are left again, it
     /// comes down.
     async fn a_floor_that_a_gone_author_raised_comes_down_again(backend: Backend) -> Result<()> {

@@ -9,7 +9,7 @@ use tidefeed::{
             subtask::{END, Progress, Range},
         },
     },
-    store::deliveries::Subtask,
+    store::deliveries::{First, Subtask},
 };
 
 use super::acts::{Drawer, outcome};
@@ -18,6 +18,7 @@ use super::acts::{Drawer, outcome};
 pub enum Act {
     Find(ContentId),
     AtOnce(ContentId, u32, u64),
+    ServeFirst(ContentId, First),
     ExtendChain(ContentId, u32, usize),
     OpenSubtasks(ContentId),
     TakeSubtask(ContentId, i64, i64),
@@ -35,7 +36,11 @@ impl Act {
         match from.rng.below(32) {
             0 => Self::Find(from.delivered()),
             30..=31 => Self::AtOnce(from.delivered(), small + 1, from.rng.below(6)),
-            1..=7 => Self::ExtendChain(from.delivered(), small, from.rng.index(3) + 1),
+            1 => {
+                let seen_since_ms = from.now - from.rng.within(0, 60_000);
+                Self::ServeFirst(from.delivered(), First { more_than: small, seen_since_ms, most: 1 + small })
+            }
+            2..=7 => Self::ExtendChain(from.delivered(), small, from.rng.index(3) + 1),
             8 => Self::OpenSubtasks(from.delivered()),
             9..=11 => {
                 let Subtask { content, progress, .. } = subtask(from);
@@ -63,6 +68,7 @@ impl Act {
                 let policy = DeliveryPolicy { rule, dormant_days: 1 };
                 outcome(deliveries.deliver_at_once(*content, *most, &policy).await)
             }
+            Self::ServeFirst(content, first) => outcome(deliveries.serve_first(*content, *first).await),
             Self::ExtendChain(content, size, limit) => outcome(deliveries.extend_chain(*content, *size, *limit).await),
             Self::OpenSubtasks(content) => outcome(deliveries.open_subtasks(*content).await),
             Self::TakeSubtask(content, after, until) => {

@@ -50,7 +50,7 @@ impl Act {
             Self::Floor(reader) => outcome(inboxes.floor(*reader).await),
             Self::Held(reader, at_most) => outcome(inboxes.held(*reader, *at_most).await),
             Self::KeepDeep(reader, until) => outcome(inboxes.keep_deep(*reader, *until).await),
-            Self::MarkSeen(reader) => outcome(inboxes.mark_seen(*reader, now).await),
+            Self::MarkSeen(reader) => outcome(inboxes.mark_seen(&[*reader], now).await),
             Self::Cover(reader, author, keep) => outcome(inboxes.cover(*reader, *author, *keep).await),
             Self::ClearUnfollowed(reader, author) => outcome(inboxes.clear_unfollowed(*reader, *author).await),
             Self::Extend(reader, step) => outcome(inboxes.extend(*reader, *step).await),

@@ -24,11 +24,11 @@ pub enum Ended {
 }
 
 /// What is read once the record is locked.
-struct DeliveryState {
-    entry: Entry,
-    removed: bool,
-    author: AuthorFacts,
-    is_cut: bool,
+pub struct DeliveryState {
+    pub entry: Entry,
+    pub removed: bool,
+    pub author: AuthorFacts,
+    pub is_cut: bool,
 }
 
 /// See `Deliveries::deliver_at_once`.
@@ -40,7 +40,7 @@ pub async fn deliver(
 ) -> Result<Ended, StoreError> {
     let ended = |rows| Ended::AtOnce(AtOnce::Ended { rows });
     let counted = match primary_store.breaks(Rule::SmallEndsAtItsCount) {
-        true => tx.read(|tables| state_of(tables, content).map(|it| it.author.followers)).await?,
+        true => tx.read(|tables| state_of(tables, content).map(|it| it.author.followers + 1)).await?,
         false => None,
     };
     if !tx.lock(Row::Delivery(content)).await? {
@@ -54,7 +54,7 @@ pub async fn deliver(
         delete_with_subtasks(&mut tx, content).await?;
         return tx.commit(ended(0)).await;
     }
-    if is_cut || author.followers > u64::from(most) || policy.is_selective(&author) {
+    if is_cut || author.followers >= u64::from(most) || policy.is_selective(&author) {
         return tx.roll_back(Ended::AtOnce(AtOnce::ToBeCut)).await;
     }
     let now = primary_store.injector.now();
@@ -71,10 +71,10 @@ pub async fn deliver(
     tx.commit(if rows_later { Ended::RowsLater(entry) } else { ended(rows) }).await
 }
 
-fn state_of(tables: &Tables, content: ContentId) -> Option<DeliveryState> {
+pub fn state_of(tables: &Tables, content: ContentId) -> Option<DeliveryState> {
     let record = tables.deliveries.get(&content)?;
     let entry = Entry { publish_time: record.publish_time, content, author: record.author };
-    let nobody = AuthorFacts { author: record.author, followers: 1, publish_every_ms: None };
+    let nobody = AuthorFacts { author: record.author, followers: 0, publish_every_ms: None };
     Some(DeliveryState {
         entry,
         removed: !tables.is_visible(content),

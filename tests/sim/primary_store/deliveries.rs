@@ -9,12 +9,12 @@ use tidefeed::{
     },
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Delivery, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Delivery, First, Pushed, Subtask},
     },
 };
 
 use super::{
-    at_once, chains,
+    at_once, chains, first,
     tables::{Change, Record, Row, Tables, Task},
     transaction::{PrimaryStore, Tx, transaction},
 };
@@ -42,6 +42,10 @@ impl Deliveries for PrimaryStore {
             }
             at_once::Ended::RowsLater(_) => unreachable!("rows come later only where that rule is broken"),
         }
+    }
+
+    async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError> {
+        transaction!(self, tx => first::serve(self, tx, content, first))
     }
 
     async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError> {

@@ -104,7 +104,7 @@ impl Follows for PrimaryStore {
 
 pub fn facts(tables: &Tables, author: UserId) -> Option<AuthorFacts> {
     let counts = tables.counts.get(&author)?;
-    let followers = u64::try_from(counts.followers + 1).unwrap_or(0);
+    let followers = u64::try_from(counts.followers).unwrap_or(0);
     let publish_every_ms = tables.heads.get(&author).and_then(|head| head.publish_every);
     Some(AuthorFacts { author, followers, publish_every_ms })
 }

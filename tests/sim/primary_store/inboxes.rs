@@ -47,8 +47,8 @@ impl Inboxes for PrimaryStore {
         transaction!(self, tx => keep_deep(tx, reader, until_ms))
     }
 
-    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
-        transaction!(self, tx => mark_seen(self, tx, reader, now_ms))
+    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError> {
+        transaction!(self, tx => mark_seen(self, tx, readers, now_ms))
     }
 
     async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {
@@ -134,12 +134,25 @@ async fn keep_deep(mut tx: Tx, reader: UserId, until_ms: i64) -> Result<(), Stor
     tx.commit(()).await
 }
 
-async fn mark_seen(primary_store: &PrimaryStore, mut tx: Tx, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
-    let before = lock_state(&mut tx, reader).await?;
+async fn mark_seen(
+    primary_store: &PrimaryStore,
+    mut tx: Tx,
+    readers: &[UserId],
+    now_ms: i64,
+) -> Result<Vec<Seen>, StoreError> {
+    let mut all = Vec::with_capacity(readers.len());
+    for reader in readers {
+        all.push(see(primary_store, &mut tx, *reader, now_ms).await?);
+    }
+    tx.commit(all).await
+}
+
+async fn see(primary_store: &PrimaryStore, tx: &mut Tx, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
+    let before = lock_state(tx, reader).await?;
     let read_every_ms = rate::smoothed(before.read_every, before.last_seen, now_ms, VISIT_MS);
     let opened = if primary_store.breaks(Rule::ReturningIsTrusted) { Floor::At(Position::OLDEST) } else { Floor::OPEN };
     let floor = if before.floor == Floor::Off { opened } else { before.floor };
-    change_state(&mut tx, reader, |state| State {
+    change_state(tx, reader, |state| State {
         floor,
         last_seen: Some(now_ms),
         read_every: read_every_ms,
@@ -148,7 +161,7 @@ async fn mark_seen(primary_store: &PrimaryStore, mut tx: Tx, reader: UserId, now
     })
     .await?;
     let reader = ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms };
-    tx.commit(Seen { before: before.last_seen, reader, floor }).await
+    Ok(Seen { before: before.last_seen, reader, floor })
 }
 
 async fn clear(primary_store: &PrimaryStore, mut tx: Tx, reader: UserId, author: UserId) -> Result<u64, StoreError> {

@@ -12,6 +12,7 @@ mod connections;
 mod contents;
 mod deliveries;
 mod exclusions;
+mod first;
 mod follows;
 mod growth;
 mod inboxes;

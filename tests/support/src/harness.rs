@@ -19,6 +19,7 @@ use tidefeed::{
         timeline::tier::InboxTiers,
     },
     live::LiveSettings,
+    publish::FirstServed,
     rng::SharedRng,
     store::{
         Announcements, OutboxCache, Queue,
@@ -66,6 +67,8 @@ pub fn settings() -> Settings {
         batch_size: 500,
         lease_ms: 30_000,
         failing_after: 5,
+        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
+        seen_every_ms: 10 * 60 * 1_000,
         tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
         live: LiveSettings::default(),
     }
@@ -198,7 +201,7 @@ impl TestApp {
 
     /// Deliveries skip the reader from now on.
     pub async fn turn_off(&self, reader: UserId) -> Result<()> {
-        self.ports.inboxes.mark_seen(reader, 0).await?;
+        self.ports.inboxes.mark_seen(&[reader], 0).await?;
         self.ports.inboxes.turn_off_unseen(1, 10).await?;
         Ok(())
     }

@@ -4,6 +4,7 @@ pub mod docs;
 pub mod engine;
 pub mod imports;
 pub mod layers;
+pub mod mission;
 pub mod references;
 pub mod resolvers;
 pub mod sizes;

@@ -36,6 +36,7 @@ const EVENTS: &str = "text/event-stream";
 /// `query`, asked beside the test.
 fn spawned(router: &Router, query: &'static str) -> JoinHandle<(StatusCode, String)> {
     let router = router.clone();
+    #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
     tokio::spawn(async move {
         let (status, _, text) = sent(router, query, JSON).await;
         (status, text)
@@ -144,7 +145,7 @@ async fn a_client_that_leaves_gives_its_place_to_the_next() {
     client.abort();
     assert!(client.await.unwrap_err().is_cancelled());
     let mut other = server.acknowledged().await;
-    let served = async {
+    let answered = async {
         for id in 0.. {
             other.subscribe(&id.to_string(), "{ hello }").await;
             if other.hear().await["type"] == "next" {
@@ -152,12 +153,13 @@ async fn a_client_that_leaves_gives_its_place_to_the_next() {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, served).await.unwrap();
+    tokio::time::timeout(PATIENCE, answered).await.unwrap();
 }
 
 /// A POST over a connection of its own, which ends when it is aborted.
 fn posted(server: &Server, query: &'static str) -> JoinHandle<()> {
     let address = server.address;
+    #[expect(clippy::disallowed_methods, reason = "the test waits for it")]
     tokio::spawn(async move {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
         let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();

@@ -17,11 +17,11 @@ use crate::{
 };
 
 /// A delivery as it stands once its record is locked.
-struct DeliveryState {
-    entry: Entry,
-    removed: bool,
-    author: AuthorFacts,
-    is_cut: bool,
+pub(super) struct DeliveryState {
+    pub(super) entry: Entry,
+    pub(super) removed: bool,
+    pub(super) author: AuthorFacts,
+    pub(super) is_cut: bool,
 }
 
 /// Nobody else cuts or ends the delivery while its record is locked, so everything else is read after it. The
@@ -43,7 +43,8 @@ pub(super) async fn deliver(
         records::delete_with_subtasks(tx, content).await?;
         return Ok(AtOnce::Ended { rows: 0 });
     }
-    if is_cut || author.followers > u64::from(most) || policy.is_selective(&author) {
+    // Authors follow themselves: one row more.
+    if is_cut || author.followers >= u64::from(most) || policy.is_selective(&author) {
         return Ok(AtOnce::ToBeCut);
     }
     let rows = batch::insert(tx, entry, Range { after: 0, through: END }).await?;
@@ -51,9 +52,9 @@ pub(super) async fn deliver(
     Ok(AtOnce::Ended { rows })
 }
 
-async fn state_of(tx: &Tx, content: ContentId) -> Result<Option<DeliveryState>, StoreError> {
+pub(super) async fn state_of(tx: &Tx, content: ContentId) -> Result<Option<DeliveryState>, StoreError> {
     let sql = "SELECT d.publish_time, d.content_id, d.author_id, c.id IS NULL OR c.removed_at IS NOT NULL, \
-               COALESCE(u.followers, 0) + 1, o.publish_every_ms, \
+               COALESCE(u.followers, 0), o.publish_every_ms, \
                EXISTS (SELECT 1 FROM subtasks s WHERE s.content_id = d.content_id) \
                FROM deliveries d LEFT JOIN contents c ON c.id = d.content_id \
                LEFT JOIN user_counts u ON u.user_id = d.author_id \

@@ -4,6 +4,7 @@
 mod at_once;
 mod batch;
 mod chain;
+mod first;
 mod records;
 
 use async_trait::async_trait;
@@ -16,7 +17,7 @@ use crate::{
     },
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Delivery, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Delivery, First, Pushed, Subtask},
     },
 };
 
@@ -26,6 +27,11 @@ const ERROR_CHARS: usize = 500;
 /// The statement that serves a batch of followers.
 pub(super) fn fan_out(dialect: Dialect, entry: Entry, batch: subtask::Range) -> Fragment {
     batch::statement(dialect, entry, batch)
+}
+
+/// The statements that serve first who was seen last: led by the author's targets, or by the readers seen last.
+pub(super) fn first(dialect: Dialect, entry: Entry, first: First, few: bool) -> Fragment {
+    first::statement(dialect, entry, first, few)
 }
 
 /// The statement that finds what is due.
@@ -50,6 +56,16 @@ impl Deliveries for SqlStore {
             match at_once::deliver(&tx, content, most, policy).await? {
                 AtOnce::ToBeCut => tx.roll_back(AtOnce::ToBeCut).await,
                 ended @ AtOnce::Ended { .. } => tx.commit(ended).await,
+            }
+        })
+        .await
+    }
+
+    async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError> {
+        self.transaction(move |tx| async move {
+            match first::serve(&tx, content, first).await? {
+                0 => tx.roll_back(0).await,
+                rows => tx.commit(rows).await,
             }
         })
         .await

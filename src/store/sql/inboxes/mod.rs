@@ -16,6 +16,9 @@ use crate::{
     },
 };
 
+/// Readers who are marked as seen in one transaction.
+const SEEN_AT_ONCE: usize = 256;
+
 #[async_trait]
 impl Inboxes for SqlStore {
     async fn floor(&self, reader: UserId) -> Result<Floor, StoreError> {
@@ -37,12 +40,16 @@ impl Inboxes for SqlStore {
         self.write(sql, [until_ms.into(), reader.get().into()]).await.map(|_| ())
     }
 
-    async fn mark_seen(&self, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
-        self.transaction(move |tx| async move {
-            let seen = state::see(&tx, reader, now_ms).await?;
-            tx.commit(seen).await
-        })
-        .await
+    async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError> {
+        let mut all = Vec::with_capacity(readers.len());
+        for some in readers.chunks(SEEN_AT_ONCE) {
+            let seen = self.transaction(move |tx| async move {
+                let seen = state::see(&tx, some, now_ms).await?;
+                tx.commit(seen).await
+            });
+            all.extend(seen.await?);
+        }
+        Ok(all)
     }
 
     async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {

@@ -1,6 +1,13 @@
 //! A reader's state row: its lock, its floor, its revision.
 
-use super::super::{rows::Row, transaction::Tx};
+use std::collections::HashMap;
+
+use sea_orm::Value;
+
+use super::super::{
+    rows::{Row, id_list},
+    transaction::Tx,
+};
 use crate::{
     domain::{
         Floor, Position, UserId,
@@ -20,6 +27,7 @@ pub(super) fn floor(row: &Row, place: usize) -> Result<Floor, StoreError> {
 }
 
 /// A state that is locked.
+#[derive(Clone, Copy)]
 pub(super) struct Locked {
     /// From where on the inbox is trusted.
     pub(super) floor: Floor,
@@ -29,6 +37,9 @@ pub(super) struct Locked {
     read_every_ms: Option<i64>,
 }
 
+/// Of a reader who has no state.
+const ABSENT: Locked = Locked { floor: Floor::Off, last_seen: None, read_every_ms: None };
+
 /// Locks the reader's state. A reader without one gets one that is off, which means the same and can be locked.
 pub(super) async fn lock(tx: &Tx, reader: UserId) -> Result<Locked, StoreError> {
     if let Some(locked) = lock_existing(tx, reader).await? {
@@ -36,7 +47,7 @@ pub(super) async fn lock(tx: &Tx, reader: UserId) -> Result<Locked, StoreError> 
     }
     let sql = format!("{} inbox_states (user_id, rev) VALUES (?, 0)", tx.dialect().insert_ignore());
     tx.execute(&sql, [reader.get().into()]).await?;
-    Ok(lock_existing(tx, reader).await?.unwrap_or(Locked { floor: Floor::Off, last_seen: None, read_every_ms: None }))
+    Ok(lock_existing(tx, reader).await?.unwrap_or(ABSENT))
 }
 
 async fn lock_existing(tx: &Tx, reader: UserId) -> Result<Option<Locked>, StoreError> {
@@ -44,22 +55,70 @@ async fn lock_existing(tx: &Tx, reader: UserId) -> Result<Option<Locked>, StoreE
         "SELECT floor_time, floor_content, last_seen, read_every_ms FROM inbox_states WHERE user_id = ? {}",
         tx.dialect().for_update()
     );
-    let row = tx.query_one(&sql, [reader.get().into()]).await?;
-    row.map(|row| Ok(Locked { floor: floor(&row, 0)?, last_seen: row.get(2)?, read_every_ms: row.get(3)? })).transpose()
+    tx.query_one(&sql, [reader.get().into()]).await?.as_ref().map(locked).transpose()
 }
 
-/// The reader was seen: a floor that is off opens, no other changes.
-pub(super) async fn see(tx: &Tx, reader: UserId, now_ms: i64) -> Result<Seen, StoreError> {
-    let Locked { floor, last_seen, read_every_ms } = lock(tx, reader).await?;
+fn locked(row: &Row) -> Result<Locked, StoreError> {
+    Ok(Locked { floor: floor(row, 0)?, last_seen: row.get(2)?, read_every_ms: row.get(3)? })
+}
+
+/// The readers were seen: floors that are off open, no others change. `readers` is not empty and ascends, so that two
+/// who note the same readers lock them in one order.
+pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError> {
+    let states = lock_all(tx, readers).await?;
+    let seen: Vec<Seen> = readers.iter().map(|reader| seen(*reader, states.get(reader), now_ms)).collect();
+    let row = |seen: &Seen| -> [Value; 5] {
+        let at = seen.floor.trusted_from();
+        let reader = [seen.reader.reader.get().into(), now_ms.into(), seen.reader.read_every_ms.into()];
+        let [id, last_seen, read_every_ms] = reader;
+        [id, last_seen, read_every_ms, at.publish_time().into(), at.content_number().into()]
+    };
+    let mut rows: Vec<[Value; 5]> = seen.iter().map(row).collect();
+    if let Some(last) = rows.last().cloned() {
+        rows.resize(rows.len().next_power_of_two(), last);
+    }
+    let columns = ["last_seen", "read_every_ms", "floor_time", "floor_content"];
+    let dialect = tx.dialect();
+    let sql = format!(
+        "INSERT INTO inbox_states (user_id, {}) VALUES {} {} {}",
+        columns.join(", "),
+        vec!["(?, ?, ?, ?, ?)"; rows.len()].join(", "),
+        dialect.on_conflict_update("user_id"),
+        columns.map(|column| format!("{column} = {}", dialect.incoming(column))).join(", "),
+    );
+    tx.execute(&sql, rows.into_iter().flatten()).await?;
+    Ok(seen)
+}
+
+fn seen(reader: UserId, state: Option<&Locked>, now_ms: i64) -> Seen {
+    let Locked { floor, last_seen, read_every_ms } = state.copied().unwrap_or(ABSENT);
     let read_every_ms = rate::smoothed(read_every_ms, last_seen, now_ms, VISIT_MS);
     let floor = if floor == Floor::Off { Floor::OPEN } else { floor };
-    let at = floor.trusted_from();
-    let sql =
-        "UPDATE inbox_states SET last_seen = ?, read_every_ms = ?, floor_time = ?, floor_content = ? WHERE user_id = ?";
-    let (time, content) = (at.publish_time().into(), at.content_number().into());
-    tx.execute(sql, [now_ms.into(), read_every_ms.into(), time, content, reader.get().into()]).await?;
-    let reader = ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms };
-    Ok(Seen { before: last_seen, reader, floor })
+    Seen { before: last_seen, reader: ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms }, floor }
+}
+
+/// As [`lock`], in ascending ids.
+async fn lock_all(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>, StoreError> {
+    let states = lock_those_there(tx, readers).await?;
+    let absent: Vec<UserId> = readers.iter().copied().filter(|reader| !states.contains_key(reader)).collect();
+    if absent.is_empty() {
+        return Ok(states);
+    }
+    let rows = vec!["(?, 0)"; absent.len()].join(", ");
+    let sql = format!("{} inbox_states (user_id, rev) VALUES {rows}", tx.dialect().insert_ignore());
+    tx.execute(&sql, absent.iter().map(|reader| reader.get().into())).await?;
+    lock_those_there(tx, readers).await
+}
+
+async fn lock_those_there(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>, StoreError> {
+    let (list, values) = id_list(readers);
+    let sql = format!(
+        "SELECT floor_time, floor_content, last_seen, read_every_ms, user_id FROM inbox_states{by_key} \
+         WHERE user_id IN {list} ORDER BY user_id {for_update}",
+        by_key = tx.dialect().force_index("PRIMARY"),
+        for_update = tx.dialect().for_update()
+    );
+    tx.query(&sql, values).await?.iter().map(|row| Ok((row.user(4)?, locked(row)?))).collect()
 }
 
 /// Notes that something was claimed or given up, and sets the floor. The state is locked.

@@ -102,7 +102,7 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
     match what {
         "register" => store.register(account(4)).await.map(drop),
         "follow" => store.follow(user(4), user(1), EdgeMode::Fill, 9, 5).await.map(drop),
-        "see" => store.mark_seen(user(4), 5).await.map(drop),
+        "see" => store.mark_seen(&[user(4)], 5).await.map(drop),
         "publish" => store.publish(content(20, 1)).await.map(drop),
         "at once" => store.deliver_at_once(id(10), 10, &POLICY).await.map(drop),
         "chain" => store.extend_chain(id(20), 100, 1).await.map(drop),

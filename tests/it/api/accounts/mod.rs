@@ -1,7 +1,7 @@
 //! Accounts as their users and their thieves meet them: over HTTP and WebSocket, on one node and on two.
 
 mod authorisation;
-mod client;
+pub mod client;
 mod export;
 mod issuer;
 mod key_endpoint;

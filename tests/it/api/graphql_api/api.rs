@@ -18,7 +18,7 @@ use tidefeed::{
     live::{Hub, LiveFeed, LiveSettings},
     publish::{Publisher, Reacting},
     read::{
-        ReadMarker, Searcher, TimelineReader,
+        ReadMarker, Searcher, TimelineReader, Visits,
         lists::{ListReader, ListStores},
     },
     rng::SharedRng,
@@ -74,16 +74,17 @@ impl Api {
         let (voice, queue) =
             (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
         let (settings, ambient) = (SessionSettings::default(), (clock.clone(), rng.clone()));
+        let visits = Arc::new(Visits::new(queue.clone(), clock.clone(), 600_000));
+        let (kept, told) = (store.clone(), voice.clone());
         let sessions =
-            Arc::new(SessionsService::new(store.clone(), voice.clone(), tokens.clone(), settings, ambient.clone()));
+            Arc::new(SessionsService::new(kept, told, tokens.clone(), visits.clone(), settings, ambient.clone()));
         let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient.clone()).open_to(open, true);
         let live = LiveSettings::default();
         let hub = Arc::new(Hub::new(store.clone(), live.buffer));
         let (listening, announcements) = (hub.clone(), voice.listen());
         tasks.spawn(async move { listening.run(announcements).await });
         let running = tasks.token();
-        let timelines =
-            Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, queue.clone(), clock.clone()));
+        let timelines = Arc::new(TimelineReader::new(store.clone(), contents.clone(), None, visits));
         let lists = Arc::new(lists(&store, &contents));
         let services = Services {
             accounts_service: Arc::new(accounts),

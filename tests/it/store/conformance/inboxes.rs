@@ -51,20 +51,20 @@ on_each_backend! {
 
     async fn being_seen_opens_a_floor_that_is_off_and_no_other(backend: Backend) -> Result<()> {
         let world = world(backend, EdgeMode::Push, at(4, 9)).await?;
-        assert_eq!(world.store.mark_seen(reader(), 100).await?.before, None);
-        assert_eq!(world.store.mark_seen(reader(), 200).await?.before, Some(100));
+        assert_eq!(world.store.mark_seen(&[reader()], 100).await?[0].before, None);
+        assert_eq!(world.store.mark_seen(&[reader()], 200).await?[0].before, Some(100));
         assert_eq!(world.store.floor(reader()).await?, at(4, 9));
-        assert_eq!(world.store.mark_seen(user(2), 100).await?.floor, Floor::OPEN);
+        assert_eq!(world.store.mark_seen(&[user(2)], 100).await?[0].floor, Floor::OPEN);
         assert_eq!(world.store.floor(user(2)).await?, Floor::OPEN, "there was no state");
         world.store.turn_off_unseen(250, 9).await?;
-        assert_eq!(world.store.mark_seen(reader(), 300).await?.before, Some(200));
+        assert_eq!(world.store.mark_seen(&[reader()], 300).await?[0].before, Some(200));
         assert_eq!(world.store.floor(reader()).await?, Floor::OPEN, "it was off");
         Ok(())
     }
 
     async fn how_often_a_reader_comes_is_smoothed_over_visits(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
-        let see = async |at| anyhow::Ok(world.store.mark_seen(reader(), at).await?.reader);
+        let see = async |at| anyhow::Ok(world.store.mark_seen(&[reader()], at).await?[0].reader);
         let facts = |last_seen, read_every_ms| ReaderFacts { reader: reader(), last_seen: Some(last_seen), read_every_ms };
         let hour = 60 * 60 * 1_000;
         assert_eq!(see(0).await?, facts(0, None));
@@ -77,9 +77,40 @@ on_each_backend! {
 
     async fn a_reader_seen_by_many_at_once_is_seen(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
-        let befores = at_once((0..6).map(|_| world.store.mark_seen(reader(), 7))).await?;
-        assert_eq!(befores.iter().filter(|seen| seen.before.is_none()).count(), 1, "{befores:?}");
+        let seen = [reader()];
+        let befores = at_once((0..6).map(|_| world.store.mark_seen(&seen, 7))).await?;
+        assert_eq!(befores.iter().filter(|seen| seen[0].before.is_none()).count(), 1, "{befores:?}");
         assert_eq!(world.store.floor(reader()).await?, Floor::OPEN);
+        Ok(())
+    }
+
+    /// One write for all of them, whatever each of them was.
+    async fn many_readers_are_seen_in_two_statements(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        world.set_floor(user(2), at(4, 9)).await?;
+        world.set_floor(user(5), Floor::Off).await?;
+        let readers: Vec<UserId> = (1..=200).map(user).collect();
+        let first = world.store.mark_seen(&readers, 100).await?;
+        assert!(first.iter().all(|seen| seen.before.is_none()) && first.len() == 200);
+        let (statements, transactions) = (world.store.statements(), world.store.transactions());
+        let again = world.store.mark_seen(&readers, 200).await?;
+        let cost = (world.store.statements() - statements, world.store.transactions() - transactions);
+        assert_eq!(cost, (2, 1), "two hundred readers");
+        assert_eq!(again.iter().map(|seen| seen.reader.reader).collect::<Vec<_>>(), readers, "in their order");
+        assert!(again.iter().all(|seen| seen.before == Some(100) && seen.reader.last_seen == Some(200)));
+        let floors: Vec<Floor> = [1, 2, 5].map(|id| again[id - 1].floor).to_vec();
+        assert_eq!(floors, [Floor::OPEN, at(4, 9), Floor::OPEN]);
+        assert_eq!(world.store.floor(user(2)).await?, at(4, 9));
+        assert_eq!(world.number("SELECT COUNT(*) FROM inbox_states WHERE last_seen = 200 AND rev = 0").await?, 200);
+        assert!(world.store.mark_seen(&[], 300).await?.is_empty());
+        Ok(())
+    }
+
+    async fn readers_whom_many_note_at_once_are_all_seen(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let groups: Vec<Vec<UserId>> = (0..4).map(|from| (1 + 10 * from..=40 + 10 * from).map(user).collect()).collect();
+        at_once(groups.iter().map(|readers| world.store.mark_seen(readers, 7))).await?;
+        assert_eq!(world.number("SELECT COUNT(*) FROM inbox_states WHERE last_seen = 7").await?, 70);
         Ok(())
     }
 
@@ -258,7 +289,7 @@ on_each_backend! {
                 store.turn_off_unseen(if round % 3 == 2 { 100 } else { 0 }, 9),
             )?;
             if off > 0 || store.floor(reader()).await? == Floor::Off {
-                store.mark_seen(reader(), 50).await?;
+                store.mark_seen(&[reader()], 50).await?;
             }
             assert_eq!(world.mode(reader(), user(51)).await?, Some(EdgeMode::Push));
             let floor = store.floor(reader()).await?.trusted_from();
@@ -268,7 +299,7 @@ on_each_backend! {
                  AND NOT EXISTS (SELECT 1 FROM inboxes i WHERE i.user_id = 1 AND i.content_id = c.id)"
             );
             assert_eq!(world.number(&missing).await?, 0, "round {round}, floor {floor:?}");
-            store.mark_seen(reader(), 50).await?;
+            store.mark_seen(&[reader()], 50).await?;
         }
         Ok(())
     }
@@ -276,7 +307,7 @@ on_each_backend! {
     async fn readers_not_seen_are_turned_off_and_nobody_else(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         for (id, seen) in [(1, 10), (2, 20), (3, 30), (4, 40)] {
-            world.store.mark_seen(user(id), seen).await?;
+            world.store.mark_seen(&[user(id)], seen).await?;
         }
         world.set_floor(user(5), Floor::OPEN).await?;
         world.fill_inbox(user(1), &outbox(AUTHOR, 1..=2)).await?;

@@ -10,6 +10,7 @@ mod cards;
 mod contents;
 mod deliveries;
 mod exclusions;
+mod first_served;
 mod follow_lists;
 mod follows;
 mod inboxes;

@@ -7,7 +7,7 @@ use tidefeed::{
     app::Settings,
     clock::SharedClock,
     domain::{PageRequest, PageSize},
-    publish::{ExecutorOptions, SubtaskExecutor},
+    publish::{ExecutorOptions, FirstServed, SubtaskExecutor},
     store::Deliveries,
 };
 
@@ -27,6 +27,11 @@ fn cut() -> Settings {
     Settings { batch_size: 1, ..settings() }
 }
 
+/// Nobody is served before the others.
+fn in_order() -> Settings {
+    Settings { first: FirstServed { most: 0, ..settings().first }, ..settings() }
+}
+
 /// An executor of its own over deliveries that break.
 fn executor(app: &TestApp, deliveries: Arc<dyn Deliveries>) -> SubtaskExecutor {
     let options = ExecutorOptions { batch_size: BATCH, lease_ms: settings().lease_ms, policy: settings().policy };
@@ -37,7 +42,7 @@ fn executor(app: &TestApp, deliveries: Arc<dyn Deliveries>) -> SubtaskExecutor {
 
 on_each_backend! {
     async fn an_executor_killed_mid_subtask_resumes_after_the_last_user_served(backend: Backend) -> Result<()> {
-        let app = TestApp::start(backend, Around::Memory).await?;
+        let app = TestApp::start_with(backend, Around::Memory, in_order()).await?;
         followed_author(&app, 999).await?;
         let entry = publish(&app).await?;
         app.dispatcher.dispatch(entry.content).await?;

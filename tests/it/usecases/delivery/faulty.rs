@@ -13,7 +13,7 @@ use tidefeed::{
     },
     store::{
         Deliveries, StoreError,
-        deliveries::{AtOnce, Backlog, Delivery, Pushed, Subtask},
+        deliveries::{AtOnce, Backlog, Delivery, First, Pushed, Subtask},
     },
 };
 use tokio::sync::Notify;
@@ -72,6 +72,10 @@ impl Deliveries for FaultyDeliveries {
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError> {
         self.inner.deliver_at_once(content, most, policy).await
+    }
+
+    async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError> {
+        self.inner.serve_first(content, first).await
     }
 
     async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError> {

@@ -4,9 +4,10 @@ mod connections;
 mod costs;
 mod crashes;
 mod faulty;
+mod first;
 mod messages;
 mod policies;
 mod subtasks;
 mod world;
 
-pub use self::world::{followed_author, user};
+pub use self::world::{followed_author, publish, user};

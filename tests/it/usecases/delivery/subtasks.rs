@@ -76,6 +76,18 @@ on_each_backend! {
         Ok(())
     }
 
+    /// A2: as many followers as the threshold, whose author follows themselves, too: all are pushed to, seen or not.
+    async fn at_the_threshold_everybody_is_pushed_to_and_authors_do_not_count_themselves(backend: Backend) -> Result<()> {
+        let mut settings = crate::harness::settings();
+        settings.policy.rule = EdgeRule::Threshold { push_threshold: 10, active_days: 7 };
+        let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+        followed_author(&app, 10).await?;
+        app.clock.advance(8 * 24 * 60 * 60 * 1000);
+        let entry = publish(&app).await?;
+        app.settle().await?;
+        ensure_delivered(&app, entry.content, 10).await
+    }
+
     /// A2: above the threshold only those seen within M days are targets; the others pull.
     async fn above_the_threshold_only_the_recently_seen_are_pushed_to(backend: Backend) -> Result<()> {
         let mut settings = crate::harness::settings();
@@ -85,7 +97,7 @@ on_each_backend! {
         let days = |days: i64| days * 24 * 60 * 60 * 1000;
         app.clock.advance(days(8));
         for active in [AUTHOR, AUTHOR + 2, AUTHOR + 4] {
-            app.ports.inboxes.mark_seen(super::world::user(active), app.now_ms()).await?;
+            app.ports.inboxes.mark_seen(&[super::world::user(active)], app.now_ms()).await?;
         }
         let entry = publish(&app).await?;
         app.settle().await?;

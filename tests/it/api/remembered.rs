@@ -1,0 +1,120 @@
+//! What nodes remember of contents and profiles: what it saves, and that none of it is shown when it is no longer so.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use super::{
+    accounts::client::{beside, server, short},
+    server::ApiServer,
+};
+use crate::{harness::Around, servers::on_each_backend};
+
+const PAGE: &str = "{ timeline { nodes { id text author { name } } } }";
+/// Who reads.
+const READERS: usize = 12;
+
+async fn publish(server: &ApiServer, token: &str, text: &str) -> Result<String> {
+    server.app.clock.advance(1);
+    let query = "mutation($text: String!) { publishContent(input: {text: $text}) { timelineEdge { node { id } } userErrors { code } } }";
+    let published = server.data(token, query, json!({ "text": text })).await?;
+    let id = published["publishContent"]["timelineEdge"]["node"]["id"].as_str();
+    id.map(str::to_owned).with_context(|| format!("{published:#}"))
+}
+
+/// `count` readers who follow the author `star`, and the author's token. All inboxes are in line.
+async fn followed(server: &ApiServer, count: usize) -> Result<(String, Vec<String>)> {
+    let (star, token) = server.register("star").await?;
+    let mut readers = Vec::with_capacity(count);
+    for number in 0..count {
+        let (_, reader) = server.register(&format!("reader_{number}")).await?;
+        let follow = "mutation($id: ID!) { followUser(input: {userId: $id}) { userErrors { code } } }";
+        server.data(&reader, follow, json!({ "id": star })).await?;
+        readers.push(reader);
+    }
+    server.app.settle().await?;
+    Ok((token, readers))
+}
+
+/// The page, and how many statements it took. The node has checked the reader's token before.
+async fn page(server: &ApiServer, reader: &str) -> Result<(Value, u64)> {
+    server.data(reader, "{ viewer { id } }", json!({})).await?;
+    let before = server.app.store.statements();
+    let page = server.data(reader, PAGE, json!({})).await?;
+    Ok((page["timeline"]["nodes"].clone(), server.app.store.statements() - before))
+}
+
+on_each_backend! {
+    /// A10: of one author's posts every reader's page has the texts, and one reader's page of each node reads them.
+    async fn what_many_readers_read_of_one_author_a_node_reads_once(backend: Backend) -> Result<()> {
+        let here = server(backend, Around::Memory).await?;
+        let (star, readers) = followed(&here, READERS).await?;
+        for number in 0..5 {
+            publish(&here, &star, &format!("post {number}")).await?;
+        }
+        here.app.settle().await?;
+        let there = beside(&here, &short()).await?;
+        for node in [&here, &there] {
+            let mut first = Vec::new();
+            for reader in &readers {
+                let (shown, statements) = page(node, reader).await?;
+                ensure!(shown[4]["text"] == "post 0" && shown[0]["author"]["name"] == "star", "{shown:#}");
+                first.push(statements);
+            }
+            let expected: Vec<u64> = std::iter::once(4).chain(std::iter::repeat_n(2, READERS - 1)).collect();
+            ensure!(first == expected, "authors and page of each, what is reposted and the cards once: {first:?}");
+            for reader in &readers {
+                ensure!(page(node, reader).await?.1 == 1, "the page's own snapshot, and nothing else");
+            }
+        }
+        Ok(())
+    }
+
+    /// A10: both nodes remember the texts, and SQL alone connects them.
+    async fn a_deleted_content_is_shown_by_no_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
+        let here = server(backend, Around::Memory).await?;
+        let (star, readers) = followed(&here, 1).await?;
+        let there = beside(&here, &short()).await?;
+        let kept = [publish(&here, &star, "kept").await?];
+        for round in 0..4 {
+            let id = publish(&here, &star, &format!("gone {round}")).await?;
+            if round % 2 == 0 {
+                here.app.settle().await?;
+            }
+            for node in [&here, &there, &here, &there] {
+                let (shown, _) = page(node, &readers[0]).await?;
+                ensure!(shown[0]["id"] == json!(id) && shown[0]["text"] == json!(format!("gone {round}")), "{shown:#}");
+            }
+            let deleting = if round < 2 { &here } else { &there };
+            let delete = "mutation($id: ID!) { deleteContent(input: {contentId: $id}) { deletedContentId userErrors { code } } }";
+            deleting.data(&star, delete, json!({ "id": id })).await?;
+            for node in [&there, &here] {
+                let (shown, _) = page(node, &readers[0]).await?;
+                let ids: Vec<&str> = shown.as_array().context("no list")?.iter().filter_map(|it| it["id"].as_str()).collect();
+                ensure!(ids == kept, "round {round}: {shown:#}");
+                let by_id = node.data(&readers[0], "query($id: ID!) { content(id: $id) { text } }", json!({ "id": id })).await?;
+                ensure!(by_id["content"].is_null(), "round {round}: {by_id:#}");
+            }
+        }
+        Ok(())
+    }
+
+    async fn a_changed_name_is_shown_by_every_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
+        let here = server(backend, Around::Memory).await?;
+        let (star, readers) = followed(&here, 1).await?;
+        let there = beside(&here, &short()).await?;
+        publish(&here, &star, "words").await?;
+        here.app.settle().await?;
+        let mut name = "star".to_owned();
+        for round in 0..4 {
+            for node in [&here, &there, &here, &there] {
+                let (shown, _) = page(node, &readers[0]).await?;
+                ensure!(shown[0]["author"]["name"] == json!(name), "round {round}: {shown:#}");
+            }
+            name = format!("star {round}");
+            let rename = "mutation($name: String!) { updateProfile(input: {name: $name}) { userErrors { code } } }";
+            let changing = if round % 2 == 0 { &here } else { &there };
+            changing.data(&star, rename, json!({ "name": name })).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! What a page of a reader who pulls costs, with the cache and past it.
+
+use anyhow::{Result, ensure};
+use tidefeed::domain::{ContentKind, Kinds, PageRequest, PageSize};
+
+use crate::{
+    harness::{Around, TestApp},
+    servers::on_each_backend,
+    usecases::delivery::{followed_author, publish, user},
+};
+
+/// Statements of one page, which must be the oracle's.
+async fn cost(app: &TestApp, reader: i64, request: &PageRequest) -> Result<u64> {
+    let before = app.store.statements();
+    let page = app.reader.page(user(reader), request).await?;
+    let cost = app.store.statements() - before;
+    let mut due = app.ports.timelines.oracle(user(reader), request).await?;
+    due.truncate(request.size.get());
+    ensure!(page.entries == due, "{page:?} is shown, due is {due:?}");
+    Ok(cost)
+}
+
+/// Statements of twenty pages, each the same.
+async fn costs(app: &TestApp, reader: i64, request: &PageRequest) -> Result<Vec<u64>> {
+    let mut all = Vec::new();
+    for _ in 0..20 {
+        all.push(cost(app, reader, request).await?);
+    }
+    Ok(all)
+}
+
+on_each_backend! {
+    async fn who_excludes_somebody_pulls_by_one_statement_as_the_cache_would(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, Around::Memory).await?;
+        followed_author(&app, 4).await?;
+        for _ in 0..30 {
+            app.clock.advance(1);
+            publish(&app).await?;
+        }
+        app.settle().await?;
+        for reader in [2, 3] {
+            app.demote(user(reader), user(1)).await?;
+            app.reactivator.visit(user(reader), None).await?;
+            app.demote(user(reader), user(1)).await?;
+        }
+        let newest = PageRequest::newest(PageSize::default());
+        let posts = newest.of(Kinds::try_new([ContentKind::Post])?);
+        costs(&app, 2, &newest).await?;
+        ensure!(costs(&app, 2, &newest).await? == [1; 20], "from the cache");
+
+        let tidefeed::follow::ExclusionOutcome::Done = app.excluding.mute(user(3), user(4)).await? else {
+            anyhow::bail!("not muted")
+        };
+        for request in [newest, posts] {
+            let costs = costs(&app, 3, &request).await?;
+            let looks = costs.iter().filter(|cost| **cost == 2).count();
+            ensure!(looks <= 2 && costs.iter().all(|cost| *cost <= 2 || *cost == costs[0]), "past it: {costs:?}");
+            ensure!(costs[2..16].iter().all(|cost| *cost == 1), "past it, time after time: {costs:?}");
+        }
+        let lifted = app.excluding.unmute(user(3), user(4)).await?;
+        ensure!(lifted == tidefeed::follow::ExclusionOutcome::Done);
+        costs(&app, 3, &newest).await?;
+        ensure!(costs(&app, 3, &newest).await?.iter().all(|cost| *cost == 1), "from the cache again");
+        Ok(())
+    }
+}

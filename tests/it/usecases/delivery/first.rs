@@ -1,0 +1,108 @@
+//! Who is served first, and who after them.
+
+use anyhow::{Result, ensure};
+use tidefeed::{app::Settings, domain::UserId, publish::FirstServed};
+
+use super::world::{AUTHOR, ensure_delivered, followed_author, publish, run_open_subtasks, served, user};
+use crate::{
+    harness::{Around, TestApp, settings},
+    servers::{self, on_each_backend},
+};
+
+const MINUTE: i64 = 60 * 1_000;
+
+/// Ranges of six, transactions of three, and four who are served first.
+fn cut() -> Settings {
+    let first = FirstServed { most: 4, within_ms: 20 * MINUTE };
+    Settings { subtask_size: 6, batch_size: 3, first, ..settings() }
+}
+
+async fn see(app: &TestApp, readers: &[i64]) -> Result<()> {
+    let readers: Vec<UserId> = readers.iter().copied().map(user).collect();
+    app.ports.inboxes.mark_seen(&readers, app.now_ms()).await?;
+    Ok(())
+}
+
+on_each_backend! {
+    /// B6: before any executor has begun, those who are online on any node and those who were here last have it; the
+    /// sweep in ascending ids serves the others, and nobody twice.
+    async fn who_is_online_or_was_here_last_is_served_before_the_rest(backend: Backend) -> Result<()> {
+        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
+        followed_author(&app, 20).await?;
+        app.clock.advance(40 * MINUTE);
+        see(&app, &[2, 9]).await?;
+        app.clock.advance(15 * MINUTE);
+        see(&app, &[18]).await?;
+        let other = app.beside().await?;
+        other.set_time(56 * MINUTE);
+        let _online = other.live.subscribe(user(13), None).await?;
+        other.settle().await?;
+        app.set_time(57 * MINUTE);
+        let entry = publish(&app).await?;
+        app.dispatcher.dispatch(entry.content).await?;
+        ensure!(served(&app, entry.content).await? == [2, 9, 13, 18], "not those who are here, or others too");
+        let open = app.ports.deliveries.open_subtasks(entry.content).await?;
+        ensure!(open.len() == 4, "21 targets are four ranges of six, whoever was served first: {open:?}");
+        ensure!(!app.ports.deliveries.finish(entry.content).await?, "the others are not served yet");
+
+        app.executor.run(entry.content, 0).await?;
+        ensure!(served(&app, entry.content).await? == [1, 2, 3, 4, 5, 6, 9, 13, 18], "the first range comes next");
+        run_open_subtasks(&app, entry.content).await?;
+        ensure_delivered(&app, entry.content, 20).await
+    }
+
+    /// Not more than configured, the last seen of all; nobody who pulls, is off or was away for longer.
+    async fn of_many_who_are_here_the_last_seen_are_first(backend: Backend) -> Result<()> {
+        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
+        followed_author(&app, 20).await?;
+        app.clock.advance(60 * MINUTE);
+        for reader in (2..=21).rev() {
+            app.clock.advance(MINUTE);
+            see(&app, &[reader]).await?;
+        }
+        app.demote(user(3), user(AUTHOR)).await?;
+        let rows = servers::connect_sql(app.database_url()).await?;
+        servers::execute(&rows, "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL WHERE user_id = 5").await?;
+        let entry = publish(&app).await?;
+        app.dispatcher.dispatch(entry.content).await?;
+        ensure!(served(&app, entry.content).await? == [2, 4, 6, 7], "{:?}", served(&app, entry.content).await?);
+        app.dispatcher.dispatch(entry.content).await?;
+        ensure!(served(&app, entry.content).await?.len() == 4, "once a range is cut, nobody is served out of turn");
+        app.clock.advance(30 * MINUTE);
+        let later = publish(&app).await?;
+        app.dispatcher.dispatch(later.content).await?;
+        ensure!(served(&app, later.content).await?.is_empty(), "nobody is here");
+        app.settle().await?;
+        ensure!(served(&app, later.content).await?.len() == 19, "all but the one who pulls and the one who is off");
+        Ok(())
+    }
+
+    /// Targets that one transaction serves have no order, and cost nothing more.
+    async fn a_delivery_that_one_transaction_serves_has_nobody_first(backend: Backend) -> Result<()> {
+        let app = TestApp::start_with(backend, Around::Memory, cut()).await?;
+        followed_author(&app, 20).await?;
+        for pulling in 5..=21 {
+            app.demote(user(pulling), user(AUTHOR)).await?;
+        }
+        app.demote(user(AUTHOR), user(AUTHOR)).await?;
+        see(&app, &[2, 3, 4]).await?;
+        let entry = publish(&app).await?;
+        app.dispatcher.dispatch(entry.content).await?;
+        ensure!(served(&app, entry.content).await?.is_empty(), "three targets are one transaction");
+        app.settle().await?;
+        ensure!(served(&app, entry.content).await? == [2, 3, 4]);
+        Ok(())
+    }
+
+    /// Inbox rows are the same whoever is served first; zero switches it off.
+    async fn nobody_is_first_if_the_configuration_says_so(backend: Backend) -> Result<()> {
+        let first = FirstServed { most: 0, within_ms: 20 * MINUTE };
+        let app = TestApp::start_with(backend, Around::Memory, Settings { first, ..cut() }).await?;
+        followed_author(&app, 20).await?;
+        let entry = publish(&app).await?;
+        app.dispatcher.dispatch(entry.content).await?;
+        ensure!(served(&app, entry.content).await?.is_empty());
+        run_open_subtasks(&app, entry.content).await?;
+        ensure_delivered(&app, entry.content, 20).await
+    }
+}

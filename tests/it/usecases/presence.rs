@@ -1,0 +1,103 @@
+//! Who counts as active: whoever shows that they are there, by whatever they do.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Result, bail, ensure};
+use tidefeed::{
+    accounts::{Caller, RefreshOutcome, SessionSettings, SessionsService, TokenKey, Tokens},
+    app::Settings,
+    clock::SharedClock,
+    domain::{PageRequest, PageSize, Position, UserId},
+    store::queue::Topic,
+};
+
+use crate::{
+    harness::{Around, BEGINNING, TestApp, settings},
+    servers::{self, on_each_backend},
+    usecases::delivery::{followed_author, user},
+};
+
+/// How often somebody is noted, in ms.
+const EVERY: i64 = 1_000;
+/// Who does what.
+const SIGNS_IN: i64 = 2;
+const REFRESHES: i64 = 3;
+const READS: i64 = 4;
+const COUNTS: i64 = 5;
+const WATCHES: i64 = 6;
+
+fn sessions(app: &TestApp) -> Result<SessionsService> {
+    let clock: SharedClock = app.clock.clone();
+    let tokens = Arc::new(Tokens::new(TokenKey::try_new(&[7; 32])?, Duration::from_mins(1), clock.clone()));
+    let (kept, told) = (app.ports.sessions.clone(), app.ports.announcements.clone());
+    let ambient = (clock, app.rng.clone());
+    Ok(SessionsService::new(kept, told, tokens, app.visits.clone(), SessionSettings::default(), ambient))
+}
+
+/// When these were last seen, after [`BEGINNING`].
+async fn last_seen(app: &TestApp, readers: &[i64]) -> Result<Vec<i64>> {
+    app.settle().await?;
+    let database = servers::connect_sql(app.database_url()).await?;
+    let ids: Vec<String> = readers.iter().map(i64::to_string).collect();
+    let sql = format!("SELECT last_seen FROM inbox_states WHERE user_id IN ({}) ORDER BY user_id", ids.join(", "));
+    Ok(servers::numbers(&database, &sql).await?.into_iter().map(|seen| seen - BEGINNING).collect())
+}
+
+/// Everything but the subscription, which goes on by itself.
+async fn be_there(app: &TestApp, sessions: &SessionsService, refresh: &str) -> Result<String> {
+    sessions.begin(user(SIGNS_IN), &Caller::default()).await?;
+    let RefreshOutcome::Refreshed(renewed) = sessions.refresh(refresh).await? else { bail!("the session has ended") };
+    app.reader.page(user(READS), &PageRequest::newest(PageSize::default())).await?;
+    app.reader.count_newer(user(COUNTS), Position::OLDEST, PageSize::default()).await?;
+    Ok(renewed.refresh.text)
+}
+
+on_each_backend! {
+    /// A2: signing in, refreshing, reading, counting and watching; each once in the configured interval.
+    async fn whoever_shows_that_they_are_there_is_seen(backend: Backend) -> Result<()> {
+        let app = TestApp::start_with(backend, Around::Memory, Settings { seen_every_ms: EVERY, ..settings() }).await?;
+        followed_author(&app, 9).await?;
+        let sessions = sessions(&app)?;
+        let refresh = sessions.begin(user(REFRESHES), &Caller::default()).await?.refresh.text;
+        let all = [SIGNS_IN, REFRESHES, READS, COUNTS, WATCHES];
+        app.set_time(5 * EVERY);
+        let mut subscription = app.live.subscribe(user(WATCHES), None).await?;
+        let refresh = be_there(&app, &sessions, &refresh).await?;
+        ensure!(last_seen(&app, &all).await? == [5 * EVERY; 5], "somebody was not noted");
+        ensure!(last_seen(&app, &[7, 8, 9, 10]).await? == [0; 4], "who did nothing was noted");
+
+        app.set_time(6 * EVERY - 1);
+        let refresh = be_there(&app, &sessions, &refresh).await?;
+        drop(app.live.subscribe(user(WATCHES), None).await?);
+        ensure!(app.ports.queue.depth(Topic::Visit).await? == 0, "noted twice within the interval");
+
+        app.set_time(6 * EVERY);
+        be_there(&app, &sessions, &refresh).await?;
+        let watched = async { subscription.next().await.map(drop) };
+        let noted = async {
+            while app.ports.queue.depth(Topic::Visit).await? < 5 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            anyhow::Ok(())
+        };
+        tokio::select! { ended = watched => { ended?; bail!("the subscription has ended") }, noted = noted => noted? }
+        ensure!(last_seen(&app, &all).await? == [6 * EVERY; 5], "a subscription that lives was not noted again");
+        Ok(())
+    }
+
+    /// One message a reader, one write for all of them.
+    async fn those_who_come_together_are_written_down_together(backend: Backend) -> Result<()> {
+        let app = TestApp::start(backend, Around::Memory).await?;
+        followed_author(&app, 60).await?;
+        app.settle().await?;
+        let readers: Vec<UserId> = (2..=61).map(user).collect();
+        for reader in &readers {
+            app.visits.note_present(*reader).await;
+        }
+        let (statements, transactions) = (app.store.statements(), app.store.transactions());
+        app.ports.inboxes.mark_seen(&readers, app.now_ms()).await?;
+        ensure!((app.store.statements() - statements, app.store.transactions() - transactions) == (2, 1));
+        ensure!(app.reactivator.run_once("test", Duration::ZERO).await? == 60, "one batch");
+        Ok(())
+    }
+}

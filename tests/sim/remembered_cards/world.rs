@@ -1,0 +1,224 @@
+//! What SQL holds of contents and profiles, one statement at a time, and pages of a reader who follows everybody.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{
+        Content, ContentId, ContentKind, Counters, Entry, Floor, Handle, PageRequest, Position, Profile, Reference,
+        UserId, ViewerReactions,
+        timeline::{
+            authors::{Candidate, CandidateLimits, Candidates, CardFacts, TimelineAuthors},
+            plan::Snapshot,
+        },
+    },
+    store::{
+        StoreError, Timelines,
+        cards::{ContentCard, UserCard},
+        timelines::Depth,
+    },
+};
+
+use super::Rule;
+use crate::rng::SimRng;
+
+/// Who publishes.
+pub const AUTHORS: i64 = 2;
+/// The reader's authors never change.
+const ANY_VERSION: i64 = 1;
+
+/// A profile as committed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    /// Tells names apart.
+    pub name: u64,
+    /// Of the profile.
+    pub version: i64,
+}
+
+/// All rows.
+pub struct Rows {
+    contents: BTreeMap<ContentId, (UserId, bool)>,
+    profiles: BTreeMap<UserId, Named>,
+    /// What a fail-over would bring back, and an earlier snapshot has.
+    before: BTreeMap<UserId, Named>,
+    names: u64,
+}
+
+/// The store.
+pub struct Sql {
+    rows: Mutex<Rows>,
+    broken: Option<Rule>,
+}
+
+pub fn user(id: i64) -> UserId {
+    UserId::try_new(id).unwrap()
+}
+
+impl Sql {
+    pub fn new(broken: Option<Rule>) -> Self {
+        let profiles: BTreeMap<UserId, Named> =
+            (1..=AUTHORS).map(|id| (user(id), Named { name: 0, version: 0 })).collect();
+        let rows = Rows { contents: BTreeMap::new(), before: profiles.clone(), profiles, names: 0 };
+        Self { rows: Mutex::new(rows), broken }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn breaks(&self, rule: Rule) -> bool {
+        self.broken == Some(rule)
+    }
+
+    pub fn publish(&self, author: UserId) {
+        let mut rows = self.rows();
+        let id = ContentId::try_new(1 + i64::try_from(rows.contents.len()).unwrap()).unwrap();
+        rows.contents.insert(id, (author, false));
+    }
+
+    /// Removes some content.
+    pub fn remove(&self, rng: &mut SimRng) {
+        let mut rows = self.rows();
+        let nth = rng.index(rows.contents.len());
+        if let Some(content) = rows.contents.values_mut().nth(nth) {
+            content.1 = true;
+        }
+    }
+
+    /// A name that nobody has had, and a version that no profile has had.
+    pub fn rename(&self, author: UserId, rng: &mut SimRng) {
+        let mut rows = self.rows();
+        rows.names += 1;
+        let Named { version, .. } = rows.profiles[&author];
+        let version = match self.broken {
+            Some(Rule::ChangeKeepsVersion) => version,
+            Some(Rule::VersionIsCounted) => version + 1,
+            _ => i64::try_from(rng.below(u64::MAX >> 1)).unwrap(),
+        };
+        let name = rows.names;
+        rows.before = rows.profiles.clone();
+        rows.profiles.insert(author, Named { name, version });
+    }
+
+    /// A fail-over loses the last change of a profile.
+    pub fn lose(&self) {
+        let mut rows = self.rows();
+        rows.profiles = rows.before.clone();
+    }
+
+    /// Whether the content exists.
+    pub fn has(&self, content: ContentId) -> bool {
+        self.rows().contents.get(&content).is_some_and(|(_, removed)| !removed)
+    }
+
+    pub fn profile(&self, author: UserId) -> Named {
+        self.rows().profiles[&author]
+    }
+
+    /// One statement: the cards of those that exist.
+    pub fn cards(&self, contents: &[Entry]) -> Vec<ContentCard> {
+        let there = contents.iter().filter(|entry| self.has(entry.content));
+        there.map(|entry| card(entry, self.profile(entry.author))).collect()
+    }
+
+    /// The versions of a later statement, if a rule says so.
+    pub fn versions_of_now(&self, cards: Vec<ContentCard>) -> Vec<ContentCard> {
+        if !self.breaks(Rule::VersionIsReadApart) {
+            return cards;
+        }
+        let later = |mut card: ContentCard| {
+            if let Some(author) = &mut card.author {
+                let version = self.profile(author.profile.id).version;
+                author.profile = Arc::new(Profile { version, ..(*author.profile).clone() });
+            }
+            card
+        };
+        cards.into_iter().map(later).collect()
+    }
+
+    fn candidates(&self, request: &PageRequest, limit: usize) -> Vec<Candidate> {
+        let rows = self.rows();
+        let profiles = if self.breaks(Rule::VersionOfAnEarlierSnapshot) { &rows.before } else { &rows.profiles };
+        let shown =
+            rows.contents.iter().rev().filter(|(_, (_, removed))| !removed || self.breaks(Rule::RemovedIsShown));
+        let candidate = |(id, (author, _)): (&ContentId, &(UserId, bool))| {
+            let facts = CardFacts {
+                counters: Counters::default(),
+                reactions: ViewerReactions::default(),
+                profile_version: profiles[author].version,
+            };
+            let entry = Entry { publish_time: id.get(), content: *id, author: *author };
+            Candidate { entry, original_author: None, facts: Some(facts) }
+        };
+        assert!(request.bound.is_none(), "pages are the newest");
+        shown.map(candidate).take(limit).collect()
+    }
+}
+
+fn card(entry: &Entry, named: Named) -> ContentCard {
+    let profile = Profile {
+        id: entry.author,
+        handle: Handle::try_new("ann").unwrap(),
+        name: named.name.to_string(),
+        bio: String::new(),
+        avatar_url: None,
+        created_at: 1,
+        version: named.version,
+    };
+    let content = Content {
+        id: entry.content,
+        author: entry.author,
+        kind: ContentKind::Post,
+        reference: Reference::Nothing,
+        text: String::new(),
+        media: Vec::new(),
+        publish_time: entry.publish_time,
+    };
+    let author = Some(UserCard { profile: Arc::new(profile), counts: None, is_followed: None, exclusions: None });
+    ContentCard { content: Arc::new(content), counters: None, reactions: None, author }
+}
+
+#[async_trait]
+impl Timelines for Sql {
+    async fn read(&self, _: UserId, _: &PageRequest, _: Depth) -> Result<Snapshot, StoreError> {
+        Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
+    }
+
+    async fn authors(&self, _: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
+        let followed = (1..=AUTHORS).map(|id| (user(id), true)).collect();
+        let authors = TimelineAuthors::new(ANY_VERSION, followed, Vec::new());
+        Ok(Some((authors, Floor::At(Position::OLDEST))))
+    }
+
+    async fn page_candidates(
+        &self,
+        _: UserId,
+        request: &PageRequest,
+        limits: CandidateLimits,
+        _: bool,
+    ) -> Result<Candidates, StoreError> {
+        Ok(Candidates {
+            version: Some(ANY_VERSION),
+            floor: Floor::At(Position::OLDEST),
+            in_flight: Some(Vec::new()),
+            ahead: self.candidates(request, limits.ahead),
+            behind: Vec::new(),
+        })
+    }
+
+    async fn visible(&self, _: UserId, _: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn visible_to(&self, _: ContentId, _: &[UserId]) -> Result<Vec<UserId>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn oracle(&self, _: UserId, _: &PageRequest) -> Result<Vec<Entry>, StoreError> {
+        Ok(Vec::new())
+    }
+}
