@@ -123,7 +123,8 @@ impl<S: Default> LiveFeed<S> {
     /// Whoever watches is there; when to say so again.
     async fn note_present(&self, reader: UserId) -> Instant {
         let visits = self.timelines.visits();
-        visits.note_present(reader).await;
+        // Boxed: it is rare, and whoever watches would keep room for it.
+        Box::pin(visits.note_present(reader)).await;
         Instant::now() + visits.once_in()
     }
 

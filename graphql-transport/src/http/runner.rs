@@ -106,20 +106,26 @@ pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     Err(refused)
 }
 
-/// As [`run`], from the parameters on.
-pub(super) async fn run_params<E: PreparedExecutor, V: Viewer>(
+/// As [`run`], from the parameters on, which are not kept while it runs.
+pub(super) fn run_params<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     params: Result<Params, Refused>,
     scope: Scope<V>,
     sink: &(impl OperationSink + Sync),
-) -> Result<(), Refused> {
-    // Boxed: what preparing needs is not kept as long as the operation runs.
-    let admitted = Box::pin(async { core.engine.prepare(params?, &scope, |_| Ok(())).await.map(Box::new) }).await;
-    match admitted {
-        Ok(admitted) => run(core, admitted, scope, sink).await,
-        Err(mut refused) => {
-            mask::mask(&mut refused.errors, &scope.request_id);
-            Err(refused)
+) -> impl Future<Output = Result<(), Refused>> + Send {
+    let preparing = Box::pin(async move {
+        let admitted = async { core.engine.prepare(params?, &scope, |_| Ok(())).await.map(Box::new) }.await;
+        (admitted, scope)
+    });
+    async move {
+        // A statement of its own, which frees what preparing needed.
+        let (admitted, scope) = preparing.await;
+        match admitted {
+            Ok(admitted) => run(core, admitted, scope, sink).await,
+            Err(mut refused) => {
+                mask::mask(&mut refused.errors, &scope.request_id);
+                Err(refused)
+            }
         }
     }
 }

@@ -128,7 +128,7 @@ fn every_card_that_is_shown_from_memory_is_so_at_the_pages_snapshot() {
         assert!(walked.is_ok(), "walk {seed}: {walked:?}");
         from_memory += walked.unwrap_or_default();
     }
-    assert!(from_memory > 5 * WALKS, "{from_memory} names came from memory: too few to show anything");
+    assert!(from_memory > 2 * WALKS, "{from_memory} names came from memory: too few to show anything");
 }
 
 #[test]
