@@ -57,12 +57,12 @@ async fn what_cannot_be_looked_for_is_refused_with_words() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     for (variables, words) in [
-        (json!({}), "Say what to look for"),
-        (json!({"text": "  "}), "Say what to look for"),
-        (json!({"from": "2026-11-21T09:30:00Z"}), "Say what to look for"),
-        (json!({"text": "?!"}), "neither letters"),
+        (json!({}), "`text`, `author` or both"),
+        (json!({"text": "  "}), "`text`, `author` or both"),
+        (json!({"from": "2026-11-21T09:30:00Z"}), "`text`, `author` or both"),
+        (json!({"text": "?!"}), "at least one letter"),
         (json!({"text": "潮".repeat(101)}), "101 characters"),
-        (json!({"author": "ann"}), "Not an id"),
+        (json!({"author": "ann"}), "not an id of this service"),
         (json!({"author": "C_AAAAAAAAAAE"}), "id of a user"),
         (json!({"author": ann.id, "from": "2026-11-21T09:30:00Z", "to": "2026-11-21T09:30:00Z"}), "earlier"),
         (json!({"text": "a", "first": 0}), "1 to 100"),

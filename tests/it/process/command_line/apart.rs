@@ -219,6 +219,8 @@ async fn a_worker_that_is_killed_amid_its_subtasks_is_replaced_and_nobody_notice
     let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
     // Many small transactions; a dead worker's messages and subtasks are free again soon.
     let it = it.with("TIDEFEED__DELIVERY__SUBTASK_SIZE", "250").with("TIDEFEED__DELIVERY__BATCH_SIZE", "10");
+    // Nobody is served before the subtasks.
+    let it = it.with("TIDEFEED__DELIVERY__FIRST_SERVED", "0");
     let it = it.with("TIDEFEED__STORE__STATEMENT_TIMEOUT_MS", "5000").with("TIDEFEED__DELIVERY__LEASE_MS", "5000");
     let it = it.with("TIDEFEED__REDIS__REDELIVERY_MS", "6000");
     let ((_, anns), (_, bobs)) = (register(&api, "ann").await?, register(&api, "bob").await?);
