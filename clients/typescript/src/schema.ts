@@ -147,7 +147,7 @@ export interface Page {
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
   /** `createdAt` of the oldest entry that the page is made of, shown or folded away. */
   oldestCreatedAt: string | null;
-  /** What a client shows that was answered this page. */
+  /** What a client holds after this page. */
   resumeToken: string | null;
 }
 
@@ -155,7 +155,7 @@ export interface EntryAdded {
   __typename: "EntryAdded";
   /** The entry. */
   timelineEdge: Edge;
-  /** What the client holds once it has taken this event in. */
+  /** What the client holds after this event. */
   resumeToken: string | null;
 }
 
