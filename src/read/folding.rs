@@ -11,8 +11,8 @@ use crate::{
 
 impl TimelineReader {
     /// How many entries a page would show of those of `reader`'s timeline that are newer than `position`, counted up
-    /// to `max`, and whether there are more: exactly what it is at one instant during the call. Whoever counts
-    /// is there.
+    /// to `max`, and whether there are more: exactly what it is at one instant during the call. A count
+    /// also notes that the reader is there.
     pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
         let (bound, size) = (Some(position), max.one_more());
         let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };

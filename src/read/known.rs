@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     TimelineReader, count,
     known_authors::Known,
-    outcome::{Outcome, Raw, reached_below},
+    outcome::{Outcome, Raw},
 };
 use crate::{
     domain::{
@@ -85,8 +85,7 @@ impl TimelineReader {
             self.known.remember(reader, Known { authors: Arc::clone(authors), floor: found.floor });
             if let Next::Serve(page) = decide(request, &snapshot, None) {
                 count("inbox");
-                let reached = reached_below(&page, found.floor);
-                return Ok(Outcome::Page(Raw { page, reached, facts: facts(&found) }));
+                return Ok(Outcome::Page(Raw::of(page, found.floor, facts(&found))));
             }
             if !authors.wants_more_rows(request, &found, limits) {
                 return Ok(Outcome::BelowFloor);

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use self::{
     known_authors::KnownAuthors,
-    outcome::{Outcome, Raw, reached_below},
+    outcome::{Outcome, Raw},
     pulling::Pulling,
     remembered_cards::RememberedCards,
 };
@@ -184,8 +184,7 @@ impl TimelineReader {
         match next {
             Next::Serve(page) => {
                 count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
-                let reached = reached_below(&page, snapshot.floor);
-                Ok(Raw { page, reached, facts: HashMap::new() })
+                Ok(Raw::of(page, snapshot.floor, HashMap::new()))
             }
             Next::PullOutboxes | Next::PullEverything => self.read_everything(reader, request).await,
         }
@@ -196,10 +195,7 @@ impl TimelineReader {
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
         self.known.note_floor(reader, snapshot.floor);
         match decide(request, &snapshot, None) {
-            Next::Serve(page) => {
-                let reached = reached_below(&page, snapshot.floor);
-                Ok(Raw { page, reached, facts: HashMap::new() })
-            }
+            Next::Serve(page) => Ok(Raw::of(page, snapshot.floor, HashMap::new())),
             next => Err(StoreError::Unreadable(format!("a complete snapshot that does not suffice ({next:?})"))),
         }
     }

@@ -14,6 +14,13 @@ pub(super) struct Raw {
     pub(super) facts: HashMap<ContentId, CardFacts>,
 }
 
+impl Raw {
+    /// A page of a snapshot with this floor.
+    pub(super) fn of(page: Page, floor: Floor, facts: HashMap<ContentId, CardFacts>) -> Self {
+        Self { reached: reached_below(&page, floor), page, facts }
+    }
+}
+
 /// What comes of reading a page by remembered authors.
 pub(super) enum Outcome {
     /// The page is exact.
@@ -26,7 +33,7 @@ pub(super) enum Outcome {
 
 /// The publish time of the page's last entry if the page or the next one lies below the floor; 0 if nothing lies below
 /// the page, not even in outboxes.
-pub(super) fn reached_below(page: &Page, floor: Floor) -> Option<i64> {
+fn reached_below(page: &Page, floor: Floor) -> Option<i64> {
     let trusted = floor.trusted_from();
     if trusted == Position::OLDEST {
         return None;

@@ -19,7 +19,7 @@ use crate::{
     site::Site,
 };
 
-pub const CLIENTS: usize = 4;
+const CLIENTS: usize = 4;
 /// Entries of a page.
 pub const SIZE: usize = 20;
 
@@ -192,9 +192,14 @@ async fn against(site: &Site, what: &str, (one, other): (Page<'_>, Page<'_>), ta
 pub async fn turns(address: SocketAddr, readers: &[Person], variables: Value) -> Result<Vec<Asking>> {
     let requests: Vec<Rc<[u8]>> =
         readers.iter().map(|reader| request(Some(&reader.token), PAGE, &variables).into()).collect();
+    in_turn(address, &requests).await
+}
+
+/// Clients that send these requests for pages in turn, each from another one on.
+pub async fn in_turn(address: SocketAddr, requests: &[Rc<[u8]>]) -> Result<Vec<Asking>> {
     let mut all = Vec::new();
     for place in 0..CLIENTS {
-        let (requests, mut next) = (requests.clone(), place);
+        let (requests, mut next) = (requests.to_vec(), place);
         let script = Box::new(move || {
             next += 1;
             ("page", Rc::clone(&requests[next % requests.len()]))

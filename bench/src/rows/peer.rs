@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use crate::{
     client::Client,
     figure::{Figure, Target},
-    load::{Asking, burst},
+    load::burst,
     people::{self, Person},
     postgraphile::{Peer, page, texts},
     rounds::{Rounds, alternate},
-    rows::pages::{CLIENTS, SIZE, turns},
+    rows::pages::{SIZE, in_turn, turns},
     site::Site,
 };
 
@@ -24,7 +24,8 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
         same_page(site, &peer, reader).await?;
     }
     let mut ours = turns(site.address(), &readers, json!({ "first": SIZE })).await?;
-    let mut theirs = pages(&peer, &readers).await?;
+    let asked: Vec<Rc<[u8]>> = readers.iter().map(|reader| page(reader.number, SIZE).into()).collect();
+    let mut theirs = in_turn(peer.address, &asked).await?;
     let (options, pids) = (&site.options, site.pids());
     // From here on it has its connections.
     burst(&mut theirs, &[], options.length(), false).await?;
@@ -62,18 +63,4 @@ async fn same_page(site: &Site, peer: &Peer, reader: &Person) -> Result<()> {
     let (ours, theirs) = (texts(&ours), texts(&theirs["data"]));
     ensure!(ours.len() == SIZE && ours == theirs, "two pages of {}: {ours:?}, {theirs:?}", reader.number);
     Ok(())
-}
-
-async fn pages(peer: &Peer, readers: &[Person]) -> Result<Vec<Asking>> {
-    let requests: Vec<Rc<[u8]>> = readers.iter().map(|reader| page(reader.number, SIZE).into()).collect();
-    let mut all = Vec::new();
-    for place in 0..CLIENTS {
-        let (requests, mut next) = (requests.clone(), place);
-        let script = Box::new(move || {
-            next += 1;
-            ("page", Rc::clone(&requests[next % requests.len()]))
-        });
-        all.push(Asking { client: Client::to(peer.address).await?, script });
-    }
-    Ok(all)
 }

@@ -95,9 +95,9 @@ impl Limit {
         }
     }
 
-    /// `waits` is called by who has to wait, and what it gives is dropped when the wait is over.
+    /// Calls `waits` if the operation has to wait, and drops the result when the wait is over.
     async fn take<T>(&self, waits: impl FnOnce() -> T) -> Result<OwnedSemaphorePermit, Overload> {
-        // One that is free belongs to nobody who waits: the semaphore hands those over.
+        // A free permit has no waiter: the semaphore hands permits on to those who wait.
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(permit);
         }
@@ -105,7 +105,7 @@ impl Limit {
         let _told = waits();
         match timeout(self.wait_time, Arc::clone(&self.free).acquire_owned()).await {
             Ok(Ok(permit)) => Ok(permit),
-            // It is never closed.
+            // The semaphore is never closed.
             Ok(Err(_)) | Err(_) => Err(Overload::Late),
         }
     }
