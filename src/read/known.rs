@@ -55,7 +55,9 @@ impl TimelineReader {
             self.known.forget(reader);
             return Ok(None);
         };
-        let known = Known { authors: Arc::new(authors), floor };
+        let authors = Arc::new(authors);
+        let hints = self.known.get(reader).map(|known| known.hints).unwrap_or_default();
+        let known = Known { authors, floor, hints };
         self.known.remember(reader, known.clone());
         Ok(Some(known))
     }
@@ -82,12 +84,13 @@ impl TimelineReader {
     ) -> Result<Outcome, StoreError> {
         loop {
             let Some(snapshot) = authors.snapshot(request, &found, limits) else { return Ok(Outcome::Unknown) };
-            self.known.remember(reader, Known { authors: Arc::clone(authors), floor: found.floor });
             if let Next::Serve(page) = decide(request, &snapshot, None) {
                 count("inbox");
+                self.known.note_page(reader, &page, found.floor);
                 return Ok(Outcome::Page(Raw::of(page, found.floor, facts(&found))));
             }
             if !authors.wants_more_rows(request, &found, limits) {
+                self.known.note_floor(reader, found.floor);
                 return Ok(Outcome::BelowFloor);
             }
             let Some(wider) = limits.doubled(MOST_ROWS) else { return Ok(Outcome::Unknown) };

@@ -1,16 +1,31 @@
 //! The authors of timelines that this node remembers, each with their version. Forgetting somebody costs a statement.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 
 use quick_cache::{Weighter, sync::Cache};
 
-use crate::domain::{Floor, UserId, limits::MAX_REMEMBERED_AUTHORS_BYTES, timeline::authors::TimelineAuthors};
+use crate::domain::{
+    Floor, Page, PageRequest, UserId,
+    limits::MAX_REMEMBERED_AUTHORS_BYTES,
+    timeline::{
+        authors::TimelineAuthors,
+        stretch::{Hints, Pace, Stretch},
+    },
+};
 
 /// Readers that the memory is laid out for; it grows as needed.
 const EXPECTED_READERS: usize = 1_000;
 
 /// Readers and the authors of their timelines.
-pub struct KnownAuthors(Cache<UserId, Known, Bytes>);
+pub struct KnownAuthors {
+    readers: Cache<UserId, Known, Bytes>,
+    /// Microseconds between two contents of one author, of the page that was noted last; 0: none was. The guess for
+    /// readers of whom no page is remembered.
+    author_pace_us: AtomicI64,
+}
 
 /// What is remembered of a reader.
 #[derive(Debug, Clone)]
@@ -19,6 +34,8 @@ pub(super) struct Known {
     pub(super) authors: Arc<TimelineAuthors>,
     /// As the latest snapshot had it. Decides which statement is tried first, and nothing else.
     pub(super) floor: Floor,
+    /// Of the pages that were read last.
+    pub(super) hints: Hints,
 }
 
 #[derive(Clone)]
@@ -32,31 +49,32 @@ impl Weighter<UserId, Known> for Bytes {
 
 impl Default for KnownAuthors {
     fn default() -> Self {
-        Self(Cache::with_weighter(EXPECTED_READERS, MAX_REMEMBERED_AUTHORS_BYTES, Bytes))
+        let readers = Cache::with_weighter(EXPECTED_READERS, MAX_REMEMBERED_AUTHORS_BYTES, Bytes);
+        Self { readers, author_pace_us: AtomicI64::new(0) }
     }
 }
 
 impl KnownAuthors {
     /// What is remembered of the reader.
     pub(super) fn get(&self, reader: UserId) -> Option<Known> {
-        self.0.get(&reader)
+        self.readers.get(&reader)
     }
 
     /// Forgets the reader's authors.
     pub fn forget(&self, reader: UserId) {
-        self.0.remove(&reader);
+        self.readers.remove(&reader);
     }
 
     /// Forgets them if some edge was not covered: all are now.
     pub fn forget_uncovered(&self, reader: UserId) {
-        if self.0.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
+        if self.readers.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
             self.forget(reader);
         }
     }
 
     /// Remembers the authors, and the floor of the latest snapshot.
     pub(super) fn remember(&self, reader: UserId, known: Known) {
-        self.0.insert(reader, known);
+        self.readers.insert(reader, known);
     }
 
     /// Remembers the floor of the latest snapshot, if the reader's authors are known.
@@ -64,5 +82,25 @@ impl KnownAuthors {
         if let Some(known) = self.get(reader).filter(|known| known.floor != floor) {
             self.remember(reader, Known { floor, ..known });
         }
+    }
+
+    /// Remembers of a page what it suggests, and the floor of its snapshot, if the reader's authors are known.
+    pub(super) fn note_page(&self, reader: UserId, page: &Page, floor: Floor) {
+        let Some(mut known) = self.get(reader) else { return };
+        known.floor = floor;
+        known.hints.note(page);
+        if let Some(pace) = known.hints.pace {
+            self.author_pace_us.store(pace.of_one_of(known.authors.followed_count()).us(), Ordering::Relaxed);
+        }
+        self.remember(reader, known);
+    }
+
+    /// The stretch that probably holds a page; `None` if nothing is known of the reader's authors, or of any author's
+    /// pace.
+    pub(super) fn stretch(&self, reader: UserId, request: &PageRequest, now_ms: i64) -> Option<Stretch> {
+        let known = self.get(reader)?;
+        let of_author = Pace::from_us(self.author_pace_us.load(Ordering::Relaxed));
+        let typical = of_author.map(|pace| pace.of_all(known.authors.followed_count()));
+        known.hints.stretch(request, typical, now_ms)
     }
 }

@@ -13,6 +13,7 @@ mod outcome;
 mod pulling;
 mod remembered_cards;
 mod search;
+mod stretch;
 mod top;
 mod visits;
 
@@ -155,14 +156,14 @@ impl TimelineReader {
     async fn read(&self, reader: UserId, request: &PageRequest, with_facts: bool) -> Result<Raw, StoreError> {
         match self.read_known(reader, request, with_facts).await? {
             Outcome::Page(page) => return Ok(page),
-            Outcome::BelowFloor => return self.read_everything(reader, request).await,
+            Outcome::BelowFloor => return self.read_past_the_inbox(reader, request).await,
             Outcome::Unknown => {}
         }
         // Cached outboxes know no kinds.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
         let pulls = if cache.is_some() { &self.excluding } else { &self.pulling };
         if pulls.takes(reader) {
-            return self.read_everything(reader, request).await;
+            return self.read_past_the_inbox(reader, request).await;
         }
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
         if snapshot.uncovered.is_empty() {
@@ -186,16 +187,26 @@ impl TimelineReader {
                 count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
                 Ok(Raw::of(page, snapshot.floor, HashMap::new()))
             }
-            Next::PullOutboxes | Next::PullEverything => self.read_everything(reader, request).await,
+            Next::PullOutboxes | Next::PullEverything => self.read_past_the_inbox(reader, request).await,
+        }
+    }
+
+    /// The page from outboxes alone.
+    async fn read_past_the_inbox(&self, reader: UserId, request: &PageRequest) -> Result<Raw, StoreError> {
+        match self.read_stretch(reader, request).await? {
+            Some(page) => Ok(page),
+            None => self.read_everything(reader, request).await,
         }
     }
 
     async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<Raw, StoreError> {
         count("everything");
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
-        self.known.note_floor(reader, snapshot.floor);
         match decide(request, &snapshot, None) {
-            Next::Serve(page) => Ok(Raw::of(page, snapshot.floor, HashMap::new())),
+            Next::Serve(page) => {
+                self.known.note_page(reader, &page, snapshot.floor);
+                Ok(Raw::of(page, snapshot.floor, HashMap::new()))
+            }
             next => Err(StoreError::Unreadable(format!("a complete snapshot that does not suffice ({next:?})"))),
         }
     }

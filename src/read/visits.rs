@@ -66,6 +66,11 @@ impl Visits {
         Duration::from_millis(u64::try_from(self.seen.once_in_ms).unwrap_or(0).max(1))
     }
 
+    /// The time (ms) by the clock that visits are noted by.
+    pub(super) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
     /// `reader` is there, whatever they do.
     pub async fn note_present(&self, reader: UserId) {
         self.note(reader, None).await;

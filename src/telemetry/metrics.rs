@@ -38,7 +38,7 @@ pub const LIVE_CATCH_UPS: &str = "tidefeed_live_catch_ups_total";
 pub const LIVE_RENDERINGS: &str = "tidefeed_live_renderings_total";
 /// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
-/// Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL).
+/// Timeline pages by way: inbox, outboxes (cached), stretch or everything (both pulled from SQL).
 pub const PAGES: &str = "tidefeed_timeline_pages_total";
 /// Outboxes asked of the cache, by outcome: hit or miss.
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";

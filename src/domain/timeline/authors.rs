@@ -98,6 +98,11 @@ impl TimelineAuthors {
         !self.excluded.is_empty()
     }
 
+    /// Followed authors who are not left out.
+    pub const fn followed_count(&self) -> usize {
+        self.followed.len()
+    }
+
     /// Bytes that this holds.
     pub const fn bytes(&self) -> usize {
         size_of::<Self>() + (self.followed.len() + self.excluded.len()) * size_of::<UserId>()

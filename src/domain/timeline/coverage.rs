@@ -96,6 +96,16 @@ impl Run {
         Self::ordered(direction, passed, |_| reaches)
     }
 
+    /// All entries of a source from the bound to the publish time `end_ms`, inclusive; `rows` in any order.
+    pub fn from_stretch(direction: Direction, rows: Vec<Entry>, end_ms: i64) -> Self {
+        let reaches = match direction {
+            Direction::Older => Position::bound(end_ms, 0),
+            Direction::Newer => Position::bound(end_ms, i64::MAX),
+        };
+        let rows = rows.into_iter().filter(|row| !direction.meets_first(reaches, row.position())).collect();
+        Self::ordered(direction, rows, |_| reaches)
+    }
+
     /// Nothing is known of the source beyond the bound.
     pub fn unknown(direction: Direction, bound: Option<Position>) -> Self {
         Self { direction, entries: Vec::new(), reaches: bound.unwrap_or(direction.start()) }

@@ -14,6 +14,7 @@ pub mod outside;
 pub mod page;
 pub mod plan;
 pub mod position;
+pub mod stretch;
 pub mod tier;
 #[cfg(test)]
 mod worked_example;
