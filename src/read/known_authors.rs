@@ -1,4 +1,4 @@
-//! The authors of timelines that this node remembers, each with their version. Forgetting somebody costs a statement.
+//! A bounded memory of timelines' authors and their version. A reader who drops out of it costs one statement.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use quick_cache::{Weighter, sync::Cache};
 
 use crate::domain::{Floor, UserId, limits::MAX_REMEMBERED_AUTHORS_BYTES, timeline::authors::TimelineAuthors};
 
-/// Readers that the memory is laid out for; it grows as needed.
+/// Initial capacity; the memory grows as needed.
 const EXPECTED_READERS: usize = 1_000;
 
-/// Readers and the authors of their timelines.
+/// Maps readers to the authors of their timelines.
 pub struct KnownAuthors(Cache<UserId, Known, Bytes>);
 
-/// What is remembered of a reader.
+/// What this node remembers of one reader.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
-    /// With their version.
+    /// The authors of the timeline and their version.
     pub(super) authors: Arc<TimelineAuthors>,
-    /// As the latest snapshot had it. Decides which statement is tried first, and nothing else.
+    /// The floor in the latest snapshot. It only decides which statement is tried first.
     pub(super) floor: Floor,
 }
 
@@ -37,7 +37,7 @@ impl Default for KnownAuthors {
 }
 
 impl KnownAuthors {
-    /// What is remembered of the reader.
+    /// The reader's remembered authors.
     pub(super) fn get(&self, reader: UserId) -> Option<Known> {
         self.0.get(&reader)
     }
@@ -47,19 +47,20 @@ impl KnownAuthors {
         self.0.remove(&reader);
     }
 
-    /// Forgets them if some edge was not covered: all are now.
+    /// Forgets the reader's authors if some edge was not covered. Called when a snapshot shows that all edges are
+    /// covered.
     pub fn forget_uncovered(&self, reader: UserId) {
         if self.0.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
             self.forget(reader);
         }
     }
 
-    /// Remembers the authors, and the floor of the latest snapshot.
+    /// Remembers the reader's authors and the floor of the latest snapshot.
     pub(super) fn remember(&self, reader: UserId, known: Known) {
         self.0.insert(reader, known);
     }
 
-    /// Remembers the floor of the latest snapshot, if the reader's authors are known.
+    /// Updates the floor if the reader's authors are remembered.
     pub(super) fn note_floor(&self, reader: UserId, floor: Floor) {
         if let Some(known) = self.get(reader).filter(|known| known.floor != floor) {
             self.remember(reader, Known { floor, ..known });
