@@ -4,9 +4,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use moka::{
-    ops::compute::{CompResult, Op},
-    sync::Cache,
+use quick_cache::{
+    UnitWeighter,
+    sync::{Cache, EntryAction, EntryResult},
 };
 
 use crate::{
@@ -20,6 +20,8 @@ use crate::{
 const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
 /// Readers remembered. One who drops out costs one message.
 const REMEMBERED: u64 = 100_000;
+/// Initial capacity; the memory grows as needed.
+const EXPECTED: usize = 1_000;
 /// The depth of a visit without a page: above every position.
 const NOT_BELOW: i64 = i64::MAX;
 
@@ -39,7 +41,7 @@ struct Recent {
 
 impl Recent {
     fn once_in(once_in_ms: i64) -> Self {
-        Self { noted: Cache::new(REMEMBERED), once_in_ms }
+        Self { noted: Cache::with_weighter(EXPECTED, REMEMBERED, UnitWeighter), once_in_ms }
     }
 
     /// Whether to note `reader` at `now_ms` with a page of this `depth`; if so, they count as noted. A clock that was
@@ -48,10 +50,19 @@ impl Recent {
         let due = |(noted, deepest): (i64, i64)| {
             depth < deepest || !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted))
         };
-        let noted = self.noted.entry(reader).and_compute_with(|noted| {
-            if noted.is_none_or(|noted| due(noted.into_value())) { Op::Put((now_ms, depth)) } else { Op::Nop }
+        let noted = self.noted.entry(&reader, Some(Duration::ZERO), |_, noted| {
+            let is_due = due(*noted);
+            if is_due {
+                *noted = (now_ms, depth);
+            }
+            EntryAction::Retain(is_due)
         });
-        matches!(noted, CompResult::Inserted(_) | CompResult::ReplacedWith(_))
+        match noted {
+            EntryResult::Retained(is_due) => is_due,
+            EntryResult::Vacant(first) => first.insert((now_ms, depth)).is_ok(),
+            // Another task is noting the reader at this moment.
+            _ => false,
+        }
     }
 }
 
