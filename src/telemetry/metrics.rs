@@ -211,12 +211,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (SWEPT, Kind::Counter, Unit::Count, "Records announced again by the sweeper, by kind"),
     (AUDIT_READERS, Kind::Counter, Unit::Count, "Readers whose timelines were audited"),
     (AUDIT_PAGES, Kind::Counter, Unit::Count, "Pages compared with the oracle"),
-    (
-        AUDIT_DIFFERENCES,
-        Kind::Counter,
-        Unit::Count,
-        "Wrong timelines, by cause; anything but 0 is a defect",
-    ),
+    (AUDIT_DIFFERENCES, Kind::Counter, Unit::Count, "Wrong timelines, by cause; anything but 0 is a defect"),
 ];
 
 /// Bucket bounds in seconds: from a cached page to a delivery to millions.
