@@ -78,6 +78,9 @@ pub const MAX_REMEMBERED_CONTENTS_BYTES: u64 = 64 * 1_024 * 1_024;
 pub const MAX_REMEMBERED_PROFILES_BYTES: u64 = 16 * 1_024 * 1_024;
 /// Contents in flight that a page scans. With more, it looks them up by followed author.
 pub const MAX_FEW_IN_FLIGHT: usize = 200;
+/// Deleted accounts that a page's statement lists for the node. With more, the page is read by the statement that checks
+/// each row.
+pub const MAX_LEAVING_ACCOUNTS: usize = 32;
 /// Milliseconds that anything may be put off. A lease that lies further in the future was set by a clock that was
 /// wrong.
 pub const MAX_WAIT_MS: i64 = 60 * 60 * 1_000;
