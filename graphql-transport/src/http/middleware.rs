@@ -32,8 +32,8 @@ const OF_CLIENTS: [&str; 3] = ["apollographql-client-name", "apollographql-clien
 /// Gives each request of `router` an id, in the answer's header `x-request-id` and in every log line, and each answer
 /// the safe headers that it does not set itself.
 pub fn surrounded(router: Router, entropy: Entropy) -> Router {
-    let [first, second, third, fourth] = FOR_PROGRAMS
-        .map(|(name, value)| SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value)));
+    let [first, second, third, fourth] =
+        FOR_PROGRAMS.map(|(name, value)| SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value)));
     let identify = from_fn_with_state(entropy, request_id::identify);
     // One stack: axum boxes the service once for each call of `layer`.
     router.layer(ServiceBuilder::new().layer(identify).layer((first, second, third, fourth)))
