@@ -1,4 +1,4 @@
-//! Adds the request's id, security headers and CORS to every answer, including those that no handler made.
+//! Adds the request's id, security headers and CORS to every answer, even without a handler.
 
 use std::time::Duration;
 

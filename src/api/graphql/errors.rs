@@ -43,7 +43,7 @@ impl ErrorCode {
 }
 
 const PASSING: &str = "Something went wrong on our side. Try again in a moment.";
-const STAYING: &str = "Something went wrong on our side. If it stays, report the requestId.";
+const STAYING: &str = "Something went wrong on our side. If it happens again, report the requestId.";
 const NO_WRITES: &str =
     "The store takes no writes at the moment: it has no room, or is read-only. Reading goes on. Try again later.";
 
@@ -227,7 +227,10 @@ mod tests {
         ] {
             let api_error = failure.into_api_error();
             assert_eq!(api_error.code, ErrorCode::InternalServerError);
-            assert_eq!(api_error.message, "Something went wrong on our side. If it stays, report the requestId.");
+            assert_eq!(
+                api_error.message,
+                "Something went wrong on our side. If it happens again, report the requestId."
+            );
         }
     }
 

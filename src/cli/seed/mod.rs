@@ -53,11 +53,12 @@ pub struct SeedArguments {
     /// Seed of the random generator. The same seed makes the same world.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// URL of the pictures; an `n` in braces stands for a number. By default the server draws them itself at `server.listen`, so
-    /// that a page contacts no third party. Empty: no pictures.
+    /// URL of the pictures; an `n` in braces stands for a number. By default the server draws them itself at
+    /// `server.listen`, so that a page contacts no third party. Empty: no pictures.
     #[arg(long, value_name = "URL")]
     pictures: Option<String>,
-    /// URL of the avatars; an `n` in braces stands for a user's id. By default the server draws them itself. Empty: no avatars.
+    /// URL of the avatars; an `n` in braces stands for a user's id. By default the server draws them itself. Empty: no
+    /// avatars.
     #[arg(long, value_name = "URL")]
     avatars: Option<String>,
     /// Do nothing if the database has users already.
