@@ -103,9 +103,9 @@ impl Reactivator {
         self.fill(seen.reader.reader, seen.floor, reached).await
     }
 
-    /// Extends an inbox that holds less than it may: less than `keep`, or than `deep_keep` if a page `reached` below its
-    /// floor. The more a deep inbox holds, the sooner it is trimmed. A repeated or late note does no harm, because it
-    /// finds the floor lower.
+    /// Extends an inbox that holds less than it may: less than `keep`, or than `deep_keep` if a page `reached` below
+    /// its floor. The more a deep inbox holds, the sooner it is trimmed. A repeated or late note does no harm, because
+    /// it finds the floor lower.
     async fn fill(&self, reader: UserId, floor: Floor, reached: Option<i64>) -> Result<(), StoreError> {
         let tiers = self.options.tiers;
         if floor.trusts_nothing() {
