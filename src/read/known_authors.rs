@@ -1,4 +1,4 @@
-//! The authors of timelines that this node remembers, each with their version. Forgetting somebody costs a statement.
+//! A bounded memory of timelines' authors and their version. A reader who drops out of it costs one statement.
 
 use std::sync::{
     Arc,
@@ -16,7 +16,7 @@ use crate::domain::{
     },
 };
 
-/// Readers that the memory is laid out for; it grows as needed.
+/// Initial capacity; the memory grows as needed.
 const EXPECTED_READERS: usize = 1_000;
 
 /// Readers and the authors of their timelines.
@@ -27,12 +27,12 @@ pub struct KnownAuthors {
     author_pace_us: AtomicI64,
 }
 
-/// What is remembered of a reader.
+/// What this node remembers of one reader.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
-    /// With their version.
+    /// The authors of the timeline and their version.
     pub(super) authors: Arc<TimelineAuthors>,
-    /// As the latest snapshot had it. Decides which statement is tried first, and nothing else.
+    /// The floor in the latest snapshot. It only decides which statement is tried first.
     pub(super) floor: Floor,
     /// Of the pages that were read last.
     pub(super) hints: Hints,
@@ -55,7 +55,7 @@ impl Default for KnownAuthors {
 }
 
 impl KnownAuthors {
-    /// What is remembered of the reader.
+    /// The reader's remembered authors.
     pub(super) fn get(&self, reader: UserId) -> Option<Known> {
         self.readers.get(&reader)
     }
@@ -65,19 +65,20 @@ impl KnownAuthors {
         self.readers.remove(&reader);
     }
 
-    /// Forgets them if some edge was not covered: all are now.
+    /// Forgets the reader's authors if some edge was not covered. Called when a snapshot shows that all edges are
+    /// covered.
     pub fn forget_uncovered(&self, reader: UserId) {
         if self.readers.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
             self.forget(reader);
         }
     }
 
-    /// Remembers the authors, and the floor of the latest snapshot.
+    /// Remembers the reader's authors and the floor of the latest snapshot.
     pub(super) fn remember(&self, reader: UserId, known: Known) {
         self.readers.insert(reader, known);
     }
 
-    /// Remembers the floor of the latest snapshot, if the reader's authors are known.
+    /// Updates the floor if the reader's authors are remembered.
     pub(super) fn note_floor(&self, reader: UserId, floor: Floor) {
         if let Some(known) = self.get(reader).filter(|known| known.floor != floor) {
             self.remember(reader, Known { floor, ..known });

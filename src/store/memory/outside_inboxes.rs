@@ -1,9 +1,9 @@
 //! Outside inboxes within one process: a bounded map, whose identity is drawn when it is made.
 
 use async_trait::async_trait;
-use moka::{
-    future::Cache,
-    ops::compute::{CompResult, Op},
+use quick_cache::{
+    UnitWeighter,
+    sync::{Cache, EntryAction, EntryResult},
 };
 
 use crate::{
@@ -19,6 +19,9 @@ use crate::{
     },
 };
 
+/// Initial capacity; the memory grows as needed.
+const EXPECTED_READERS: usize = 1_000;
+
 /// Inboxes of the readers who come most. Another process, or another of these, is another node.
 #[derive(Debug)]
 pub struct MemoryInboxes {
@@ -29,22 +32,17 @@ pub struct MemoryInboxes {
 impl MemoryInboxes {
     /// At most so many inboxes: beyond that, little-used ones go. `node` must be drawn at random.
     pub fn new(readers: u64, node: NodeId) -> Self {
-        Self { node, inboxes: Cache::new(readers) }
+        Self { node, inboxes: Cache::with_weighter(EXPECTED_READERS, readers, UnitWeighter) }
     }
 
     fn admits(&self, token: Token) -> Result<(), OutsideError> {
         if token.node == self.node { Ok(()) } else { Err(OutsideError::OtherNode) }
     }
 
-    /// Lets `change` change an inbox at once; false if there is none, or `change` says that nothing was done.
-    async fn change(&self, reader: UserId, change: impl FnOnce(&mut OutsideInbox) -> bool + Send) -> bool {
-        let changed = |entry: Option<moka::Entry<UserId, OutsideInbox>>| {
-            let Some(mut inbox) = entry.map(moka::Entry::into_value) else { return std::future::ready(Op::Nop) };
-            let done = change(&mut inbox);
-            std::future::ready(if done { Op::Put(inbox) } else { Op::Nop })
-        };
-        let result = self.inboxes.entry(reader).and_compute_with(changed).await;
-        matches!(result, CompResult::ReplacedWith(_))
+    /// Changes an inbox atomically; false if there is none, or `change` has done nothing.
+    fn change(&self, reader: UserId, change: impl FnOnce(&mut OutsideInbox) -> bool) -> bool {
+        let changed = self.inboxes.entry(&reader, None, |_, inbox| EntryAction::Retain(change(inbox)));
+        matches!(changed, EntryResult::Retained(true))
     }
 }
 
@@ -55,18 +53,23 @@ impl InboxStore for MemoryInboxes {
     }
 
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
-        let inbox = self.inboxes.get(&reader).await;
+        let inbox = self.inboxes.get(&reader);
         Ok(inbox.filter(|inbox| inbox.header.fence.token.node == self.node).map(|inbox| inbox.slice(window)))
     }
 
     async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError> {
         self.admits(fence.token)?;
         let opened = OutsideInbox::open(fence, revision);
-        let replaced = |entry: Option<moka::Entry<UserId, OutsideInbox>>| {
-            let repeated = entry.is_some_and(|entry| entry.value().header == opened.header);
-            std::future::ready(if repeated { Op::Nop } else { Op::Put(opened) })
-        };
-        self.inboxes.entry(reader).and_compute_with(replaced).await;
+        let entry = self.inboxes.entry(&reader, None, |_, inbox| {
+            if inbox.header != opened.header {
+                *inbox = opened.clone();
+            }
+            EntryAction::Retain(())
+        });
+        if let EntryResult::Vacant(first) = entry {
+            // Fails if the entry was evicted meanwhile. An inbox may be lost at any time.
+            let _ = first.insert(opened);
+        }
         Ok(())
     }
 
@@ -77,7 +80,7 @@ impl InboxStore for MemoryInboxes {
             let fence = Fence { token: push.token, generation: *generation };
             let add =
                 |inbox: &mut OutsideInbox| inbox.deliver(fence, push.row, push.keep, push.revision) == Delivered::Added;
-            let added = self.change(*reader, add).await;
+            let added = self.change(*reader, add);
             delivered.push(if added { Delivered::Added } else { Delivered::Skipped });
         }
         Ok(delivered)
@@ -92,12 +95,12 @@ impl InboxStore for MemoryInboxes {
     ) -> Result<bool, OutsideError> {
         self.admits(token)?;
         let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.claim(expected, claim, keep);
-        Ok(self.change(reader, change).await)
+        Ok(self.change(reader, change))
     }
 
     async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
         self.admits(fence.token)?;
-        Ok(self.change(reader, |inbox| inbox.cover(fence, newest, keep)).await)
+        Ok(self.change(reader, |inbox| inbox.cover(fence, newest, keep)))
     }
 
     async fn remove(
@@ -108,7 +111,7 @@ impl InboxStore for MemoryInboxes {
     ) -> Result<bool, OutsideError> {
         self.admits(token)?;
         let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.remove(expected, cleared);
-        Ok(self.change(reader, change).await)
+        Ok(self.change(reader, change))
     }
 }
 

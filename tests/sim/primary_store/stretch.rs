@@ -30,6 +30,8 @@ impl View<'_> {
         let mut found: Vec<Entry> = shown(all).into_iter().filter(within).collect();
         let most_rows = stretch.most_rows.min(request.need() + BESIDE);
         let is_cut = found.len() > most_rows;
+        // As the index has them: the rows that are read are those of the first authors.
+        found.sort_unstable_by_key(|it| (it.author, it.position()));
         found.truncate(most_rows);
         let ahead = if self.primary_store.breaks(Rule::StretchIsAll) {
             Run::from_limited_query(direction, found, usize::MAX)

@@ -1,4 +1,4 @@
-//! Fences: identities and random numbers that tell a current claim from a lost, restored or overtaken one.
+//! Fences: identities and random numbers that tell a current claim from a lost, restored or outdated one.
 
 use std::{fmt, str::FromStr};
 
@@ -12,13 +12,13 @@ use crate::domain::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId([u8; NODE_ID_BYTES]);
 
-/// Why a text is no [`NodeId`].
+/// Why a text is not a [`NodeId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a node's identity has 40 hexadecimal digits")]
 pub struct InvalidNodeId;
 
 impl NodeId {
-    /// From its bytes.
+    /// The identity with these bytes.
     pub const fn of(bytes: [u8; NODE_ID_BYTES]) -> Self {
         Self(bytes)
     }
@@ -65,34 +65,35 @@ macro_rules! random_number {
 }
 
 random_number! {
-    /// A random number, drawn anew whenever a reader enters the outside tier: an inbox of an earlier stay is another.
+    /// A random number, drawn whenever a reader enters the outside tier. It distinguishes the inboxes of different
+    /// stays.
     Generation
 }
 random_number! {
-    /// A random number, drawn anew whenever rows go or claims change. Appended rows do not change it.
+    /// A random number, drawn whenever rows go or claims change. Added rows do not change it.
     Revision
 }
 random_number! {
-    /// A random number that SQL keeps as well, drawn in the transaction that reads what a claim is made of. If SQL
-    /// loses that transaction, it loses the number, and the claim counts no longer.
+    /// A random number that SQL stores as well, drawn in the transaction that reads what a claim is made of. If SQL
+    /// loses that transaction, it loses the number, and the claim no longer counts.
     Basis
 }
 
-/// What a bucket's claims hold under. A bucket without a token is not believed.
+/// The token of a bucket's claims. A bucket without a token is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token {
     /// The node that must answer.
     pub node: NodeId,
-    /// A random number, drawn anew each time the bucket is admitted.
+    /// A random number, drawn each time the bucket is admitted.
     pub epoch: i64,
 }
 
-/// Which inbox of a reader is meant: what a delivery and a header must agree on.
+/// Identifies an inbox of a reader: a delivery and the header must agree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fence {
-    /// Of the reader's bucket.
+    /// The token of the reader's bucket.
     pub token: Token,
-    /// Of the reader.
+    /// The reader's generation.
     pub generation: Generation,
 }
 
@@ -106,7 +107,7 @@ impl Bucket {
         Self(u16::try_from(reader.get() % i64::from(INBOX_BUCKETS)).unwrap_or_default())
     }
 
-    /// From 0 up to and without [`INBOX_BUCKETS`].
+    /// From 0, below [`INBOX_BUCKETS`].
     pub const fn number(self) -> u16 {
         self.0
     }
