@@ -45,12 +45,14 @@ enum Kind {
     Overload,
 }
 
-/// Name, what it measures, where. Rows on one engine follow each other, so that they share a node.
+/// Name, what it measures, where. Rows on one engine follow each other, so that they share a node, and what one row
+/// changes in its world the later ones meet: `followees` leaves a reader of 5,000 authors.
 const ROWS: &[(&str, Kind, Engine)] = &[
     ("start-sqlite", Kind::Start, Sqlite),
     ("small-sqlite", Kind::Small, Sqlite),
     ("page-sqlite", Kind::Page, Sqlite),
     ("deep-sqlite", Kind::Deep, Sqlite),
+    ("past-kept-sqlite", Kind::PastKept, Sqlite),
     ("away-sqlite", Kind::Away, Sqlite),
     ("followees-sqlite", Kind::Followees, Sqlite),
     ("fan-out-sqlite", Kind::FanOut, Sqlite),
@@ -61,12 +63,12 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("live-sqlite", Kind::Live, Sqlite),
     ("idle-sqlite", Kind::Idle, Sqlite),
     ("crowd-sqlite", Kind::Crowd, Sqlite),
-    ("past-kept-sqlite", Kind::PastKept, Sqlite),
     ("mix-sqlite", Kind::Mix, Sqlite),
     ("peer-sqlite", Kind::Peer, Sqlite),
     ("overload-sqlite", Kind::Overload, Sqlite),
     ("page-mariadb", Kind::Page, MariaDb),
     ("deep-mariadb", Kind::Deep, MariaDb),
+    ("past-kept-mariadb", Kind::PastKept, MariaDb),
     ("away-mariadb", Kind::Away, MariaDb),
     ("followees-mariadb", Kind::Followees, MariaDb),
     ("fan-out-mariadb", Kind::FanOut, MariaDb),
@@ -75,7 +77,6 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("follow-mariadb", Kind::Follow, MariaDb),
     ("post-mariadb", Kind::Post, MariaDb),
     ("live-mariadb", Kind::Live, MariaDb),
-    ("past-kept-mariadb", Kind::PastKept, MariaDb),
     ("mix-mariadb", Kind::Mix, MariaDb),
     ("peer-mariadb", Kind::Peer, MariaDb),
     ("overload-mariadb", Kind::Overload, MariaDb),
