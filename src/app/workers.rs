@@ -15,7 +15,7 @@ use crate::{
     publish::{Dispatcher, Indexer, SubtaskExecutor},
     rng::SharedRng,
     store::{Schema, StoreError},
-    upkeep::{Auditor, Reactivator, Sweeper, Trimmer},
+    upkeep::{Auditor, OutsideKeeper, Reactivator, Sweeper, Trimmer},
 };
 
 /// How long a worker waits for a message before it looks whether the process is leaving.
@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
 /// How often deleted accounts are looked for, when there were none.
 const REMOVE_EVERY: Duration = Duration::from_secs(5);
+/// Time between two looks at the nodes of outside inboxes: a restarted Redis serves no inbox for so long.
+const KEEP_EVERY: Duration = Duration::from_secs(2);
 /// Pause of the indexer and the remover between two steps.
 const INDEX_PAUSE: Duration = Duration::from_millis(20);
 /// How often the store is asked to learn how its tables have grown.
@@ -85,6 +87,21 @@ pub fn spawn(use_cases: &UseCases, config: &Config, lifecycle: &Lifecycle, rng: 
     prune(lifecycle, Arc::clone(&use_cases.pruner));
     remove_accounts(lifecycle, Arc::clone(&use_cases.remover));
     index(lifecycle, Arc::clone(&use_cases.indexer));
+    if let Some(keeper) = &use_cases.keeper {
+        keep_outside(lifecycle, Arc::clone(keeper));
+    }
+}
+
+/// Compares the tokens of outside inboxes with the nodes that answer.
+fn keep_outside(lifecycle: &Lifecycle, keeper: Arc<OutsideKeeper>) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("keeper of inboxes in Redis", draining.clone());
+    lifecycle.spawn("outside keeper", async move {
+        while !draining.is_cancelled() {
+            health.of(keeper.run_once().await).await;
+            pause(&draining, KEEP_EVERY).await;
+        }
+    });
 }
 
 fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {

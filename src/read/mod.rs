@@ -10,6 +10,8 @@ pub mod lists;
 mod marker;
 mod outboxes;
 mod outcome;
+mod outside;
+mod outside_inbox;
 mod pulling;
 mod remembered_cards;
 mod search;
@@ -23,6 +25,7 @@ use tokio::time::Instant;
 use self::{
     known_authors::KnownAuthors,
     outcome::{Outcome, Raw},
+    outside_inbox::OutsideReader,
     pulling::Pulling,
     remembered_cards::RememberedCards,
 };
@@ -35,7 +38,10 @@ use crate::{
             plan::{Next, Snapshot, decide},
         },
     },
-    store::{Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, timelines::Depth},
+    store::{
+        Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, outside_states::OutsideStores,
+        timelines::Depth,
+    },
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
@@ -63,6 +69,7 @@ pub struct TimelineReader {
     excluding: Pulling,
     known: KnownAuthors,
     cards: RememberedCards,
+    outside: Option<OutsideReader>,
 }
 
 /// A page as it is shown, and the cards of those of its entries that need not be read.
@@ -91,7 +98,14 @@ impl TimelineReader {
             excluding: Pulling::default(),
             known: KnownAuthors::default(),
             cards: RememberedCards::default(),
+            outside: None,
         }
+    }
+
+    /// Also reads inboxes outside SQL.
+    #[must_use]
+    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
+        Self { outside: outside.map(OutsideReader::new), ..self }
     }
 
     /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts
@@ -153,6 +167,9 @@ impl TimelineReader {
 
     /// The page; with facts only where reading them costs no statement.
     async fn read(&self, reader: UserId, request: &PageRequest, with_facts: bool) -> Result<Raw, StoreError> {
+        if let Some(page) = self.read_outside(reader, request).await? {
+            return Ok(page);
+        }
         match self.read_known(reader, request, with_facts).await? {
             Outcome::Page(page) => return Ok(page),
             Outcome::BelowFloor => return self.read_everything(reader, request).await,

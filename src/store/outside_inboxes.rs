@@ -1,13 +1,13 @@
 //! Inboxes in a store beside SQL: each method is one script on each inbox, and checks at its own instant which node
-//! answers. No page uses them yet. docs/protocol.md#outside says what each operation keeps true.
+//! answers. docs/protocol.md#outside says what each operation keeps true.
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{StoreError, error::OfRedis};
 use crate::domain::{
     Position, UserId,
     timeline::outside::{
-        Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Revision, Slice, Token, Window,
+        Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Nonce, Revision, Slice, Token, Window,
     },
 };
 
@@ -18,10 +18,20 @@ pub enum OutsideError {
     /// token again.
     #[error("a different node of the inbox store answered")]
     OtherNode,
-    /// Whether it was done is unknown. An operation that is repeated, or runs late, can bring back an old revision:
-    /// docs/protocol.md#outside says what is still open.
+    /// Whether it was done is unknown. It may be repeated, and may still run late: neither brings an old revision
+    /// back.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Another node may be the right one soon.
+impl From<OutsideError> for StoreError {
+    fn from(error: OutsideError) -> Self {
+        match error {
+            OutsideError::OtherNode => Self::Unavailable(Box::new(OfRedis(Box::new(error)))),
+            OutsideError::Store(error) => error,
+        }
+    }
 }
 
 /// One content for the inboxes of one bucket.
@@ -35,8 +45,8 @@ pub struct Push {
     pub token: Token,
     /// Rows that inboxes keep: above 110 % they are trimmed.
     pub keep: usize,
-    /// The next one of each inbox that is trimmed.
-    pub revision: Revision,
+    /// Gives the next revision of each inbox that is trimmed.
+    pub nonce: Nonce,
 }
 
 /// The store of outside inboxes. It may lose anything at any time; what it then says is no longer believed.
@@ -49,9 +59,9 @@ pub trait InboxStore: Send + Sync {
     /// opened under another node's identity.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError>;
 
-    /// Replaces whatever is there by an inbox without rows that claims nothing. Repeated with the same revision before
-    /// anything was claimed, it keeps what was delivered since: a delivery that has ended does not come again.
-    async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError>;
+    /// Replaces whatever is there by an inbox without rows that claims nothing; its revision. Each run gives another
+    /// one, so that a claim on the revision of one run fails if the opening ran once more.
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError>;
 
     /// Adds a row to each recipient's inbox that has the token and the recipient's generation, and skips the others.
     /// Idempotent. Atomic for each inbox. Answers in the order of the recipients.
@@ -67,7 +77,7 @@ pub trait InboxStore: Send + Sync {
     ) -> Result<bool, OutsideError>;
 
     /// Adds an author's newest contents and raises the floor if there are older ones, if the inbox has this fence;
-    /// whether it had. Idempotent but for the revision.
+    /// whether it had. Repeated, it changes nothing but the revision.
     async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError>;
 
     /// Removes rows, if the inbox has this token and the revision is still `expected`; whether it was.

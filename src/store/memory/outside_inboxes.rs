@@ -1,5 +1,7 @@
 //! Outside inboxes within one process: a bounded map, whose identity is drawn when it is made.
 
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
 use async_trait::async_trait;
 use moka::{
     future::Cache,
@@ -10,7 +12,8 @@ use crate::{
     domain::{
         UserId,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, OutsideInbox, Revision, Slice, Token, Window,
+            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, OutsideInbox, Revision, Slice, Token,
+            Window,
         },
     },
     store::{
@@ -24,12 +27,13 @@ use crate::{
 pub struct MemoryInboxes {
     node: NodeId,
     inboxes: Cache<UserId, OutsideInbox>,
+    openings: AtomicI64,
 }
 
 impl MemoryInboxes {
     /// At most so many inboxes: beyond that, little-used ones go. `node` must be drawn at random.
     pub fn new(readers: u64, node: NodeId) -> Self {
-        Self { node, inboxes: Cache::new(readers) }
+        Self { node, inboxes: Cache::new(readers), openings: AtomicI64::new(0) }
     }
 
     fn admits(&self, token: Token) -> Result<(), OutsideError> {
@@ -59,15 +63,17 @@ impl InboxStore for MemoryInboxes {
         Ok(inbox.filter(|inbox| inbox.header.fence.token.node == self.node).map(|inbox| inbox.slice(window)))
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
         self.admits(fence.token)?;
-        let opened = OutsideInbox::open(fence, revision);
+        let nonce = nonce.at(self.openings.fetch_add(1, Relaxed));
         let replaced = |entry: Option<moka::Entry<UserId, OutsideInbox>>| {
-            let repeated = entry.is_some_and(|entry| entry.value().header == opened.header);
-            std::future::ready(if repeated { Op::Nop } else { Op::Put(opened) })
+            let revision = Revision::after(entry.map(|entry| entry.value().header.revision), nonce);
+            std::future::ready(Op::Put(OutsideInbox::open(fence, revision)))
         };
-        self.inboxes.entry(reader).and_compute_with(replaced).await;
-        Ok(())
+        match self.inboxes.entry(reader).and_compute_with(replaced).await {
+            CompResult::Inserted(entry) | CompResult::ReplacedWith(entry) => Ok(entry.value().header.revision),
+            _ => Err(StoreError::Unreadable("an inbox that was put and is not there".to_owned()).into()),
+        }
     }
 
     async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
@@ -76,7 +82,7 @@ impl InboxStore for MemoryInboxes {
         for (reader, generation) in &push.recipients {
             let fence = Fence { token: push.token, generation: *generation };
             let add =
-                |inbox: &mut OutsideInbox| inbox.deliver(fence, push.row, push.keep, push.revision) == Delivered::Added;
+                |inbox: &mut OutsideInbox| inbox.deliver(fence, push.row, push.keep, push.nonce) == Delivered::Added;
             let added = self.change(*reader, add).await;
             delivered.push(if added { Delivered::Added } else { Delivered::Skipped });
         }
@@ -133,7 +139,7 @@ mod tests {
 
     fn push(fence: Fence, generation: i64) -> Push {
         let recipients = vec![(reader(), Generation(generation))];
-        Push { row: Position::bound(5, 5), recipients, token: fence.token, keep: 10, revision: Revision(9) }
+        Push { row: Position::bound(5, 5), recipients, token: fence.token, keep: 10, nonce: Nonce(9) }
     }
 
     #[tokio::test]
@@ -141,29 +147,25 @@ mod tests {
         let store = MemoryInboxes::new(10, NodeId::of([1; 20]));
         let (fence, claim) = (
             fence(1),
-            Claim {
-                rows: vec![Position::bound(4, 4)],
-                floor: Position::OLDEST,
-                basis: Basis(1),
-                revision: Revision(2),
-            },
+            Claim { rows: vec![Position::bound(4, 4)], floor: Position::OLDEST, basis: Basis(1), nonce: Nonce(2) },
         );
         assert_eq!(store.slice(reader(), &ALL).await.unwrap(), None);
         assert_eq!(store.deliver(&push(fence, 1)).await.unwrap(), [Delivered::Skipped], "there is no inbox");
-        store.open(reader(), fence, Revision(1)).await.unwrap();
+        let opened = store.open(reader(), fence, Nonce(1)).await.unwrap();
         assert_eq!(store.deliver(&push(fence, 2)).await.unwrap(), [Delivered::Skipped], "it is of another generation");
         assert_eq!(store.deliver(&push(fence, 1)).await.unwrap(), [Delivered::Added]);
         assert!(!store.claim(reader(), (fence.token, Revision(7)), &claim, 10).await.unwrap());
-        assert!(store.claim(reader(), (fence.token, Revision(1)), &claim, 10).await.unwrap());
+        assert!(store.claim(reader(), (fence.token, opened), &claim, 10).await.unwrap());
         let slice = store.slice(reader(), &ALL).await.unwrap().unwrap();
         assert_eq!(slice.rows, [Position::bound(5, 5), Position::bound(4, 4)]);
-        assert_eq!((slice.header.floor, slice.header.revision), (Position::OLDEST, Revision(2)));
+        assert_eq!(slice.header.floor, Position::OLDEST);
+        assert_ne!(slice.header.revision, opened);
     }
 
     #[tokio::test]
     async fn another_nodes_token_is_refused() {
         let store = MemoryInboxes::new(10, NodeId::of([1; 20]));
-        let refused = store.open(reader(), fence(2), Revision(1)).await;
+        let refused = store.open(reader(), fence(2), Nonce(1)).await;
         assert!(matches!(refused, Err(OutsideError::OtherNode)));
         assert!(matches!(store.deliver(&push(fence(2), 1)).await, Err(OutsideError::OtherNode)));
         assert_eq!(store.slice(reader(), &ALL).await.unwrap(), None);

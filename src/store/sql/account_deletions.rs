@@ -187,7 +187,7 @@ async fn blank_user(tx: &Tx, user: UserId) -> Result<(), StoreError> {
         "UPDATE users SET name = '', bio = '', avatar_url = NULL, attributes = NULL WHERE id = ?",
         "DELETE FROM user_names WHERE user_id = ?",
         "UPDATE external_identities SET subject = '' WHERE user_id = ?",
-        "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL, rev = rev + 1 WHERE user_id = ?",
+        "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL, tier = 0, rev = rev + 1 WHERE user_id = ?",
     ] {
         tx.execute(sql, [user.get().into()]).await?;
     }

@@ -20,6 +20,7 @@ mod outbox_model;
 mod outboxes;
 mod outside_inboxes;
 mod outside_model;
+mod outside_numbered;
 mod outside_servers;
 mod people;
 mod places;
