@@ -103,7 +103,9 @@ impl RelationReconciler {
             return Ok("covered");
         }
         // The reader left the outside tier meanwhile, or the edge has changed.
-        self.inboxes.cover(pair.follower, pair.author, self.keep).await?;
-        Ok("covered")
+        match self.inboxes.cover(pair.follower, pair.author, self.keep).await? {
+            Covered::Outside => Err(StoreError::Contended("another worker covers the same edge".into())),
+            Covered::Yes { .. } | Covered::NotFilling => Ok("covered"),
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
         timeline::outside::{Basis, Bucket, Claim, Fence, Generation, NodeId, Nonce, Token, Window, floor_of_newest},
     },
     rng::SharedRng,
-    store::{Inboxes, StoreError, outside_states::OutsideStores},
+    store::{Inboxes, OutsideStates, StoreError, outside_states::OutsideStores},
     telemetry::metrics::{BUCKET_CHANGES, OUTSIDE_BUILDS, TIER_CHANGES},
 };
 
@@ -111,17 +111,6 @@ impl OutsideKeeper {
         *rounds
     }
 
-    /// Draws a new token for every bucket: what is there counts no longer, and is built again as readers come. Returns
-    /// how many buckets.
-    pub async fn renew(&self) -> Result<usize, StoreError> {
-        let mut renewed = 0;
-        for (bucket, token) in self.stores.states.tokens().await? {
-            let next = Token { epoch: self.rng.number(), ..token };
-            renewed += usize::from(self.stores.states.set_token(bucket, Some(token), Some(next)).await?);
-        }
-        Ok(renewed)
-    }
-
     async fn move_back(&self) -> Result<usize, StoreError> {
         let before = self.clock.now_ms().saturating_sub(self.stores.active_ms);
         let unseen = self.stores.states.unseen(before, MOVED_AT_ONCE).await?;
@@ -184,5 +173,35 @@ impl OutsideKeeper {
         let built = inboxes.claim(reader, (fence.token, opened), &claim, self.stores.rows_kept()).await?;
         metrics::counter!(OUTSIDE_BUILDS, "outcome" => if built { "built" } else { "overtaken" }).increment(1);
         Ok(())
+    }
+}
+
+/// Draws a new token for every bucket that has one: what is there counts no longer, and is built again as readers come.
+/// Returns how many buckets.
+pub async fn renew_tokens(states: &dyn OutsideStates, rng: &SharedRng) -> Result<usize, StoreError> {
+    let mut renewed = 0;
+    for (bucket, token) in states.tokens().await? {
+        let next = Token { epoch: rng.number(), ..token };
+        renewed += usize::from(states.set_token(bucket, Some(token), Some(next)).await?);
+    }
+    Ok(renewed)
+}
+
+/// Gives up every bucket, and moves every reader to SQL, `step` rows each; while a node that is configured for inboxes
+/// outside runs, it admits buckets again. Returns how many readers.
+pub async fn move_all(states: &dyn OutsideStates, inboxes: &dyn Inboxes, step: u32) -> Result<u64, StoreError> {
+    for (bucket, token) in states.tokens().await? {
+        states.set_token(bucket, Some(token), None).await?;
+    }
+    let mut moved = 0;
+    loop {
+        let readers = states.unseen(i64::MAX, MOVED_AT_ONCE).await?;
+        if readers.is_empty() {
+            return Ok(moved);
+        }
+        for reader in readers {
+            moved += u64::from(states.leave(reader).await?);
+            inboxes.extend(reader, step).await?;
+        }
     }
 }
