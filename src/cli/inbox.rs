@@ -11,7 +11,7 @@ use crate::{
     config::Config,
     domain::limits::INBOX_BUCKETS,
     rng::SharedRng,
-    store::{OutsideStates as _, Schema as _, sql::SqlStore},
+    store::{OutsideStates, Schema as _},
     upkeep::{move_all, renew_tokens},
 };
 
@@ -51,7 +51,7 @@ pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<
     Ok(Outcome::Done)
 }
 
-async fn status(store: &SqlStore) -> anyhow::Result<()> {
+async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {
     let occupancy = store.occupancy().await?;
     print::line(format!(
         "Readers with an inbox in Redis: {}, {} of them built.",
