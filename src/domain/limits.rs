@@ -78,6 +78,9 @@ pub const MAX_REMEMBERED_CONTENTS_BYTES: u64 = 64 * 1_024 * 1_024;
 pub const MAX_REMEMBERED_PROFILES_BYTES: u64 = 16 * 1_024 * 1_024;
 /// Contents in flight that a page looks through one by one; with more of them it seeks by followed author.
 pub const MAX_FEW_IN_FLIGHT: usize = 200;
+/// Accounts that are being deleted, of which a page's statement tells the node. With more of them the page is read by
+/// the statement that asks about each row.
+pub const MAX_LEAVING_ACCOUNTS: usize = 32;
 /// Milliseconds for which nothing is ever put off: a lease or a look that lies further ahead was set by a clock that
 /// has been set back since.
 pub const MAX_WAIT_MS: i64 = 60 * 60 * 1_000;

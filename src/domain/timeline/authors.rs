@@ -49,8 +49,11 @@ pub struct Candidates {
     pub version: Option<i64>,
     /// The reader's floor.
     pub floor: Floor,
-    /// Contents in flight, on both sides of the bound and in any order; `None` if there were too many to read all.
+    /// Contents in flight, on both sides of the bound and in any order; `None` if there were too many of them, or of
+    /// `leaving`, to read all.
     pub in_flight: Option<Vec<Candidate>>,
+    /// Authors whose accounts are being deleted: what is left of theirs is in no timeline.
+    pub leaving: Vec<UserId>,
     /// Rows of the inbox beyond the bound as the page meets them, from the floor on.
     pub ahead: Vec<Candidate>,
     /// As `ahead`, at the bound and on its near side; empty if there is no bound.
@@ -100,10 +103,11 @@ impl TimelineAuthors {
         size_of::<Self>() + (self.followed.len() + self.excluded.len()) * size_of::<UserId>()
     }
 
-    /// Whether the timeline has this content.
-    pub fn shows(&self, candidate: &Candidate) -> bool {
+    /// Whether the timeline has this one of the contents that were found.
+    pub fn shows(&self, candidate: &Candidate, found: &Candidates) -> bool {
         let is_excluded = |author: &UserId| self.excluded.binary_search(author).is_ok();
         self.followed.binary_search(&candidate.entry.author).is_ok()
+            && !found.leaving.contains(&candidate.entry.author)
             && !candidate.original_author.as_ref().is_some_and(is_excluded)
     }
 
@@ -117,12 +121,13 @@ impl TimelineAuthors {
         let PageRequest { direction, bound, .. } = *request;
         let edge = found.floor.trusted_from();
         let area = |direction, limit| TrustedArea { direction, bound, limit, edge };
-        let ahead = self.runs(&area(direction, limits.ahead), &found.ahead, in_flight, |position, from| {
+        let flying = self.entries(in_flight, found);
+        let ahead = self.runs(&area(direction, limits.ahead), (&found.ahead, found), &flying, |position, from| {
             direction.meets_first(from, position)
         });
         let back = direction.reversed();
         let behind = bound.map(|_| {
-            self.runs(&area(back, limits.behind), &found.behind, in_flight, |position, from| {
+            self.runs(&area(back, limits.behind), (&found.behind, found), &flying, |position, from| {
                 back.meets_first(from, position) || position == from
             })
         });
@@ -138,29 +143,31 @@ impl TimelineAuthors {
     /// Whether more rows of the inbox may complete a page that these do not: on some side all that `limits` allow were
     /// read, and too few of them are shown.
     pub fn wants_more_rows(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> bool {
-        let shown = |rows: &[Candidate]| rows.iter().filter(|it| self.shows(it)).count();
+        let shown = |rows: &[Candidate]| self.entries(rows, found).len();
         let is_short = |rows: &[Candidate], limit, need| rows.len() == limit && shown(rows) < need;
         is_short(&found.ahead, limits.ahead, request.need()) || is_short(&found.behind, limits.behind, 1)
+    }
+
+    /// Those of these contents, which were found, that the timeline has.
+    fn entries(&self, candidates: &[Candidate], found: &Candidates) -> Vec<Entry> {
+        candidates.iter().filter(|it| self.shows(it, found)).map(|it| it.entry).collect()
     }
 
     /// What is in flight in the window, and what the inbox has.
     fn runs(
         &self,
         area: &TrustedArea,
-        inbox: &[Candidate],
-        in_flight: &[Candidate],
+        (inbox, found): (&[Candidate], &Candidates),
+        in_flight: &[Entry],
         is_beyond: impl Fn(Position, Position) -> bool,
     ) -> Vec<Run> {
         let from = area.bound.unwrap_or(area.direction.start());
-        let entries = |candidates: &[Candidate]| -> Vec<Entry> {
-            candidates.iter().filter(|it| self.shows(it)).map(|it| it.entry).collect()
-        };
-        let mut flying = entries(in_flight);
+        let mut flying = in_flight.to_vec();
         flying.retain(|entry| area.bound.is_none() || is_beyond(entry.position(), from));
         let seen: Vec<Position> = inbox.iter().map(|it| it.entry.position()).collect();
         vec![
             Run::from_limited_query(area.direction, flying, usize::MAX),
-            Run::from_filtered_area(area, &seen, entries(inbox)),
+            Run::from_filtered_area(area, &seen, self.entries(inbox, found)),
         ]
     }
 }

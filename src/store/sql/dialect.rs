@@ -3,6 +3,8 @@
 
 use sea_orm::{DbBackend, Statement, Value};
 
+use super::fragment::Fragment;
+
 /// An engine's way of saying things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
@@ -56,6 +58,16 @@ impl Dialect {
             Self::Sqlite => format!(" INDEXED BY {name}"),
             Self::Mysql => self.force_index(name),
         }
+    }
+
+    /// An ordered or limited select as a branch of a `UNION ALL`. SQLite takes no brackets there; MySQL and MariaDB
+    /// would write the table that SQLite needs to memory and read it again.
+    pub(super) fn limited_branch(self, select: Fragment) -> Fragment {
+        let text = match self {
+            Self::Sqlite => format!("SELECT * FROM ({})", select.text),
+            Self::Mysql => format!("({})", select.text),
+        };
+        Fragment { text, ..select }
     }
 
     /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the

@@ -5,10 +5,12 @@ use tidefeed::domain::{
     ContentId, Direction, Handle, PageRequest, PageSize, Reaction, Reference, Run, UserId,
     account::profile::{ProfileCounts, Registration},
     content::Draft,
+    limits::MAX_LEAVING_ACCOUNTS,
+    timeline::authors::CandidateLimits,
 };
 use tidefeed::publish::PublishOutcome;
 use tidefeed::store::{
-    AccountDeletions as _, Accounts as _,
+    AccountDeletions as _, Accounts as _, Timelines as _,
     account_deletions::Deleted,
     accounts::{NewAccount, PasswordHash, Registered},
     exclusions::Excluded,
@@ -205,6 +207,22 @@ on_each_backend! {
         let registration = Registration::try_new("user1", "Another", "", None)?;
         let another = NewAccount { id: user(77), registration, password_hash: None, incarnation: 1, now_ms: now };
         ensure!(ports.accounts.register(another).await? == Registered::HandleTaken, "a handle is nobody else's");
+        Ok(())
+    }
+
+    async fn a_pages_candidates_name_the_accounts_that_are_being_deleted_or_say_that_they_are_too_many(backend: Backend) -> Result<()> {
+        let most = i64::try_from(MAX_LEAVING_ACCOUNTS)?;
+        let world = World::on(backend).await?.with_users(most + 2).await?;
+        let request = PageRequest::newest(PageSize::try_new(10)?);
+        let limits = CandidateLimits { ahead: 11, behind: 4 };
+        for gone in 2..=most + 2 {
+            let found = world.store.page_candidates(user(1), &request, limits, true).await?;
+            ensure!(found.leaving.len() == usize::try_from(gone - 2)? && found.in_flight.is_some(), "{found:?}");
+            let hash = account(gone, &format!("user_{gone}")).password_hash;
+            ensure!(matches!(world.store.delete(user(gone), hash.as_ref(), 5).await?, Deleted::Gone { .. }));
+        }
+        let found = world.store.page_candidates(user(1), &request, limits, true).await?;
+        ensure!(found.in_flight.is_none(), "one more than are named: {found:?}");
         Ok(())
     }
 

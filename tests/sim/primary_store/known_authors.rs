@@ -57,6 +57,7 @@ pub async fn candidates(
             version: view.version(tables),
             floor: tables.floor(reader),
             in_flight: view.in_flight(tables, ahead),
+            leaving: Vec::new(),
             ahead: view.inbox(tables, ahead),
             behind: behind.map(|side| view.inbox(tables, side)).unwrap_or_default(),
         })
@@ -82,8 +83,7 @@ impl View<'_> {
         let few = tables.deliveries.iter().take(FEW);
         let entries =
             few.map(|(content, it)| Entry { publish_time: it.publish_time, content: *content, author: it.author });
-        let followed = entries.filter(|it| tables.mode(self.reader, it.author).is_some());
-        Some(followed.filter(|it| is_shown(tables, it, side)).map(|it| candidate(tables, it)).collect())
+        Some(entries.filter(|it| is_shown(tables, it, side)).map(|it| candidate(tables, it)).collect())
     }
 
     fn inbox(&self, tables: &Tables, side: Side) -> Vec<Candidate> {

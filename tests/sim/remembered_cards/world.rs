@@ -205,6 +205,7 @@ impl Timelines for Sql {
             version: Some(ANY_VERSION),
             floor: Floor::At(Position::OLDEST),
             in_flight: Some(Vec::new()),
+            leaving: Vec::new(),
             ahead: self.candidates(request, limits.ahead),
             behind: Vec::new(),
         })
