@@ -2,7 +2,7 @@
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 
-use crate::table::{Column, Table, big, exact, small};
+use crate::table::{Column, Index, Table, big, exact, index, small};
 
 /// Tiers, tokens, bases and attempts.
 #[derive(Debug, DeriveMigrationName)]
@@ -25,9 +25,12 @@ impl MigrationTrait for Migration {
         for (table, column) in ADDED {
             column.add_to(table, manager).await?;
         }
-        Ok(())
+        TIERS.create(manager, "inbox_states").await
     }
 }
+
+/// Leads to the readers whose inboxes are outside. No visit changes it.
+const TIERS: Index = index("tiers", "tier, user_id");
 
 /// A bucket without a row, or without a node, has no token.
 const INBOX_BUCKETS: Table = Table {

@@ -132,8 +132,14 @@ pub trait OutsideStates: Send + Sync {
     /// Lets a reader leave the outside tier, and opens the inbox in SQL: one transaction. Whether the reader left.
     async fn leave(&self, reader: UserId) -> Result<bool, StoreError>;
 
-    /// Readers of the outside tier last seen before this time (ms), at most `limit`.
-    async fn unseen(&self, seen_before_ms: i64, limit: u64) -> Result<Vec<UserId>, StoreError>;
+    /// Readers of the outside tier with ids above `after` who were last seen before this time (ms), or never: at most
+    /// `limit` of the tier are looked at, ascending. Returns them and the last id looked at (`None` at the end).
+    async fn unseen(
+        &self,
+        after: i64,
+        seen_before_ms: i64,
+        limit: u64,
+    ) -> Result<(Vec<UserId>, Option<i64>), StoreError>;
 
     /// The transaction of a build: the newest `keep` contents of all whom the reader follows, whatever the modes, and
     /// `basis` as that of the claim. `None`: the reader is not in the outside tier under this generation.

@@ -3,7 +3,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
 };
 
 use futures_util::future::join_all;
@@ -23,8 +26,8 @@ use crate::{
 const ASKED_AT_ONCE: usize = 16;
 /// Rounds in a row in which nobody answered for a bucket before it is given up: deliveries to it wait that long.
 const GIVEN_UP_AFTER: u32 = 3;
-/// Readers moved back to SQL in one round.
-const MOVED_AT_ONCE: u64 = 200;
+/// Readers outside SQL who are looked at in one round.
+const LOOKED_AT: u64 = 1_000;
 const HEADER: Window = Window { direction: Direction::Older, bound: None, limit: 0 };
 
 /// What a round did.
@@ -45,6 +48,8 @@ pub struct OutsideKeeper {
     step: u32,
     /// Rounds in a row in which nobody answered.
     silent: Mutex<HashMap<Bucket, u32>>,
+    /// The reader up to whom the tier was looked through.
+    looked_through: AtomicI64,
     clock: SharedClock,
     rng: SharedRng,
 }
@@ -57,7 +62,7 @@ impl OutsideKeeper {
         step: u32,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { stores, inboxes, step, silent: Mutex::default(), clock, rng }
+        Self { stores, inboxes, step, silent: Mutex::default(), looked_through: AtomicI64::new(0), clock, rng }
     }
 
     /// One round: compares every bucket's token with the node that answers for it, and moves back who stays away.
@@ -113,7 +118,8 @@ impl OutsideKeeper {
 
     async fn move_back(&self) -> Result<usize, StoreError> {
         let before = self.clock.now_ms().saturating_sub(self.stores.active_ms);
-        let unseen = self.stores.states.unseen(before, MOVED_AT_ONCE).await?;
+        let (unseen, last) = self.stores.states.unseen(self.looked_through.load(Relaxed), before, LOOKED_AT).await?;
+        self.looked_through.store(last.unwrap_or_default(), Relaxed);
         for reader in &unseen {
             self.move_to_sql(*reader).await?;
         }
@@ -176,8 +182,8 @@ impl OutsideKeeper {
     }
 }
 
-/// Draws a new token for every bucket that has one: what is there counts no longer, and is built again as readers come.
-/// Returns how many buckets.
+/// Draws a new token for every bucket that has one: what is there counts no longer, and is built again as readers
+/// come. Returns how many buckets.
 pub async fn renew_tokens(states: &dyn OutsideStates, rng: &SharedRng) -> Result<usize, StoreError> {
     let mut renewed = 0;
     for (bucket, token) in states.tokens().await? {
@@ -193,15 +199,14 @@ pub async fn move_all(states: &dyn OutsideStates, inboxes: &dyn Inboxes, step: u
     for (bucket, token) in states.tokens().await? {
         states.set_token(bucket, Some(token), None).await?;
     }
-    let mut moved = 0;
-    loop {
-        let readers = states.unseen(i64::MAX, MOVED_AT_ONCE).await?;
-        if readers.is_empty() {
-            return Ok(moved);
-        }
+    let (mut moved, mut next) = (0, Some(0));
+    while let Some(after) = next {
+        let (readers, last) = states.unseen(after, i64::MAX, LOOKED_AT).await?;
         for reader in readers {
             moved += u64::from(states.leave(reader).await?);
             inboxes.extend(reader, step).await?;
         }
+        next = last;
     }
+    Ok(moved)
 }

@@ -2,7 +2,7 @@
 //! leaves an attempt's number; progress counts for the last attempt only.
 
 use super::{
-    super::{SqlStore, inboxes::state::OUTSIDE, rows::Row, transaction::Tx},
+    super::{SqlStore, dialect::Dialect, fragment::Fragment, inboxes::state::OUTSIDE, rows::Row, transaction::Tx},
     at_once, batch, fences, records,
 };
 use crate::{
@@ -101,19 +101,25 @@ pub(in super::super) async fn push_batch_as(
 /// Passes over whom the SQL batch passes over, and readers whose bucket has no token: whoever builds their inbox under
 /// the next one reads the content from SQL.
 async fn recipients(tx: &Tx, entry: Entry, range: Range) -> Result<Vec<Recipient>, StoreError> {
-    let then = tx.dialect().join_in_order();
-    let sql = format!(
+    let statement = recipients_statement(tx.dialect(), entry, range);
+    tx.query(&statement.text, statement.values).await?.iter().map(recipient).collect()
+}
+
+/// The recipients outside of a range of followers.
+pub(in super::super) fn recipients_statement(dialect: Dialect, entry: Entry, range: Range) -> Fragment {
+    let then = dialect.join_in_order();
+    let text = format!(
         "SELECT f.follower_id, s.generation, b.node, b.epoch FROM follows f{targets} \
          {then} inbox_states s ON s.user_id = f.follower_id \
-         {then} inbox_buckets b ON b.bucket = s.user_id % {INBOX_BUCKETS} \
+         {then} inbox_buckets b{by_key} ON b.bucket = s.user_id % {INBOX_BUCKETS} \
          WHERE f.author_id = ? AND f.mode IN ({fill}, {push}) AND f.follower_id > ? AND f.follower_id <= ? \
          AND s.tier = {OUTSIDE} AND b.node IS NOT NULL",
-        targets = tx.dialect().in_order_of("targets"),
+        by_key = dialect.force_index("PRIMARY"),
+        targets = dialect.in_order_of("targets"),
         fill = EdgeMode::Fill.code(),
         push = EdgeMode::Push.code(),
     );
-    let values = [entry.author.get().into(), range.after.into(), range.through.into()];
-    tx.query(&sql, values).await?.iter().map(recipient).collect()
+    Fragment::new(text, [entry.author.get(), range.after, range.through])
 }
 
 fn recipient(row: &Row) -> Result<Recipient, StoreError> {

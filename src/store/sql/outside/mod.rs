@@ -76,12 +76,28 @@ impl OutsideStates for SqlStore {
         .await
     }
 
-    async fn unseen(&self, seen_before_ms: i64, limit: u64) -> Result<Vec<UserId>, StoreError> {
+    async fn unseen(
+        &self,
+        after: i64,
+        seen_before_ms: i64,
+        limit: u64,
+    ) -> Result<(Vec<UserId>, Option<i64>), StoreError> {
         let sql = format!(
-            "SELECT user_id FROM inbox_states WHERE tier = {OUTSIDE} AND COALESCE(last_seen, 0) < ? ORDER BY user_id LIMIT ?"
+            "SELECT user_id, CASE WHEN last_seen >= ? THEN 1 ELSE 0 END FROM inbox_states{tiers} \
+             WHERE tier = {OUTSIDE} AND user_id > ? ORDER BY user_id LIMIT ?",
+            tiers = self.dialect.in_order_of("tiers"),
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.read(&sql, [seen_before_ms.into(), limit.into()]).await?.iter().map(|row| row.user(0)).collect()
+        let rows = self.read(&sql, [seen_before_ms.into(), after.into(), limit.into()]).await?;
+        let mut unseen = Vec::new();
+        for row in &rows {
+            if row.get::<i64>(1)? == 0 {
+                unseen.push(row.user(0)?);
+            }
+        }
+        let at_end = i64::try_from(rows.len()).unwrap_or(i64::MAX) < limit;
+        let last = rows.last().filter(|_| !at_end).map(|row| row.get(0)).transpose()?;
+        Ok((unseen, last))
     }
 
     async fn read_for_build(

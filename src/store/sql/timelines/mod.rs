@@ -11,7 +11,7 @@ mod statement;
 use async_trait::async_trait;
 use sea_orm::Value;
 
-pub(super) use self::outside::page_with as outside_page;
+pub(super) use self::outside::{page_with as outside_page, shown_of as outside_shown};
 use self::{
     shown::{Timeline, repost_shown_to, shown_to},
     side::Side,

@@ -6,6 +6,7 @@ use sea_orm::Value;
 use super::{
     super::{
         SqlStore,
+        dialect::Dialect,
         fragment::Fragment,
         rows::{Row, id_list},
     },
@@ -103,12 +104,19 @@ impl Timeline {
         let (list, ids) = id_list(&ids);
         let text = format!(
             "SELECT c.publish_time, c.id, c.author_id FROM contents c \
-             JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id WHERE c.id IN {list} AND ",
+             {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id WHERE c.id IN {list} AND ",
+            then = self.dialect.join_in_order(),
             by_key = self.by_key(),
         );
         let values = std::iter::once(Value::from(self.reader.get())).chain(ids).collect();
         Some(Fragment { text, values }.then(side.of_contents("c")).then(self.shown("c.author_id")))
     }
+}
+
+/// The branch of a page that says which of these contents are shown.
+pub(in super::super) fn shown_of(dialect: Dialect, reader: UserId, request: &PageRequest, slice: &Slice) -> Fragment {
+    let timeline = Timeline { dialect, reader };
+    timeline.shown_of(Side::ahead(request).shown_to(timeline), slice).unwrap_or_default()
 }
 
 impl Answer {

@@ -72,8 +72,10 @@ on_each_backend! {
         assert_eq!(store.fence(user(READER)).await?, Some((fence(), None)));
         assert_eq!(store.floor(user(READER)).await?, Floor::Off);
         assert_eq!(store.mark_seen(&[user(READER)], 100).await?[0].floor, Floor::Off, "being seen opens nothing");
-        assert_eq!(store.unseen(100, 9).await?, []);
-        assert_eq!(store.unseen(101, 9).await?, [user(READER)]);
+        assert_eq!(store.unseen(0, 100, 9).await?, (vec![], None));
+        assert_eq!(store.unseen(0, 101, 9).await?, (vec![user(READER)], None));
+        assert_eq!(store.unseen(0, 100, 1).await?, (vec![], Some(READER)), "there may be more");
+        assert_eq!(store.unseen(READER, 101, 9).await?, (vec![], None));
         assert!(store.leave(user(READER)).await? && !store.leave(user(READER)).await?);
         assert_eq!((store.floor(user(READER)).await?, store.fence(user(READER)).await?), (Floor::OPEN, None));
         Ok(())
