@@ -13,23 +13,18 @@ use std::{
 
 use anyhow::{Result, ensure};
 use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, Statement, TransactionTrait, Value};
+use support::{
+    benched::{open_store, use_cases},
+    harness::settings,
+};
 use tidefeed::{
-    app::{Ports, Settings, UseCases},
-    clock::{ManualClock, SharedClock},
-    domain::{
-        UserId,
-        account::profile::Registration,
-        content::Draft,
-        delivery::{DeliveryPolicy, EdgeRule},
-        timeline::tier::InboxTiers,
-    },
-    publish::{FirstServed, PublishOutcome},
-    rng::SharedRng,
+    app::{Settings, UseCases},
+    domain::{UserId, account::profile::Registration, content::Draft},
+    publish::PublishOutcome,
     store::{
         Seeding,
-        memory::{MemoryAnnouncements, MemoryQueue},
         seeding::{SeedAuthor, SeedFollow},
-        sql::{SqlOptions, SqlStore},
+        sql::SqlStore,
     },
 };
 
@@ -46,11 +41,12 @@ async fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let embedded = format!("sqlite://{}/bench.db", folder.path().display());
     let url = std::env::args().find(|argument| argument.starts_with("mysql://")).unwrap_or(embedded);
-    let store = open(url.clone()).await?;
+    let store = open_store(url.clone(), 4).await?;
     let raw =
         Database::connect(ConnectOptions::new(url.clone()).max_connections(1).sqlx_logging(false).clone()).await?;
     seed(&store, &raw).await?;
-    let use_cases = Arc::new(use_cases(&store));
+    let settings = Settings { subtask_size: BATCH, batch_size: BATCH, ..settings() };
+    let use_cases = Arc::new(use_cases(&store, settings, NOW + 1_000_000).use_cases);
     let (mut ours, mut bulk) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         ours.push(deliver(&use_cases).await?);
@@ -134,39 +130,6 @@ fn user(id: i64) -> Result<SeedAuthor> {
         incarnation: id,
         contents: Vec::new(),
     })
-}
-
-fn use_cases(store: &SqlStore) -> UseCases {
-    let queue = Arc::new(MemoryQueue::new(10_000, Duration::from_secs(30)));
-    let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
-    let settings = Settings {
-        policy: DeliveryPolicy {
-            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
-            dormant_days: 30,
-        },
-        subtask_size: BATCH,
-        batch_size: BATCH,
-        lease_ms: 30_000,
-        failing_after: 5,
-        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
-        seen_every_ms: 10 * 60 * 1_000,
-        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
-        live: tidefeed::live::LiveSettings::default(),
-    };
-    let clock: SharedClock = Arc::new(ManualClock::at(NOW + 1_000_000));
-    UseCases::build(&ports, settings, &clock, &SharedRng::from_seed(1))
-}
-
-async fn open(url: String) -> Result<SqlStore> {
-    let options = SqlOptions {
-        url,
-        max_connections: 4,
-        acquire_timeout: Duration::from_secs(30),
-        statement_timeout: Duration::from_mins(1),
-    };
-    let store = SqlStore::connect(&options).await?;
-    store.migrate().await?;
-    Ok(store)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the machine's clock")]

@@ -5,28 +5,21 @@
 
 use std::{
     io::Write,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use anyhow::{Result, ensure};
+use support::{
+    benched::{open_store, use_cases},
+    harness::settings,
+};
 use tidefeed::{
-    app::{Ports, Settings, UseCases},
-    clock::{ManualClock, SharedClock},
-    domain::{
-        ContentId, PageRequest, PageSize, Position, UserId,
-        account::profile::Registration,
-        content::Draft,
-        delivery::{DeliveryPolicy, EdgeRule},
-        timeline::tier::InboxTiers,
-    },
-    publish::FirstServed,
-    rng::SharedRng,
+    app::UseCases,
+    domain::{ContentId, PageRequest, PageSize, Position, UserId, account::profile::Registration, content::Draft},
     store::{
         Inboxes, Seeding, Timelines,
-        memory::{MemoryAnnouncements, MemoryQueue},
         seeding::{SeedAuthor, SeedContent, SeedFollow},
-        sql::{SqlOptions, SqlStore},
+        sql::SqlStore,
     },
 };
 
@@ -41,10 +34,10 @@ async fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let embedded = format!("sqlite://{}/bench.db", folder.path().display());
     let url = std::env::args().find(|argument| argument.starts_with("mysql://")).unwrap_or(embedded);
-    let store = open(url.clone()).await?;
+    let store = open_store(url.clone(), 2).await?;
     seed(&store).await?;
     let reader = UserId::try_new(READER)?;
-    let use_cases = use_cases(&store);
+    let use_cases = use_cases(&store, settings(), NOW).use_cases;
     let newest = PageRequest::newest(PageSize::default());
     let engine = url.split(':').next().unwrap_or_default();
     let mut out = std::io::stdout().lock();
@@ -89,39 +82,6 @@ fn now() -> Instant {
 fn median(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
-}
-
-async fn open(url: String) -> Result<SqlStore> {
-    let options = SqlOptions {
-        url,
-        max_connections: 2,
-        acquire_timeout: Duration::from_secs(30),
-        statement_timeout: Duration::from_secs(30),
-    };
-    let store = SqlStore::connect(&options).await?;
-    store.migrate().await?;
-    Ok(store)
-}
-
-fn use_cases(store: &SqlStore) -> UseCases {
-    let queue = Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30)));
-    let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
-    let settings = Settings {
-        policy: DeliveryPolicy {
-            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
-            dormant_days: 30,
-        },
-        subtask_size: 1_000,
-        batch_size: 500,
-        lease_ms: 30_000,
-        failing_after: 5,
-        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
-        seen_every_ms: 10 * 60 * 1_000,
-        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
-        live: tidefeed::live::LiveSettings::default(),
-    };
-    let clock: SharedClock = Arc::new(ManualClock::at(NOW));
-    UseCases::build(&ports, settings, &clock, &SharedRng::from_seed(1))
 }
 
 async fn seed(store: &SqlStore) -> Result<()> {

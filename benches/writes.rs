@@ -10,14 +10,10 @@ use std::{
 };
 
 use anyhow::Result;
+use support::benched::open_store;
 use tidefeed::{
     domain::{ContentId, EdgeMode, Reaction, Reference, UserId, account::profile::Registration, content::Draft},
-    store::{
-        Accounts, Contents, Follows, Reactions,
-        accounts::NewAccount,
-        contents::NewContent,
-        sql::{SqlOptions, SqlStore},
-    },
+    store::{Accounts, Contents, Follows, Reactions, accounts::NewAccount, contents::NewContent, sql::SqlStore},
 };
 use tokio::task::JoinSet;
 
@@ -37,7 +33,7 @@ enum Kind {
 #[tokio::main]
 async fn main() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let store = open(folder.path()).await?;
+    let store = open_store(format!("sqlite://{}", folder.path().join("bench.db").display()), 2).await?;
     for number in 1..=2 * CLIENTS {
         store.register(account(number)?).await?;
     }
@@ -152,18 +148,6 @@ fn account(number: i64) -> Result<NewAccount> {
     let name = format!("user{number}");
     let registration = Registration::try_new(&name, &name, "", None)?;
     Ok(NewAccount { id: UserId::try_new(number)?, registration, password_hash: None, incarnation: number, now_ms: NOW })
-}
-
-async fn open(folder: &Path) -> Result<SqlStore> {
-    let store = SqlStore::connect(&SqlOptions {
-        url: format!("sqlite://{}", folder.join("bench.db").display()),
-        max_connections: 2,
-        acquire_timeout: Duration::from_secs(30),
-        statement_timeout: Duration::from_secs(30),
-    })
-    .await?;
-    store.migrate().await?;
-    Ok(store)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the machine's clock")]

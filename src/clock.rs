@@ -1,4 +1,4 @@
-//! Time, as a parameter: the one place that reads the wall clock.
+//! Time as a parameter. Only this file reads the wall clock.
 
 use std::{
     sync::{
@@ -8,13 +8,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Milliseconds UTC, from somewhere.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// Now, in milliseconds since 1970. May go back: nothing exact may depend on it.
+    /// Milliseconds since 1970. May go back, so nothing exact may depend on it.
     fn now_ms(&self) -> i64;
 }
 
-/// A clock that is shared.
+/// A shared clock.
 pub type SharedClock = Arc<dyn Clock>;
 
 /// The machine's clock.
@@ -29,7 +29,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved; for tests, simulations and seeding past weeks.
+/// A clock that moves only when it is told to; for tests, simulations and seeding.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 
@@ -44,7 +44,7 @@ impl ManualClock {
         self.0.store(now_ms, Ordering::SeqCst);
     }
 
-    /// Moves it on.
+    /// Moves it forwards.
     pub fn advance(&self, ms: i64) {
         self.0.fetch_add(ms, Ordering::SeqCst);
     }

@@ -14,17 +14,17 @@ use std::{
 use tokio::time::{sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Time for tasks to release what they hold after the stop.
+/// Time that tasks have to release their resources after the stop.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// How the process has ended.
+/// How the process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// Everything that was running has ended by itself.
+    /// Everything has ended by itself.
     Drained,
-    /// Some work was cut off: time was up, or a second signal came.
+    /// Some work was cut off by the time limit or a second signal.
     Stopped,
-    /// A task died; it is named.
+    /// The named task died.
     Failed(&'static str),
 }
 
@@ -47,22 +47,22 @@ impl Lifecycle {
         Self::default()
     }
 
-    /// Whether new work is welcome; /readyz tells it. Turns false before anything else happens.
+    /// Whether the node accepts new work, for /readyz. Turns false before anything else happens.
     pub fn is_ready(&self) -> bool {
         !self.0.leaving.load(Ordering::SeqCst) && !self.0.drain.is_cancelled()
     }
 
-    /// Resolves when no new work may be begun: close the listener, take no more messages, end what runs.
+    /// Cancelled when no new work may begin: close the listener, take no more messages, finish running work.
     pub fn draining(&self) -> CancellationToken {
         self.0.drain.clone()
     }
 
-    /// Resolves when running work must be dropped.
+    /// Cancelled when running work must be dropped.
     pub fn stopping(&self) -> CancellationToken {
         self.0.stop.clone()
     }
 
-    /// Turns readiness off and, `unready` later, begins to drain. For tests and for the end of a command.
+    /// Turns readiness off and begins to drain `unready` later. For tests and for the end of a command.
     pub async fn leave(&self, unready: Duration) {
         self.0.leaving.store(true, Ordering::SeqCst);
         if !unready.is_zero() {
@@ -78,9 +78,8 @@ impl Lifecycle {
         self.0.stop.cancel();
     }
 
-    /// Runs a service of the process: one that must not end before draining has begun. If it does, by returning or by
-    /// panicking, the process ends with [`Ending::Failed`]. It should watch [`Lifecycle::draining`]; it is dropped
-    /// when stopping.
+    /// Runs a service that must not end before draining begins. If it does, by returning or panicking, the process
+    /// ends with [`Ending::Failed`]. It should watch [`Lifecycle::draining`]. It is dropped at the stop.
     pub fn spawn(&self, name: &'static str, service: impl Future<Output = ()> + Send + 'static) {
         let guard = Guard { life: self.clone(), name };
         let stop = self.stopping();
@@ -90,8 +89,8 @@ impl Lifecycle {
         });
     }
 
-    /// Runs a job that ends by itself, on somebody's behalf: one connection, one write-behind. Draining waits for it,
-    /// stopping drops it. A panic is logged and ends the job alone: no single client may end the process.
+    /// Runs a job that ends by itself, such as one connection. Draining waits for it; the stop drops it. A panic is
+    /// logged and ends only this job, because no single client may end the process.
     pub fn spawn_job(&self, name: &'static str, job: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stopping();
         self.run(async move {
@@ -104,11 +103,11 @@ impl Lifecycle {
         spawn(self.0.tasks.track_future(task));
     }
 
-    /// Watches SIGINT and SIGTERM from now on: the first leaves, the second stops at once.
+    /// Watches SIGINT and SIGTERM: the first one drains, the second one stops at once.
     pub fn watch_signals(&self, unready: Duration) -> std::io::Result<()> {
         let mut signals = Signals::new()?;
         let life = self.clone();
-        // Not among the tasks: draining must not wait for a second signal.
+        // Not a tracked task: draining must not wait for a second signal.
         spawn(async move {
             signals.next().await;
             tracing::info!("Stopping. Running work may finish; a second signal stops at once.");
@@ -121,8 +120,8 @@ impl Lifecycle {
         Ok(())
     }
 
-    /// Waits for the end: until draining begins, then until every task has ended, at most `drain_limit`; what runs
-    /// then is dropped.
+    /// Waits until draining has begun and every task has ended, at most `drain_limit` longer. Then drops what still
+    /// runs.
     pub async fn ended(&self, drain_limit: Duration) -> Ending {
         self.0.drain.cancelled().await;
         self.0.tasks.close();
@@ -151,7 +150,7 @@ fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     drop(tokio::spawn(task));
 }
 
-/// Dropped when a service has ended, however it did.
+/// Dropped when a service ends in any way.
 struct Guard {
     life: Lifecycle,
     name: &'static str,
@@ -169,7 +168,7 @@ impl Drop for Guard {
     }
 }
 
-/// Dropped when a job has ended.
+/// Dropped when a job ends.
 struct PanicLog(&'static str);
 
 impl Drop for PanicLog {

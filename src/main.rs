@@ -6,8 +6,8 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // The allocator asks for huge pages: a node that does nothing yet would hold 16 MiB more. Where that cannot be
-    // forbidden, it only holds more.
+    // With huge pages the allocator would hold 16 MiB more in an idle node. If they cannot be turned off, the node
+    // only uses more memory.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     tidefeed::cli::run()

@@ -1,10 +1,10 @@
-//! Randomness as a parameter: one seedable generator, shared by everything that needs random numbers.
+//! Randomness as a parameter: one seedable generator for everything that needs random numbers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-/// Ids drawn for one thing before giving up; two collisions in a row are already beyond belief.
+/// Ids to draw before giving up. Even two collisions in a row are practically impossible.
 pub const MAX_DRAWS: usize = 5;
 
 /// A shared, seedable generator (`StdRng`): ids, edge identities, tokens, jitter.
@@ -18,7 +18,7 @@ impl SharedRng {
         Self(Arc::new(Mutex::new(rand::make_rng())))
     }
 
-    /// The same numbers for the same seed.
+    /// Gives the same numbers for the same seed.
     pub fn from_seed(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(StdRng::seed_from_u64(seed))))
     }
@@ -33,7 +33,7 @@ impl SharedRng {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).next_u64()
     }
 
-    /// Random bits for one id after another, until one is free; at most [`MAX_DRAWS`].
+    /// Random bits for one id after another, at most [`MAX_DRAWS`]. Stop when one is free.
     pub fn draws(&self) -> impl Iterator<Item = u32> + Send {
         (0..MAX_DRAWS).map(|_| self.u32())
     }

@@ -3,8 +3,9 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::Result;
-use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, MySqlConnection, Row as _};
+use rusqlite::types::FromSql;
+use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlSslMode};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Decode, MySqlConnection, Row as _, Type};
 
 /// The name of the database on a MariaDB.
 pub const NAME: &str = "bench";
@@ -30,17 +31,7 @@ impl Database {
 
     /// The first column of each row, which holds integers.
     pub async fn numbers(&mut self, sql: &str) -> Result<Vec<i64>> {
-        match self {
-            Self::Sqlite(connection) => {
-                let mut statement = connection.prepare(sql)?;
-                let rows = statement.query_map([], |row| row.get(0))?;
-                Ok(rows.collect::<rusqlite::Result<_>>()?)
-            }
-            Self::MariaDb(connection) => {
-                let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await?;
-                Ok(rows.iter().map(|row| row.try_get(0)).collect::<sqlx::Result<_>>()?)
-            }
-        }
+        self.column(sql).await
     }
 
     /// The one number that a statement gives; 0 if it gives none.
@@ -50,6 +41,13 @@ impl Database {
 
     /// The first column of each row, which holds texts.
     pub async fn texts(&mut self, sql: &str) -> Result<Vec<String>> {
+        self.column(sql).await
+    }
+
+    async fn column<T>(&mut self, sql: &str) -> Result<Vec<T>>
+    where
+        T: FromSql + Type<MySql> + for<'row> Decode<'row, MySql>,
+    {
         match self {
             Self::Sqlite(connection) => {
                 let mut statement = connection.prepare(sql)?;

@@ -10,26 +10,25 @@ use axum::{
 };
 use graphql_transport::http::HttpSettings;
 use serde_json::{Value, json};
+use support::{
+    benched::{Benched, open_store, use_cases},
+    harness::settings,
+};
 use tidefeed::{
     accounts::{PasswordSettings, Passwords, SessionSettings},
     api::graphql::FeedShare,
-    app::{ApiRuntime, ApiSettings, Ports, Settings, UseCases, api_router},
-    clock::{ManualClock, SharedClock},
+    app::{ApiRuntime, ApiSettings, api_router},
     domain::{
         ContentId, MediaKind, Reaction, UserId,
         account::profile::Registration,
         content::{Draft, Media},
-        delivery::{DeliveryPolicy, EdgeRule},
-        timeline::tier::InboxTiers,
     },
     live::Hub,
-    publish::FirstServed,
     rng::SharedRng,
     store::{
         Inboxes, Seeding,
-        memory::{MemoryAnnouncements, MemoryQueue},
         seeding::{SeedAuthor, SeedContent, SeedFollow, SeedReaction},
-        sql::{SqlOptions, SqlStore},
+        sql::SqlStore,
     },
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -67,7 +66,7 @@ impl World {
     /// A world in which so many follow 50 authors each; [`Self::token`] is the first one's.
     pub async fn with_readers(readers: i64) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let store = store(format!("sqlite://{}/bench.db", folder.path().display())).await?;
+        let store = open_store(format!("sqlite://{}/bench.db", folder.path().display()), 2).await?;
         seed(&store, readers).await?;
         let (router, hub) = router(&store)?;
         let mut world = Self { router, token: String::new(), hub, _folder: folder };
@@ -119,18 +118,6 @@ pub async fn answer(router: Router, asked: &Asked) -> Result<Bytes> {
     // Errors come first in an answer.
     ensure!(!bytes.starts_with(b"{\"errors\":"), "{}", String::from_utf8_lossy(&bytes));
     Ok(bytes)
-}
-
-async fn store(url: String) -> Result<SqlStore> {
-    let options = SqlOptions {
-        url,
-        max_connections: 2,
-        acquire_timeout: Duration::from_secs(30),
-        statement_timeout: Duration::from_secs(30),
-    };
-    let store = SqlStore::connect(&options).await?;
-    store.migrate().await?;
-    Ok(store)
 }
 
 async fn seed(store: &SqlStore, readers: i64) -> Result<()> {
@@ -191,24 +178,7 @@ fn passwords() -> PasswordSettings {
 }
 
 fn router(store: &SqlStore) -> Result<(Router, Arc<Hub<FeedShare>>)> {
-    let queue = Arc::new(MemoryQueue::new(1_000, Duration::from_secs(30)));
-    let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
-    let settings = Settings {
-        policy: DeliveryPolicy {
-            rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 },
-            dormant_days: 30,
-        },
-        subtask_size: 1_000,
-        batch_size: 500,
-        lease_ms: 30_000,
-        failing_after: 5,
-        first: FirstServed { most: 1_000, within_ms: 20 * 60 * 1_000 },
-        seen_every_ms: 10 * 60 * 1_000,
-        tiers: InboxTiers { keep: 300, step: 300, deep_keep: 3_000, longest_ms: 60 * 60 * 1_000 },
-        live: tidefeed::live::LiveSettings::default(),
-    };
-    let (clock, rng): (SharedClock, _) = (Arc::new(ManualClock::at(NOW)), SharedRng::from_seed(1));
-    let use_cases = UseCases::build(&ports, settings, &clock, &rng);
+    let Benched { use_cases, ports, clock, rng } = use_cases(store, settings(), NOW);
     let api = ApiSettings {
         http: HttpSettings::default(),
         secret: b"a secret of a benchmark, long enough to sign".to_vec(),

@@ -3,24 +3,24 @@
 /// Names of metrics. The default ones begin with `graphql_`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricNames {
-    /// Gauge: connections open.
+    /// Gauge: open connections.
     pub connections: &'static str,
-    /// Counter: connections for which there was no room, by `reason`: `full` (the node) or `address`.
+    /// Counter: refused connections, by `reason`: `full` (the node) or `address`.
     pub connections_refused: &'static str,
     /// Gauge: bytes held for clients, by `what`: `bodies` or `answers`.
     pub held_bytes: &'static str,
-    /// Counter: requests and events for which there was no room in memory, by `what` and `bound`: `node` or `client`.
+    /// Counter: requests and events refused for lack of memory, by `what` and `bound`: `node` or `client`.
     pub held_bytes_refused: &'static str,
-    /// Gauge: queries and mutations that run, by `kind`: `query` or `mutation`.
+    /// Gauge: running queries and mutations, by `kind`: `query` or `mutation`.
     pub operations_running: &'static str,
-    /// Gauge: queries and mutations that wait to run, by `kind`.
+    /// Gauge: waiting queries and mutations, by `kind`.
     pub operations_waiting: &'static str,
-    /// Counter: queries and mutations that were refused for load, by `kind` and `reason`: `full` (as many waited as
-    /// may) or `late` (waited too long).
+    /// Counter: queries and mutations refused under load, by `kind` and `reason`: `full` (too many waited already) or
+    /// `late` (waited too long).
     pub operations_refused: &'static str,
-    /// Gauge: WebSockets open.
+    /// Gauge: open WebSockets.
     pub sockets: &'static str,
-    /// Gauge: streams of server-sent events open or reserved.
+    /// Gauge: open or reserved event streams.
     pub streams: &'static str,
 }
 

@@ -1,7 +1,7 @@
-//! Fields that count what they put into the answer, and stop the operation when that is too much.
+//! Fields that count the bytes they add to an answer, and stop the operation when it becomes too large.
 //!
-//! Resolvers answer scalars as [`Metered`]. A field that stops waits for ever: nothing else of its operation runs on,
-//! and [`Bounded`] ends it.
+//! Resolvers return scalars as [`Metered`]. A field that stops never completes, so nothing else of its operation
+//! continues, and [`Bounded`] ends it.
 
 use std::{
     any::TypeId,
@@ -27,10 +27,10 @@ use crate::{
     memory::{AnswerBudget, Stop},
 };
 
-/// What JSON has around a field beside name and value: two quotation marks, a colon, and a comma or a brace.
+/// JSON around a field's name and value: two quotation marks, a colon, and a comma or a brace.
 const AROUND: usize = 4;
 
-/// A scalar that counts itself when it is shown. To clients a `T`.
+/// A scalar that counts its bytes when it is shown. Clients see a `T`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Metered<T>(pub T);
 
@@ -60,7 +60,7 @@ impl<T: OutputType> OutputType for Metered<T> {
     }
 }
 
-/// Counts the name of the field that `ctx` is of, and nothing of its value.
+/// Counts the name of the field in `ctx`, but not its value.
 pub async fn named(ctx: &Context<'_>) {
     show(ctx, ctx.item, 0).await;
 }
@@ -73,7 +73,7 @@ async fn show<T>(ctx: &ContextBase<'_, T>, field: &Positioned<Field>, bytes: usi
     }
 }
 
-/// Bytes that the JSON of a scalar has at least: a text may need escapes.
+/// Lower bound of a scalar's JSON: a text may also need escapes.
 fn least_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
@@ -83,7 +83,7 @@ fn least_bytes(value: &Value) -> usize {
     }
 }
 
-/// Executes each request within the [`AnswerBudget`] among its data. Without one an answer may be as large as it is.
+/// Executes each request within the [`AnswerBudget`] in its data. Without one, answers are not bounded.
 #[derive(Debug, Clone)]
 pub struct Bounded<E>(pub E);
 
@@ -115,7 +115,7 @@ fn budget_of(request: &Request) -> Option<AnswerBudget> {
     request.data.get(&TypeId::of::<AnswerBudget>())?.downcast_ref().cloned()
 }
 
-/// The response of `work`, or, as soon as it stops, the refusal in place of all that it has.
+/// The response of `work`, or a refusal as soon as it stops.
 async fn bounded(budget: Option<AnswerBudget>, work: impl Future<Output = Response>) -> Response {
     let Some(budget) = budget else { return work.await };
     let mut work = pin!(work);
@@ -126,7 +126,7 @@ async fn bounded(budget: Option<AnswerBudget>, work: impl Future<Output = Respon
     .await
 }
 
-/// Where there is no room, the transport says so in its own words.
+/// The refusal in a response. If memory is short, the transport sends its own.
 fn refusal(stop: &Stop) -> Response {
     match stop {
         Stop::TooLarge(error) => Response::from_errors(vec![error.clone()]),
@@ -134,7 +134,7 @@ fn refusal(stop: &Stop) -> Response {
     }
 }
 
-/// As [`bounded`], for each event of a subscription, the last of which is the refusal.
+/// As [`bounded`], for each event of a subscription. A refusal is the last event.
 fn each_bounded(
     budget: Option<AnswerBudget>,
     events: impl Stream<Item = Response> + Send + Unpin + 'static,

@@ -1,25 +1,25 @@
-//! The client that pays for an operation and for memory: a viewer, or an address.
+//! The client that is charged for operations and memory: a viewer or an address.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Payers that those share who come when too many are known.
+/// Number of payers that all clients share once too many are known.
 pub const SHARED: u64 = 1024;
 
-/// Who pays.
+/// The client that is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Payer {
     /// A signed-in viewer, by number.
     Viewer(u64),
-    /// An address; of IPv6 a /64.
+    /// An address; a /64 in IPv6.
     Address(IpAddr),
-    /// The address of the client is unknown.
+    /// A client whose address is unknown.
     Unknown,
     /// One of [`SHARED`].
     Shared(u64),
 }
 
 impl Payer {
-    /// All addresses of one customer of a provider are one: the last 64 bits of an IPv6 address are theirs to choose.
+    /// Groups IPv6 addresses by their /64, because a customer can choose the other 64 bits.
     pub fn of_address(address: Option<IpAddr>) -> Self {
         match address.map(|address| address.to_canonical()) {
             None => Self::Unknown,

@@ -1,4 +1,4 @@
-//! JSON that is written once and stands in many answers: what many subscribers are told alike.
+//! JSON that is written once and inserted into many answers, for subscribers with equal selections.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// What a subscription's data hold if it has come through the transport: the text of its document, shared by all who
-/// asked the same. Its events may hold what [`written`] makes, and no other answer may.
+/// The text of a subscription's document, shared by equal subscriptions. Only the events of a subscription with this
+/// in its data may contain values of [`written`].
 #[derive(Debug, Clone)]
 pub struct SharedDocument(pub Arc<str>);
 
-/// `value` as JSON; cheap to clone, and the same to clients. `None` if it cannot be written.
+/// `value` as JSON, cheap to clone. Clients see the same. `None` if it cannot be written.
 pub fn written(value: &Value) -> Option<Value> {
     let json = serde_json::to_vec(&Spliced(value)).ok()?;
     Some(Value::Binary(Bytes::from(json)))
 }
 
-/// A value of an answer; what was written before goes in as it is.
+/// A value of an answer. Inserts values of [`written`] unchanged.
 pub(crate) struct Spliced<'a>(pub(crate) &'a Value);
 
 impl Serialize for Spliced<'_> {

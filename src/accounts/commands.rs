@@ -1,5 +1,4 @@
-//! Commands of users with a password: register, sign in, change the password, delete the account. The first two begin a
-//! session.
+//! The account commands of users with a password: register, sign in, change the password, delete the account.
 
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ use crate::{
     telemetry::metrics::SIGN_INS,
 };
 
-/// What somebody who registers hands in, unchecked. Not shown by `Debug`: it holds a password.
+/// The unchecked input of a registration. `Debug` does not show it, because it holds a password.
 pub struct NewUser {
     /// Unique name.
     pub handle: String,
@@ -51,7 +50,7 @@ pub struct NewUser {
 pub enum RegisterOutcome {
     /// The user exists and is signed in.
     Registered(SignedIn),
-    /// These fields are at fault, in their order; one at least. Whether the handle is taken was not looked up.
+    /// The invalid fields, in input order; at least one. Nobody has looked up whether the handle is taken.
     Invalid(Vec<InvalidProfile>),
     /// Somebody else has the handle.
     HandleTaken,
@@ -64,9 +63,9 @@ pub enum RegisterOutcome {
 pub enum SignInOutcome {
     /// Welcome.
     SignedIn(SignedIn),
-    /// No such handle, or not its password: which of them is not told, neither in words nor in time.
+    /// The handle is unknown or the password is wrong. Neither the answer nor its timing tells which.
     WrongCredentials,
-    /// Too many have failed: not before this time, ms UTC. The password was not looked at.
+    /// Too many attempts have failed. The next one is allowed at this time, ms UTC. The password was not checked.
     NotBefore(i64),
     /// This service has no passwords.
     Closed,
@@ -75,26 +74,26 @@ pub enum SignInOutcome {
 /// How a change of the password ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PasswordOutcome {
-    /// The new one holds; so many other sessions have ended.
+    /// The new password is in force, and this many other sessions have ended.
     Changed(usize),
     /// The new one is too short or too long.
     Invalid(InvalidProfile),
-    /// The old one is not right, or there is none.
+    /// The old password is wrong, or the account has none.
     WrongCredentials,
-    /// Too many have failed: not before this time, ms UTC.
+    /// Too many attempts have failed. The next one is allowed at this time, ms UTC.
     NotBefore(i64),
 }
 
 /// How the deletion of an account ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeleteOutcome {
-    /// It is gone, and so are all its sessions: so many.
+    /// The account is deleted, and this many sessions have ended with it.
     Deleted(usize),
     /// The password is not right.
     WrongCredentials,
-    /// Too many have failed: not before this time, ms UTC.
+    /// Too many attempts have failed. The next one is allowed at this time, ms UTC.
     NotBefore(i64),
-    /// There is no such account, or none any more.
+    /// There is no such account, or it has been deleted.
     Unknown,
 }
 
@@ -131,22 +130,21 @@ impl AccountsService {
         Self { stores, passwords, sessions, registers: true, signs_in: true, registrations: None, ambient }
     }
 
-    /// Whether anybody may register, and whether anybody may sign in by password; who may not sign in may not
-    /// register.
+    /// Opens or closes registration and sign-in by password for everybody. Closing sign-in also closes registration.
     #[must_use]
     pub const fn open_to(mut self, registration: bool, sign_in: bool) -> Self {
         (self.registers, self.signs_in) = (registration && sign_in, sign_in);
         self
     }
 
-    /// Takes no more registrations of one network than these.
+    /// Limits the registrations from one network.
     #[must_use]
     pub fn limited_to(mut self, registrations: Option<Registrations>) -> Self {
         self.registrations = registrations;
         self
     }
 
-    /// Makes an account, if everything is in order, and signs its user in.
+    /// Creates an account from valid input and signs its user in.
     pub async fn register(&self, new: NewUser, caller: &Caller) -> Result<RegisterOutcome, AccountError> {
         if !self.registers {
             return Ok(RegisterOutcome::Closed);
@@ -183,8 +181,8 @@ impl AccountsService {
         Err(AccountError::TooManyRegistrations(wait.as_secs() + 1))
     }
 
-    /// Exchanges a handle and its password for a session. What is asked of the store and worked on does not depend on
-    /// whether the handle is anybody's.
+    /// Exchanges a handle and its password for a session. The statements and the hashing are the same for unknown
+    /// handles.
     pub async fn sign_in(
         &self,
         handle: &str,
@@ -214,7 +212,7 @@ impl AccountsService {
         Ok(SignInOutcome::SignedIn(self.sessions.begin(user, caller).await?))
     }
 
-    /// Puts a new password in the place of the old one, and ends the user's other sessions.
+    /// Replaces the password and ends the user's other sessions.
     pub async fn change_password(
         &self,
         viewer: &Viewer,
@@ -235,7 +233,7 @@ impl AccountsService {
             return Ok(PasswordOutcome::WrongCredentials);
         };
         let new = self.passwords.hash(new).await?;
-        // Somebody else has changed it meanwhile: what was called old is older than that.
+        // Another request has changed the password in between, so the old one no longer counts.
         if !self.stores.accounts.replace_password(viewer.id, &stored, &new).await? {
             return Ok(PasswordOutcome::WrongCredentials);
         }
@@ -243,8 +241,8 @@ impl AccountsService {
         Ok(PasswordOutcome::Changed(self.sessions.end_all(viewer.id, viewer.session).await?))
     }
 
-    /// Deletes the viewer's account. Whoever signs in by password confirms with it; whose tokens an outside issuer
-    /// gives has none to confirm with.
+    /// Deletes the viewer's account. Users with a password confirm with it; users of an outside issuer have none to
+    /// confirm with.
     pub async fn delete(
         &self,
         viewer: &Viewer,
@@ -276,7 +274,8 @@ impl AccountsService {
         }
     }
 
-    /// From when on it may be tried; `None` if now, and then it counts as failed until [`Self::welcome`].
+    /// The time at which the next attempt is allowed; `None` if now. The attempt then counts as failed until
+    /// [`Self::welcome`].
     async fn not_before(&self, subjects: &Subjects) -> Result<Option<i64>, StoreError> {
         match self.stores.attempts.admit(subjects, self.ambient.0.now_ms()).await? {
             Admission::Admitted => Ok(None),
@@ -292,7 +291,8 @@ impl AccountsService {
         self.stores.attempts.succeeded(subjects, self.ambient.0.now_ms()).await
     }
 
-    /// The password with the stored hash, if they fit. One that is too long fits nothing, and takes as long.
+    /// The password and the stored hash, if they match. An overlong password never matches, and takes as long to
+    /// check.
     async fn fitting(
         &self,
         password: String,
@@ -304,7 +304,8 @@ impl AccountsService {
         Ok(stored.filter(|_| fits).map(|stored| (password, stored)))
     }
 
-    /// Hashes anew what was hashed at less than today's cost. The next sign-in tries again if it fails.
+    /// Rehashes a password whose stored hash is cheaper than the settings ask. After an error the next sign-in tries
+    /// again.
     async fn renew(&self, user: UserId, password: String, stored: &PasswordHash) {
         if !self.passwords.is_outdated(stored) {
             return;

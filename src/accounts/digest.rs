@@ -22,7 +22,7 @@ pub fn digest(parts: &[&[u8]]) -> String {
 /// HMAC-SHA256 of `message` under `key`.
 pub fn derived(key: &[u8], message: &[u8]) -> [u8; DIGEST_BYTES] {
     let mut bytes = [0; DIGEST_BYTES];
-    // A key of any length will do: this cannot fail.
+    // HMAC takes keys of any length, so this cannot fail.
     if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) {
         mac.update(message);
         bytes.copy_from_slice(&mac.finalize().into_bytes());

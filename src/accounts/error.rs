@@ -1,10 +1,9 @@
-//! Why a command of accounts or sessions fails. Expected outcomes are no failures: each command has an enum of its
-//! own.
+//! Failures of account and session commands. Expected outcomes are not among them: each command has its own enum.
 
 use super::{passwords::PasswordError, tokens::TokenError};
 use crate::{rng::MAX_DRAWS, store::StoreError};
 
-/// Why a command reached none of its outcomes.
+/// Why a command failed without reaching any of its outcomes.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     /// The store failed.
@@ -16,7 +15,7 @@ pub enum AccountError {
     /// No token could be made.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The caller's network has registered too many; one more is taken after these seconds.
+    /// The caller's network has registered too many accounts. The next registration is allowed in this many seconds.
     #[error("too many accounts were registered from your network lately; try again in {0} s")]
     TooManyRegistrations(u64),
     /// Every id drawn was taken.

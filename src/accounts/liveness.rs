@@ -19,12 +19,12 @@ use crate::{
     store::{Sessions, StoreError, announcements::Announcement},
 };
 
-/// Sessions in the cache; the store is asked about others.
+/// Sessions in the cache. The store is asked about all others.
 const REMEMBERED: usize = 100_000;
-/// Between two looks at the watched sessions at least.
+/// Shortest time between two checks of the watched sessions.
 const SHORTEST_LOOK: Duration = Duration::from_millis(50);
 
-/// When a session was seen alive, ms UTC of this node's clock: before the store was asked.
+/// When a session was last known to be alive, ms UTC of this node's clock, read before the store was asked.
 type SeenAt = i64;
 
 /// What this node knows of sessions.
@@ -37,16 +37,16 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// `trust`: how long an answer of the store is used. 0: the store is asked each time.
+    /// `trust`: how long an answer of the store is used. Zero asks the store each time.
     pub fn new(sessions: Arc<dyn Sessions>, trust: Duration, clock: SharedClock) -> Self {
         Self { sessions, seen: Cache::new(REMEMBERED), watched: Mutex::default(), trust, clock }
     }
 
-    /// Whether the session is there. A store that cannot be asked is an error, never a yes.
+    /// Whether the session exists. A store that cannot be asked is an error and never means yes.
     pub async fn is_alive(&self, id: SessionId) -> Result<bool, StoreError> {
         let now = self.clock.now_ms();
         let trust_ms = i64::try_from(self.trust.as_millis()).unwrap_or(i64::MAX);
-        // A clock that was set back makes nothing younger.
+        // If the clock was set back, an entry must not count as fresh.
         if self.seen.get(&id).is_some_and(|seen| (0..trust_ms).contains(&(now - seen))) {
             return Ok(true);
         }
@@ -59,7 +59,7 @@ impl Liveness {
         Ok(alive)
     }
 
-    /// The session has ended: this node knows it from now on.
+    /// Makes this node treat the session as ended from now on.
     pub fn ended(&self, id: SessionId) {
         self.seen.remove(&id);
         if let Some((_, ended)) = self.watched().get(&id) {
@@ -73,7 +73,7 @@ impl Liveness {
         watch.ended.cancelled().await;
     }
 
-    /// Checks the watched sessions and listens to `announcements`, for ever.
+    /// Checks the watched sessions and follows `announcements` until the task is dropped.
     pub async fn run(&self, mut announcements: broadcast::Receiver<Announcement>) {
         let mut looks = interval(self.trust.max(SHORTEST_LOOK));
         let mut open = true;
@@ -89,8 +89,8 @@ impl Liveness {
         }
     }
 
-    /// A store that cannot be asked is asked again at the next look: a socket that gets nothing from the store gives
-    /// nothing away.
+    /// Checks all watched sessions. After an error the next check asks again: meanwhile a socket gets nothing out of
+    /// the store that is down.
     async fn look(&self) {
         let ids: Vec<SessionId> = self.watched().keys().copied().collect();
         if ids.is_empty() {
@@ -115,7 +115,7 @@ impl Liveness {
     }
 }
 
-/// Somebody who waits for the end of a session.
+/// A waiter for the end of one session.
 struct Watch {
     liveness: Arc<Liveness>,
     id: SessionId,

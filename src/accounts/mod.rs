@@ -1,7 +1,7 @@
-//! Accounts and who is signed in: passwords, sessions and their tokens, the tokens of outside issuers, profiles, copies
-//! of all that an account holds, and what clears away sessions that are over and accounts that were deleted.
+//! Accounts and sign-in: passwords, sessions, tokens, outside issuers, profiles, exports, and the cleanup of ended
+//! sessions and deleted accounts.
 //!
-//! It knows neither GraphQL nor HTTP: the transport carries tokens, and the schema asks for a viewer.
+//! Nothing here knows GraphQL or HTTP: the transport carries tokens, and the schema asks for a viewer.
 
 mod commands;
 mod digest;

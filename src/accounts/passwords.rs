@@ -16,7 +16,7 @@ use crate::{rng::SharedRng, store::accounts::PasswordHash, telemetry::metrics::P
 
 const SALT_BYTES: usize = 16;
 
-/// The cost of a hash, and how many may be paid at once.
+/// The cost of one hash, and how many run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PasswordSettings {
     /// KiB of one hash. 19456 by default, OWASP's minimum with two passes.
@@ -25,9 +25,9 @@ pub struct PasswordSettings {
     pub iterations: u32,
     /// Lanes. 1.
     pub parallelism: u32,
-    /// Hashed or checked at the same time at most. 2.
+    /// Hashes that run at once. 2.
     pub slots: usize,
-    /// Waiting for a slot at most; those beyond are refused at once. 128.
+    /// Hashes that may wait for a slot; any more are refused at once. 128.
     pub waiting: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for PasswordSettings {
     }
 }
 
-/// Why a password was neither hashed nor checked.
+/// Why a password could not be hashed or checked.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
     /// argon2 does not accept the parameters.
@@ -46,10 +46,10 @@ pub enum PasswordError {
     /// Too many wait already.
     #[error("too many people are signing in at this moment; try again in a few seconds")]
     Busy,
-    /// A stored hash that cannot be read, or a defect of the library.
+    /// The stored hash is unreadable, or the library failed.
     #[error("the password could not be hashed or checked: {0}")]
     Hash(HashError),
-    /// The task was cut off: the process is ending.
+    /// The process is ending, and the task was cancelled.
     #[error("hashing was interrupted")]
     CutOff,
 }
@@ -86,7 +86,7 @@ impl Passwords {
         self.in_turn(move || hash(&argon2, password.as_bytes(), salt)).await
     }
 
-    /// Whether `password` is the one behind `stored`. Takes as long without a `stored` one, and is `false` then.
+    /// Whether `password` matches `stored`. Without a stored hash it takes as long and returns `false`.
     pub async fn verify(&self, password: String, stored: Option<PasswordHash>) -> Result<bool, PasswordError> {
         let (argon2, exists) = (self.argon2.clone(), stored.is_some());
         let stored = stored.unwrap_or_else(|| self.decoy.clone());
@@ -94,14 +94,14 @@ impl Passwords {
         Ok(fits && exists)
     }
 
-    /// Whether `stored` was made at less than today's cost, or cannot be read.
+    /// Whether `stored` is cheaper than the settings ask, or unreadable.
     pub fn is_outdated(&self, stored: &PasswordHash) -> bool {
         let Ok(Ok(was)) = phc::PasswordHash::new(&stored.0).map(|hash| Params::try_from(&hash)) else { return true };
         let now = self.argon2.params();
         was.m_cost() < now.m_cost() || was.t_cost() < now.t_cost() || was.p_cost() < now.p_cost()
     }
 
-    /// Runs `work` when a slot is free; a caller who goes away gives the slot back only when the work is done.
+    /// Runs `work` when a slot is free. If the caller is dropped, the slot is freed only when the work is done.
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
@@ -122,8 +122,7 @@ fn salt(rng: &SharedRng) -> [u8; SALT_BYTES] {
     salt
 }
 
-/// What costs as much to check as a hash of these parameters, and is none: its digest is drawn, so that no password is
-/// behind it.
+/// A hash that costs as much to check as a real one. Its digest is random, so no password matches it.
 fn decoy(params: &Params, rng: &SharedRng) -> PasswordHash {
     let mut digest = [0; Params::DEFAULT_OUTPUT_LEN];
     rng.fill(&mut digest);
@@ -138,7 +137,7 @@ fn hash(argon2: &Argon2<'_>, password: &[u8], salt: [u8; SALT_BYTES]) -> Result<
     Ok(PasswordHash(hash.to_string()))
 }
 
-/// The stored string's own parameters decide: older ones stay good after a change of settings.
+/// Checks with the parameters in the stored hash, so hashes made under older settings stay valid.
 fn fits(argon2: &Argon2<'_>, password: &[u8], stored: &PasswordHash) -> Result<bool, PasswordError> {
     let stored = phc::PasswordHash::new(&stored.0).map_err(|_| PasswordError::Hash(HashError::EncodingInvalid))?;
     paid(&Params::try_from(&stored).map_err(|_| PasswordError::Hash(HashError::EncodingInvalid))?);
@@ -149,7 +148,7 @@ fn fits(argon2: &Argon2<'_>, password: &[u8], stored: &PasswordHash) -> Result<b
     }
 }
 
-/// Counts what a hash costs, whatever comes of it: what a sign-in tells about somebody, its cost must not tell either.
+/// Counts the cost of a hash whatever its result, so that the metric does not reveal which accounts exist.
 fn paid(params: &Params) {
     metrics::counter!(PASSWORD_KIBIBYTES).increment(u64::from(params.m_cost()) * u64::from(params.t_cost()));
 }

@@ -1,4 +1,4 @@
-//! The commands of a user on their own profile: edit it, change the handle.
+//! The commands of users on their own profile: edit it, change the handle.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use crate::{
     },
 };
 
-/// What of a profile changes, unchecked. `None` leaves as it is.
+/// The unchecked changes to a profile. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProfileChange {
     /// Display name.
     pub name: Option<String>,
     /// A few words; may be empty.
     pub bio: Option<String>,
-    /// A picture elsewhere; `Some(None)` takes it away.
+    /// The URL of a picture; `Some(None)` removes it.
     pub avatar_url: Option<Option<String>>,
-    /// All open attributes, as key and value; an empty list takes them away.
+    /// All open attributes, as keys and values; an empty list removes them.
     pub attributes: Option<Vec<(String, String)>>,
 }
 
@@ -44,22 +44,22 @@ pub enum InvalidChange {
 pub enum EditOutcome {
     /// All of it holds from now on.
     Edited,
-    /// A value is at fault, and nothing has changed.
+    /// A value is invalid, and nothing has changed.
     Invalid(InvalidChange),
-    /// There is no such user, or none any more.
+    /// There is no such user, or the account has been deleted.
     UnknownUser,
 }
 
 /// How a change of the handle ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RenameOutcome {
-    /// The user has it, perhaps had it already.
+    /// The handle is the user's now; perhaps it was before.
     Renamed,
     /// It is no handle.
     Invalid(InvalidProfile),
     /// Somebody else has it.
     Taken,
-    /// There is no such user, or none any more.
+    /// There is no such user, or the account has been deleted.
     UnknownUser,
 }
 
@@ -76,7 +76,7 @@ impl ProfilesService {
         Self { profiles, rng }
     }
 
-    /// Changes all that `change` names, at once, or nothing.
+    /// Applies all changes at once, or none.
     pub async fn edit(&self, user: UserId, change: ProfileChange) -> Result<EditOutcome, StoreError> {
         let edit = match checked(change) {
             Ok(edit) => edit,
@@ -86,7 +86,7 @@ impl ProfilesService {
         Ok(if exists { EditOutcome::Edited } else { EditOutcome::UnknownUser })
     }
 
-    /// Gives the user another handle. The old one is free at once.
+    /// Changes the user's handle. Others can take the old one at once.
     pub async fn rename(&self, user: UserId, handle: &str) -> Result<RenameOutcome, StoreError> {
         let handle = match Handle::try_new(handle) {
             Ok(handle) => handle,

@@ -24,8 +24,8 @@ impl Pruner {
         Self { sessions, attempts, clock }
     }
 
-    /// One step; returns how many rows have gone. Nothing that can still matter goes: neither a session that can be
-    /// refreshed nor a network that is known to an account.
+    /// Deletes one batch, and returns the number of rows. It keeps all sessions that can still be refreshed, and all
+    /// networks that an account knows.
     pub async fn run_once(&self) -> Result<u64, StoreError> {
         let now = self.clock.now_ms();
         let sessions = self.sessions.forget(now, MAX_FORGOTTEN).await?;

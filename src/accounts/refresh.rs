@@ -38,7 +38,7 @@ impl RefreshToken {
         Self { session, family, secret }
     }
 
-    /// The one that follows this one under `nonce`.
+    /// The token that follows this one under `nonce`.
     #[must_use]
     pub fn next(&self, nonce: &str) -> Self {
         Self { session: self.session, family: self.family, secret: derived(&self.secret, nonce.as_bytes()) }
@@ -60,7 +60,7 @@ impl RefreshToken {
         URL_SAFE_NO_PAD.encode([id.as_slice(), &self.family, &self.secret].concat())
     }
 
-    /// Reads a token that a client presents; `None` if its form is wrong.
+    /// Parses a token from a client; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; BYTES];
         let length = URL_SAFE_NO_PAD.decode_slice(text.trim(), &mut bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Limits registrations by network: a bucket for each, which refills within an hour.
+//! Limits registrations by network, with one token bucket each that refills within an hour.
 
 use std::{
     net::IpAddr,
@@ -16,19 +16,19 @@ use governor::{
 use super::network::network;
 
 const HOUR: Duration = Duration::from_hours(1);
-/// Networks with a bucket of their own; those beyond share one.
+/// Networks with a bucket of their own; all others share one.
 const KNOWN: usize = 100_000;
-/// After so many registrations the buckets that are full again are forgotten.
+/// Registrations between two cleanups that drop full buckets.
 const BETWEEN_CLEANINGS: usize = 1_024;
 
-/// The buckets of all networks, on this node.
+/// The buckets of this node.
 pub struct Registrations {
     asked: AtomicUsize,
     levels: RateLimiter<String, DashMapStateStore<String>, MonotonicClock>,
 }
 
 impl Registrations {
-    /// So many in an hour of each network, also all at once.
+    /// Allows each network this many registrations an hour, in bursts up to the same number.
     pub fn new(per_hour: NonZeroU32) -> Self {
         let quota = Quota::with_period(HOUR / per_hour.get()).unwrap_or(Quota::per_hour(per_hour));
         Self {
@@ -37,7 +37,7 @@ impl Registrations {
         }
     }
 
-    /// Counts a registration from `address`; `Err`: after how long the next one is taken.
+    /// Counts a registration from `address`. `Err` has the time until the next one is allowed.
     pub fn count(&self, address: Option<IpAddr>) -> Result<(), Duration> {
         if self.asked.fetch_add(1, Ordering::Relaxed) % BETWEEN_CLEANINGS == BETWEEN_CLEANINGS - 1 {
             self.levels.retain_recent();

@@ -1,5 +1,5 @@
-//! Deletes the rows of deleted accounts. Readers see none of them already, so the order does not matter and a crash
-//! only delays: each step looks at what is left.
+//! Deletes the rows of deleted accounts. Readers do not see them any more, so the order does not matter. Each step
+//! looks at what is left, so a crash only delays.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::{
     store::{AccountDeletions, Contents, Follows, StoreError, account_deletions::Remains},
 };
 
-/// For how long a node has an account for itself, in ms: if it dies, another one goes on then.
+/// How long a node has an account for itself, in ms. If the node dies, another one continues afterwards.
 const LEASE_MS: i64 = 30_000;
-/// For how long after a deletion it is looked for more, in ms: by then every write that had begun before has ended.
+/// How long after a deletion to look for more rows, in ms. By then all writes that had begun before it have ended.
 const SETTLED_MS: i64 = 60_000;
 
 /// What a remover works on.
 pub struct RemoverStores {
-    /// The stores that a deleted account has rows in.
+    /// The rows of deleted accounts.
     pub deletions: Arc<dyn AccountDeletions>,
     /// Their contents.
     pub contents: Arc<dyn Contents>,
@@ -39,7 +39,7 @@ impl AccountRemover {
         Self { stores, clock, rng }
     }
 
-    /// One bounded step for one account; whether there was anything to do.
+    /// Runs one bounded step for one account. Returns whether there was work.
     pub async fn run_once(&self) -> Result<bool, StoreError> {
         let (deletions, now) = (&self.stores.deletions, self.clock.now_ms());
         let Some(Remains { user, deleted_at }) = deletions.due(now, now.saturating_add(LEASE_MS)).await? else {
@@ -55,8 +55,8 @@ impl AccountRemover {
         Ok(cleared > 0)
     }
 
-    /// Each by the transaction of every removal, so that counters, search terms and outboxes follow; then the texts
-    /// go.
+    /// Removes the contents as their author would, so that counters, search terms and outboxes follow. Then deletes
+    /// the texts.
     async fn remove_contents(&self, user: UserId) -> Result<u64, StoreError> {
         let left = self.stores.deletions.contents_left(user, MAX_CLEARED).await?;
         for content in left.iter().filter(|it| !it.is_removed) {
@@ -68,8 +68,8 @@ impl AccountRemover {
         Ok(entries.len() as u64)
     }
 
-    /// Each as every unfollow ends one (docs/protocol.md#x1): the reconcilers find the records of inboxes that still
-    /// have rows.
+    /// Ends the edges as an unfollow does (docs/protocol.md#x1). The reconcilers find the pending records and clean
+    /// the inboxes.
     async fn end_edges(&self, user: UserId) -> Result<u64, StoreError> {
         let mut ended = 0;
         for edge in self.stores.deletions.edges_left(user, MAX_CLEARED).await? {

@@ -1,5 +1,5 @@
-//! Sessions as commands: begin, refresh, end, list. Access tokens are short-lived and name their session; refresh
-//! tokens make new ones.
+//! Session commands: begin, refresh, end, list. Access tokens are short-lived and name their session; refresh tokens
+//! give new ones.
 //!
 //! Passwords and issuers only decide whether a session may begin.
 
@@ -34,9 +34,9 @@ use crate::{
 pub struct SessionSettings {
     /// From the last refresh on.
     pub idle: Duration,
-    /// How long a used refresh token still gives the same answer.
+    /// How long a used refresh token returns the same answer again.
     pub grace: Duration,
-    /// How long a node may go on accepting a session that another node has ended.
+    /// How long a node may accept a session after another node has ended it.
     pub revocation: Duration,
 }
 
@@ -57,7 +57,7 @@ pub struct SignedIn {
     pub viewer: Viewer,
     /// For requests.
     pub token: Token,
-    /// For the next token of either kind; to be used once.
+    /// Exchanges once for the next pair of tokens.
     pub refresh: Token,
 }
 
@@ -66,8 +66,8 @@ pub struct SignedIn {
 pub enum RefreshOutcome {
     /// New tokens.
     Refreshed(SignedIn),
-    /// Not a refresh token, or its session has ended. Or it had been used before, and the session has ended by that:
-    /// not told apart.
+    /// The token is unknown, its session has ended, or it was used before, which ends the session. The answer does not
+    /// tell which.
     Ended,
 }
 
@@ -83,7 +83,7 @@ pub struct SessionsService {
 }
 
 impl SessionsService {
-    /// Tokens are those of `tokens`, whose clock must be the same.
+    /// `tokens` must use the same clock.
     pub fn new(
         sessions: Arc<dyn Sessions>,
         announcements: Arc<dyn Announcements>,
@@ -101,7 +101,7 @@ impl SessionsService {
         Arc::clone(&self.liveness)
     }
 
-    /// A new session of `user`. Their oldest beyond [`MAX_SESSIONS`] end.
+    /// Begins a session of `user`. Ends their oldest ones beyond [`MAX_SESSIONS`].
     pub async fn begin(&self, user: UserId, caller: &Caller) -> Result<SignedIn, AccountError> {
         let (now, rng) = (self.now_ms(), &self.ambient.1);
         for random in rng.draws() {
@@ -169,7 +169,7 @@ impl SessionsService {
         }
     }
 
-    /// Ends a session of `user`; `false` if they have no such session.
+    /// Ends one session of `user`; `false` if there is no such session.
     pub async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreError> {
         let ended = self.sessions.end(user, id).await?;
         if ended {
@@ -178,15 +178,14 @@ impl SessionsService {
         Ok(ended)
     }
 
-    /// Ends all sessions of `user`, but for `except`; returns how many.
+    /// Ends all sessions of `user` except `except`, and returns how many.
     pub async fn end_all(&self, user: UserId, except: Option<SessionId>) -> Result<usize, StoreError> {
         let ended = self.sessions.end_all(user, except).await?;
         self.tell(user, &ended).await;
         Ok(ended.len())
     }
 
-    /// The user has deleted their account, and these sessions have ended with it: tells whoever shows something of
-    /// theirs.
+    /// Announces a deleted account and the sessions that ended with it, so that other nodes and subscribers drop both.
     pub async fn account_deleted(&self, user: UserId, ended: &[SessionId]) {
         self.tell(user, ended).await;
         self.announce(&Announcement::AccountDeleted { user }).await;
@@ -197,7 +196,7 @@ impl SessionsService {
         self.sessions.of_user(user, self.now_ms()).await
     }
 
-    /// This node notices at once, the others by the announcement or at their next check.
+    /// Ends the sessions on this node and announces them to the others.
     async fn tell(&self, user: UserId, ended: &[SessionId]) {
         metrics::counter!(SESSIONS_ENDED).increment(ended.len() as u64);
         for &session in ended {
@@ -207,7 +206,7 @@ impl SessionsService {
     }
 
     async fn announce(&self, announcement: &Announcement) {
-        // Other nodes notice an ended session at their next check, too.
+        // If the announcement is lost, other nodes notice at their next check.
         note_lost("announcement", self.announcements.announce(announcement).await);
     }
 
@@ -226,7 +225,7 @@ impl SessionsService {
     }
 }
 
-/// The client's `User-Agent`, without control characters and cut to its bound.
+/// The client's `User-Agent` without control characters, cut to its bound.
 fn printable(agent: &str) -> String {
     agent.chars().filter(|c| !c.is_control()).take(MAX_AGENT_CHARS).collect()
 }

@@ -1,7 +1,6 @@
 //! Signs and verifies access tokens: JWT (RFC 7519) with HS256. They carry an identity, its session and an expiry.
 //!
-//! A token without a session is valid if its signature is: its sender holds the secret. It ends by its expiry, or when
-//! the key is replaced.
+//! A token without a session is valid as long as its signature and expiry are: whoever made it holds the secret.
 //!
 //! Time comes from the injected clock; the library's own clock is off.
 
@@ -22,7 +21,7 @@ use crate::{
 };
 
 const ISSUER: &str = "tidefeed";
-/// Difference that two nodes' clocks may have.
+/// Tolerated difference between the clocks of two nodes.
 const LEEWAY_MS: i64 = 5_000;
 /// As long as the output of the hash (RFC 7518 section 3.2).
 const MIN_SECRET_BYTES: usize = 32;
@@ -39,10 +38,10 @@ const REMEMBERED: usize = 10_000;
 )]
 pub struct WeakSecret(pub usize);
 
-/// Why a token gives no viewer, or none was made. Tells nothing about keys and claims.
+/// Why a token could not be verified or signed. Reveals nothing about keys and claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Not signed by this service, or not of its form.
+    /// The token was not signed by this service, or is malformed.
     #[error("The token is not valid here. Sign in for a new one.")]
     Invalid,
     /// It was good once.
@@ -53,7 +52,7 @@ pub enum TokenError {
     Unsignable,
 }
 
-/// A secret and its name, by which a token says what it was signed with.
+/// A secret and its name, which tokens carry as `kid`.
 #[derive(Clone)]
 pub struct TokenKey {
     kid: String,
@@ -62,8 +61,8 @@ pub struct TokenKey {
 }
 
 impl TokenKey {
-    /// `secret`: at least 32 bytes, the same on every node. The key is named after its digest, so that all nodes name
-    /// it alike.
+    /// Takes a `secret` of at least 32 bytes, the same on every node. The name is its digest, so all nodes use the
+    /// same one.
     pub fn try_new(secret: &[u8]) -> Result<Self, WeakSecret> {
         if secret.len() < MIN_SECRET_BYTES {
             return Err(WeakSecret(secret.len()));
@@ -73,7 +72,7 @@ impl TokenKey {
         Ok(Self { kid, encoding, decoding })
     }
 
-    /// A key made of `secret` for this purpose alone: no other key of the same secret takes what it has signed.
+    /// Derives a key from `secret` for one purpose. No other derived key accepts its signatures.
     pub fn for_purpose(secret: &[u8], purpose: &str) -> Result<Self, WeakSecret> {
         if secret.len() < MIN_SECRET_BYTES {
             return Err(WeakSecret(secret.len()));
@@ -93,7 +92,7 @@ impl fmt::Debug for TokenKey {
 pub struct Token {
     /// What to send as bearer token.
     pub text: String,
-    /// When to sign in again; milliseconds UTC, whole seconds.
+    /// Expiry in milliseconds UTC, in whole seconds.
     pub expires_at_ms: i64,
 }
 
@@ -120,11 +119,11 @@ pub struct Tokens {
     ttl_ms: i64,
     clock: SharedClock,
     validation: Validation,
-    /// What was signed by one of the keys, which never change, by the digest of the whole token.
+    /// Claims with a verified signature, by the digest of the token. The keys never change, so they stay true.
     signed: Cache<[u8; 32], Signed>,
 }
 
-/// What a token says that one of our keys has signed. Whether it is in time is another question.
+/// The claims of a token with a verified signature. The expiry is checked at each use.
 #[derive(Clone, Copy)]
 struct Signed {
     viewer: Viewer,
@@ -132,7 +131,7 @@ struct Signed {
 }
 
 impl Tokens {
-    /// Signs with `key` tokens that are good for `ttl`, to the second.
+    /// Signs tokens with `key`; each is valid for `ttl`, in whole seconds.
     pub fn new(key: TokenKey, ttl: Duration, clock: SharedClock) -> Self {
         let mut validation = Validation::new(Algorithm::HS256);
         validation.validate_exp = false;
@@ -142,19 +141,19 @@ impl Tokens {
         Self { signing: key, former: Vec::new(), ttl_ms, clock, validation, signed: Cache::new(REMEMBERED) }
     }
 
-    /// Also takes tokens that were signed with `key`, as long as they last: for a change of the secret.
+    /// Also accepts tokens signed with `key` until they expire, for a change of the secret.
     #[must_use]
     pub fn with_former_key(mut self, key: TokenKey) -> Self {
         self.former.push(key);
         self
     }
 
-    /// A token for `user`, valid as long as `session` exists, and its viewer.
+    /// Signs a token for `user` that is valid while `session` exists. Returns its viewer, too.
     pub fn issue(&self, user: UserId, session: SessionId) -> Result<(Viewer, Token), TokenError> {
         self.issue_for(user, Some(session))
     }
 
-    /// As [`Self::issue`], also for a viewer whose own token names no session.
+    /// As [`Self::issue`], also for viewers whose own token names no session.
     pub fn issue_for(&self, user: UserId, session: Option<SessionId>) -> Result<(Viewer, Token), TokenError> {
         let now = self.clock.now_ms();
         let exp = now.saturating_add(self.ttl_ms) / 1000;
@@ -167,7 +166,7 @@ impl Tokens {
         Ok((Viewer { id: user, session, good_until_ms }, token))
     }
 
-    /// Whom `token` speaks for by its signature and time; no store is asked whether its session still lives.
+    /// The viewer of a token with a valid signature and expiry. Does not check that the session exists.
     pub fn verify(&self, token: &str) -> Result<Viewer, TokenError> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         let Signed { viewer, issued_at_ms } = match self.signed.get(&digest) {
@@ -192,7 +191,7 @@ impl Tokens {
         Ok(Signed { viewer: Viewer { id, session, good_until_ms }, issued_at_ms: claims.iat.saturating_mul(1000) })
     }
 
-    /// The claims that one of our keys has signed: the one that is named, or any if none of ours is named so.
+    /// The claims if one of our keys has signed them: the key with this name, or any key if no key has it.
     fn claims(&self, token: &str, kid: Option<&str>) -> Option<Claims> {
         let keys = || std::iter::once(&self.signing).chain(&self.former);
         let named = keys().find(|key| Some(key.kid.as_str()) == kid);

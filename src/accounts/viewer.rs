@@ -9,9 +9,9 @@ use crate::domain::{SessionId, UserId};
 pub struct Viewer {
     /// Who.
     pub id: UserId,
-    /// The session that the token belongs to; `None` for tokens that somebody else has signed.
+    /// The session of the token; `None` for tokens from an outside issuer or the operator.
     pub session: Option<SessionId>,
-    /// The end of the token's validity, leeway included; milliseconds UTC.
+    /// The end of the token's validity with leeway, in ms UTC.
     pub good_until_ms: i64,
 }
 

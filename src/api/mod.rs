@@ -1,6 +1,6 @@
 //! The API: the schema with its resolvers, and the web pages. `graphql-transport` carries it over HTTP.
 //!
-//! It knows use cases and ports, and no adapter.
+//! It uses ports and use cases, never adapters.
 
 pub mod export;
 pub mod graphql;

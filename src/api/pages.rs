@@ -1,7 +1,7 @@
-//! The web pages: the demo at `/` and the playground at `/graphiql/`, out of the binary.
+//! Serves the web pages from the binary: the demo at `/` and the playground at `/graphiql/`.
 //!
-//! The API does not need them. `build.rs` collects the files as `scripts/web.sh` has compressed them: the best
-//! compression takes too long to run at each request. The binary holds compressed files in that form only.
+//! The API works without them. `scripts/web.sh` compresses the files, because the best compression is too slow for
+//! each request; `build.rs` embeds them in that form.
 
 use std::{io::Read as _, sync::OnceLock};
 
@@ -19,30 +19,30 @@ use flate2::read::GzDecoder;
 /// A file of the pages.
 #[derive(Debug)]
 struct Asset {
-    /// Its path, with a slash before it.
+    /// Its path, with a leading slash.
     route: &'static str,
     content_type: &'static str,
     /// A hash of the bytes, in hexadecimal.
     etag: &'static str,
     bytes: Packed,
-    /// Compressed a second time, of what the demo loads.
+    /// A brotli form, for the files that the demo loads.
     brotli: Option<&'static [u8]>,
 }
 
-/// The bytes of a file, in the one form that the binary has.
+/// A file in the form in which the binary holds it.
 #[derive(Debug)]
 enum Packed {
-    /// Too small to be compressed, or compressed by itself.
+    /// Not compressed: too small, or of a compressed format.
     Plain(&'static [u8]),
     Gzip {
         bytes: &'static [u8],
-        /// The file itself, once somebody has asked for it who cannot unpack it.
+        /// The unpacked file, once a client without gzip has requested it.
         unpacked: OnceLock<Bytes>,
     },
 }
 
 impl Packed {
-    /// `bytes` as the binary has them: compressed, or as they are.
+    /// `bytes` as the binary holds them, gzipped or plain.
     const fn new(bytes: &'static [u8], is_gzip: bool) -> Self {
         if is_gzip { Self::Gzip { bytes, unpacked: OnceLock::new() } } else { Self::Plain(bytes) }
     }
@@ -54,8 +54,7 @@ impl Packed {
         }
     }
 
-    /// The file itself. Unpacks it at the first call and keeps it: clients that take no gzip are few, and together
-    /// they cost each file once.
+    /// The plain file. The first call unpacks and keeps it; clients without gzip are rare.
     fn plain(&self) -> Bytes {
         match self {
             Self::Plain(bytes) => Bytes::from_static(bytes),
@@ -74,14 +73,14 @@ fn unpack(packed: &[u8]) -> Bytes {
     bytes.into()
 }
 
-// `ASSETS`: what `build.rs` has found.
+// `build.rs` generates `ASSETS`.
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// Whether the pages were built; if not, there is one page that says how.
+/// Whether the pages were built. If not, one page explains how.
 const BUILT: bool = matches!(env!("TIDEFEED_PAGES").as_bytes(), b"built");
 
-/// What a page may load: its own assets, pictures and videos of any secure origin, and this server's API. Styles may
-/// be inline and workers may be blobs because the playground's editor makes them so.
+/// What a page may load: its own assets, pictures and videos of any secure origin, and this server's API. The
+/// playground's editor needs inline styles and blob workers.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
      img-src 'self' data: blob: https:; media-src 'self' https:; font-src 'self' data:; connect-src 'self'; \
      worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -107,12 +106,11 @@ fn serve(assets: &'static [Asset], built: bool) -> Router {
 }
 
 impl Asset {
-    /// 304 if the client has it, else the form that is the smallest of those that it takes. Each form has a tag of its
-    /// own.
+    /// 304 if the client has the file; otherwise the smallest form that it accepts. Each form has its own tag.
     fn answer(&self, asked: &HeaderMap) -> Response {
         let forms = [("br", self.brotli), ("gzip", self.bytes.gzip())];
         let weighed = forms.into_iter().filter_map(|(coding, bytes)| Some((coding, bytes?, weight(asked, coding))));
-        // Of equals the first: `max_by` takes the last.
+        // On ties the first wins, because `max_by` returns the last of the reversed list.
         let best = weighed.rev().filter(|(.., weight)| *weight > 0.0).max_by(|a, b| a.2.total_cmp(&b.2));
         let (coding, packed) = best.map_or((None, None), |(coding, bytes, _)| (Some(coding), Some(bytes)));
         let etag = format!("\"{}{}\"", self.etag, coding.map(|coding| format!("-{coding}")).unwrap_or_default());
@@ -132,7 +130,7 @@ impl Asset {
     }
 }
 
-/// How much a client wants a coding of RFC 9110, 12.5.3: 0 is not at all.
+/// The client's quality value for a coding (RFC 9110, 12.5.3): 0 means never.
 fn weight(asked: &HeaderMap, coding: &str) -> f32 {
     let lines = asked.get_all(header::ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
     let mut named = lines.flat_map(|line| line.split(',')).filter_map(|one| {
@@ -167,7 +165,7 @@ fn secure(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether the name holds a hash of the contents, as Vite writes it: `/assets/index-DiwrgTda.js`. Then it never
+/// Whether the name holds a hash of the contents, as Vite writes it: `/assets/index-DiwrgTda.js`. Such a file never
 /// changes.
 fn is_hashed(path: &str) -> bool {
     let Some(file) = path.strip_prefix("/assets/").and_then(|path| path.rsplit('/').next()) else {

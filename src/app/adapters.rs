@@ -19,25 +19,25 @@ use crate::{
     },
 };
 
-/// Messages of a topic that wait in this process at most.
+/// Most messages of one topic that wait in this process.
 const QUEUE_CAPACITY: usize = 100_000;
-/// Announcements that the slowest listener of this process may be behind.
+/// How many announcements a slow listener of this process may be behind.
 const ANNOUNCEMENT_BUFFER: usize = 4_096;
-/// How long reaching a Redis server may take; longer where a command may.
+/// How long connecting to Redis may take; longer if commands may take longer.
 const REDIS_CONNECT_MS: u64 = 2_000;
 
 /// The adapters of one node.
 pub struct Adapters {
     /// The primary store.
     pub store: SqlStore,
-    /// Absent when embedded.
+    /// `None` without Redis.
     pub redis: Option<Redis>,
     /// All ports.
     pub ports: Ports,
 }
 
 impl Adapters {
-    /// Fails if tables are missing or old.
+    /// Fails if tables are missing or outdated.
     pub async fn expect_current_tables(&self) -> Result<(), AppError> {
         match self.store.pending_migrations().await.map_err(AppError::Store)?.len() {
             0 => Ok(()),
@@ -46,7 +46,7 @@ impl Adapters {
     }
 }
 
-/// Opens the SQL store as configured; touches no table.
+/// Opens the SQL store as configured. Touches no table.
 pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
     let connections = match config.store.url.engine() {
         SqlEngine::Sqlite => sqlite_readers(config),
@@ -55,7 +55,7 @@ pub async fn open_store(config: &Config) -> Result<SqlStore, AppError> {
     SqlStore::connect(&sql_options(config, connections)).await.map_err(AppError::Store)
 }
 
-/// The store by the connections that deliveries have of their own; as it is if they have none.
+/// The store with separate connections for deliveries, if configured; otherwise the same store.
 pub async fn open_for_deliveries(config: &Config, store: &SqlStore) -> Result<SqlStore, AppError> {
     let connections = match config.store.url.engine() {
         SqlEngine::Sqlite => 1,
@@ -67,7 +67,7 @@ pub async fn open_for_deliveries(config: &Config, store: &SqlStore) -> Result<Sq
     store.apart(&sql_options(config, connections)).await.map_err(AppError::Store)
 }
 
-/// Never more than half of all: pages need some, too.
+/// At most half of all connections, because pages need some, too.
 fn delivery_connections(config: &Config) -> u32 {
     config.store.delivery_connections.min(config.store.max_connections / 2)
 }
@@ -81,7 +81,7 @@ fn sql_options(config: &Config, max_connections: u32) -> SqlOptions {
     }
 }
 
-/// More than processors would only wait for each other; one alone would let a long list hold up all pages.
+/// More readers than processors would only wait for each other. With a single one, a long list would block all pages.
 fn sqlite_readers(config: &Config) -> u32 {
     let processors = || std::thread::available_parallelism().map_or(2, |it| u32::try_from(it.get()).unwrap_or(2));
     match config.store.sqlite_readers {

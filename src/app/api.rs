@@ -31,50 +31,50 @@ use crate::{
     rng::SharedRng,
 };
 
-/// What the API is configured by.
+/// The settings of the API.
 #[derive(Clone)]
 pub struct ApiSettings {
     /// Bounds of the transport.
     pub http: HttpSettings,
     /// Signs tokens; at least 32 bytes.
     pub secret: Vec<u8>,
-    /// Secrets that signed tokens before; each at least 32 bytes.
+    /// Former signing secrets, each at least 32 bytes.
     pub former_secrets: Vec<Vec<u8>>,
-    /// How long an access token is good for.
+    /// Lifetime of an access token.
     pub token_ttl: Duration,
-    /// How long sessions last, and how soon their end is known.
+    /// Lifetime of sessions, and how soon their end is noticed.
     pub sessions: SessionSettings,
-    /// What hashing a password costs.
+    /// The cost of hashing a password.
     pub passwords: PasswordSettings,
-    /// Whether anybody may register.
+    /// Whether registration is open.
     pub open_registration: bool,
-    /// Registrations of one network in an hour; 0 for any number.
+    /// Registrations allowed from one network in an hour; 0 for no limit.
     pub registrations_per_hour: u32,
-    /// An issuer whose tokens are taken too.
+    /// An issuer whose tokens are accepted, too.
     pub outside: Option<OutsideSettings>,
 }
 
 /// An outside issuer.
 #[derive(Clone)]
 pub struct OutsideSettings {
-    /// Whose tokens, and which.
+    /// The accepted issuer and tokens.
     pub issuer: IssuerSettings,
     /// How long its keys are kept.
     pub keys: KeySettings,
     /// Where its keys are.
     pub source: Arc<dyn KeySource>,
-    /// Whether a subject that is seen for the first time becomes a user.
+    /// Whether an unknown subject gets an account.
     pub provisions: bool,
-    /// Whether only the issuer signs users in, and there are no passwords.
+    /// Whether only the issuer signs users in, so that there are no passwords.
     pub only: bool,
 }
 
 /// The parts of the process that the API uses.
 #[derive(Clone)]
 pub struct ApiRuntime {
-    /// Now.
+    /// The clock.
     pub clock: SharedClock,
-    /// Ids, salts, tokens.
+    /// Random numbers for ids, salts and tokens.
     pub rng: SharedRng,
     /// Cancelled when draining begins: sockets complete and close.
     pub stop: CancellationToken,
@@ -145,7 +145,7 @@ fn schema_route(sdl: Option<String>) -> Router {
     Router::new().route("/schema.graphql", get(answer))
 }
 
-/// What the transport draws ids from.
+/// The transport's source of random ids.
 pub fn entropy(rng: SharedRng) -> Entropy {
     Entropy::new(move || rng.u64())
 }

@@ -21,7 +21,7 @@ use crate::{
 
 use super::use_cases::Ports;
 
-/// What readers are served.
+/// The pages that readers get.
 struct Served(Arc<TimelineReader>);
 
 #[async_trait]
@@ -48,8 +48,8 @@ pub fn auditor(ports: &Ports, audits: Arc<dyn Audits>, reader: Arc<TimelineReade
     Auditor::new(stores, Arc::new(Served(reader)), options)
 }
 
-/// An auditor over the configured servers, for a process that is no node, and the store that it reads. Changes no
-/// table; refuses tables that are not up to date.
+/// An auditor with its own connections to the configured servers, and the store that it reads. Changes no table;
+/// refuses outdated tables.
 pub async fn open_auditor(
     config: &Config,
     options: AuditOptions,

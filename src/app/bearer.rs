@@ -1,7 +1,6 @@
-//! Decides what a bearer token means: one of this service's own (signed, in time, of a session that exists), or one of
-//! the outside issuer.
+//! Verifies bearer tokens: this service's own (signed, not expired, with an existing session), or an outside issuer's.
 //!
-//! Only this module tells the two apart.
+//! Only this module distinguishes the two.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,7 +24,7 @@ impl http::Viewer for Viewer {
     }
 }
 
-/// Everybody whose tokens are taken.
+/// The accepted issuers of tokens.
 pub struct Bearer {
     pub tokens: Arc<Tokens>,
     pub liveness: Arc<Liveness>,

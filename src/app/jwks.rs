@@ -1,5 +1,5 @@
-//! An issuer's key set over HTTP. Bounded in time and size, without redirects: the address is the operator's, and only
-//! that one is asked.
+//! Fetches an issuer's key set over HTTP, bounded in time and size. Follows no redirects: only the operator's address
+//! is asked.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::{
     telemetry::causes::with_causes,
 };
 
-/// From asking to the last byte.
+/// Limit from the request to the last byte.
 const TIME: Duration = Duration::from_secs(5);
-/// Bytes of a key set at most.
+/// Most bytes of a key set.
 const BYTES: usize = 256 * 1024;
 
-/// Asks an address for a key set.
+/// Fetches key sets from one address.
 pub struct HttpKeys {
     client: reqwest::Client,
     url: String,
 }
 
 impl HttpKeys {
-    /// Nothing is asked yet. Fails if this machine has no certificates to trust.
+    /// Sends nothing yet. Fails if this machine has no trusted certificates.
     pub fn try_new(url: &str) -> Result<Self, reqwest::Error> {
-        // The process may have a provider already; then that one is used.
+        // If the process has a provider already, that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(TIME).redirect(Policy::none()).build()?;
         Ok(Self { client, url: url.to_owned() })

@@ -1,4 +1,4 @@
-//! The composition root: the only place that chooses adapters and starts what runs.
+//! The composition root: the only module that chooses adapters and starts tasks.
 
 mod adapters;
 mod api;
@@ -38,14 +38,14 @@ use crate::{
     telemetry::metrics::Measurements,
 };
 
-/// How often histograms are folded, scraped or not.
+/// How often histograms are folded, whether they are scraped or not.
 const FOLD_EVERY: Duration = Duration::from_secs(5);
 
-/// A node: every adapter open, every use case built, nothing running yet.
+/// A node with open adapters and built use cases; nothing runs yet.
 pub struct App {
-    /// What it stands on.
+    /// The adapters.
     pub adapters: Arc<Adapters>,
-    /// What it can do.
+    /// The use cases.
     pub use_cases: Arc<UseCases>,
     api: ApiSettings,
     config: Config,
@@ -54,7 +54,7 @@ pub struct App {
 }
 
 impl App {
-    /// Opens the stores, brings tables up to date if configured so, and builds the use cases.
+    /// Opens the stores, migrates the tables if configured, and builds the use cases.
     pub async fn open(
         config: &Config,
         clock: SharedClock,
@@ -90,7 +90,7 @@ impl App {
         }
     }
 
-    /// Serves the API on `listener` until the process leaves; live subscriptions hear announcements from now on.
+    /// Serves the API on `listener` until the process drains. Live subscriptions receive announcements from now on.
     pub async fn serve(
         &self,
         listener: TcpListener,
@@ -118,7 +118,7 @@ impl App {
         Ok(())
     }
 
-    /// Answers `/healthz`, `/readyz` and `/metrics` on `listener` until the process leaves, and nothing else.
+    /// Serves only `/healthz`, `/readyz` and `/metrics` on `listener` until the process drains.
     pub async fn serve_operators(
         &self,
         listener: TcpListener,

@@ -1,4 +1,4 @@
-//! The HTTP server of a node: the endpoints of operators and load balancers, and, for `serve`, the API and its pages.
+//! The HTTP server of a node: the operators' endpoints and, for `serve`, the API and the pages.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,27 +29,27 @@ use crate::{
     telemetry::metrics::{HTTP_REQUESTS, HTTP_SECONDS, Measurements},
 };
 
-/// A store that answers later than this is not ready.
+/// A store that takes longer to answer is not ready.
 const PROBE_LIMIT: Duration = Duration::from_secs(2);
 
-/// What the operators' routes look at.
+/// The state of the operators' endpoints.
 pub struct Operators {
-    /// Is SQL there, and Redis?
+    /// To check SQL and Redis.
     pub adapters: Arc<Adapters>,
-    /// Is the process leaving?
+    /// To check whether the process is draining.
     pub lifecycle: Lifecycle,
-    /// Without one, `/metrics` is 404.
+    /// Without it, `/metrics` is 404.
     pub measurements: Option<Measurements>,
 }
 
-/// All routes of a node that serves: `api` and the operators', which answer even when there is no room.
+/// The routes of a serving node. The operators' routes answer even when all connections are taken.
 pub fn whole(api: Router, operators: Operators, graphiql: bool) -> Routes {
     let api = if graphiql { api } else { api.layer(middleware::from_fn(without_graphiql)) };
     let operators = routes(operators);
     Routes { full: finished(operators.clone().fallback(no_room)), all: finished(api.merge(operators)) }
 }
 
-/// All routes of a node that only works: `/healthz`, `/readyz` and `/metrics`.
+/// The routes of a worker node: `/healthz`, `/readyz` and `/metrics`.
 pub fn operators_only(operators: Operators) -> Routes {
     let all = finished(routes(operators));
     Routes { full: all.clone(), all }
@@ -63,15 +63,15 @@ fn routes(operators: Operators) -> Router {
         .with_state(Arc::new(operators))
 }
 
-/// Of gzip, for answers. A page of 100 takes 14 % more bytes than at the default level and 40 % of the time, the
-/// longest texts take an eighth of it. Brotli would save 5 % of the bytes for more than twice the time.
+/// The level of gzip for answers. A page of 100 takes 14 % more bytes than at the default level but 40 % of the time;
+/// the longest texts take an eighth of the time. Brotli would save 5 % of the bytes for more than twice the time.
 const COMPRESSION: CompressionLevel = CompressionLevel::Precise(3);
-/// Of long answers: it takes the longest texts two fifths of that time.
+/// The level for long answers: it takes two fifths of that time on the longest texts.
 const COMPRESSION_OF_LONG: CompressionLevel = CompressionLevel::Precise(1);
-/// Bytes of the longest answer that is short. A page of 100 of what people usually write is.
+/// Most bytes of a short answer. A usual page of 100 is short.
 const SHORT: u64 = 256 * 1024;
 
-/// Answers that are not known to be long.
+/// Matches answers that are not known to be long.
 #[derive(Debug, Clone, Copy)]
 struct Short;
 
@@ -89,7 +89,7 @@ fn finished(router: Router) -> Router {
         .layer(CompressionLayer::new().quality(COMPRESSION_OF_LONG))
 }
 
-/// Serves until draining begins and open requests have ended.
+/// Serves until draining has begun and the open requests have ended.
 pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimits, lifecycle: &Lifecycle) {
     tracing::info!(
         connections = limits.connections,
@@ -105,8 +105,8 @@ async fn no_room() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")], told).into_response()
 }
 
-/// 200 as long as new work is welcome, SQL answers, and takes writes as far as is known. Redis decides nothing:
-/// without it pages only cost more.
+/// 200 while the node accepts work, SQL answers, and SQL is not known to refuse writes. Redis does not matter: without
+/// it pages only cost more.
 async fn ready(State(operators): State<Arc<Operators>>) -> Response {
     let welcome = operators.lifecycle.is_ready();
     let store = operators.adapters.store.ping();
@@ -148,7 +148,7 @@ async fn without_graphiql(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Counts and times requests by route, never by path: paths are the clients' to choose.
+/// Counts and times requests by route. Paths would be labels that clients choose.
 async fn measure(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("other".to_owned(), |path| path.as_str().to_owned());
     let started = Instant::now();
@@ -170,7 +170,7 @@ mod tests {
     const SHORT_TEXT: usize = 100_000;
     const LONG_TEXT: usize = 300_000;
 
-    /// Faces in an order that does not repeat itself.
+    /// Digits in an order that does not repeat.
     fn faces(bytes: usize) -> String {
         let mut state = 1_u32;
         std::iter::repeat_with(|| {
@@ -181,7 +181,7 @@ mod tests {
         .collect()
     }
 
-    /// How an answer of so many bytes is encoded for a client that takes these, and how many bytes it then has.
+    /// The encoding of an answer of `bytes` bytes for a client that accepts these, and its length.
     async fn sent(bytes: usize, accepted: &str) -> (Option<String>, usize) {
         let router = finished(Router::new().route("/", get(async move || faces(bytes))));
         let request = http::Request::get("/").header(header::ACCEPT_ENCODING, accepted).body(body::Body::empty());

@@ -28,7 +28,7 @@ use crate::{
     telemetry::metrics,
 };
 
-/// The use cases' numbers.
+/// The settings of the use cases.
 pub fn use_cases(config: &Config) -> Settings {
     let delivery = &config.delivery;
     Settings {
@@ -62,7 +62,7 @@ fn rule(delivery: &DeliverySettings) -> EdgeRule {
     }
 }
 
-/// The API's numbers.
+/// The settings of the API.
 pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
     let auth = &config.auth;
     Ok(ApiSettings {
@@ -88,7 +88,7 @@ pub fn api(config: &Config, secret: &[u8]) -> Result<ApiSettings, AppError> {
     })
 }
 
-/// An empty address is no issuer.
+/// An empty address means no issuer.
 fn outside(config: &Config) -> Result<Option<OutsideSettings>, AppError> {
     let issuer = &config.issuer;
     if issuer.url.is_empty() {
@@ -113,7 +113,7 @@ fn outside(config: &Config) -> Result<Option<OutsideSettings>, AppError> {
 /// The message for a page of an origin that is not listed.
 const ORIGIN_REFUSAL: &str = "Pages of this origin may not use this server. Add the origin to server.allowed_origins.";
 
-/// What the transport's measurements are called here.
+/// The names of the transport's metrics.
 const METRICS: MetricNames = MetricNames {
     connections: metrics::CONNECTIONS,
     connections_refused: metrics::CONNECTIONS_REFUSED,
@@ -126,7 +126,7 @@ const METRICS: MetricNames = MetricNames {
     operations_refused: metrics::OPERATIONS_REFUSED,
 };
 
-/// Bounds of incoming bytes: for bodies, and separately for heads.
+/// The bounds of incoming bytes, separately for bodies and heads.
 fn incoming(server: &ServerSettings) -> LedgerLimits {
     LedgerLimits { node: server.max_incoming_bytes, client: server.max_incoming_bytes_per_address }
 }
@@ -174,7 +174,7 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
         trusted_proxies: server.trusted_proxies.clone(),
         allowed_origins: Origins {
             listed: server.allowed_origins.clone(),
-            // On SQLite, and heard on this machine alone: what a developer tries things with.
+            // SQLite and a local address: a developer's machine.
             local: config.store.url.engine() == SqlEngine::Sqlite && server.listen.ip().is_loopback(),
             refusal: ORIGIN_REFUSAL,
         },
@@ -182,10 +182,10 @@ fn http(config: &Config) -> Result<HttpSettings, AppError> {
     })
 }
 
-/// Files that a node has open beside its connections: standard streams, Redis, the pages' and the log's.
+/// Files that a node opens beside its connections: standard streams, Redis, pages, the log.
 const OTHER_FILES: usize = 128;
 
-/// The connections' numbers. `files`: how many files the process may have open, if anybody knows.
+/// The limits of connections. `files`: how many files the process may open, if known.
 pub fn connections(config: &Config, files: Option<usize>) -> ConnectionLimits {
     let (server, defaults) = (&config.server, ConnectionLimits::default());
     // SQLite opens three files for each connection.
@@ -209,11 +209,11 @@ pub fn connections(config: &Config, files: Option<usize>) -> ConnectionLimits {
     }
 }
 
-/// Operations of a kind that run at once, for each processor, if nothing else is said: enough that none is idle while
-/// some wait for the store. Changes wait more than they compute, and share commits.
+/// Default number of operations of a kind that run at once for each processor: enough to keep it busy while some wait
+/// for the store. Mutations wait more than they compute, and share commits.
 const QUERIES_A_PROCESSOR: usize = 8;
 const MUTATIONS_A_PROCESSOR: usize = 16;
-/// Operations that wait for one that runs, if nothing else is said: so short a line ends before a client notices.
+/// Default number of operations that wait for each running one. Such a short queue ends before a client notices.
 const WAITING_FOR_ONE: usize = 6;
 
 fn admission(config: &Config) -> AdmissionLimits {
@@ -265,7 +265,7 @@ fn rate(config: &Config) -> Option<RateLimits> {
     })
 }
 
-/// An empty path is none.
+/// An empty path means no manifest.
 fn manifest(path: &str) -> Result<Option<Manifest>, ManifestError> {
     if path.is_empty() {
         return Ok(None);

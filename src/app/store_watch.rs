@@ -10,7 +10,7 @@ use crate::{
     telemetry::metrics::STORE_TAKES_WRITES,
 };
 
-/// Time between two probes of a store that takes no writes. Otherwise nothing is probed.
+/// Time between two probes of a store that refuses writes. Otherwise there are no probes.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
 /// Watches until the process drains.
@@ -26,19 +26,19 @@ pub fn watch(store: SqlStore, lifecycle: &Lifecycle) {
     });
 }
 
-/// Waits for a change; probes the store while it takes no writes.
+/// Waits for a change. Probes the store while it refuses writes.
 async fn look(store: &SqlStore, writes: &mut watch::Receiver<Writes>) {
     if *writes.borrow() == Writes::Taken {
-        // The store holds the sender.
+        // Cannot fail: the store holds the sender.
         let _ = writes.changed().await;
         return;
     }
     sleep(PROBE_EVERY).await;
-    // Its outcome is what the store knows of writing from now on.
+    // The store remembers the outcome.
     let _ = store.probe_writes().await;
 }
 
-/// Whether the last line logged says that the store refuses writes.
+/// Whether the last log line said that the store refuses writes.
 #[derive(Default)]
 struct WritesLog(bool);
 

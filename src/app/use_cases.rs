@@ -48,7 +48,7 @@ pub struct Ports {
     pub contents: Arc<dyn Contents>,
     /// Follow edges.
     pub follows: Arc<dyn Follows>,
-    /// Follow edges as deliveries look at them, by the connections of deliveries.
+    /// Follow edges, read through the deliveries' own connections.
     pub delivered_follows: Arc<dyn Follows>,
     /// Followers and the followed, as lists.
     pub follow_lists: Arc<dyn FollowLists>,
@@ -79,7 +79,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// The ports, with one adapter behind all that the primary store keeps.
+    /// All ports, with one adapter behind those of the primary store.
     pub fn with_primary_store<T>(
         truth: Arc<T>,
         queue: Arc<dyn Queue>,
@@ -138,8 +138,8 @@ impl Ports {
 }
 
 impl Ports {
-    /// Deliveries, and what brings inboxes in line, go by `store`: the same one by connections of its own, so that
-    /// they do not wait for those who read.
+    /// Uses `store` for deliveries and inbox updates: the same store with its own connections, so that this work does
+    /// not wait for readers.
     #[must_use]
     pub fn delivering_by<T>(self, store: Arc<T>) -> Self
     where
@@ -155,12 +155,12 @@ impl Ports {
     }
 }
 
-/// The numbers that the use cases work by.
+/// The settings of the use cases.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
-    /// Who is served before the rest of a delivery.
+    /// Which followers a cut delivery serves first.
     pub first: FirstServed,
     /// Followers of a subtask.
     pub subtask_size: u32,
@@ -172,7 +172,7 @@ pub struct Settings {
     pub failing_after: u32,
     /// How much inboxes hold.
     pub tiers: InboxTiers,
-    /// How often it is noted that a reader is there, in ms.
+    /// How often a present reader is noted, in ms.
     pub seen_every_ms: i64,
     /// Bounds of live feeds.
     pub live: LiveSettings,
@@ -183,19 +183,19 @@ const DISPATCH_BATCH: usize = 16;
 
 /// All use cases of a node.
 pub struct UseCases {
-    /// Notes who is there.
+    /// Notes visits.
     pub visits: Arc<Visits>,
     /// Reads timelines.
     pub reader: Arc<TimelineReader>,
     /// Reads lists.
     pub lists: Arc<ListReader>,
-    /// Finds contents.
+    /// Searches contents.
     pub searcher: Arc<Searcher>,
     /// Moves read markers.
     pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
     pub publisher: Arc<Publisher>,
-    /// Likes and keeps contents.
+    /// Likes, bookmarks, and undoes both.
     pub reacting: Arc<Reacting>,
     /// Changes profiles.
     pub profiles: Arc<ProfilesService>,
@@ -207,21 +207,21 @@ pub struct UseCases {
     pub live: Arc<LiveFeed<FeedShare>>,
     /// This node's subscribers.
     pub hub: Arc<Hub<FeedShare>>,
-    /// Content -> subtasks.
+    /// Cuts deliveries into subtasks.
     pub dispatcher: Arc<Dispatcher>,
-    /// Subtask -> inbox rows.
+    /// Runs subtasks: writes inbox rows.
     pub executor: Arc<SubtaskExecutor>,
-    /// Follow edge -> inbox.
+    /// Updates inboxes after follows and unfollows.
     pub reconciler: Arc<RelationReconciler>,
-    /// Reader back -> inbox.
+    /// Reactivates returning readers.
     pub reactivator: Arc<Reactivator>,
     /// Inboxes outside SQL, if there are any.
     pub keeper: Option<Arc<OutsideKeeper>>,
     /// Lost notifications, lapsed readers.
     pub sweeper: Arc<Sweeper>,
-    /// Overfull inboxes.
+    /// Trims overfull inboxes.
     pub trimmer: Arc<Trimmer>,
-    /// Sessions that are over.
+    /// Deletes ended sessions.
     pub pruner: Arc<Pruner>,
     /// Deletes the rows of deleted accounts.
     pub remover: Arc<AccountRemover>,
@@ -230,7 +230,7 @@ pub struct UseCases {
 }
 
 impl UseCases {
-    /// Puts every use case together; nothing runs yet.
+    /// Builds all use cases. Nothing runs yet.
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Self {
         let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
         let visits = Arc::new(Visits::new(ports.queue.clone(), clock.clone(), settings.seen_every_ms));

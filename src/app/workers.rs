@@ -18,22 +18,22 @@ use crate::{
     upkeep::{Auditor, OutsideKeeper, Reactivator, Sweeper, Trimmer},
 };
 
-/// How long a worker waits for a message before it looks whether the process is leaving.
+/// How long a worker waits for a message before it checks whether the process is draining.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Time between two looks for ended sessions, when there were none.
+/// Time between two checks for ended sessions, after one that found none.
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
-/// How often deleted accounts are looked for, when there were none.
+/// Time between two checks for deleted accounts, after one that found none.
 const REMOVE_EVERY: Duration = Duration::from_secs(5);
 /// Time between two looks at the nodes of outside inboxes: a restarted Redis serves no inbox for so long.
 const KEEP_EVERY: Duration = Duration::from_secs(2);
 /// Pause of the indexer and the remover between two steps.
 const INDEX_PAUSE: Duration = Duration::from_millis(20);
-/// How often the store is asked to learn how its tables have grown.
+/// How often the store updates its table statistics.
 const STATISTICS_EVERY: Duration = Duration::from_mins(30);
-/// How long a worker rests after a store failed it.
+/// How long a worker pauses after a store has failed.
 const REST: Duration = Duration::from_millis(500);
 
-/// A worker that takes messages off a queue.
+/// A worker that takes messages from a queue.
 #[async_trait]
 trait Consumer: Send + Sync {
     /// One `run_once` under the consumer name `me`.
@@ -114,7 +114,7 @@ fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>,
     });
 }
 
-/// Sweeps at once again while there is something to do.
+/// Sweeps again at once while there is work.
 fn sweep(lifecycle: &Lifecycle, sweeper: Arc<Sweeper>, every: Millis) {
     let draining = lifecycle.draining();
     let mut health = Health::new("sweeper", draining.clone());
@@ -128,7 +128,7 @@ fn sweep(lifecycle: &Lifecycle, sweeper: Arc<Sweeper>, every: Millis) {
     });
 }
 
-/// Goes on at once while there is something to trim.
+/// Trims again at once while there is work.
 fn trim(lifecycle: &Lifecycle, trimmer: Arc<Trimmer>, every: Millis) {
     let draining = lifecycle.draining();
     let mut health = Health::new("trimmer", draining.clone());
@@ -142,7 +142,7 @@ fn trim(lifecycle: &Lifecycle, trimmer: Arc<Trimmer>, every: Millis) {
     });
 }
 
-/// Audits one reader at a time, drawn at random.
+/// Audits one randomly chosen reader at a time.
 pub fn audit(lifecycle: &Lifecycle, auditor: Auditor, every: Millis, rng: SharedRng) {
     let draining = lifecycle.draining();
     let mut health = Health::new("auditor", draining.clone());
@@ -156,7 +156,7 @@ pub fn audit(lifecycle: &Lifecycle, auditor: Auditor, every: Millis, rng: Shared
     });
 }
 
-/// Has the store learn how its tables have grown, at the start and now and then.
+/// Updates the store's table statistics at the start and periodically.
 pub fn refresh_statistics(lifecycle: &Lifecycle, schema: Arc<dyn Schema>) {
     let draining = lifecycle.draining();
     let mut health = Health::new("statistics", draining.clone());
@@ -191,7 +191,7 @@ fn remove_accounts(lifecycle: &Lifecycle, remover: Arc<AccountRemover>) {
     });
 }
 
-/// Indexes until all is done, publishers having their turn between two steps; then there is nothing left to do.
+/// Indexes until everything is indexed, with pauses for publishers.
 fn index(lifecycle: &Lifecycle, indexer: Arc<Indexer>) {
     let draining = lifecycle.draining();
     let mut health = Health::new("indexer", draining.clone());
@@ -203,7 +203,7 @@ fn index(lifecycle: &Lifecycle, indexer: Arc<Indexer>) {
     });
 }
 
-/// Whether a worker's stores work. Logged when it changes, not at every try.
+/// Whether a worker's stores work. Logs changes, not every failure.
 struct Health {
     worker: &'static str,
     draining: CancellationToken,
@@ -215,7 +215,7 @@ impl Health {
         Self { worker, draining, failing: false }
     }
 
-    /// What a step gave; a failed one is followed by a rest.
+    /// The result of a step. After a failure the worker pauses.
     async fn of<T>(&mut self, step: Result<T, StoreError>) -> Option<T> {
         match step {
             Ok(done) => {

@@ -21,19 +21,19 @@ const AT_ONCE: u64 = 500;
 
 #[derive(Debug, Args)]
 pub struct AuditArguments {
-    /// Audit this reader alone; may be given more than once. Without it every reader who has an inbox is audited.
+    /// Audit only this reader; can be repeated. Without it, every reader with an inbox is audited.
     #[arg(long = "reader", value_name = "HANDLE")]
     readers: Vec<String>,
-    /// Stop after so many readers.
+    /// Stop after this many readers.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Pages of each reader at most, from the newest on.
+    /// Most pages of each reader to compare, from the newest on.
     #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pages: u32,
     /// Entries of a page.
     #[arg(long, default_value_t = 100, value_parser = value_parser!(i64).range(1..=100))]
     size: i64,
-    /// Tell what is wrong and leave it so.
+    /// Report differences without repairing them.
     #[arg(long)]
     no_repair: bool,
 }
@@ -87,7 +87,7 @@ async fn named(handles: &[String], accounts: &impl Accounts) -> anyhow::Result<V
     Ok(readers)
 }
 
-/// Every reader, or as many as `limit`; a signal ends it between two.
+/// Audits every reader, or `limit` of them. A signal ends it between two readers.
 async fn everybody(auditor: &Auditor, limit: Option<u64>, lifecycle: &Lifecycle) -> anyhow::Result<(Tally, bool)> {
     let bar = bar(limit);
     let (mut tally, mut after) = (Tally::default(), 0);
@@ -135,7 +135,7 @@ impl Tally {
     }
 }
 
-/// One wrong timeline, for a person.
+/// Describes one wrong timeline.
 fn told(finding: &Finding) -> String {
     let mut lines = vec![format!("WRONG reader {}: {}", finding.reader, finding.cause.name())];
     lines.extend(finding.flaws.iter().map(|flaw| {

@@ -15,7 +15,7 @@ pub struct ConfigArguments {
     reference: bool,
 }
 
-/// Prints invalid values, too, so that their origin can be seen; then lists the problems.
+/// Prints the values, invalid ones included, so that their origin is visible. Then lists the problems.
 pub fn run(arguments: &ConfigArguments, sources: &Sources) -> anyhow::Result<Outcome> {
     if arguments.defaults {
         print::whole(DEFAULTS)?;

@@ -1,4 +1,4 @@
-//! `tidefeed doctor`: tries every server, looks for work that is stuck, and says what to do next.
+//! `tidefeed doctor`: tries every server, looks for stuck work, and says what to do next.
 
 use anyhow::Context;
 
@@ -14,9 +14,9 @@ use crate::{
     },
 };
 
-/// Failing deliveries that are listed one by one.
+/// Most failing deliveries to list.
 const LISTED: u64 = 20;
-/// A delivery that has waited for longer than this deserves a word.
+/// A delivery that has waited longer is reported.
 const LONG_WAIT_MS: i64 = 60_000;
 
 /// Exit code 1 if anything is broken.
@@ -61,7 +61,7 @@ fn secret(config: &Config) -> Finding {
     }
 }
 
-/// Whether the servers suit each other.
+/// Whether the servers fit each other.
 fn shape(config: &Config) -> Finding {
     let redis = !config.redis.urls.is_empty();
     match (config.store.url.engine(), redis) {
@@ -100,7 +100,7 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     findings
 }
 
-/// The connections that deliveries have of their own.
+/// Whether the deliveries' own connections can be opened.
 fn own_connections(opened: Result<(), AppError>) -> Finding {
     let subject = "deliveries' connections";
     match opened {

@@ -8,7 +8,7 @@ use crate::{app::open_store, config::Config, store::Schema};
 
 #[derive(Debug, Args)]
 pub struct MigrateArguments {
-    /// Only tell what is pending; exit code 1 if anything is.
+    /// Only report pending migrations; exit code 1 if there are any.
     #[arg(long)]
     check: bool,
 }

@@ -1,5 +1,5 @@
-//! The command line: reads arguments and configuration, runs one command, and ends with an exit code. Commands know
-//! the application and its ports; they hold no rules of their own.
+//! The command line: reads arguments and configuration, runs one command, and ends with an exit code. Commands hold no
+//! business rules.
 
 mod audit;
 mod configuration;
@@ -21,22 +21,21 @@ use crate::{
     config::{Config, ConfigError, Environment, Sources},
 };
 
-/// Bytes of stack for each worker thread: resolvers nest as deep as a document may, and frames are large where nothing
-/// is optimised: documents 15 deep overflow 4 MiB there and fit into 8; 16 hold the 32 selection sets within each
-/// other that the library allows at most (`tests/clients`: deepest). Only what is touched is ever taken from the
-/// machine.
+/// Stack bytes of each worker thread. Resolvers nest as deep as a document may, and unoptimised frames are large:
+/// documents 15 deep overflow 4 MiB and fit into 8. 16 hold the 32 nested selection sets that the library allows
+/// (`tests/clients`: deepest). The system allocates only what is touched.
 const WORKER_STACK: usize = 16 << 20;
 
-/// The configuration or the arguments are at fault; clap uses the same.
+/// Exit code for invalid configuration or arguments, the same as clap's.
 const USAGE: u8 = 2;
-/// What a shell says of a command that Ctrl-C has ended.
+/// Exit code after Ctrl-C, as shells use it.
 const INTERRUPTED: u8 = 130;
 
 /// A timeline feed service: GraphQL with live subscriptions over an exact push-pull engine.
 #[derive(Debug, Parser)]
 #[command(name = "tidefeed", version, about)]
 struct Arguments {
-    /// Configuration file; ./tidefeed.toml if there is one, else defaults and environment alone.
+    /// Configuration file; by default ./tidefeed.toml if it exists.
     #[arg(long, global = true, value_name = "PATH")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -55,9 +54,9 @@ enum Command {
     Seed(seed::SeedArguments),
     /// Print the GraphQL schema.
     Schema,
-    /// Print what is configured, and where each value comes from.
+    /// Print the configuration, and where each value comes from.
     Config(configuration::ConfigArguments),
-    /// Hold every reader's timeline against its definition, tell what is wrong and why, and mend it.
+    /// Check every timeline against its definition, report differences and repair them.
     Audit(audit::AuditArguments),
     /// Look after readers' inboxes in Redis.
     Inbox(inbox::InboxArguments),
@@ -65,8 +64,8 @@ enum Command {
     Doctor,
 }
 
-/// Runs the command that the process's arguments ask for. Exit codes: 0 done, 1 failed, 2 arguments or configuration
-/// at fault, 130 interrupted.
+/// Runs the command in the process's arguments. Exit codes: 0 done, 1 failed, 2 invalid arguments or configuration,
+/// 130 interrupted.
 pub fn run() -> ExitCode {
     answer(Arguments::try_parse())
 }
@@ -76,7 +75,7 @@ fn answer(arguments: Result<Arguments, clap::Error>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(told) => {
             let code = if told.use_stderr() { USAGE } else { 0 };
-            // Standard output or error that cannot be written leaves nothing to tell.
+            // If standard output or error fails, nothing can be reported.
             let _ = told.print();
             return ExitCode::from(code);
         }

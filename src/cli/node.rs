@@ -26,7 +26,7 @@ pub struct ServeArguments {
     no_workers: bool,
 }
 
-/// Serves until a signal or a failure ends it. The port is taken before anything is started.
+/// Serves until a signal or a failure ends it. Binds the port before anything else starts.
 pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Result<Outcome> {
     if arguments.no_workers {
         shared(config, "serve --no-workers", "other processes do the work")?;
@@ -47,8 +47,8 @@ pub async fn serve(arguments: &ServeArguments, config: &Config) -> anyhow::Resul
     end(config, &lifecycle).await
 }
 
-/// Works until a signal or a failure ends it, and answers operators meanwhile. The port is taken before anything is
-/// started.
+/// Runs the workers and the operators' endpoints until a signal or a failure ends them. Binds the port before anything
+/// else starts.
 pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
     shared(config, "work", "other processes serve")?;
     let (lifecycle, measurements) = begin(config)?;
@@ -63,7 +63,7 @@ pub async fn work(config: &Config) -> anyhow::Result<Outcome> {
     end(config, &lifecycle).await
 }
 
-/// Refuses to run half a node without Redis: no other process could read its queue.
+/// Refuses to run half a node without Redis, because no other process could read its queue.
 fn shared(config: &Config, command: &str, others: &str) -> Result<(), ConfigError> {
     if !config.redis.urls.is_empty() {
         return Ok(());

@@ -3,7 +3,7 @@
 /// The outcome of a command that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// All is well.
+    /// Everything is in order.
     Done,
     /// The command ran, found problems and reported them.
     Wanting,

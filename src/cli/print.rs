@@ -1,4 +1,4 @@
-//! Standard output of commands. Log lines go to standard error; a reader that has gone away is no failure.
+//! Writes a command's standard output. Log lines go to standard error. A closed pipe is not a failure.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -7,7 +7,7 @@ pub fn line(text: impl AsRef<str>) -> io::Result<()> {
     whole(&format!("{}\n", text.as_ref()))
 }
 
-/// Writes `text` as it is.
+/// Writes `text` unchanged.
 pub fn whole(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -16,7 +16,7 @@ pub fn whole(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes `text` to standard error and ends the line; there is nobody to tell if that fails.
+/// Writes a line to standard error and ignores failures.
 pub fn complaint(text: impl AsRef<str>) {
     let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
 }

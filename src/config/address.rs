@@ -1,4 +1,4 @@
-//! Addresses of servers, which may carry a password: checked, and shown without it.
+//! Checks the addresses of servers, which may carry a password, and shows them without it.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
 
 use url::Url;
 
-/// Which SQL engine an address is of.
+/// The SQL engine of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlEngine {
     /// In process; one node.
@@ -21,7 +21,8 @@ pub enum SqlEngine {
 pub struct Address(String);
 
 impl Address {
-    /// A store's: `sqlite:` and a path, or `mysql://` with host and database. The error says what is expected.
+    /// The address of a store: `sqlite:` and a path, or `mysql://` with host and database. The error says what is
+    /// expected.
     pub fn store(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("sqlite:") {
             let path = path.trim_start_matches("//").split('?').next().unwrap_or_default();
@@ -39,23 +40,23 @@ impl Address {
         if whole { Ok(Self(text.to_owned())) } else { Err(expected()) }
     }
 
-    /// A Redis server's: `redis://host:port/number`. The error says what is expected.
+    /// The address of a Redis server: `redis://host:port/number`. The error says what is expected.
     pub fn redis(text: &str) -> Result<Self, String> {
         let fits = Url::parse(text).is_ok_and(|url| url.scheme() == "redis" && url.has_host());
         if fits { Ok(Self(text.to_owned())) } else { Err("expected redis://host:6379/0".to_owned()) }
     }
 
-    /// The whole address, password included: for connecting, never for showing.
+    /// The whole address with its password. Never show it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Which SQL engine it is of, for a store's.
+    /// The engine of a store's address.
     pub fn engine(&self) -> SqlEngine {
         if self.0.starts_with("sqlite:") { SqlEngine::Sqlite } else { SqlEngine::MySql }
     }
 
-    /// The database's file; `None` if it is on a server.
+    /// The database's file; `None` for a server.
     pub fn sqlite_file(&self) -> Option<PathBuf> {
         let path = self.0.strip_prefix("sqlite:")?.trim_start_matches("//").split('?').next()?;
         Some(Path::new(path).to_owned())
@@ -74,7 +75,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// `text` unless it is an address with a password, which is then replaced by stars.
+/// `text`, with the password of an address replaced by stars.
 pub fn without_password(text: &str) -> String {
     match Url::parse(text) {
         Ok(mut url) if url.password().is_some() => {

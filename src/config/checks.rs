@@ -2,13 +2,13 @@
 
 use super::{Config, InboxPlace, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
 
-/// Each is tried on tokens that name no key of ours.
+/// Each former secret is tried on tokens that name none of our keys.
 const MAX_FORMER_SECRETS: usize = 4;
 
-/// What an issuer may sign by: public keys only.
+/// Algorithms that an issuer may use: only those with public keys.
 const ALGORITHMS: [&str; 9] = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"];
 
-/// Leaves with `reader` whatever does not fit together.
+/// Reports to `reader` which valid settings contradict each other.
 pub fn check(config: &Config, reader: &mut Reader) {
     secret(config, reader);
     issuer(config, reader);

@@ -6,15 +6,15 @@ use figment::{
     value::{Dict, Map, Value},
 };
 
-/// What every variable of ours starts with; sections and keys follow, joined by two underscores.
+/// The prefix of all variables. Sections and keys follow, joined by two underscores.
 pub const PREFIX: &str = "TIDEFEED__";
 
-/// Variables that configure, by name. Handed in, so that tests need not touch the process.
+/// The configuring variables by name. They are passed in, so that tests need not touch the process.
 #[derive(Debug, Clone, Default)]
 pub struct Environment(Vec<(String, String)>);
 
 impl Environment {
-    /// The process's own variables.
+    /// The variables of the process.
     #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
     pub fn of_the_process() -> Self {
         let all = std::env::vars_os()
@@ -22,7 +22,7 @@ impl Environment {
         Self::of(all)
     }
 
-    /// Those of `variables` that are ours, ordered by name.
+    /// The configuring ones among `variables`, in order of their names.
     pub fn of(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut ours: Vec<_> = variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
         ours.sort();
@@ -34,7 +34,7 @@ impl Environment {
     }
 }
 
-/// One variable, as a source of one value.
+/// One variable as the source of one value.
 pub struct Variable<'a> {
     name: &'a str,
     text: &'a str,
@@ -46,7 +46,7 @@ impl Variable<'_> {
         self.name.trim_start_matches(PREFIX).to_lowercase().replace("__", ".")
     }
 
-    /// The value, read as what the default is: a text of digits stays a text where a text is expected.
+    /// The value, read with the type of the default: digits stay a text where a text is expected.
     fn value(&self, default: Option<&Value>) -> Value {
         match default {
             Some(Value::Num(..)) => self.text.trim().parse::<i64>().map_or_else(|_| self.text.into(), Value::from),

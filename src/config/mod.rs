@@ -32,7 +32,7 @@ pub use sources::{DEFAULTS, Sources};
 pub use values::Millis;
 
 impl Config {
-    /// Reads and checks all of `sources`; the error tells every problem there is, not the first.
+    /// Reads and checks all sources. The error has every problem, not only the first.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         let (figment, unreadable) = sources.figment();
         let mut reader = reader::Reader::new(figment, unreadable);
@@ -49,8 +49,8 @@ impl Config {
         Self::load(&Sources::default())
     }
 
-    /// What is in force, as a file that could be given back: each value with where it is from, secrets hidden.
-    /// A value that cannot be read is shown as it was given.
+    /// The values in force as a configuration file: each with its origin, secrets hidden. Shows an invalid value as it
+    /// was given.
     pub fn show(sources: &Sources) -> String {
         show::show(&sources.figment().0)
     }

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// `section.key`, or the name of a file.
     pub key: String,
-    /// What was given, as a person would write it; `None` for secrets, and where nothing was.
+    /// The given value as a person would write it; `None` for secrets and missing values.
     pub given: Option<String>,
-    /// The source of the value; empty if `key` says it.
+    /// Where the value comes from; empty if `key` says it.
     pub from: String,
-    /// What is expected instead.
+    /// What to write instead.
     pub expected: String,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a configuration cannot be used: at least one problem.
+/// Why a configuration is invalid: at least one problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     /// Every problem found, in the order of the keys.

@@ -9,14 +9,14 @@ use super::{
     sources::defaults,
 };
 
-/// Another name of `redis.urls`, for a single one.
+/// An alias of `redis.urls` for a single address.
 pub const URL_ALIAS: &str = "redis.url";
 /// Keys whose values are never shown.
 pub const SECRETS: [&str; 2] = ["auth.secret", "auth.former_secrets"];
-/// Below this likeness (Jaro-Winkler, 0 to 1) a known key is not worth suggesting.
+/// A known key is suggested only if it is at least this similar (Jaro-Winkler, 0 to 1).
 const LIKENESS: f64 = 0.8;
 
-/// The merged values, and what is wrong with them so far.
+/// The merged values, and the problems so far.
 pub struct Reader {
     figment: Figment,
     defaults: Value,
@@ -28,12 +28,12 @@ impl Reader {
         Self { figment, defaults: defaults(), problems }
     }
 
-    /// Whether nothing is wrong so far; checks across fields make sense only then.
+    /// Whether there are no problems yet. Only then do checks across fields make sense.
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// The value, if nothing at all is wrong.
+    /// The value, if there are no problems.
     pub fn finish<T>(self, value: T) -> Result<T, ConfigError> {
         if self.problems.is_empty() { Ok(value) } else { Err(ConfigError { problems: self.problems }) }
     }
@@ -88,7 +88,7 @@ impl Reader {
         self.read(key, read, || "expected a list of texts, such as [\"a\", \"b\"]".to_owned())
     }
 
-    /// Whether somebody has set the key, whatever the defaults say.
+    /// Whether the key is set, rather than its default.
     pub fn is_set(&self, key: &str) -> bool {
         self.figment.contains(key)
     }
@@ -101,7 +101,7 @@ impl Reader {
     }
 
     fn read<T: Default>(&mut self, key: &str, fits: impl Fn(&Value) -> Option<T>, expected: impl Fn() -> String) -> T {
-        // A section that is no section has been told by `check_keys`.
+        // `check_keys` has reported sections that are not tables.
         let Ok(value) = self.figment.find_value(key) else { return T::default() };
         fits(&value).unwrap_or_else(|| {
             self.refuse(key, expected());
@@ -110,7 +110,7 @@ impl Reader {
     }
 }
 
-/// Where a value is from: `default`, the path of a file, or a variable.
+/// The origin of a value: `default`, the path of a file, or a variable.
 pub fn origin(figment: &Figment, key: &str) -> String {
     let Some(metadata) = figment.find_metadata(key) else { return String::new() };
     match metadata.source.as_ref().and_then(|source| source.file_path()) {
@@ -120,7 +120,7 @@ pub fn origin(figment: &Figment, key: &str) -> String {
     }
 }
 
-/// A value as the file would have it; addresses without their passwords.
+/// A value as in a configuration file; addresses without their passwords.
 pub fn written(value: &Value) -> String {
     match value {
         Value::String(_, text) => toml::Value::from(super::address::without_password(text)).to_string(),

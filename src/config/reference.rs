@@ -41,7 +41,7 @@ pub fn entries() -> Vec<Entry> {
     entries
 }
 
-/// docs/configuration.md: made of the defaults, so that neither can say what the other does not.
+/// Generates docs/configuration.md from the defaults, so that the two cannot differ.
 pub fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
     let mut section = String::new();

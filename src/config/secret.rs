@@ -1,4 +1,4 @@
-//! A text that is never shown.
+//! A text that is never printed.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ impl Secret {
         Self(text)
     }
 
-    /// The text: for use, never for showing.
+    /// The text itself. Never show it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! From values to settings: each key once, with the range that makes sense for it.
+//! Reads the settings: each key once, with its range.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -21,7 +21,7 @@ const MINUTE_MS: u32 = 60_000;
 const DAY_MS: u32 = 24 * 60 * MINUTE_MS;
 const MIB: usize = 1024 * 1024;
 
-/// Reads every key; what is wrong is left with `reader`.
+/// Reads every key and reports problems to `reader`.
 pub fn read(reader: &mut Reader) -> Config {
     Config {
         server: server(reader),
@@ -297,7 +297,7 @@ fn origins(reader: &mut Reader) -> Vec<String> {
     origins
 }
 
-/// Networks, or single addresses.
+/// Networks or single addresses.
 fn networks(reader: &mut Reader, key: &str) -> Vec<IpNet> {
     let net = |text: &String| text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
     let read: Option<Vec<_>> = reader.list(key).iter().map(net).collect();
@@ -332,7 +332,7 @@ fn prefix(text: &str) -> Result<String, String> {
     }
 }
 
-/// An address with a default, as [`Reader::parsed`] asks for; the default is never served on.
+/// An address whose default never takes effect, as [`Reader::parsed`] needs a default.
 struct Listen(SocketAddr);
 
 impl Default for Listen {

@@ -1,4 +1,4 @@
-//! The settings, section by section. Fields are named as the keys of config/default.toml, where each is explained.
+//! The settings by section. Fields are named like the keys in config/default.toml, which explains each.
 #![expect(
     missing_docs,
     reason = "config/default.toml says what each key means; saying it twice would let one of them rot"
@@ -10,12 +10,12 @@ use ipnet::IpNet;
 
 use super::{Address, Millis, Secret};
 
-/// Everything that is configured, checked. Fields are named as the sections and keys of config/default.toml.
+/// The whole configuration, checked. Sections and fields are named as in config/default.toml.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// How clients reach this node.
     pub server: ServerSettings,
-    /// The truth: SQL.
+    /// The primary store: SQL.
     pub store: StoreSettings,
     /// Queue, outbox cache and announcements between nodes.
     pub redis: RedisSettings,
@@ -25,11 +25,11 @@ pub struct Config {
     pub auth: AuthSettings,
     /// An outside issuer of tokens.
     pub issuer: IssuerSettings,
-    /// How contents reach inboxes.
+    /// Deliveries of contents to inboxes.
     pub delivery: DeliverySettings,
-    /// What an inbox holds.
+    /// Sizes of inboxes.
     pub inbox: InboxSettings,
-    /// Work in the background.
+    /// Background work.
     pub upkeep: UpkeepSettings,
     /// `[audit]`
     pub audit: AuditSettings,
@@ -37,9 +37,9 @@ pub struct Config {
     pub graphql: GraphqlSettings,
     /// How many operations run and wait at once.
     pub admission: AdmissionSettings,
-    /// Documents that are named instead of sent.
+    /// Persisted documents.
     pub persisted: PersistedSettings,
-    /// Points that may be spent.
+    /// Rate limits in points.
     pub rate_limit: RateLimitSettings,
     /// The sockets of subscriptions.
     pub websocket: WebsocketSettings,
@@ -105,7 +105,7 @@ pub struct OutboxCacheSettings {
     pub max_authors: u64,
 }
 
-/// `[auth]`; [`super::signing_secret`] knows what an empty secret means.
+/// `[auth]`; [`super::signing_secret`] defines what an empty secret means.
 #[derive(Debug, Clone)]
 pub struct AuthSettings {
     pub secret: Secret,
@@ -122,7 +122,7 @@ pub struct AuthSettings {
     pub hashing_slots: usize,
 }
 
-/// `[issuer]`; without a url there is none.
+/// `[issuer]`; without a url there is no issuer.
 #[derive(Debug, Clone)]
 pub struct IssuerSettings {
     pub url: String,
@@ -135,7 +135,7 @@ pub struct IssuerSettings {
     pub only: bool,
 }
 
-/// By which rule an edge is pushed along or pulled; [`crate::domain::delivery::EdgeRule`] tells them.
+/// The rule by which edges are pushed or pulled: [`crate::domain::delivery::EdgeRule`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PolicyName {
     /// `"threshold"`

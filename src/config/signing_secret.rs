@@ -1,4 +1,4 @@
-//! The secret that signs tokens: from the configuration, or generated and kept beside the database.
+//! The secret that signs tokens: configured, or generated and kept beside the database.
 
 use std::{
     fs::{self, OpenOptions},
@@ -10,16 +10,16 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{Secret, settings::Config};
 
-/// What HMAC-SHA256 asks of a key (RFC 7518 section 3.2).
+/// The shortest key for HMAC-SHA256 (RFC 7518 section 3.2).
 pub const MIN_SECRET_BYTES: usize = 32;
 
-/// Why there is nothing to sign tokens with.
+/// Why there is no signing secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// The file can be neither read nor made.
+    /// The file can be neither read nor created.
     #[error("the secret that signs tokens cannot be kept in {}; set auth.secret instead", .0.display())]
     File(PathBuf, #[source] io::Error),
-    /// The file holds too little.
+    /// The secret in the file is too short.
     #[error(
         "{} holds no secret of at least {MIN_SECRET_BYTES} bytes: delete it to generate a new one (everybody has to sign in again)",
         .0.display()
@@ -27,9 +27,9 @@ pub enum SecretError {
     TooShort(PathBuf),
 }
 
-/// The secret that signs tokens: `auth.secret`, else what the file `secret` beside the SQLite database holds; that
-/// file is made (mode 0600) with 48 bytes of `fill` if there is none. A database on a server has no such file, and the
-/// configuration asks for a secret; should there be neither, one is drawn that lasts as long as the process.
+/// The secret that signs tokens: `auth.secret`, or else the file `secret` beside the SQLite database, which is created
+/// with 48 bytes of `fill` (mode 0600) if it is missing. With a database server the configuration must have a secret;
+/// without one, a random secret lasts as long as the process.
 pub fn signing_secret(config: &Config, fill: impl FnOnce(&mut [u8])) -> Result<Secret, SecretError> {
     if !config.auth.secret.is_empty() {
         return Ok(config.auth.secret.clone());
@@ -56,7 +56,7 @@ fn kept(path: &Path, fill: impl FnOnce(&mut [u8])) -> Result<Secret, SecretError
     if secret.expose().len() < MIN_SECRET_BYTES { Err(SecretError::TooShort(path.to_owned())) } else { Ok(secret) }
 }
 
-/// Appears whole or not at all, and never replaces one that another process has made meanwhile.
+/// Creates the file atomically, and never replaces one that another process has created in between.
 fn make(path: &Path, secret: &Secret) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;

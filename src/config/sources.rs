@@ -10,13 +10,13 @@ use figment::{
 
 use super::{environment::Environment, problem::Problem};
 
-/// The file that is read if none is named and it exists.
+/// The file that is read if none is named.
 const DEFAULT_FILE: &str = "tidefeed.toml";
 
-/// The defaults, as a file that a person can read: every key with its meaning.
+/// The defaults as a commented file.
 pub const DEFAULTS: &str = include_str!("../../config/default.toml");
 
-/// A file and an environment, over the compiled-in defaults.
+/// A file and the environment, over the compiled-in defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     file: Option<PathBuf>,
@@ -30,7 +30,7 @@ impl Sources {
         Self { file: file.or_else(found), environment }
     }
 
-    /// Everything merged, the later over the earlier; and what of it cannot be read at all.
+    /// The merged values, later sources over earlier ones, and the sources that cannot be read.
     pub(super) fn figment(&self) -> (Figment, Vec<Problem>) {
         let mut figment = default_figment();
         let mut unreadable = Vec::new();

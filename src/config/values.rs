@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-/// Milliseconds, from none to 49 days.
+/// Milliseconds, 0 to 49 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Millis(u32);
 
@@ -17,7 +17,7 @@ impl Millis {
         Duration::from_millis(self.0 as u64)
     }
 
-    /// As a number to add to a clock's.
+    /// As a number to add to a time.
     pub const fn as_i64(self) -> i64 {
         self.0 as i64
     }

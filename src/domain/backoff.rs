@@ -5,8 +5,8 @@ const BASE_MS: i64 = 500;
 /// Longest wait.
 const CAP_MS: i64 = 5 * 60 * 1000;
 
-/// Milliseconds to wait after the `attempts`-th failure (1 is the first): 0.5 s doubled each time up to 5 minutes, of
-/// which `random` takes off up to a half, so that what failed together does not come back together.
+/// Milliseconds to wait after the `attempts`-th failure (1 is the first): 0.5 s, doubled each time up to 5 minutes.
+/// `random` takes off up to a half, so that things that failed together are not retried together.
 pub fn wait_ms(attempts: u32, random: u32) -> i64 {
     let full = BASE_MS.saturating_mul(1_i64 << attempts.saturating_sub(1).min(20)).min(CAP_MS);
     full - (full / 2) * i64::from(random) / (i64::from(u32::MAX) + 1)

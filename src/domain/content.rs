@@ -11,17 +11,17 @@ use super::{
     timeline::position::{Entry, Position},
 };
 
-/// What a link shows.
+/// The kind of a medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MediaKind {
     /// A still picture.
     Picture,
-    /// A moving one.
+    /// A video.
     Video,
 }
 
-/// A link to a picture or a video that lives elsewhere.
+/// A link to a picture or a video on another server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
     /// What the link shows.
@@ -32,7 +32,7 @@ pub struct Media {
     pub width: Option<i32>,
     /// Pixels.
     pub height: Option<i32>,
-    /// What it shows, in words; empty if its author gave none.
+    /// What it shows, in words; empty without a description.
     pub alt: String,
 }
 
@@ -45,7 +45,7 @@ pub struct Content {
     pub author: UserId,
     /// What it is.
     pub kind: ContentKind,
-    /// Which other content it answers or repeats.
+    /// The content that it replies to or reposts.
     pub reference: Reference,
     /// Its words.
     pub text: String,
@@ -56,29 +56,29 @@ pub struct Content {
 }
 
 impl Content {
-    /// Bytes that it takes in memory.
+    /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         let media = self.media.iter().map(|media| size_of_val(media) + media.url.len() + media.alt.len());
         size_of_val(self) + self.text.len() + media.sum::<usize>()
     }
 
-    /// What timelines hold of it.
+    /// Its timeline entry.
     pub const fn entry(&self) -> Entry {
         Entry { publish_time: self.publish_time, content: self.id, author: self.author }
     }
 
-    /// What it shows: of a repost the original, of anything else itself.
+    /// The content that it shows: a repost's original, otherwise itself.
     pub fn subject(&self) -> ContentId {
         self.reference.repost_of().unwrap_or(self.id)
     }
 
-    /// Where it stands in timelines.
+    /// Its position in timelines.
     pub fn position(&self) -> Position {
         self.entry().position()
     }
 }
 
-/// How often others have answered a content.
+/// Numbers of reactions to a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Replies.
@@ -91,16 +91,16 @@ pub struct Counters {
     pub bookmarks: i64,
 }
 
-/// Words and media that an author wants published, checked.
+/// Checked text and media that an author wants to publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     /// As in [`Content::text`].
     pub text: String,
     /// As in [`Content::media`].
     pub media: Vec<Media>,
-    /// Publishing twice under one key gives one content.
+    /// Publishing twice with the same key gives one content.
     pub idempotency_key: Option<String>,
-    /// As in [`Content::reference`]; that of a repost may be to a repost yet.
+    /// As in [`Content::reference`], but a repost may still refer to a repost.
     pub reference: Reference,
 }
 
@@ -143,7 +143,7 @@ pub enum InvalidDraft {
 }
 
 impl Draft {
-    /// Checks what an author hands in; the text loses white space at its ends.
+    /// Checks an author's input and trims the text.
     pub fn try_new(text: &str, media: Vec<Media>, idempotency_key: Option<String>) -> Result<Self, InvalidDraft> {
         let text = text.trim();
         if text.is_empty() && media.is_empty() {
@@ -168,13 +168,13 @@ impl Draft {
         Ok(Self { text: text.to_owned(), media, idempotency_key, reference: Reference::Nothing })
     }
 
-    /// The same, in answer to `content`.
+    /// The same draft, as a reply to `content`.
     #[must_use]
     pub fn replying_to(self, content: ContentId) -> Self {
         Self { reference: Reference::ReplyTo(content), ..self }
     }
 
-    /// `content`, shown again without a word.
+    /// A repost of `content`.
     pub const fn repost(content: ContentId) -> Self {
         let reference = Reference::RepostOf(content);
         Self { text: String::new(), media: Vec::new(), idempotency_key: None, reference }
@@ -204,8 +204,8 @@ fn check_medium(index: usize, medium: &Media) -> Result<(), InvalidDraft> {
     if has_nul(&medium.alt) { Err(InvalidDraft::MediaAlt(index)) } else { Ok(()) }
 }
 
-/// Whether `url` is http or https, has a host, and no white space or control character. Its length is the caller's to
-/// check.
+/// Whether `url` is http or https with a host, and has no white space or control characters. The caller checks the
+/// length.
 pub fn is_web_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '['))

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 const EPOCH_MS: i64 = 1_704_067_200_000;
 const RANDOM_BITS: u32 = 22;
 
-/// Why a number is no id: only 1 to `i64::MAX` are, so that every database holds them without a sign or a loss.
+/// Refuses numbers outside of 1 to `i64::MAX`, which every database can store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not an id: ids are whole numbers from 1 to 9223372036854775807")]
 pub struct InvalidId(pub i128);
@@ -34,8 +34,8 @@ macro_rules! id {
                 self.0
             }
 
-            /// An id for something made at `now_ms`: 41 bits of milliseconds since 2024, then the low 22 bits of
-            /// `random`. Nodes need no coordination; a collision is a primary-key conflict and is drawn again.
+            /// A new id: 41 bits of milliseconds since 2024, then the low 22 bits of `random`. Nodes need no
+            /// coordination: a collision is a primary-key conflict, after which another id is drawn.
             pub fn draw(now_ms: i64, random: u32) -> Self {
                 let since = (now_ms - EPOCH_MS).clamp(1, (1 << 41) - 1);
                 let low = i64::from(random & ((1 << RANDOM_BITS) - 1));
@@ -74,7 +74,7 @@ macro_rules! id {
 }
 
 id!(
-    /// A user: as an author, as a reader, as a follower.
+    /// A user, as an author, a reader or a follower.
     UserId
 );
 id!(
@@ -82,7 +82,7 @@ id!(
     ContentId
 );
 id!(
-    /// A session: a sign-in and everything that its refresh tokens prolong.
+    /// A session: one sign-in and the refresh tokens that prolong it.
     SessionId
 );
 

@@ -1,16 +1,16 @@
-//! Kinds of contents, and sets of kinds that a page is limited to.
+//! The kinds of contents, and sets of kinds that filter a page.
 
 use serde::{Deserialize, Serialize};
 
-/// What a content is to its readers.
+/// The kind of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContentKind {
     /// Text, with or without media.
     Post,
-    /// The same, in answer to another content.
+    /// The same, as a reply to another content.
     Reply,
-    /// Another content, shown again.
+    /// A repost of another content.
     Repost,
 }
 
@@ -18,7 +18,7 @@ impl ContentKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Post, Self::Reply, Self::Repost];
 
-    /// The number that the `contents` table keeps.
+    /// The number in the table `contents`.
     pub const fn code(self) -> i32 {
         match self {
             Self::Post => 1,
@@ -37,26 +37,26 @@ impl ContentKind {
     }
 }
 
-/// A choice of kinds; never none.
+/// A non-empty set of kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kinds(u8);
 
-/// A choice of nothing.
+/// Refuses an empty set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("name at least one kind, or omit the list")]
 pub struct NoKinds;
 
 impl Kinds {
-    /// All of them, those included that are yet to come.
+    /// All kinds, including future ones.
     pub const ALL: Self = Self(u8::MAX);
 
-    /// These; in any order, repeated or not.
+    /// A set of these kinds; order and repetitions do not matter.
     pub fn try_new(kinds: impl IntoIterator<Item = ContentKind>) -> Result<Self, NoKinds> {
         let chosen = kinds.into_iter().fold(0, |chosen, kind| chosen | kind.bit());
         if chosen == 0 { Err(NoKinds) } else { Ok(Self(chosen)) }
     }
 
-    /// Whether nothing is left out.
+    /// Whether the set has all kinds.
     pub const fn is_all(self) -> bool {
         self.0 == u8::MAX
     }
@@ -66,7 +66,7 @@ impl Kinds {
         self.0 & kind.bit() != 0
     }
 
-    /// Those that there are.
+    /// The existing kinds in the set.
     pub fn iter(self) -> impl Iterator<Item = ContentKind> {
         ContentKind::ALL.into_iter().filter(move |kind| self.contains(*kind))
     }

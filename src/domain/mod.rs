@@ -1,7 +1,7 @@
-//! The rules of the timeline, as values and pure functions: what a position is, what a source of entries covers, how
-//! sources merge into a page, who is pushed to, how a delivery is cut and resumed.
+//! The rules of the timeline as values and pure functions: positions, coverage, the merge, the delivery policy,
+//! subtasks.
 //!
-//! Nothing here awaits, reads a clock, draws a random number or knows a database; all of it is tested without any.
+//! Nothing here awaits, reads a clock, draws a random number or knows a database.
 
 pub mod account;
 pub mod backoff;

@@ -1,16 +1,16 @@
 //! Reactions: likes and bookmarks.
 
-/// A reaction; each at most once for a user and a content.
+/// A reaction. A user has each at most once for a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reaction {
-    /// Tells the author.
+    /// Public; the author sees it.
     Like,
-    /// Kept in the user's own list, which nobody else sees.
+    /// Private: only the user sees their bookmarks.
     Bookmark,
 }
 
 impl Reaction {
-    /// The number that databases keep.
+    /// The number in databases.
     pub const fn code(self) -> i32 {
         match self {
             Self::Like => 1,
@@ -19,7 +19,7 @@ impl Reaction {
     }
 }
 
-/// Which reactions to a content are the viewer's own.
+/// The viewer's own reactions to a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ViewerReactions {
     /// They like it.

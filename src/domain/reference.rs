@@ -1,21 +1,21 @@
-//! References between contents: a reply or a repost, and the content that it refers to. They never change.
+//! References from replies and reposts to other contents. They never change.
 
 use super::{ids::ContentId, kinds::ContentKind};
 
-/// Which other content a content answers or repeats.
+/// The content that a reply or a repost refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reference {
-    /// None: it stands by itself.
+    /// A post of its own.
     #[default]
     Nothing,
-    /// The content that it answers; never a repost.
+    /// A reply to this content, which is never a repost.
     ReplyTo(ContentId),
-    /// The content that it shows again; never a repost.
+    /// A repost of this content, which is never a repost itself.
     RepostOf(ContentId),
 }
 
 impl Reference {
-    /// What a content with this reference is to its readers.
+    /// The kind of a content with this reference.
     pub const fn kind(self) -> ContentKind {
         match self {
             Self::Nothing => ContentKind::Post,
@@ -24,7 +24,7 @@ impl Reference {
         }
     }
 
-    /// The other content.
+    /// The content referred to.
     pub const fn content(self) -> Option<ContentId> {
         match self {
             Self::Nothing => None,
@@ -32,17 +32,17 @@ impl Reference {
         }
     }
 
-    /// The content that is answered.
+    /// The content replied to.
     pub const fn reply_to(self) -> Option<ContentId> {
         if let Self::ReplyTo(content) = self { Some(content) } else { None }
     }
 
-    /// The content that is shown again.
+    /// The content reposted.
     pub const fn repost_of(self) -> Option<ContentId> {
         if let Self::RepostOf(content) = self { Some(content) } else { None }
     }
 
-    /// The same, to another content; nothing stays nothing.
+    /// The same reference to another content; `Nothing` stays `Nothing`.
     #[must_use]
     pub const fn directed_to(self, content: ContentId) -> Self {
         match self {

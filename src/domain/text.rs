@@ -1,4 +1,4 @@
-//! Classifies characters: visible, invisible, or able to disguise a text as another one.
+//! Classifies characters: visible, invisible, or able to disguise one text as another.
 
 use icu_properties::{
     CodePointMapData, CodePointSetData,
@@ -12,17 +12,16 @@ const ZERO_WIDTH_JOINERS: [char; 2] = ['\u{200c}', '\u{200d}'];
 const MONGOLIAN_VOWEL_SEPARATOR: char = '\u{180e}';
 const BLACK_FLAG: char = '\u{1f3f4}';
 const TAGS: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007f}';
-/// A symbol by its category, and an empty cell by its look.
+/// A symbol by its category, but it looks empty.
 const BRAILLE_BLANK: char = '\u{2800}';
 
-/// Whether `text` has U+0000, which texts in C end at.
+/// Whether `text` has U+0000, which ends texts in C.
 pub fn has_nul(text: &str) -> bool {
     text.contains('\0')
 }
 
-/// Whether `name` can be shown as a name: it has a character that is seen, and none that breaks lines, reorders its
-/// surroundings or is not seen. Joiners, variation selectors and tags are taken where scripts and pictographs need
-/// them.
+/// Whether `name` can be shown: it has a visible character, and none that breaks lines, reorders text or is invisible.
+/// Joiners, variation selectors and tags are allowed where scripts and pictographs need them.
 pub fn is_presentable(name: &str) -> bool {
     let mut before = Before::default();
     let mut chars = name.chars().peekable();
@@ -37,17 +36,17 @@ pub fn is_presentable(name: &str) -> bool {
     seen
 }
 
-/// What stands before a character.
+/// The characters before the current one.
 #[derive(Default)]
 struct Before {
-    /// The character just before it.
+    /// The preceding character.
     last: Option<char>,
-    /// The last one that is no mark, selector or tag.
+    /// The last one that is not a mark, selector or tag.
     base: Option<char>,
 }
 
 impl Before {
-    /// Whether the unseen `c` has a meaning here.
+    /// Whether the invisible `c` has a meaning at this place.
     fn takes(&self, c: char, next: Option<char>) -> bool {
         if CodePointSetData::new::<VariationSelector>().contains(c) {
             return self.last.is_some_and(|last| !is_unseen(last) && !last.is_whitespace());
@@ -73,7 +72,7 @@ impl Before {
     }
 }
 
-/// A letter, digit, sign or pictograph, not a mark alone.
+/// Whether `c` is a letter, digit, sign or pictograph.
 fn is_seen(c: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(c);
     let is_drawn = [

@@ -1,4 +1,4 @@
-//! Follow and unfollow: one transaction each, true for the next read; the inbox is brought in line afterwards.
+//! Follow and unfollow. Each is one transaction and takes effect on the next read; the inbox follows later.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
 /// How a follow ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FollowOutcome {
-    /// The author's contents are in the reader's timeline from now on, old ones too. Also if they were before.
+    /// The reader follows the author now, and sees old contents, too. Perhaps they did before.
     Following,
     /// There is no such author.
     UnknownAuthor,
@@ -32,9 +32,9 @@ pub enum FollowOutcome {
 /// How an unfollow ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnfollowOutcome {
-    /// None of the author's contents are in the reader's timeline from now on. Also if none were before.
+    /// The reader does not follow the author now. Perhaps they did not before.
     NotFollowing,
-    /// Own contents stay in one's own timeline.
+    /// Nobody can unfollow themselves: own contents stay in one's own timeline.
     Oneself,
 }
 
@@ -73,7 +73,7 @@ impl Following {
         Ok(FollowOutcome::Following)
     }
 
-    /// `reader` follows `author` no more. Idempotent.
+    /// Ends the follow of `author` by `reader`. Idempotent.
     pub async fn unfollow(&self, reader: UserId, author: UserId) -> Result<UnfollowOutcome, StoreError> {
         if reader == author {
             return Ok(UnfollowOutcome::Oneself);
@@ -84,7 +84,7 @@ impl Following {
         Ok(UnfollowOutcome::NotFollowing)
     }
 
-    /// Best effort: the pair's pending record is committed, sweepers find it.
+    /// Best effort: the pair's pending record is committed, and sweepers find it.
     async fn tell(&self, pair: Pair, change: RelationChange) {
         let messages = [Message::RelationChanged { pair }];
         let Pair { follower: reader, author } = pair;

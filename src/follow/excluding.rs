@@ -16,10 +16,10 @@ use crate::{
     telemetry::notifications::note_lost,
 };
 
-/// How a mute, a hide or a block ends, or its undoing.
+/// The outcome of a mute, hide or block, or of its reversal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExclusionOutcome {
-    /// It is so from now on. Also if it was before.
+    /// The request is in force; perhaps it was before.
     Done,
     /// There is no such user.
     UnknownUser,
@@ -48,7 +48,7 @@ impl Excluding {
         Self { exclusions, queue, announcements, clock, rng }
     }
 
-    /// `reader` sees nothing of `author` in their timeline, and still follows them if they did.
+    /// Keeps `author` out of `reader`'s timeline. The follow stays.
     pub async fn mute(&self, reader: UserId, author: UserId) -> Result<ExclusionOutcome, StoreError> {
         if reader == author {
             return Ok(ExclusionOutcome::Oneself);
@@ -65,8 +65,8 @@ impl Excluding {
         Ok(ExclusionOutcome::Done)
     }
 
-    /// Nothing of `author` is in `reader`'s timeline, though the reader may follow. The author's page stays open to
-    /// them.
+    /// Keeps `author` out of `reader`'s timeline, even if the reader follows. The author's page stays open to the
+    /// reader.
     pub async fn hide(&self, author: UserId, reader: UserId) -> Result<ExclusionOutcome, StoreError> {
         if reader == author {
             return Ok(ExclusionOutcome::Oneself);
@@ -83,7 +83,7 @@ impl Excluding {
         Ok(ExclusionOutcome::Done)
     }
 
-    /// Neither sees what the other publishes, neither follows the other, and neither can until it is lifted.
+    /// Hides the contents of both from each other, ends both follows, and prevents new ones until the block is lifted.
     pub async fn block(&self, user: UserId, other: UserId) -> Result<ExclusionOutcome, StoreError> {
         if user == other {
             return Ok(ExclusionOutcome::Oneself);
@@ -116,7 +116,7 @@ impl Excluding {
         ExclusionOutcome::Done
     }
 
-    /// Best effort: the pending records are committed, sweepers find them.
+    /// Best effort: the pending records are committed, and sweepers find them.
     async fn tell_reconcilers(&self, ended: &[Pair]) {
         let messages: Vec<Message> = ended.iter().map(|pair| Message::RelationChanged { pair: *pair }).collect();
         if !messages.is_empty() {
@@ -124,13 +124,13 @@ impl Excluding {
         }
     }
 
-    /// Best effort: subscriptions of the reader look at what is.
+    /// Best effort: makes the reader's subscriptions read the timeline again.
     async fn tell_reader(&self, reader: UserId, author: UserId, change: RelationChange) {
         let announcement = Announcement::FollowsChanged { reader, author: Some(author), change: Some(change) };
         note_lost("announcement", self.announcements.announce(&announcement).await);
     }
 
-    /// As [`Self::tell_reader`], each of the other.
+    /// As [`Self::tell_reader`], for both sides.
     async fn tell_both(&self, user: UserId, other: UserId, change: RelationChange) {
         self.tell_reader(user, other, change).await;
         self.tell_reader(other, user, change).await;

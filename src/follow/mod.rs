@@ -1,4 +1,4 @@
-//! Following: the commands, the reconciler that brings inboxes in line, and mutes, hides and blocks.
+//! Following: follow and unfollow, the reconciler that updates inboxes, and mutes, hides and blocks.
 
 mod commands;
 mod excluding;

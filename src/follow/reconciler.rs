@@ -1,7 +1,7 @@
-//! Brings an inbox in line with a follow edge: fills in a followed author's contents and covers the edge, or deletes
-//! an unfollowed author's rows.
+//! Updates an inbox after a change of a follow edge: inserts a followed author's contents and covers the edge, or
+//! deletes an unfollowed author's rows.
 //!
-//! Operations on one pair merge: they share one pending record, and this looks at the edge as it is now.
+//! All operations on one pair share one pending record. The reconciler looks at the edge as it is now.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
     telemetry::metrics::RELATIONS,
 };
 
-/// Messages taken at a time; repetitions among them are dealt with once.
+/// Messages taken at a time. Repetitions among them are handled once.
 const BATCH: usize = 64;
 
 /// Reconciles pairs.
@@ -35,7 +35,7 @@ pub struct RelationReconciler {
 }
 
 impl RelationReconciler {
-    /// `keep`: contents of an author that a follow brings into the inbox at most; older ones are pulled.
+    /// `keep`: the most contents of one author that a follow inserts; older ones are pulled.
     #[must_use]
     pub fn new(
         relations: Arc<dyn Relations>,
@@ -53,7 +53,7 @@ impl RelationReconciler {
         Self { outside, ..self }
     }
 
-    /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were.
+    /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.queue.receive(Topic::Relation, consumer, BATCH, wait).await?;
         let mut pairs: BTreeSet<Pair> = BTreeSet::new();
@@ -70,7 +70,7 @@ impl RelationReconciler {
         Ok(received.len())
     }
 
-    /// Deals with one pair; a failure is recorded for the sweeper to bring back.
+    /// Handles one pair. A failure is recorded, and the sweeper repeats it.
     async fn reconcile_or_record(&self, pair: Pair) -> Result<(), StoreError> {
         let Some(relation) = self.relations.find(pair).await? else { return Ok(()) };
         let Err(error) = self.reconcile(&relation).await else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! One feed of one subscriber: receives signals, reads the timeline when the state asks for it, and yields updates.
+//! Runs one live subscription: receives signals, reads the timeline when the state machine asks for it, and yields
+//! updates.
 
 use std::{iter, sync::Arc, time::Duration};
 
@@ -23,21 +24,21 @@ use crate::{
     telemetry::metrics::{LIVE_CATCH_UPS, LIVE_CHANGES},
 };
 
-/// Subscriptions of this node that begin at the same time; others wait their turn, however many there are. If all
-/// asked the store at once, those at the end would wait longer than anybody may for a connection, and fail.
+/// Subscriptions of this node that begin at the same time; the others queue. Without the bound, a reconnecting crowd
+/// would wait for database connections until their time limit, and fail.
 const BEGINNING: usize = 32;
 
-/// The numbers that live feeds work by.
+/// Limits of live subscriptions.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveSettings {
-    /// Events that wait for a subscriber at most.
+    /// Events that wait for one subscriber at most.
     pub buffer: usize,
-    /// Entries that a catch-up reads at most; if there are more, the client must read again.
+    /// Most entries that a catch-up reads; with more, the client must read again.
     pub catch_up: u16,
     /// Catch-ups of this node that read at the same time.
     pub catch_ups: usize,
-    /// Time between two comparisons of a subscription with its timeline, which find what was missed unnoticed; zero:
-    /// never.
+    /// Time between two comparisons of a subscription with its timeline. They find losses that nothing has reported.
+    /// Zero: never.
     pub check_every: Duration,
 }
 
@@ -47,7 +48,7 @@ impl Default for LiveSettings {
     }
 }
 
-/// Opens live feeds; `S` as in [`Batch`].
+/// Opens live subscriptions; `S` as in [`Batch`].
 pub struct LiveFeed<S> {
     hub: Arc<Hub<S>>,
     follows: Arc<dyn Follows>,
@@ -57,7 +58,7 @@ pub struct LiveFeed<S> {
     beginning: Semaphore,
 }
 
-/// An event, with what is needed to show it.
+/// An event and what is needed to show it.
 #[derive(Debug)]
 pub struct Event<S> {
     /// What has happened.
@@ -72,14 +73,14 @@ pub struct Subscription<S> {
     reader: UserId,
     registration: Registration<S>,
     subscriber: SubscriberState,
-    /// The batch of the entries that are being passed on; `None` before the first.
+    /// The batch of the entries that are being passed on; `None` before the first one.
     batch: Option<Arc<Batch<S>>>,
     check_at: Instant,
     note_at: Instant,
 }
 
 impl<S: Default> LiveFeed<S> {
-    /// Events come from `hub`.
+    /// Subscriptions receive the signals of `hub`.
     pub fn new(
         hub: Arc<Hub<S>>,
         follows: Arc<dyn Follows>,
@@ -90,9 +91,8 @@ impl<S: Default> LiveFeed<S> {
         Self { hub, follows, timelines, settings, room, beginning: Semaphore::new(BEGINNING) }
     }
 
-    /// What happens in `reader`'s timeline, for a client that holds what `point` says: first what it has missed.
-    /// Without a point: from the moment on at which this returns; a client that reads its timeline after that misses
-    /// nothing.
+    /// Subscribes `reader`'s client, which holds what `point` says, and first sends what it has missed. Without a
+    /// point, events begin when this returns: a client that reads its timeline afterwards misses nothing.
     pub async fn subscribe(
         self: &Arc<Self>,
         reader: UserId,
@@ -107,23 +107,23 @@ impl<S: Default> LiveFeed<S> {
         Ok(Subscription { feed, reader, registration, subscriber, batch: None, check_at, note_at })
     }
 
-    /// Watches everybody whom the reader follows, and returns them. A later read of the timeline misses nothing that
-    /// they do from now on.
+    /// Watches all authors whom the reader follows, and returns them. Any later read of the timeline, together with
+    /// the signals from now on, misses nothing of theirs.
     async fn watch(&self, registration: &Registration<S>, reader: UserId) -> Result<Followed, StoreError> {
         Ok(registration.watch(Followed::of(self.follows.followed_by(reader).await?)))
     }
 
-    /// The timeline above `floor` at one instant. At most [`LiveSettings::catch_ups`] read at once, so that
-    /// a gap on every subscription is no stampede.
+    /// The timeline above `floor` at one instant. At most [`LiveSettings::catch_ups`] run at once, so that a gap on
+    /// every subscription causes no stampede.
     async fn top(&self, reader: UserId, floor: Position) -> Result<TimelineTop, StoreError> {
         let _room = self.room.acquire().await;
         self.timelines.top(reader, floor, PageSize::of_catch_up(self.settings.catch_up)).await
     }
 
-    /// Whoever watches is there; when to say so again.
+    /// Notes that the reader is present; returns when to note it again.
     async fn note_present(&self, reader: UserId) -> Instant {
         let visits = self.timelines.visits();
-        // Boxed: it is rare, and whoever watches would keep room for it.
+        // Boxed: the call is rare, and its state would take room in every subscription.
         Box::pin(visits.note_present(reader)).await;
         Instant::now() + visits.once_in()
     }
@@ -136,8 +136,8 @@ impl<S: Default> LiveFeed<S> {
 }
 
 impl<S: Default> Subscription<S> {
-    /// The next event; `None` when there will be none. After a failure the subscription is over: what the client holds
-    /// is still what [`Self::point`] says.
+    /// The next event; `None` at the end of the subscription. An error also ends it. The client can then resume from
+    /// [`Self::point`].
     pub async fn next(&mut self) -> Result<Option<Event<S>>, StoreError> {
         loop {
             if let Some(update) = self.subscriber.next() {
@@ -172,19 +172,19 @@ impl<S: Default> Subscription<S> {
         }
     }
 
-    /// From now on [`Update::MayDiffer`] is among the events.
+    /// Adds [`Update::MayDiffer`] to the events.
     #[must_use]
     pub fn comparing(mut self) -> Self {
         self.subscriber.compare();
         self
     }
 
-    /// What the client can resume with after the last event; `None` if what it holds is not known.
+    /// Where the client can resume after the last event; `None` if it is unknown what the client holds.
     pub fn point(&self) -> Option<ResumePoint> {
         self.subscriber.point()
     }
 
-    /// The last event could not be shown: the next one is a refetch.
+    /// Reports that the last event could not be shown. The next event is a refetch.
     pub fn failed_to_show(&mut self) {
         self.subscriber.failed_to_show();
     }
@@ -206,7 +206,7 @@ impl<S: Default> Subscription<S> {
         Event { update, batch }
     }
 
-    /// The batch that the entry came with. An entry out of a read or a removal gets a batch of all that wait.
+    /// The batch that the entry came with. An entry from a read or a removal gets a batch with all waiting entries.
     fn batch_of(&mut self, entry: Entry) -> Arc<Batch<S>> {
         let known = self.batch.take().filter(|batch| batch.entries().contains(&entry));
         let batch = known.unwrap_or_else(|| {

@@ -1,12 +1,12 @@
-//! Batches of new entries on their way to subscribers. What is loaded to show a batch is shared by all of them.
+//! Batches of new entries for subscribers. Subscribers share what is loaded to show a batch.
 
 use std::sync::Arc;
 
 use crate::domain::Entry;
 
-/// Entries that travel together: those of one announcement, to all subscribers; or those of one catch-up, to its own.
+/// Entries that travel together: one announcement's to all subscribers, or one catch-up's to its own subscriber.
 ///
-/// `S` is what whoever shows them shares between subscribers; it begins empty.
+/// `S` holds what the API loads for the entries, shared by all subscribers; it begins empty.
 #[derive(Debug)]
 pub struct Batch<S> {
     entries: Vec<Entry>,
@@ -14,19 +14,19 @@ pub struct Batch<S> {
 }
 
 impl<S: Default> Batch<S> {
-    /// Nothing of `entries` has been shown to anybody.
+    /// A batch of which nothing has been loaded yet.
     pub fn of(entries: Vec<Entry>) -> Arc<Self> {
         Arc::new(Self { entries, shared: Arc::default() })
     }
 }
 
 impl<S> Batch<S> {
-    /// All of them; they can be loaded together.
+    /// All entries; they can be loaded together.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The same for every subscriber to whom this batch is shown.
+    /// What has been loaded for this batch, the same for every subscriber.
     pub const fn shared(&self) -> &Arc<S> {
         &self.shared
     }

@@ -1,5 +1,5 @@
-//! The index of this node's subscribers: announcements go in, signals come out at each subscriber's bounded buffer. A
-//! subscriber whose buffer is full loses signals, which it learns from the next one; nobody waits for it.
+//! Routes announcements to this node's subscribers, each with a bounded buffer. A full buffer loses signals; its
+//! subscriber learns of the loss with the next one, and delays nobody.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,17 +21,17 @@ use crate::{
     telemetry::metrics::{LIVE_EVENTS_MISSED, SUBSCRIPTIONS},
 };
 
-/// Readers who are looked up at once, each time a followed author publishes.
+/// Readers whose view of a new content is looked up in one statement.
 const AT_ONCE: usize = 1_000;
 
 /// A signal to a subscriber.
 #[derive(Debug, Clone)]
 pub enum Signal<S> {
-    /// A followed author has published, and the reader sees it. The batch holds this one entry.
+    /// A followed author has published a content that the reader sees. The batch holds this one entry.
     Added(Showing, Arc<Batch<S>>),
-    /// A followed author's content is gone.
+    /// A followed author has removed a content.
     Removed(Entry),
-    /// The reader has read up to here, perhaps on another device.
+    /// The reader has read up to this position, perhaps on another device.
     ReadUpTo(Position),
     /// The subscriber must read its follows again, and perhaps its timeline.
     Look(RereadCause),
@@ -39,16 +39,16 @@ pub enum Signal<S> {
 
 struct State<S> {
     subscribers: HashMap<u64, Subscriber<S>>,
-    /// Readers at least one of whose subscribers watches the author.
+    /// For each author, the readers with a subscriber that watches them.
     by_author: HashMap<UserId, HashSet<UserId>>,
     by_reader: HashMap<UserId, Vec<u64>>,
 }
 
 struct Subscriber<S> {
     reader: UserId,
-    /// One with those of the reader's other subscribers who know the same.
+    /// Shares memory with the reader's other subscribers that watch the same authors.
     authors: Followed,
-    /// In boxes: an empty channel has room for 32 of what it holds.
+    /// Boxed, because an empty channel reserves room for 32 items.
     events: mpsc::Sender<Box<Signal<S>>>,
     missed: Arc<AtomicBool>,
 }
@@ -70,13 +70,12 @@ pub struct Registration<S> {
 }
 
 impl<S: Default> Hub<S> {
-    /// `timelines` tell who sees what was announced; `buffer` events wait for a subscriber at most.
+    /// `timelines` tells who sees a new content. At most `buffer` events wait for one subscriber.
     pub fn new(timelines: Arc<dyn Timelines>, buffer: usize) -> Self {
         Self { timelines, buffer: buffer.max(1), state: Mutex::new(State::empty()), next: AtomicU64::new(0) }
     }
 
-    /// Passes announcements on until there are no more to come. Announcements that this node was too slow for count as
-    /// a gap.
+    /// Routes announcements until their channel closes. Announcements that this node was too slow for count as a gap.
     pub async fn run(&self, mut announcements: broadcast::Receiver<Announcement>) {
         loop {
             match announcements.recv().await {
@@ -87,7 +86,8 @@ impl<S: Default> Hub<S> {
         }
     }
 
-    /// Passes one announcement on to those whom it concerns; in the order of the calls.
+    /// Routes one announcement to the subscribers that it concerns. Subscribers receive signals in the order of the
+    /// calls.
     pub async fn pass_on(&self, announcement: &Announcement) {
         match announcement {
             Announcement::Published { entry, original } => {
@@ -100,8 +100,8 @@ impl<S: Default> Hub<S> {
             }
             Announcement::FollowsChanged { reader, author, change } => {
                 let excluded = *change == Some(RelationChange::Excluded);
-                // What comes back may be others' reposts of the author's, whether they are followed or not: nothing
-                // but a look tells.
+                // When an author comes back, reposts by others may come back, too. Only a read of the timeline can
+                // tell.
                 let author = author.filter(|_| *change != Some(RelationChange::Included));
                 let cause = RereadCause::Relation { author, excluded };
                 let state = self.lock();
@@ -111,21 +111,21 @@ impl<S: Default> Hub<S> {
                 let state = self.lock();
                 state.of_reader(*reader).for_each(|it| it.send(Signal::ReadUpTo(*marker)));
             }
-            // As if everybody had unfollowed them at once: whom one follows is read anew, and they are not among them.
+            // Works like an unfollow by everybody: the follows are read again, and the deleted user is not among them.
             Announcement::AccountDeleted { user } => {
                 let cause = RereadCause::Relation { author: Some(*user), excluded: false };
                 let state = self.lock();
                 state.watching(*user).for_each(|it| it.send(Signal::Look(cause)));
             }
-            // A session's end is its socket's end, see graphql-transport.
+            // The end of a session closes its socket, in graphql-transport.
             Announcement::SessionEnded { .. } => {}
             Announcement::Gap => self.lock().subscribers.values().for_each(Subscriber::miss),
         }
     }
 
-    /// A statement for each [`AT_ONCE`] readers who watch the author, so that the first ones hear while others are
-    /// looked up. All run after the announcement, so that nobody is shown what was removed, or whom they unfollowed,
-    /// before.
+    /// Looks up who sees the new content, [`AT_ONCE`] readers a statement, and signals each group at once. The
+    /// statements run after the announcement, so nobody is shown a content that was removed before it, or one of an
+    /// author whom they had unfollowed before it.
     async fn pass_on_published(&self, new: Showing) {
         let (entry, readers) = (new.entry, self.lock().readers_watching(new.entry.author));
         let batch = Batch::of(vec![entry]);
@@ -149,7 +149,7 @@ impl<S: Default> Hub<S> {
         }
     }
 
-    /// Registers a subscriber, who watches nobody until [`Registration::watch`].
+    /// Registers a subscriber that watches no author until [`Registration::watch`].
     pub fn register(self: &Arc<Self>, reader: UserId) -> Registration<S> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, events) = mpsc::channel(self.buffer);
@@ -163,12 +163,12 @@ impl<S: Default> Hub<S> {
         Registration { hub: Arc::clone(self), id, events, missed }
     }
 
-    /// Subscribers on this node.
+    /// The number of subscribers on this node.
     pub fn subscribers(&self) -> usize {
         self.lock().subscribers.len()
     }
 
-    /// Subscribers on this node that watch somebody.
+    /// The number of subscribers on this node that watch some author.
     pub fn watching(&self) -> usize {
         self.lock().subscribers.values().filter(|it| !it.authors.is_empty()).count()
     }
@@ -198,7 +198,8 @@ impl<S> State<S> {
         readers.flat_map(|reader| self.of_reader(*reader)).filter(move |it| it.authors.contains(author))
     }
 
-    /// Returns `authors` as the reader's other subscribers have them, if one knows the same.
+    /// Sets the authors that the subscriber watches. Returns the reader's existing list if another subscriber watches
+    /// the same authors.
     fn watch(&mut self, id: u64, authors: Followed) -> Followed {
         let Some(reader) = self.subscribers.get(&id).map(|it| it.reader) else { return authors };
         let known = self.of_reader(reader).map(|it| &it.authors).find(|known| **known == authors).cloned();
@@ -227,7 +228,7 @@ impl<S> State<S> {
         self.forget(reader, &authors);
     }
 
-    /// One subscriber watches `before` no more: forgets the reader where none of the others does.
+    /// Removes the reader from the index of those authors in `before` that none of their subscribers watches any more.
     fn forget(&mut self, reader: UserId, before: &Followed) {
         let mut left: Vec<Followed> = self.of_reader(reader).map(|it| it.authors.clone()).collect();
         left.dedup_by(|a, b| a.is_one_with(b));
@@ -253,22 +254,22 @@ impl<S> Subscriber<S> {
         }
     }
 
-    /// Repeated calls count once until the subscriber notices.
+    /// Marks the subscriber as having missed something. Repeated calls count once until it notices.
     fn miss(&self) {
         self.missed.store(true, Ordering::SeqCst);
-        // Only wakes: a full buffer means that the subscriber has something to wake up for.
+        // Only wakes the subscriber. If the buffer is full, it is awake already.
         let _ = self.events.try_send(Box::new(Signal::Look(RereadCause::Missed)));
     }
 }
 
 impl<S> Registration<S> {
-    /// From now on the subscriber gets signals of exactly these authors. Returns them: one with those of the reader's
-    /// other subscribers who know the same.
+    /// Limits the signals to these authors from now on. Returns them as [`Followed`] shared with the reader's other
+    /// subscribers that watch the same authors.
     pub fn watch(&self, authors: Followed) -> Followed {
         self.hub.lock().watch(self.id, authors)
     }
 
-    /// The next signal. If something was missed, everything that waits is replaced by one [`RereadCause::Missed`].
+    /// The next signal. If some were lost, one [`RereadCause::Missed`] replaces everything that waits.
     pub async fn next(&mut self) -> Option<Signal<S>> {
         let signal = self.events.recv().await?;
         if self.missed.swap(false, Ordering::SeqCst) {

@@ -1,5 +1,5 @@
-//! Live feeds, from announcements to subscribers. An index leads from each author to the local subscribers, so one
-//! announcement serves a whole node. docs/live.md says what a subscriber is promised, and why it holds.
+//! Live feeds: routes announcements to subscribers. An index leads from each author to the node's subscribers, so one
+//! announcement serves them all. docs/live.md states what a subscriber is promised, and why it holds.
 
 mod feed;
 mod followed;

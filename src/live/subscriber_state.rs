@@ -1,4 +1,4 @@
-//! One subscriber as a pure state machine: the next event, whether to read the timeline, and what a read means. `feed`
+//! The state machine of one subscriber: the next event, whether to read the timeline, and what a read changes. `feed`
 //! does the I/O; tests.rs runs it against lost, repeated and reordered announcements.
 
 use std::collections::VecDeque;
@@ -13,24 +13,24 @@ use crate::domain::{
 /// An event for a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Update {
-    /// Its timeline has changed.
+    /// The reader's timeline has changed.
     Change(Change),
-    /// It follows the author now, or no longer does.
+    /// The reader has followed or unfollowed an author.
     Relation {
-        /// Whom.
+        /// The author.
         author: UserId,
-        /// Since the subscription last knew.
+        /// Whether the reader follows them now.
         following: bool,
     },
-    /// It has read up to here, perhaps on another device. Best effort: the marker itself is in the store.
+    /// The reader has read up to this position, perhaps on another device. Best effort: the store has the marker.
     ReadUpTo(Position),
-    /// What the client holds may differ from its timeline where no event says so: below the window, and where a newer
-    /// entry of a subject stands.
+    /// What the client holds may differ from the timeline where no event reports it: below the window, and where a
+    /// newer entry shows the same subject.
     MayDiffer,
 }
 
 impl Update {
-    /// For metrics.
+    /// The label for metrics.
     pub const fn kind(self) -> &'static str {
         match self {
             Self::Change(Change::Added(_)) => "added",
@@ -46,71 +46,71 @@ impl Update {
     }
 }
 
-/// Why a subscriber's follows, and perhaps its timeline, are read again.
+/// Why to read a subscriber's follows again, and perhaps its timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RereadCause {
-    /// Something has changed between the reader and the author, if that is known.
+    /// The relation between the reader and an author has changed.
     Relation {
-        /// Whom it is about.
+        /// The author, if known.
         author: Option<UserId>,
-        /// Whether the author has been shut out of the timeline without being unfollowed.
+        /// Whether the author left the timeline without an unfollow: by a mute, hide or block.
         excluded: bool,
     },
     /// Announcements may have been missed.
     Missed,
 }
 
-/// One subscriber.
+/// The state of one subscriber.
 #[derive(Debug)]
 pub struct SubscriberState {
     view: View,
     followed: Followed,
     relations: VecDeque<Update>,
-    /// The client's own words, until the first look.
+    /// The client's own resume point, until the first read.
     point: Option<ResumePoint>,
     look: bool,
-    /// Whether it wants to be told that what it holds may differ.
+    /// Whether the client asked for [`Update::MayDiffer`].
     compares: bool,
     may_differ: bool,
 }
 
 impl SubscriberState {
-    /// A subscriber of a reader who follows `followed`. The client holds what `point` says; without one, what it holds
-    /// is not known.
+    /// A subscriber of a reader who follows `followed`. The client holds what `point` says; without a point, it is
+    /// unknown what it holds.
     pub fn begin(followed: Followed, point: Option<ResumePoint>) -> Self {
         let look = point.is_some();
         let (view, relations) = (View::default(), VecDeque::new());
         Self { view, followed, relations, point, look, compares: false, may_differ: look }
     }
 
-    /// From now on [`Update::MayDiffer`] is among the events.
+    /// Adds [`Update::MayDiffer`] to the events.
     pub fn compare(&mut self) {
         self.compares = true;
     }
 
-    /// The next event. The subscriber counts it as received by the client once it has been taken.
+    /// The next event. It counts as received by the client once it is taken.
     pub fn next(&mut self) -> Option<Update> {
         self.view.take_next().map(Update::Change).or_else(|| self.relations.pop_front()).or_else(|| self.doubt())
     }
 
-    /// Comes after all changes of a read, so that the client compares when nothing is on its way.
+    /// Comes after all changes of a read, so that the client compares when no other event is due.
     fn doubt(&mut self) -> Option<Update> {
         let may_differ = self.compares && !self.look && std::mem::take(&mut self.may_differ);
         may_differ.then_some(Update::MayDiffer)
     }
 
-    /// The position above which the timeline must be read for [`Self::looked`]; `None` if it need not be. To be asked
-    /// when [`Self::next`] has nothing left, and before any further signal.
+    /// The position above which to read the timeline for [`Self::looked`]; `None` if no read is due. Call it when
+    /// [`Self::next`] returns `None`, and before passing on another signal.
     pub fn look_from(&self) -> Option<Position> {
         if self.look { self.floor() } else { None }
     }
 
-    /// Whether what the client holds is known, so that a periodic read can find what was missed unnoticed.
+    /// Whether it is known what the client holds. Only then can a periodic read find losses.
     pub fn is_known(&self) -> bool {
         self.floor().is_some()
     }
 
-    /// The timeline above [`Self::look_from`] as it was at one instant after all of `followed` were watched.
+    /// Takes the timeline above [`Self::look_from`] as it was at one instant after all of `followed` were watched.
     pub fn looked(&mut self, now: &TimelineTop) {
         self.look = false;
         match self.point.take() {
@@ -119,12 +119,12 @@ impl SubscriberState {
         }
     }
 
-    /// Changes that the client has not received yet, in their order.
+    /// Changes that the client has not received yet, in order.
     pub fn waiting(&self) -> impl Iterator<Item = &Change> {
         self.view.waiting()
     }
 
-    /// The outcome of the last read, for metrics.
+    /// The outcome of the last read, as a label for metrics.
     pub fn outcome(&self) -> &'static str {
         match self.waiting().next() {
             None => "nothing_missed",
@@ -133,18 +133,18 @@ impl SubscriberState {
         }
     }
 
-    /// The entry was seen in the timeline after it had been announced.
+    /// The entry was announced, and a read afterwards found it in the timeline.
     pub fn added(&mut self, new: Showing) {
         self.view.added(new);
     }
 
-    /// The entry has been removed by its author.
+    /// The author has removed the entry.
     pub fn removed(&mut self, entry: Entry) {
         self.may_differ |= self.view.folds(entry);
         self.view.removed(entry);
     }
 
-    /// The reader's follows were read because of `cause`: they are `followed`, and all of them are watched by now.
+    /// The reader's follows were read again because of `cause`. All of `followed` are watched by now.
     pub fn follows(&mut self, cause: RereadCause, followed: Followed) {
         self.may_differ = true;
         let before = std::mem::replace(&mut self.followed, followed);
@@ -157,9 +157,9 @@ impl SubscriberState {
             RereadCause::Relation { author, excluded } => (author, excluded),
             RereadCause::Missed => (None, false),
         };
-        // Also of whom that was known before: what was on its way then may have arrived since. Of somebody who was not
-        // followed there is nothing but others' reposts, which a look takes away one by one: nobody is told who keeps
-        // them out.
+        // The named author goes even if this was known before: an announcement that was on its way may have added
+        // entries since. If the reader did not follow them, only reposts by others can be affected. A read removes
+        // those one by one, so that no event names the author who hides or blocks.
         gone.extend(named.filter(|author| {
             let is_out = if excluded { before.contains(*author) } else { !self.followed.contains(*author) };
             is_out && !gone.contains(author)
@@ -173,12 +173,12 @@ impl SubscriberState {
         }
     }
 
-    /// A change could not be shown to the client: it has to read again.
+    /// Reports that a change could not be shown to the client, which then has to read again.
     pub fn failed_to_show(&mut self) {
         self.give_up(Reason::Missed);
     }
 
-    /// What the client can resume with after the events so far; `None` if what it holds is not known.
+    /// Where the client can resume after the events so far; `None` if it is unknown what it holds.
     pub fn point(&self) -> Option<ResumePoint> {
         self.point.clone().or_else(|| self.view.point())
     }

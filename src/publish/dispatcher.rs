@@ -1,6 +1,6 @@
-//! The dispatcher: cuts the delivery of a content into subtasks, or ends it at once if all followers fit one batch. As
-//! a reconciler it decides by what SQL holds; the message only says where to look. Any number may run, die and repeat
-//! each other's work.
+//! The dispatcher: delivers a content to all followers at once if they fit one batch, or else cuts the delivery into
+//! subtasks. It decides by what SQL holds; a message only says where to look. Any number of dispatchers may run, die
+//! and repeat each other's work.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,10 +20,10 @@ use crate::{
     telemetry::metrics::{DELIVERY_FAILURES, ROWS_PUSHED},
 };
 
-/// Deliveries that one dispatcher has under way: on SQLite, transactions that wait for each other share a commit.
+/// Deliveries that one dispatcher runs at once. On SQLite, transactions that wait for each other share a commit.
 const UNDER_WAY: usize = 4;
 
-/// Who is served first if a delivery is cut.
+/// Which followers are served first when a delivery is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstServed {
     /// How many at most; 0: nobody.
@@ -35,9 +35,9 @@ pub struct FirstServed {
 /// What a dispatcher may do at once.
 #[derive(Debug, Clone, Copy)]
 pub struct DispatcherOptions {
-    /// Followers of a subtask; the book's 1000.
+    /// Followers of one subtask; 1000 in the book.
     pub subtask_size: u32,
-    /// Followers up to which a delivery is one transaction.
+    /// Most followers that one transaction delivers to.
     pub at_once: u32,
     /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
@@ -75,9 +75,9 @@ impl Dispatcher {
         Self { outside, ..self }
     }
 
-    /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were.
+    /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were.
     ///
-    /// A message whose content failed stays unacknowledged, so that the queue gives it out again.
+    /// If a content fails, its message stays unacknowledged, so the queue hands it out again.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.queue.receive(Topic::ContentChange, consumer, self.options.batch, wait).await?;
         let count = received.len();
@@ -87,7 +87,7 @@ impl Dispatcher {
         Ok(count)
     }
 
-    /// The message's id, unless it has to come again.
+    /// Handles one message. Returns its id if it can be acknowledged.
     async fn settle(&self, message: Received) -> Option<String> {
         let settled = match message.message {
             Some(Message::ContentPublished { entry } | Message::ContentRemoved { entry }) => {
@@ -114,8 +114,8 @@ impl Dispatcher {
         self.deliveries.record_failure(content, None, &error.with_causes(), retry_at).await
     }
 
-    /// Brings one delivery on: does all of it if it is small; or serves those who are there, completes its chain of
-    /// subtasks and sends those that are not done; or ends it.
+    /// Advances one delivery. A small one is done at once. A large one serves the active readers, completes its chain
+    /// of subtasks and sends the open ones. A complete one ends.
     pub async fn dispatch(&self, content: ContentId) -> Result<(), StoreError> {
         let DispatcherOptions { at_once, policy, .. } = &self.options;
         let (deliveries, small) = (&*self.deliveries, (content, *at_once, policy));

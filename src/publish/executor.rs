@@ -1,5 +1,5 @@
-//! The subtask executor: takes a subtask, inserts inbox rows batch by batch, each with its progress in one
-//! transaction, and ends the delivery when it was the last one. If it dies, the next executor continues after the last
+//! The subtask executor: takes a subtask and inserts its inbox rows batch by batch, each with its progress in one
+//! transaction. The last subtask ends the delivery. If an executor dies, the next one continues after the last
 //! follower served.
 
 use std::{sync::Arc, time::Duration};
@@ -29,7 +29,7 @@ use crate::{
 pub struct ExecutorOptions {
     /// Followers of one transaction.
     pub batch_size: u32,
-    /// How long a subtask is its executor's own, in ms; another may take it after that.
+    /// How long a subtask belongs to its executor, in ms. Afterwards another one may take it.
     pub lease_ms: i64,
     /// Decides which followers are pushed to.
     pub policy: DeliveryPolicy,
@@ -65,10 +65,9 @@ impl SubtaskExecutor {
         Self { outside, ..self }
     }
 
-    /// Takes one subtask off the queue and runs it, waiting up to `wait` for one; returns how many messages there
-    /// were.
+    /// Takes one subtask off the queue, waiting up to `wait`, and runs it. Returns how many messages there were.
     ///
-    /// The message of a subtask that failed stays unacknowledged, so that the queue gives it out again.
+    /// If the subtask fails, its message stays unacknowledged, so the queue hands it out again.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.queue.receive(Topic::Push, consumer, 1, wait).await?;
         for message in &received {
@@ -99,7 +98,7 @@ impl SubtaskExecutor {
         self.deliveries.record_failure(content, Some(after), &error.with_causes(), retry_at).await
     }
 
-    /// Runs one subtask to its end. Nothing to do if it is done, gone, or another executor's for now.
+    /// Runs one subtask to its end. Does nothing if it is done, gone, or leased by another executor.
     pub async fn run(&self, content: ContentId, after: i64) -> Result<(), StoreError> {
         let now = self.clock.now_ms();
         let taken = self.deliveries.take_subtask(content, after, now, now + self.options.lease_ms).await?;

@@ -1,4 +1,4 @@
-//! Adds contents to the search index that are older than it, or were indexed in an older form.
+//! Adds contents to the search index that are older than the index, or were indexed in an older form.
 
 use std::sync::{
     Arc,
@@ -7,7 +7,7 @@ use std::sync::{
 
 use crate::store::{SearchTerms, StoreError};
 
-/// Steps between two log lines about the progress.
+/// Steps between two log lines.
 const TOLD_EVERY: u64 = 100;
 
 /// Walks through all contents once.
@@ -22,7 +22,7 @@ impl Indexer {
         Self { terms, steps: AtomicU64::new(0) }
     }
 
-    /// One step; whether all is done. Goes on where the last step, of whatever node, has ended.
+    /// Indexes one batch and returns whether all is done. Continues where any node's last step ended.
     pub async fn run_once(&self) -> Result<bool, StoreError> {
         let step = self.terms.index_next().await?;
         if step.contents > 0 {

@@ -1,6 +1,5 @@
-//! Takes a draft to every inbox: the publish command, the dispatcher that cuts a delivery into subtasks, the executors
-//! that run them. Publisher and delivery meet only in SQL and in the queue. Also reactions to contents, and the
-//! indexer of contents that are older than the search index.
+//! Publishing: the command, the dispatcher that cuts deliveries into subtasks, and the executors that run them. They
+//! meet only in SQL and in the queue. Also reactions, and the indexer of older contents.
 
 mod dispatcher;
 mod executor;

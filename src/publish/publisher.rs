@@ -1,4 +1,4 @@
-//! The commands of an author: publish a post, a reply or a repost, and remove it. Each is one transaction; the
+//! The commands of an author: publish a post, a reply or a repost, and remove it. Each is one transaction. The
 //! notifications after it may be lost.
 
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::{
 /// How a publish ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PublishOutcome {
-    /// In every follower's timeline from now on.
+    /// The content is in every follower's timeline now.
     Published(Content),
-    /// The idempotency key was used before, or the same reposted; this is what was published then, or `None` if it has
-    /// been removed.
+    /// The idempotency key, or a repost of the same content, was used before. Has that earlier content, or `None` if
+    /// it has been removed.
     Repeated(Option<Content>),
     /// The author does not exist (any more).
     UnknownAuthor,
-    /// What it was to answer or to repeat is not there for the author.
+    /// The referenced content does not exist for the author.
     UnknownReference,
 }
 
@@ -45,8 +45,7 @@ pub enum RemoveOutcome {
 /// Why a publish failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// The store failed; if it was cut off, whether the content was published is unknown: try again with an
-    /// idempotency key.
+    /// The store failed. If the connection broke, the content may have been published: retry with an idempotency key.
     #[error("the content could not be stored")]
     Store(#[from] StoreError),
     /// Every id drawn was taken.
@@ -84,8 +83,8 @@ impl Publisher {
         self
     }
 
-    /// Publishes `draft`. When this returns, the next read of any follower shows it. Whatever refers to a repost
-    /// refers to its original.
+    /// Publishes `draft`. When this returns, the next read of any follower shows it. A reference to a repost becomes
+    /// one to its original.
     pub async fn publish(&self, author: UserId, draft: Draft) -> Result<PublishOutcome, PublishError> {
         let draft = self.directed(author, draft).await?;
         for random in self.rng.draws() {
@@ -108,8 +107,8 @@ impl Publisher {
         Err(PublishError::NoFreeId)
     }
 
-    /// Takes back `author`'s repost of `content` or, if that is a repost, of its original; both are told, the repost
-    /// only if there was one.
+    /// Removes `author`'s repost of `content`, or of its original if `content` is a repost. Returns the original, and
+    /// the repost if there was one.
     pub async fn take_back(
         &self,
         author: UserId,
@@ -123,8 +122,8 @@ impl Publisher {
         Ok((original, gone.then_some(repost)))
     }
 
-    /// What a repost repeats never changes, so it is looked up before the transaction, which checks that the original
-    /// is still there.
+    /// Resolves what a repost repeats. That never changes, so it is read before the transaction, which checks that the
+    /// original still exists.
     async fn directed(&self, author: UserId, draft: Draft) -> Result<Draft, StoreError> {
         let Some(content) = draft.reference.content() else { return Ok(draft) };
         let found = self.contents.by_ids(Some(author), &[content]).await?;
@@ -153,7 +152,7 @@ impl Publisher {
         self.tell(versions, change, Message::ContentPublished { entry }, announcement).await;
     }
 
-    /// Best effort, all at once: what is lost here is found again by sweepers, misses and catch-ups.
+    /// Best effort, all at once. Sweepers, cache misses and catch-ups make up for losses.
     async fn tell(&self, versions: VersionChange, change: OutboxChange, message: Message, announcement: Announcement) {
         let cached = async {
             match &self.cache {

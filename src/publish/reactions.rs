@@ -1,4 +1,4 @@
-//! The commands of a reader on a content: like it, bookmark it, take either back. All are idempotent.
+//! The commands of a reader on a content: like it, bookmark it, undo either. All are idempotent.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::{
     store::{Contents, Reactions, StoreError, reactions::Reacted},
 };
 
-/// How a reaction ends, or its taking back.
+/// The outcome of a reaction, or of undoing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReactionOutcome {
-    /// It is so from now on, perhaps was before. The content as the user saw it just before; `None` if a block hides
-    /// it from them.
+    /// The request is in force; perhaps it was before. Has the content as the user saw it just before, or `None`
+    /// behind a block.
     Done(Option<Content>),
     /// The user sees no such content.
     UnknownContent,
@@ -26,13 +26,13 @@ pub struct Reacting {
 }
 
 impl Reacting {
-    /// `contents` says what a user sees, `reactions` keeps what they say about it.
+    /// `contents` says what a user sees; `reactions` keeps the reactions.
     #[must_use]
     pub fn new(contents: Arc<dyn Contents>, reactions: Arc<dyn Reactions>, clock: SharedClock) -> Self {
         Self { contents, reactions, clock }
     }
 
-    /// Reacts to a content that the user sees. One behind a block is unknown, like one that is gone.
+    /// Reacts to a content that the user sees. A content behind a block is unknown, like a removed one.
     pub async fn react(
         &self,
         user: UserId,
@@ -46,7 +46,7 @@ impl Reacting {
         }
     }
 
-    /// Takes the user's reaction back, also behind a block. Without a reaction a content behind a block is unknown.
+    /// Undoes the user's reaction, also behind a block. Without a reaction a content behind a block is unknown.
     pub async fn take_back(
         &self,
         user: UserId,

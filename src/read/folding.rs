@@ -1,4 +1,4 @@
-//! Pages as they are shown: reposts folded, and filled up by longer raw pages, each of one snapshot.
+//! Folds reposts out of timeline pages. Reads a longer raw page, from one snapshot, when too few entries stay.
 
 use super::{Count, Raw, TimelineReader};
 use crate::{
@@ -10,9 +10,8 @@ use crate::{
 };
 
 impl TimelineReader {
-    /// How many entries a page would show of those of `reader`'s timeline that are newer than `position`, counted up
-    /// to `max`, and whether there are more: exactly what it is at one instant during the call. A count
-    /// also notes that the reader is there.
+    /// Counts the folded entries of `reader`'s timeline that are newer than `position`, up to `max`, and says whether
+    /// there are more. The count is exact at one instant during the call. It also notes a visit of the reader.
     pub async fn count_newer(&self, reader: UserId, position: Position, max: PageSize) -> Result<Count, StoreError> {
         let (bound, size) = (Some(position), max.one_more());
         let mut raw = PageRequest { direction: Direction::Newer, bound, size, kinds: Kinds::ALL };
@@ -29,9 +28,8 @@ impl TimelineReader {
         }
     }
 
-    /// The folded page, made of one raw page; and that. Raw pages are read
-    /// again only while the shown one is short, each wider than the one before: see [`crate::domain::PageSize::wider`]
-    /// for the last.
+    /// The folded page, and the raw page that it was made from. While the folded page is too short, the raw page is
+    /// read again, wider each time: [`crate::domain::PageSize::wider`] has the last width.
     pub(super) async fn read_folded(
         &self,
         reader: UserId,
@@ -50,7 +48,8 @@ impl TimelineReader {
         }
     }
 
-    /// Looks up, after the snapshot and outside of it, what the page's entries show: it never changes.
+    /// Looks up which content each entry shows. It runs outside the snapshot, because a content's subject never
+    /// changes.
     pub(super) async fn look_up(
         &self,
         page: &Page,

@@ -1,6 +1,7 @@
-//! Pages of readers whose authors this node remembers: one statement, which asks neither for edges nor for exclusions.
+//! Reads a page in one statement for readers whose authors this node remembers. The statement reads neither edges nor
+//! exclusions.
 //!
-//! What is remembered is used only if the version in the page's own snapshot is the same.
+//! The remembered authors count only if their version equals the one in the page's snapshot.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,11 +22,11 @@ use crate::{
     store::StoreError,
 };
 
-/// Rows of an inbox that are read for one page at most.
+/// Upper bound of the inbox rows that one page reads.
 const MOST_ROWS: usize = 2 * MAX_RAW_COUNT as usize;
 
 impl TimelineReader {
-    /// The page, if the reader's inbox and what is in flight suffice for it.
+    /// The page, if the reader's inbox and the contents in flight suffice for it.
     pub(super) async fn read_known(
         &self,
         reader: UserId,
@@ -49,18 +50,21 @@ impl TimelineReader {
         self.serve(reader, request, &known.authors, (found.0, found.1, with_facts)).await
     }
 
-    /// Reads the reader's authors, and remembers them.
+    /// Reads the reader's authors from the store and remembers them.
     async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
         let Some((authors, floor)) = self.timelines.authors(reader).await? else {
             self.known.forget(reader);
             return Ok(None);
         };
-        let known = Known { authors: Arc::new(authors), floor };
+        let authors = Arc::new(authors);
+        let hints = self.known.get(reader).map(|known| known.hints).unwrap_or_default();
+        let known = Known { authors, floor, hints };
         self.known.remember(reader, known.clone());
         Ok(Some(known))
     }
 
-    /// The limits are larger for a reader who excludes somebody. They bound what the snapshot holds.
+    /// Reads the candidates of a page. Readers with exclusions get larger limits, because some of their rows are not
+    /// shown.
     async fn candidates(
         &self,
         reader: UserId,
@@ -72,7 +76,7 @@ impl TimelineReader {
         Ok((limits, self.timelines.page_candidates(reader, request, limits, with_facts).await?))
     }
 
-    /// Reads longer and longer stretches of the inbox while too few of its rows are shown.
+    /// Doubles the number of inbox rows while too few of them are shown.
     async fn serve(
         &self,
         reader: UserId,
@@ -82,12 +86,13 @@ impl TimelineReader {
     ) -> Result<Outcome, StoreError> {
         loop {
             let Some(snapshot) = authors.snapshot(request, &found, limits) else { return Ok(Outcome::Unknown) };
-            self.known.remember(reader, Known { authors: Arc::clone(authors), floor: found.floor });
             if let Next::Serve(page) = decide(request, &snapshot, None) {
                 count("inbox");
+                self.known.note_page(reader, &page, found.floor);
                 return Ok(Outcome::Page(Raw::of(page, found.floor, facts(&found))));
             }
             if !authors.wants_more_rows(request, &found, limits) {
+                self.known.note_floor(reader, found.floor);
                 return Ok(Outcome::BelowFloor);
             }
             let Some(wider) = limits.doubled(MOST_ROWS) else { return Ok(Outcome::Unknown) };

@@ -1,24 +1,41 @@
-//! The authors of timelines that this node remembers, each with their version. Forgetting somebody costs a statement.
+//! A bounded memory of timelines' authors and their version. A reader who drops out of it costs one statement.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 
 use quick_cache::{Weighter, sync::Cache};
 
-use crate::domain::{Floor, UserId, limits::MAX_REMEMBERED_AUTHORS_BYTES, timeline::authors::TimelineAuthors};
+use crate::domain::{
+    Floor, Page, PageRequest, UserId,
+    limits::MAX_REMEMBERED_AUTHORS_BYTES,
+    timeline::{
+        authors::TimelineAuthors,
+        stretch::{Hints, Pace, Stretch},
+    },
+};
 
-/// Readers that the memory is laid out for; it grows as needed.
+/// Initial capacity; the memory grows as needed.
 const EXPECTED_READERS: usize = 1_000;
 
 /// Readers and the authors of their timelines.
-pub struct KnownAuthors(Cache<UserId, Known, Bytes>);
+pub struct KnownAuthors {
+    readers: Cache<UserId, Known, Bytes>,
+    /// Microseconds between two contents of one author, of the page that was noted last; 0: none was. The guess for
+    /// readers of whom no page is remembered.
+    author_pace_us: AtomicI64,
+}
 
-/// What is remembered of a reader.
+/// What this node remembers of one reader.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
-    /// With their version.
+    /// The authors of the timeline and their version.
     pub(super) authors: Arc<TimelineAuthors>,
-    /// As the latest snapshot had it. Decides which statement is tried first, and nothing else.
+    /// The floor in the latest snapshot. It only decides which statement is tried first.
     pub(super) floor: Floor,
+    /// Of the pages that were read last.
+    pub(super) hints: Hints,
 }
 
 #[derive(Clone)]
@@ -32,37 +49,59 @@ impl Weighter<UserId, Known> for Bytes {
 
 impl Default for KnownAuthors {
     fn default() -> Self {
-        Self(Cache::with_weighter(EXPECTED_READERS, MAX_REMEMBERED_AUTHORS_BYTES, Bytes))
+        let readers = Cache::with_weighter(EXPECTED_READERS, MAX_REMEMBERED_AUTHORS_BYTES, Bytes);
+        Self { readers, author_pace_us: AtomicI64::new(0) }
     }
 }
 
 impl KnownAuthors {
-    /// What is remembered of the reader.
+    /// The reader's remembered authors.
     pub(super) fn get(&self, reader: UserId) -> Option<Known> {
-        self.0.get(&reader)
+        self.readers.get(&reader)
     }
 
     /// Forgets the reader's authors.
     pub fn forget(&self, reader: UserId) {
-        self.0.remove(&reader);
+        self.readers.remove(&reader);
     }
 
-    /// Forgets them if some edge was not covered: all are now.
+    /// Forgets the reader's authors if some edge was not covered. Called when a snapshot shows that all edges are
+    /// covered.
     pub fn forget_uncovered(&self, reader: UserId) {
-        if self.0.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
+        if self.readers.peek(&reader).is_some_and(|known| !known.authors.is_covered()) {
             self.forget(reader);
         }
     }
 
-    /// Remembers the authors, and the floor of the latest snapshot.
+    /// Remembers the reader's authors and the floor of the latest snapshot.
     pub(super) fn remember(&self, reader: UserId, known: Known) {
-        self.0.insert(reader, known);
+        self.readers.insert(reader, known);
     }
 
-    /// Remembers the floor of the latest snapshot, if the reader's authors are known.
+    /// Updates the floor if the reader's authors are remembered.
     pub(super) fn note_floor(&self, reader: UserId, floor: Floor) {
         if let Some(known) = self.get(reader).filter(|known| known.floor != floor) {
             self.remember(reader, Known { floor, ..known });
         }
+    }
+
+    /// Remembers of a page what it suggests, and the floor of its snapshot, if the reader's authors are known.
+    pub(super) fn note_page(&self, reader: UserId, page: &Page, floor: Floor) {
+        let Some(mut known) = self.get(reader) else { return };
+        known.floor = floor;
+        known.hints.note(page);
+        if let Some(pace) = known.hints.pace {
+            self.author_pace_us.store(pace.of_one_of(known.authors.followed_count()).us(), Ordering::Relaxed);
+        }
+        self.remember(reader, known);
+    }
+
+    /// The stretch that probably holds a page; `None` if nothing is known of the reader's authors, or of any author's
+    /// pace.
+    pub(super) fn stretch(&self, reader: UserId, request: &PageRequest, now_ms: i64) -> Option<Stretch> {
+        let known = self.get(reader)?;
+        let of_author = Pace::from_us(self.author_pace_us.load(Ordering::Relaxed));
+        let typical = of_author.map(|pace| pace.of_all(known.authors.followed_count()));
+        known.hints.stretch(request, typical, now_ms)
     }
 }

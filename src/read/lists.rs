@@ -1,7 +1,7 @@
-//! Lists beside the timeline: contents by author or thread, people, reactions.
+//! Reads the lists beside the timeline: contents by author or thread, people, reactions.
 //!
-//! A list has one source in one statement, so its page is exact as it was read; `domain::timeline` cuts it. Lists that
-//! hang on each entry of a page are read together: see [`ListReader::pages`].
+//! Each list comes from one source in one statement, so a page is exact as it was read; `domain::timeline` cuts it.
+//! [`ListReader::pages`] reads the lists that hang on every entry of a page together.
 
 mod page_of;
 
@@ -39,25 +39,25 @@ pub struct ListStores {
     pub people: Arc<dyn People>,
 }
 
-/// Reads lists.
+/// Reads pages of lists.
 pub struct ListReader {
     stores: ListStores,
 }
 
-/// Pages that were read by one statement, in the order of their keys.
+/// The pages that one statement has read, in the order of their keys.
 pub type PagesRead = (Vec<PageOf>, Result<Vec<Paged>, StoreError>);
 
-/// A page of a list that is read forward only.
+/// A page of a list that can only be read forwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forward<T> {
-    /// In the order of the list.
+    /// The rows in the order of the list.
     pub rows: Vec<T>,
     /// Whether another row follows the last one.
     pub has_more: bool,
 }
 
 impl<T> Forward<T> {
-    /// `rows`: up to one more than `size`.
+    /// Cuts `rows`, which hold at most one more than `size`.
     fn cut(mut rows: Vec<T>, size: usize) -> Self {
         let has_more = rows.len() > size;
         rows.truncate(size);
@@ -66,13 +66,13 @@ impl<T> Forward<T> {
 }
 
 impl ListReader {
-    /// Over these ports.
+    /// Reads from `stores`.
     pub const fn new(stores: ListStores) -> Self {
         Self { stores }
     }
 
-    /// The pages of `keys` as `viewer` sees them. Pages of the same kind of list and the same request take one
-    /// statement; one that fails takes only its own pages with it.
+    /// The pages of `keys` as `viewer` sees them. One statement reads all pages with the same list and the same
+    /// request. If it fails, the other pages are not affected.
     pub async fn pages(&self, viewer: Option<UserId>, keys: &[PageOf]) -> Vec<PagesRead> {
         let mut alike: HashMap<_, Vec<PageOf>> = HashMap::new();
         for key in keys {
@@ -104,22 +104,22 @@ impl ListReader {
         }
     }
 
-    /// A page of `user`'s followers as they see it themselves, newest follow first.
+    /// A page of `user`'s followers as `user` sees them, newest follow first.
     pub async fn own_followers(&self, user: UserId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
         only(self.stores.follow_lists.followers(Some(user), &[user], request).await?)
     }
 
-    /// A page of those whom `user` follows as they see it themselves, newest follow first.
+    /// A page of the users whom `user` follows, as `user` sees them, newest follow first.
     pub async fn own_following(&self, user: UserId, request: &PageRequest) -> Result<Listing<UserId>, StoreError> {
         only(self.stores.follow_lists.following(Some(user), &[user], request).await?)
     }
 
-    /// A page of what `user` has published.
+    /// A page of `user`'s own contents.
     pub async fn own_outbox(&self, user: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         page_of(only(self.stores.contents.outbox(Some(user), &[user], request).await?)?, request)
     }
 
-    /// A page of the contents to which `user` has reacted so, newest reaction first.
+    /// A page of the contents that `user` has liked or bookmarked, newest reaction first.
     pub async fn reacted_to(
         &self,
         user: UserId,
@@ -129,7 +129,7 @@ impl ListReader {
         self.stores.reactions.reacted_to(user, reaction, request).await
     }
 
-    /// A page of the users about whom `user` has decided so, with ids above `after`, ascending.
+    /// A page of the users whom `user` has muted, hidden from or blocked, with ids above `after`, ascending.
     pub async fn excluded(
         &self,
         user: UserId,
@@ -141,7 +141,7 @@ impl ListReader {
         Ok(Forward::cut(users, size.get()))
     }
 
-    /// A page of the users whose names begin with `prefix`, behind `after`, as `viewer` sees it.
+    /// A page of the users whose names begin with `prefix` and come behind `after`, as `viewer` sees them.
     pub async fn named(
         &self,
         viewer: Option<UserId>,
@@ -153,7 +153,7 @@ impl ListReader {
         Ok(Forward::cut(users, size.get()))
     }
 
-    /// Users whom `viewer` could follow, at most `size`: see [`People::suggested`].
+    /// At most `size` users whom `viewer` could follow: see [`People::suggested`].
     pub async fn suggested(&self, viewer: Option<UserId>, size: PageSize) -> Result<Vec<UserId>, StoreError> {
         self.stores.people.suggested(viewer, size.get()).await
     }
@@ -171,11 +171,11 @@ fn entries(outboxes: Vec<OutboxPage>, request: &PageRequest) -> Result<Vec<Paged
 fn page_of(outbox: OutboxPage, request: &PageRequest) -> Result<Page, StoreError> {
     let behind = outbox.behind.as_slice();
     exact_page(request, &[outbox.ahead], behind)
-        .ok_or_else(|| StoreError::Unreadable("a list whose only source does not make its page".to_owned()))
+        .ok_or_else(|| StoreError::Unreadable("the only source of a list does not complete its page".to_owned()))
 }
 
-/// The page of the one user that was asked for.
+/// The page of a request for one user.
 fn only<T>(pages: Vec<T>) -> Result<T, StoreError> {
     let first = pages.into_iter().next();
-    first.ok_or_else(|| StoreError::Unreadable("no page for the one user who was asked for".to_owned()))
+    first.ok_or_else(|| StoreError::Unreadable("no page for the requested user".to_owned()))
 }

@@ -1,4 +1,4 @@
-//! The read marker: how far a reader has read. Moving it on one device announces it to the others.
+//! Read markers: how far each reader has read. A move on one device is announced to the others.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct ReadMarker {
 }
 
 impl ReadMarker {
-    /// `timelines`: those that are marked.
+    /// `timelines` limit how far a marker can move.
     pub fn new(
         markers: Arc<dyn ReadMarkers>,
         announcements: Arc<dyn Announcements>,
@@ -26,9 +26,8 @@ impl ReadMarker {
         Self { markers, announcements, timelines }
     }
 
-    /// The reader has read up to `position`. Returns where the marker stands then: there, at the newest entry of the
-    /// reader's timeline if that is older, or at what another device has read already. `None` if it was never moved:
-    /// the timeline is empty.
+    /// Moves the marker to `position`, and returns where it stands afterwards. It never moves back, nor beyond the
+    /// newest entry of the timeline. `None` if it has never moved because the timeline is empty.
     pub async fn advance(&self, reader: UserId, position: Position) -> Result<Option<Position>, StoreError> {
         let newest = self.timelines.look(reader, &PageRequest::newest(PageSize::ONE)).await?;
         if let Some(newest) = newest.entries.first().map(Entry::position) {
@@ -40,7 +39,7 @@ impl ReadMarker {
         Ok(Some(marker))
     }
 
-    /// Where the marker stands; `None` if it was never moved.
+    /// Where the marker stands; `None` if it has never moved.
     pub async fn of(&self, reader: UserId) -> Result<Option<Position>, StoreError> {
         self.markers.marker(reader).await
     }

@@ -1,7 +1,7 @@
-//! The timeline engine: plan, fetch, merge. `domain::timeline::plan` decides, this module awaits.
+//! The page engine: plan, fetch, merge. `domain::timeline::plan` decides; this module does the I/O.
 //!
-//! Every answer rests on one SQL snapshot: either the statement that reads everything, or the one that reads the
-//! inbox, completed by cached outboxes that prove to be of exactly that snapshot.
+//! Every page rests on one SQL snapshot. Either one statement reads everything, or one reads the inbox and cached
+//! outboxes of exactly the same version complete it.
 
 mod folding;
 mod known;
@@ -15,6 +15,7 @@ mod outside_inbox;
 mod pulling;
 mod remembered_cards;
 mod search;
+mod stretch;
 mod top;
 mod visits;
 
@@ -49,40 +50,40 @@ pub use marker::ReadMarker;
 pub use search::Searcher;
 pub use visits::Visits;
 
-/// A number of entries.
+/// A count with an upper bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// Up to what was asked for.
+    /// The number of entries, at most the bound.
     pub count: usize,
-    /// Whether there are more than that, or the count has looked at as many entries as it may.
+    /// Whether there may be more: the count has met its bound, or has read as many entries as one count may.
     pub capped: bool,
 }
 
-/// Reads timelines.
+/// Reads pages of timelines, and remembers what makes the next pages cheaper.
 pub struct TimelineReader {
     timelines: Arc<dyn Timelines>,
     contents: Arc<dyn Contents>,
     cache: Option<Arc<dyn OutboxCache>>,
     visits: Arc<Visits>,
     pulling: Pulling,
-    /// Those who exclude somebody, and pull past the cache.
+    /// Readers with exclusions, whose pages cannot use cached outboxes.
     excluding: Pulling,
     known: KnownAuthors,
     cards: RememberedCards,
     outside: Option<OutsideReader>,
 }
 
-/// A page as it is shown, and the cards of those of its entries that need not be read.
+/// A folded page, with the cards of those entries that this node remembers.
 #[derive(Debug)]
 pub struct TimelinePage {
-    /// The page.
+    /// The folded page.
     pub folded: Folded,
-    /// Of one snapshot with the page.
+    /// Cards whose facts come from the page's snapshot.
     pub cards: Vec<ContentCard>,
 }
 
 impl TimelineReader {
-    /// Without a `cache` a page that the inbox alone cannot give is one statement that pulls what it must.
+    /// Without a `cache`, one statement pulls every page that the inbox cannot give.
     pub fn new(
         timelines: Arc<dyn Timelines>,
         contents: Arc<dyn Contents>,
@@ -108,30 +109,29 @@ impl TimelineReader {
         Self { outside: outside.map(OutsideReader::new), ..self }
     }
 
-    /// The page of `reader`'s timeline as it is shown: exactly what it is at one instant during the call, reposts
-    /// folded.
+    /// The folded page of `reader`'s timeline, exact at one instant during the call.
     pub async fn page(&self, reader: UserId, request: &PageRequest) -> Result<Folded, StoreError> {
         self.visit(reader, request, false).await.map(|(page, _)| page)
     }
 
-    /// As [`Self::page`], with the cards that this node can make of what it remembers.
+    /// As [`Self::page`], with the cards that this node can make from memory.
     pub async fn page_with_cards(&self, reader: UserId, request: &PageRequest) -> Result<TimelinePage, StoreError> {
         let (folded, facts) = self.visit(reader, request, true).await?;
         let card = |entry: &Entry| self.cards.card(entry, facts.get(&entry.content)?);
         Ok(TimelinePage { cards: folded.entries.iter().filter_map(card).collect(), folded })
     }
 
-    /// Where it is noted that a reader is there.
+    /// Where visits of readers are noted.
     pub fn visits(&self) -> &Visits {
         &self.visits
     }
 
-    /// Remembers what was read to be shown, for the pages that come.
+    /// Remembers contents and profiles for later pages.
     pub fn remember_cards(&self, cards: &[ContentCard]) {
         self.cards.remember(cards);
     }
 
-    /// As [`Self::remember_cards`], of contents alone.
+    /// Remembers contents for later pages.
     pub fn remember_contents(&self, contents: &[Arc<Content>]) {
         self.cards.remember_contents(contents);
     }
@@ -149,37 +149,36 @@ impl TimelineReader {
         Ok((page, facts))
     }
 
-    /// Those of `contents` that are in `reader`'s timeline now.
+    /// The `contents` that are in `reader`'s timeline now.
     pub async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
         self.timelines.visible(reader, contents).await
     }
 
-    /// The raw page, nothing folded, for somebody who looks on: no visit is noted, nothing is measured as a reader's
-    /// page.
+    /// The raw page, for reads that are no visit of the reader: nothing is folded, noted or measured.
     pub async fn look(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read(reader, request, false).await.map(|raw| raw.page)
     }
 
-    /// As [`Self::look`], with everything read from SQL.
+    /// As [`Self::look`], but reads everything from SQL.
     pub async fn look_past_the_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError> {
         self.read_everything(reader, request).await.map(|raw| raw.page)
     }
 
-    /// The page; with facts only where reading them costs no statement.
+    /// The raw page. It has facts only where they cost no extra statement.
     async fn read(&self, reader: UserId, request: &PageRequest, with_facts: bool) -> Result<Raw, StoreError> {
         if let Some(page) = self.read_outside(reader, request).await? {
             return Ok(page);
         }
         match self.read_known(reader, request, with_facts).await? {
             Outcome::Page(page) => return Ok(page),
-            Outcome::BelowFloor => return self.read_everything(reader, request).await,
+            Outcome::BelowFloor => return self.read_past_the_inbox(reader, request).await,
             Outcome::Unknown => {}
         }
-        // Cached outboxes know no kinds.
+        // Cached outboxes do not tell the kinds of contents.
         let cache = self.cache.as_ref().filter(|_| request.kinds.is_all());
         let pulls = if cache.is_some() { &self.excluding } else { &self.pulling };
         if pulls.takes(reader) {
-            return self.read_everything(reader, request).await;
+            return self.read_past_the_inbox(reader, request).await;
         }
         let snapshot = self.timelines.read(reader, request, Depth::Inbox).await?;
         if snapshot.uncovered.is_empty() {
@@ -189,7 +188,7 @@ impl TimelineReader {
         if next == Next::PullOutboxes {
             match cache {
                 None => self.pulling.note(reader),
-                // Nor do they know whom a repost is of: docs/coverage.md#who-is-excluded.
+                // Cached outboxes do not tell whose content a repost shows: docs/coverage.md#who-is-excluded.
                 Some(_) if snapshot.excludes => self.excluding.note(reader),
                 Some(_) if snapshot.floor.trusts_nothing() => {}
                 Some(cache) => {
@@ -203,17 +202,27 @@ impl TimelineReader {
                 count(if snapshot.uncovered.is_empty() { "inbox" } else { "outboxes" });
                 Ok(Raw::of(page, snapshot.floor, HashMap::new()))
             }
-            Next::PullOutboxes | Next::PullEverything => self.read_everything(reader, request).await,
+            Next::PullOutboxes | Next::PullEverything => self.read_past_the_inbox(reader, request).await,
+        }
+    }
+
+    /// The page from outboxes alone.
+    async fn read_past_the_inbox(&self, reader: UserId, request: &PageRequest) -> Result<Raw, StoreError> {
+        match self.read_stretch(reader, request).await? {
+            Some(page) => Ok(page),
+            None => self.read_everything(reader, request).await,
         }
     }
 
     async fn read_everything(&self, reader: UserId, request: &PageRequest) -> Result<Raw, StoreError> {
         count("everything");
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
-        self.known.note_floor(reader, snapshot.floor);
         match decide(request, &snapshot, None) {
-            Next::Serve(page) => Ok(Raw::of(page, snapshot.floor, HashMap::new())),
-            next => Err(StoreError::Unreadable(format!("a complete snapshot that does not suffice ({next:?})"))),
+            Next::Serve(page) => {
+                self.known.note_page(reader, &page, snapshot.floor);
+                Ok(Raw::of(page, snapshot.floor, HashMap::new()))
+            }
+            next => Err(StoreError::Unreadable(format!("a complete snapshot does not suffice for a page ({next:?})"))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Outboxes of uncovered authors from the cache, each believed only at exactly the version that the snapshot names.
+//! Completes a page from cached outboxes. An outbox counts only at exactly the version that the snapshot names.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,12 @@ use crate::{
     telemetry::metrics::OUTBOX_CACHE,
 };
 
-/// Outboxes that are fetched from SQL and cached in one read at most; with more, one statement that pulls everything
-/// is cheaper.
+/// Most outboxes that one read fetches from SQL and caches. With more, the statement that pulls everything is cheaper.
 const MAX_REFILLS: usize = 64;
 
-/// The uncovered authors' runs, or `None` if some outbox could be had neither from the cache nor by a refill of the
-/// same version.
+/// The uncovered authors' runs; `None` if neither the cache nor a refill has some outbox at the snapshot's version.
 ///
-/// A cache that fails is a cache that misses.
+/// A failing cache counts as a miss.
 pub async fn pull(
     cache: &dyn OutboxCache,
     contents: &dyn Contents,
@@ -76,7 +74,7 @@ fn runs(outboxes: &[CachedOutbox], request: &PageRequest) -> Outboxes {
     Outboxes { ahead, behind }
 }
 
-/// What a cached outbox says of one side of the bound.
+/// One side of the bound in a cached outbox.
 fn side(outbox: &CachedOutbox, direction: Direction, bound: Option<Position>, inclusive: bool) -> Run {
     let from = bound.unwrap_or(direction.start());
     let rows: Vec<Entry> = outbox

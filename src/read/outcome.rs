@@ -1,38 +1,38 @@
-//! An exact page before it is folded, and what comes of reading it by remembered authors.
+//! A raw page, and the outcomes of reading one by remembered authors.
 
 use std::collections::HashMap;
 
 use crate::domain::{ContentId, Entry, Floor, Page, Position, timeline::authors::CardFacts};
 
-/// An exact page, nothing folded.
+/// An exact page that is not folded yet.
 pub(super) struct Raw {
-    /// Its entries.
+    /// The entries of the page.
     pub(super) page: Page,
-    /// Down to which time it was read from below the floor, if at all: a fuller inbox would have held it.
+    /// How far the page reached below the floor, as a publish time in ms; `None` if the inbox held all of it.
     pub(super) reached: Option<i64>,
-    /// What the page's snapshot says of its contents besides.
+    /// Counters, reactions and profile versions from the page's snapshot.
     pub(super) facts: HashMap<ContentId, CardFacts>,
 }
 
 impl Raw {
-    /// A page of a snapshot with this floor.
+    /// A page from a snapshot with this floor.
     pub(super) fn of(page: Page, floor: Floor, facts: HashMap<ContentId, CardFacts>) -> Self {
         Self { reached: reached_below(&page, floor), page, facts }
     }
 }
 
-/// What comes of reading a page by remembered authors.
+/// The outcome of reading a page by remembered authors.
 pub(super) enum Outcome {
     /// The page is exact.
     Page(Raw),
-    /// The page reaches below the floor: only everybody's outboxes complete it.
+    /// The page reaches below the floor, so it needs the outboxes of all authors.
     BelowFloor,
-    /// An author must be pulled, or the authors cannot be remembered or changed twice meanwhile.
+    /// Some author must be pulled, or the authors could not be remembered, or they changed twice during the read.
     Unknown,
 }
 
-/// The publish time of the page's last entry if the page or the next one lies below the floor; 0 if nothing lies below
-/// the page, not even in outboxes.
+/// The publish time of the page's last entry, if the page or the next one lies below the floor; 0 if the page ends the
+/// timeline.
 fn reached_below(page: &Page, floor: Floor) -> Option<i64> {
     let trusted = floor.trusted_from();
     if trusted == Position::OLDEST {

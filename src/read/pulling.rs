@@ -1,16 +1,16 @@
-//! Remembers readers whose inbox alone could not give their latest page. A wrong guess costs a statement and changes
-//! no page.
+//! Remembers readers whose latest page the inbox could not give. A wrong guess costs one statement and changes no
+//! page.
 
 use quick_cache::sync::Cache;
 
 use crate::domain::UserId;
 
-/// Readers remembered, some dozens of bytes each; forgetting one costs a statement.
+/// Readers remembered, some dozens of bytes each. One who drops out costs one statement.
 const REMEMBERED: usize = 100_000;
-/// After so many pages it is looked again whether the reader still has to pull.
+/// Pages that are pulled at once before the inbox is tried again.
 const PAGES_UNTIL_LOOK: u8 = 16;
 
-/// Readers who follow somebody whose contents no inbox has, and how many more pages are pulled without another look.
+/// Readers with uncovered edges, and how many of their next pages are pulled at once.
 pub struct Pulling(Cache<UserId, u8>);
 
 impl Default for Pulling {
@@ -20,7 +20,7 @@ impl Default for Pulling {
 }
 
 impl Pulling {
-    /// Whether `reader`'s next page is better pulled at once than tried from the inbox first.
+    /// Whether to pull `reader`'s next page without trying the inbox first. Counts the page.
     pub fn takes(&self, reader: UserId) -> bool {
         let left = self.0.get(&reader).unwrap_or(0);
         if left == 1 {
@@ -31,7 +31,7 @@ impl Pulling {
         left > 0
     }
 
-    /// Remembers that `reader` has uncovered edges, and that there are no cached outboxes for them.
+    /// Notes that `reader` has uncovered edges for which there are no cached outboxes.
     pub fn note(&self, reader: UserId) {
         self.0.insert(reader, PAGES_UNTIL_LOOK);
     }

@@ -1,7 +1,7 @@
-//! Contents and profiles that this node remembers, so that a page of well-read authors reads neither from SQL again.
+//! Remembers contents and profiles, so that pages of popular authors read neither from SQL again.
 //!
-//! A content never changes as long as it exists, and a profile has a version. Whether the content exists, and which
-//! version the profile has, is for the page's own snapshot to say: nothing remembered is shown without.
+//! A content never changes while it exists, and a profile has a version. The page's own snapshot says which contents
+//! exist and which version a profile has, so a remembered card is never stale.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::{
     telemetry::metrics::REMEMBERED_CARDS,
 };
 
-/// Contents and profiles that the memories are laid out for; they grow as needed.
+/// Initial capacity of each memory; both grow as needed.
 const EXPECTED: usize = 1_000;
 
-/// Contents and profiles.
+/// Bounded memories of contents and of profiles.
 pub struct RememberedCards {
     contents: Cache<ContentId, Arc<Content>, Bytes>,
     profiles: Cache<UserId, Arc<Profile>, Bytes>,
@@ -51,8 +51,8 @@ impl Default for RememberedCards {
 }
 
 impl RememberedCards {
-    /// The card of a page's entry with all that `facts` of the page's snapshot prove. It has its author if this version
-    /// of their profile is remembered. `None` if the content is not.
+    /// The card of an entry, made of the remembered content and the `facts` from the page's snapshot. It includes the
+    /// author if the remembered profile has the right version. `None` if the content is not remembered.
     pub fn card(&self, entry: &Entry, facts: &CardFacts) -> Option<ContentCard> {
         let content = self.contents.get(&entry.content);
         let profile = self.profiles.get(&entry.author).filter(|profile| profile.version == facts.profile_version);
@@ -69,14 +69,14 @@ impl RememberedCards {
         card
     }
 
-    /// Remembers contents that were read.
+    /// Remembers contents alone.
     pub fn remember_contents(&self, contents: &[Arc<Content>]) {
         for content in contents {
             self.contents.insert(content.id, Arc::clone(content));
         }
     }
 
-    /// Remembers what committed rows say.
+    /// Remembers the contents and authors of cards that were read from SQL.
     pub fn remember(&self, cards: &[ContentCard]) {
         for card in cards {
             self.contents.insert(card.content.id, Arc::clone(&card.content));

@@ -1,4 +1,4 @@
-//! Searching: which source leads, look after look along it, until the page is full or has cost enough.
+//! Searches contents: walks along the rarest source, block by block, until the page is full or its budget is spent.
 
 use std::sync::Arc;
 
@@ -11,19 +11,20 @@ use crate::{
     store::{SearchTerms, StoreError},
 };
 
-/// Finds contents.
+/// Searches contents.
 pub struct Searcher {
     terms: Arc<dyn SearchTerms>,
 }
 
 impl Searcher {
-    /// Over the port that keeps the terms.
+    /// Searches the terms that `terms` keeps.
     pub fn new(terms: Arc<dyn SearchTerms>) -> Self {
         Self { terms }
     }
 
-    /// The newest contents below `after` that are looked for and that `viewer` may see, at most `size`. Fewer only if
-    /// there are no more, or after [`MAX_LOOKS`] looks. At most one statement more than looks.
+    /// The newest contents below `after` that match `search` and that `viewer` may see, at most `size`. The page is
+    /// shorter only at the end of the results or after [`MAX_LOOKS`] blocks. Costs at most one statement for each
+    /// block, and one more.
     pub async fn page(
         &self,
         viewer: Option<UserId>,
@@ -45,7 +46,7 @@ impl Searcher {
         Ok(found)
     }
 
-    /// The sources with their counts; what is alone need not be counted.
+    /// The sources with their counts. A single source is not counted.
     async fn counted(&self, search: &Search, after: Option<Position>) -> Result<Vec<(Source, usize)>, StoreError> {
         let sources = search.sources();
         let counts = match sources.len() {

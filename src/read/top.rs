@@ -1,4 +1,4 @@
-//! The top of a timeline: what a live subscriber compares with what it has been told.
+//! Reads the top of a timeline, which a live subscription compares with what it has sent.
 
 use super::TimelineReader;
 use crate::{
@@ -9,9 +9,8 @@ use crate::{
 };
 
 impl TimelineReader {
-    /// `reader`'s timeline above `floor` at one instant during the call, past the cache: one statement, and one for
-    /// what the entries show, which never changes. Whole only if it has at most `max` entries there. No visit is
-    /// noted.
+    /// `reader`'s timeline above `floor`, exact at one instant during the call. Costs two statements, uses no cache
+    /// and notes no visit. It is whole only if it has at most `max` entries.
     pub async fn top(&self, reader: UserId, floor: Position, max: PageSize) -> Result<TimelineTop, StoreError> {
         let bound = Some(floor).filter(|floor| *floor > Position::OLDEST);
         let request = PageRequest { direction: Direction::Newer, bound, ..PageRequest::newest(max) };

@@ -1,12 +1,12 @@
-//! Tells upkeep that a reader is there, off the path of what they do: whoever signs in, renews a token, subscribes,
-//! counts or reads is noted here, at most once in a while, and once more whenever they have paged deeper than an inbox
-//! reaches.
+//! Notes visits of readers for `upkeep`, off the path of the request. Signing in, renewing a token, subscribing,
+//! counting and reading are visits. A reader is noted at most once in a while, and again when a page reached deeper
+//! below the inbox.
 
 use std::{sync::Arc, time::Duration};
 
-use moka::{
-    ops::compute::{CompResult, Op},
-    sync::Cache,
+use quick_cache::{
+    UnitWeighter,
+    sync::{Cache, EntryAction, EntryResult},
 };
 
 use crate::{
@@ -16,14 +16,16 @@ use crate::{
     telemetry::notifications::note_lost,
 };
 
-/// A reader whose pages are pulled is noted more often, so that the inbox is soon filled.
+/// A reader whose pages are pulled is noted more often, so that the inbox fills soon.
 const PULLING_ONCE_IN_MS: i64 = 5 * 1000;
-/// Readers remembered; forgetting one costs a message.
+/// Readers remembered. One who drops out costs one message.
 const REMEMBERED: u64 = 100_000;
-/// How deep a reader is whose pages no inbox could hold: above everything.
+/// Initial capacity; the memory grows as needed.
+const EXPECTED: usize = 1_000;
+/// The depth of a visit without a page: above every position.
 const NOT_BELOW: i64 = i64::MAX;
 
-/// Notes of visits.
+/// Notes visits, each at most once in a while.
 pub struct Visits {
     queue: Arc<dyn Queue>,
     clock: SharedClock,
@@ -31,7 +33,7 @@ pub struct Visits {
     pulling: Recent,
 }
 
-/// Who was noted lately: when, and how deep they were.
+/// Readers noted lately: at which time, and how deep their page reached.
 struct Recent {
     noted: Cache<UserId, (i64, i64)>,
     once_in_ms: i64,
@@ -39,45 +41,58 @@ struct Recent {
 
 impl Recent {
     fn once_in(once_in_ms: i64) -> Self {
-        Self { noted: Cache::new(REMEMBERED), once_in_ms }
+        Self { noted: Cache::with_weighter(EXPECTED, REMEMBERED, UnitWeighter), once_in_ms }
     }
 
-    /// Whether `reader` is to be noted at `now_ms`, being so deep; then they count as noted. A clock that went back
-    /// never silences anybody.
+    /// Whether to note `reader` at `now_ms` with a page of this `depth`; if so, they count as noted. A clock that was
+    /// set back never suppresses a note.
     fn is_due(&self, reader: UserId, now_ms: i64, depth: i64) -> bool {
         let due = |(noted, deepest): (i64, i64)| {
             depth < deepest || !(0..self.once_in_ms).contains(&now_ms.saturating_sub(noted))
         };
-        let noted = self.noted.entry(reader).and_compute_with(|noted| {
-            if noted.is_none_or(|noted| due(noted.into_value())) { Op::Put((now_ms, depth)) } else { Op::Nop }
+        let noted = self.noted.entry(&reader, Some(Duration::ZERO), |_, noted| {
+            let is_due = due(*noted);
+            if is_due {
+                *noted = (now_ms, depth);
+            }
+            EntryAction::Retain(is_due)
         });
-        matches!(noted, CompResult::Inserted(_) | CompResult::ReplacedWith(_))
+        match noted {
+            EntryResult::Retained(is_due) => is_due,
+            EntryResult::Vacant(first) => first.insert((now_ms, depth)).is_ok(),
+            // Another task is noting the reader at this moment.
+            _ => false,
+        }
     }
 }
 
 impl Visits {
-    /// Notes go to `queue`. A reader who stays is noted once in `once_in_ms`; last-seen times are exact to it.
+    /// Sends notes to `queue`. A reader who stays is noted once in `once_in_ms`, so last-seen times are exact to that.
     pub fn new(queue: Arc<dyn Queue>, clock: SharedClock, once_in_ms: i64) -> Self {
         Self { queue, clock, seen: Recent::once_in(once_in_ms), pulling: Recent::once_in(PULLING_ONCE_IN_MS) }
     }
 
-    /// Time after which a reader who stays is to be noted again.
+    /// Time after which a reader who stays is due to be noted again.
     pub fn once_in(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.seen.once_in_ms).unwrap_or(0).max(1))
     }
 
-    /// `reader` is there, whatever they do.
+    /// The time (ms) by the clock that visits are noted by.
+    pub(super) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// Notes a visit that has read no page.
     pub async fn note_present(&self, reader: UserId) {
         self.note(reader, None).await;
     }
 
-    /// `reader` has read a page, and `reached` with it what an inbox could hold, as [`Message::ReaderSeen`] has it.
-    /// Failing to tell costs reads their speed, nothing else; it is not tried again at once, so that a queue that is
-    /// away does not slow every page.
+    /// Notes that `reader` has read a page; `reached` is as in [`Message::ReaderSeen`]. A lost note only makes reads
+    /// slower. It is not sent again, so that a queue that is down does not slow every page.
     pub async fn note(&self, reader: UserId, reached: Option<i64>) {
         let now = self.clock.now_ms();
         let pulls = reached.is_some_and(|depth| self.pulling.is_due(reader, now, depth));
-        // Who is noted for being deep has been seen as well.
+        // A note about depth is also a visit.
         let is_seen = (reached.is_none() || pulls) && self.seen.is_due(reader, now, NOT_BELOW);
         if !pulls && !is_seen {
             return;
@@ -92,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_is_noted_once_in_a_while_by_the_house_clock() {
+    fn a_reader_is_noted_once_in_a_while_by_the_services_clock() {
         let recent = Recent::once_in(5_000);
         let (ann, bob) = (UserId::try_new(1).unwrap(), UserId::try_new(2).unwrap());
         assert!(recent.is_due(ann, 10_000, NOT_BELOW));

@@ -5,33 +5,33 @@ use async_trait::async_trait;
 use super::{StoreError, accounts::PasswordHash, relations::Pair};
 use crate::domain::{Entry, SessionId, UserId};
 
-/// How the deletion of an account ends.
+/// The outcome of deleting an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deleted {
-    /// The account is gone; these sessions have ended with it.
+    /// The account is deleted, and these sessions have ended with it.
     Gone {
-        /// Whatever sessions there were.
+        /// All of the user's sessions.
         sessions: Vec<SessionId>,
     },
-    /// The password is another one by now, or there is one after all.
+    /// The password is a different one now, or the user has got one.
     PasswordChanged,
-    /// There is no such account, or none any more.
+    /// There is no such account, or it has been deleted before.
     Unknown,
 }
 
-/// A deleted account of which something may be left.
+/// A deleted account that may have rows left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remains {
-    /// Whose it was.
+    /// The deleted user.
     pub user: UserId,
     /// When it was deleted, ms UTC.
     pub deleted_at: i64,
 }
 
-/// A content that a deleted account leaves behind.
+/// A content left over from a deleted account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeftContent {
-    /// Which.
+    /// Its entry.
     pub entry: Entry,
     /// Whether it has been removed.
     pub is_removed: bool,
@@ -40,35 +40,36 @@ pub struct LeftContent {
 /// Deleted accounts.
 #[async_trait]
 pub trait AccountDeletions: Send + Sync {
-    /// One transaction of a fixed size, whatever the user has: the profile is blanked except for the handle, which
-    /// stays theirs; password, sessions and counts go, the inbox's floor is off (docs/protocol.md#off), and a row says
-    /// that the account is deleted. From then on no read shows the user or anything of theirs, and every write of
-    /// theirs is refused. `password` is what the user's must be; `None`: they have none.
+    /// One transaction, the same size for every user. It blanks the profile except the handle, which stays reserved,
+    /// deletes password, sessions and counts, turns the inbox off (docs/protocol.md#off), and inserts the row that
+    /// marks the account as deleted. From then on no read shows the user or their contents, and all writes of theirs
+    /// are refused. `password` is the user's hash; `None` for users without a password.
     async fn delete(&self, user: UserId, password: Option<&PasswordHash>, now_ms: i64) -> Result<Deleted, StoreError>;
 
-    /// One transaction: the deleted account that has waited longest among those that are to be looked at by `now_ms`;
-    /// nobody else is given it before `next_look_ms`.
+    /// One transaction: takes the deleted account that has waited longest of those due by `now_ms`. No other node gets
+    /// it before `next_look_ms`.
     async fn due(&self, now_ms: i64, next_look_ms: i64) -> Result<Option<Remains>, StoreError>;
 
-    /// When the account is to be looked at next; `None`: nothing is left of it.
+    /// Sets when to look at the account next; `None`: nothing of it is left.
     async fn look_at(&self, user: UserId, at_ms: Option<i64>) -> Result<(), StoreError>;
 
-    /// The user's oldest contents that [`AccountDeletions::erase`] has not passed yet, `limit` at most, oldest first.
+    /// The user's oldest contents beyond those that [`AccountDeletions::erase`] has passed: at most `limit`, oldest
+    /// first.
     async fn contents_left(&self, user: UserId, limit: u64) -> Result<Vec<LeftContent>, StoreError>;
 
-    /// One transaction: blanks texts, media and keys of these contents, which are removed, and passes the last of
+    /// One transaction: blanks text, media and key of these removed contents, and moves the mark behind the last of
     /// them. Idempotent.
     async fn erase(&self, user: UserId, contents: &[Entry]) -> Result<(), StoreError>;
 
-    /// Edges of the user in either direction, their own to themselves included, `limit` at most of each direction.
+    /// The user's edges in both directions, including the one to themselves: at most `limit` in each direction.
     async fn edges_left(&self, user: UserId, limit: u64) -> Result<Vec<Pair>, StoreError>;
 
-    /// One transaction: takes back `limit` of the user's reactions at most and lowers the counters; returns how many.
+    /// One transaction: deletes at most `limit` reactions of the user and lowers the counters. Returns how many.
     async fn take_back_reactions(&self, user: UserId, limit: u64) -> Result<u64, StoreError>;
 
-    /// One transaction: deletes what is the user's alone, read marker, mutes, hides and blocks of and by them, and
-    /// sessions that began while the account was deleted; `limit` rows at most of each kind. The version of the authors
-    /// ([`super::timelines`]) of each reader who excluded the user becomes the fresh random `version`. Returns how
-    /// many rows went.
+    /// One transaction: deletes the user's read marker, the mutes, hides and blocks by and of them, and sessions that
+    /// began during the deletion, and turns off an inbox that opened during it; at most `limit` rows of each kind. The
+    /// version of the authors ([`super::timelines`]) of each reader who excluded the user becomes the fresh random
+    /// `version`. Returns the number of rows.
     async fn clear(&self, user: UserId, version: i64, limit: u64) -> Result<u64, StoreError>;
 }

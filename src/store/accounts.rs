@@ -33,23 +33,23 @@ pub struct NewAccount {
     pub now_ms: i64,
 }
 
-/// How a registration ends.
+/// The outcome of a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registered {
     /// The user exists now.
     Created,
-    /// Somebody else has the handle.
+    /// Another user has the handle.
     HandleTaken,
-    /// Draw another id.
+    /// Draw another id and try again.
     IdTaken,
 }
 
 /// Users and credentials.
 #[async_trait]
 pub trait Accounts: Send + Sync {
-    /// One transaction: the user, the credential, the counts, the inbox state (floor [`crate::domain::Floor::OPEN`],
-    /// last seen now), and the user's own edge to themselves in mode `Push` (own posts are part of the timeline; a
-    /// user without contents is covered from the start).
+    /// One transaction: inserts the user, the credential, the counts, the inbox state (floor
+    /// [`crate::domain::Floor::OPEN`], last seen now) and the user's own edge to themselves. That edge is in mode
+    /// `Push`: own posts are part of the timeline, and a user without contents is covered from the start.
     async fn register(&self, account: NewAccount) -> Result<Registered, StoreError>;
 
     /// The id and password hash behind a handle.
@@ -58,18 +58,18 @@ pub trait Accounts: Send + Sync {
     /// The handle and password hash of a user; `None` if they have no password.
     async fn credential_of(&self, user: UserId) -> Result<Option<(Handle, PasswordHash)>, StoreError>;
 
-    /// Puts `new` in the place of `old`; `false` if another hash stands there, and nothing changes.
+    /// Replaces `old` with `new`. `false`, without a change, if the stored hash is another one.
     async fn replace_password(&self, user: UserId, old: &PasswordHash, new: &PasswordHash) -> Result<bool, StoreError>;
 
-    /// Profiles of those of `ids` that exist, in any order. One statement.
+    /// The profiles of `ids`, without missing users, in any order. One statement.
     async fn profiles(&self, ids: &[UserId]) -> Result<Vec<Profile>, StoreError>;
 
     /// The user with that handle.
     async fn by_handle(&self, handle: &Handle) -> Result<Option<Profile>, StoreError>;
 
-    /// Counts of those of `ids` that exist; a user's own edge to themselves is not counted. One statement.
+    /// The counts of `ids`, without missing users. A user's own edge to themselves is not counted. One statement.
     async fn counts(&self, ids: &[UserId]) -> Result<Vec<(UserId, ProfileCounts)>, StoreError>;
 
-    /// Number of users; for `seed --if-empty` and `doctor`.
+    /// The number of users; for `seed --if-empty` and `doctor`.
     async fn count(&self) -> Result<u64, StoreError>;
 }

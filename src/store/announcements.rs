@@ -1,5 +1,4 @@
-//! Announcements: events of this moment, sent to every node at most once, best effort. Live subscriptions listen to
-//! them.
+//! Announcements: events that every node receives at most once, best effort. Live subscriptions listen to them.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -8,71 +7,71 @@ use tokio::sync::broadcast;
 use super::StoreError;
 use crate::domain::{ContentId, Entry, Position, SessionId, UserId};
 
-/// What happened. On the wire as [`super::queue::Message`].
+/// An event. Its wire format is as for [`super::queue::Message`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Announcement {
     /// A content was published.
     Published {
-        /// What, when, by whom.
+        /// The new entry.
         entry: Entry,
-        /// What it reposts; older versions do not tell.
+        /// The reposted content; `None` also from older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         original: Option<ContentId>,
     },
     /// A content was removed.
     Removed {
-        /// What, when it had been published, by whom.
+        /// The removed entry.
         entry: Entry,
     },
-    /// Whom the reader's timeline shows has changed: by a follow, an unfollow, or what else keeps an author out of it.
+    /// The set of authors in the reader's timeline has changed: by a follow, an unfollow or an exclusion.
     FollowsChanged {
-        /// Whose timeline.
+        /// The reader.
         reader: UserId,
-        /// Whom it is about; `None` from older versions.
+        /// The author; `None` from older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         author: Option<UserId>,
-        /// What has happened; listeners look at what is, this is a hint.
+        /// The change. A hint: listeners look at the current state.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<RelationChange>,
     },
-    /// The reader has read further.
+    /// The reader has moved their read marker.
     ReadMarkerMoved {
-        /// Whose marker.
+        /// The reader.
         reader: UserId,
-        /// Where it stands.
+        /// The new position.
         marker: Position,
     },
-    /// A session has ended: what it signed in is signed in no more.
+    /// A session has ended.
     SessionEnded {
-        /// Whose.
+        /// Its user.
         user: UserId,
-        /// Which.
+        /// The session.
         session: SessionId,
     },
-    /// A user has deleted their account: nothing of theirs is shown any more.
+    /// A user has deleted their account.
     AccountDeleted {
-        /// Whose.
+        /// The user.
         user: UserId,
     },
-    /// Announcements may have been lost. Told by the adapter itself: to its own listeners when a connection was made
-    /// anew, to every node when it could not send.
+    /// Announcements may have been lost. The adapter sends it itself: to its own listeners after a reconnect, and to
+    /// every node after it could not send.
     Gap,
 }
 
-/// What has happened between a reader and an author.
+/// A change between a reader and an author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RelationChange {
-    /// The reader follows the author.
+    /// The reader has followed the author.
     Followed,
-    /// The reader follows the author no more.
+    /// The reader has unfollowed the author.
     Unfollowed,
-    /// The author's contents are kept out of the timeline, whether followed or not.
+    /// A mute, hide or block now keeps the author out of the timeline.
     Excluded,
-    /// What kept them out has been lifted.
+    /// A mute, hide or block was lifted.
     Included,
-    /// What a later version says.
+    /// A kind from a later version.
     #[serde(other)]
     Other,
 }
@@ -80,10 +79,10 @@ pub enum RelationChange {
 /// Announcements.
 #[async_trait]
 pub trait Announcements: Send + Sync {
-    /// Tells every node, this one included. Best effort: what could not be told is followed by a [`Announcement::Gap`]
-    /// once that can be. A gap is the adapter's to tell: announcing one does nothing.
+    /// Announces to every node, this one included. Best effort: after a failure, a [`Announcement::Gap`] follows as
+    /// soon as it can be sent. Only the adapter announces gaps: passing one here does nothing.
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError>;
 
-    /// Everything announced from now on, bounded: a receiver that lags learns it from the channel.
+    /// All announcements from now on. The channel is bounded and tells a slow receiver that it has lagged.
     fn listen(&self) -> broadcast::Receiver<Announcement>;
 }

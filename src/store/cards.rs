@@ -1,4 +1,4 @@
-//! Cards: contents and users with everything that is shown beside them, in one statement.
+//! Cards: contents and users with everything that clients show beside them, in one statement.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::domain::{
     timeline::exclusion::ExclusionState,
 };
 
-/// What is read of a user besides the profile.
+/// The parts of a user to read besides the profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct UserParts {
-    /// The counts of followers, of the followed and of contents.
+    /// The counts of followers, followed users and contents.
     pub counts: bool,
     /// Whether the viewer follows them.
     pub following: bool,
@@ -21,18 +21,18 @@ pub struct UserParts {
     pub exclusions: bool,
 }
 
-/// What is read of a content besides itself.
+/// The parts of a content to read besides the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ContentParts {
     /// Its counters.
     pub counters: bool,
     /// The viewer's reactions to it.
     pub reactions: bool,
-    /// Its author, and what of them.
+    /// Its author, with these parts.
     pub author: Option<UserParts>,
 }
 
-/// A user and what was asked for; `None` for what was not, and for what is the viewer's where there is none.
+/// A user with the requested parts. Other parts are `None`, and so are those of the viewer without a viewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserCard {
     /// What others see of them.
@@ -45,10 +45,10 @@ pub struct UserCard {
     pub exclusions: Option<ExclusionState>,
 }
 
-/// A content and what was asked for, as [`UserCard`].
+/// A content with the requested parts, as [`UserCard`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentCard {
-    /// Itself.
+    /// The content.
     pub content: Arc<Content>,
     /// See [`ContentParts::counters`].
     pub counters: Option<Counters>,
@@ -58,10 +58,10 @@ pub struct ContentCard {
     pub author: Option<UserCard>,
 }
 
-/// Contents and users with what is shown beside them. What a card says is of one instant.
+/// Contents and users with their cards. A card is of one instant.
 #[async_trait]
 pub trait Cards: Send + Sync {
-    /// Those of the contents that [`super::Contents::by_ids`] gives. One statement for every 16 384.
+    /// The cards of the contents that [`super::Contents::by_ids`] returns. One statement for every 16 384.
     async fn content_cards(
         &self,
         viewer: Option<UserId>,
@@ -69,7 +69,7 @@ pub trait Cards: Send + Sync {
         parts: ContentParts,
     ) -> Result<Vec<ContentCard>, StoreError>;
 
-    /// Those of the users that [`super::Accounts::profiles`] gives. One statement for every 16 384.
+    /// The cards of the users that [`super::Accounts::profiles`] returns. One statement for every 16 384.
     async fn user_cards(
         &self,
         viewer: Option<UserId>,

@@ -1,5 +1,5 @@
-//! Contents whose delivery is not finished, and the subtasks that they are cut into. A delivery record is at once the
-//! transactional event, the retry record and a read source.
+//! Unfinished deliveries and their subtasks. A delivery record is at once the transactional event, the retry record
+//! and a source that pages read.
 
 use async_trait::async_trait;
 
@@ -9,83 +9,83 @@ use crate::domain::{
     delivery::{DeliveryPolicy, subtask::Progress},
 };
 
-/// A delivery that is not finished.
+/// An unfinished delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// What is delivered.
+    /// The content to deliver.
     pub entry: Entry,
-    /// Whether the content was removed: nothing need be delivered any more.
+    /// Whether the content was removed, so that there is nothing to deliver.
     pub removed: bool,
     /// Failures so far.
     pub attempts: u32,
-    /// What the last failure said; empty if there was none.
+    /// The last failure; empty if there was none.
     pub last_error: String,
 }
 
-/// A subtask: the content, and how far its range has come. Identity: content and `progress.range.after`.
+/// A subtask of a content's delivery. Identity: content and `progress.range.after`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subtask {
-    /// Whose delivery.
+    /// The content.
     pub content: ContentId,
-    /// Place in the chain, from 1; for people, nothing depends on it.
+    /// Place in the chain, from 1; only for people.
     pub task_no: i32,
-    /// What is served and what is left.
+    /// The range and its progress.
     pub progress: Progress,
 }
 
-/// A batch of a subtask, done.
+/// The result of one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pushed {
-    /// Progress after it; `None` if the subtask is gone (its delivery was finished by another worker).
+    /// The progress after it; `None` if the subtask is gone because another worker has finished the delivery.
     pub progress: Option<Progress>,
-    /// Inbox rows inserted; those that were there do not count.
+    /// New inbox rows.
     pub rows: u64,
 }
 
-/// How an attempt to deliver in one transaction ends.
+/// The outcome of delivering in one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtOnce {
-    /// The record is gone: everybody is served, or the content is removed, or another worker has ended the delivery.
+    /// The record is gone: everybody is served, the content was removed, or another worker has finished the delivery.
     Ended {
-        /// Inbox rows inserted; those that were there do not count.
+        /// New inbox rows.
         rows: u64,
     },
-    /// It has to be cut into subtasks, or has been. Nothing was changed.
+    /// The delivery must be cut into subtasks, or has been. Nothing was changed.
     ToBeCut,
 }
 
-/// Whom a delivery serves before all others.
+/// Which followers a delivery serves before all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct First {
-    /// Only if there are more targets than this, which is what one transaction serves.
+    /// Only if there are more targets than one transaction serves.
     pub more_than: u32,
-    /// Only who was seen at this time (ms) or later.
+    /// Only followers seen at this time (ms) or later.
     pub seen_since_ms: i64,
-    /// Those of them who were seen last, at most so many.
+    /// The most followers to serve, the last-seen first.
     pub most: u32,
 }
 
-/// What is waiting, for metrics and `doctor`.
+/// The waiting work, for metrics and `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Backlog {
-    /// Deliveries not finished.
+    /// Unfinished deliveries.
     pub unfinished: u64,
-    /// Of those, how many have failed at least as often as asked.
+    /// Those with at least the given number of failures.
     pub failing: u64,
-    /// Publish time (ms) of the oldest.
+    /// Publish time (ms) of the oldest one.
     pub oldest: Option<i64>,
 }
 
 /// Deliveries and subtasks.
 #[async_trait]
 pub trait Deliveries: Send + Sync {
-    /// The delivery record of a content; `None` if it is finished.
+    /// The delivery record of a content; `None` once the delivery is finished.
     async fn find(&self, content: ContentId) -> Result<Option<Delivery>, StoreError>;
 
-    /// docs/protocol.md#d1, #d2 and #d3 in one transaction that locks the record first: serves the one range that all
-    /// followers are, and deletes the record. Only if no subtask was cut yet, the author has at most `most` followers,
-    /// themselves included, and `policy` need not look at them. If the content is removed, deletes the record and its
-    /// subtasks.
+    /// docs/protocol.md#d1, #d2 and #d3 in one transaction that locks the record first: serves all followers as one
+    /// range and deletes the record. Only if no subtask was cut yet, the author has at most `most` followers,
+    /// themselves included, and `policy` needs no facts about them. If the content is removed, deletes the record and
+    /// its subtasks.
     async fn deliver_at_once(
         &self,
         content: ContentId,
@@ -93,22 +93,22 @@ pub trait Deliveries: Send + Sync {
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError>;
 
-    /// Before the first range is cut, in one transaction that locks the record first: inserts the rows of the targets
-    /// whom `first` means, of those among the [`crate::domain::limits::MAX_LAST_SEEN`] readers seen last if the author
-    /// has as many followers. Nothing else changes: the ranges hold them as well. Returns how many rows.
+    /// One transaction that locks the record before the first range is cut: inserts the rows of the followers that
+    /// `first` selects, for popular authors among the [`crate::domain::limits::MAX_LAST_SEEN`] last-seen readers. The
+    /// ranges serve them again, so nothing else changes. Returns the number of rows.
     async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError>;
 
-    /// docs/protocol.md#d1, one transaction: adds at most `limit` ranges of `subtask_size` followers to the end of the
-    /// content's chain. Does nothing if the record is gone or the chain complete. Returns whether the chain is
+    /// docs/protocol.md#d1, one transaction: appends at most `limit` ranges of `subtask_size` followers to the
+    /// content's chain. Does nothing if the record is gone or the chain is complete. Returns whether the chain is
     /// complete now.
     async fn extend_chain(&self, content: ContentId, subtask_size: u32, limit: usize) -> Result<bool, StoreError>;
 
-    /// Subtasks of a content that are not done, ascending.
+    /// The unfinished subtasks of a content, ascending.
     async fn open_subtasks(&self, content: ContentId) -> Result<Vec<Subtask>, StoreError>;
 
-    /// Takes a subtask until `lease_until_ms`, if it is not done and no lease is running at `now_ms`; one conditional
-    /// statement. `None` if there is nothing to take. A lease only saves work: two executors at one subtask change
-    /// nothing. One that ends more than `MAX_WAIT_MS` from now does not count.
+    /// Takes a subtask until `lease_until_ms`, unless it is done or leased at `now_ms`, in one conditional statement.
+    /// `None` if it cannot be taken. A lease only saves work: two executors of one subtask do no harm. A lease that
+    /// ends more than `MAX_WAIT_MS` from now does not count.
     async fn take_subtask(
         &self,
         content: ContentId,
@@ -118,16 +118,16 @@ pub trait Deliveries: Send + Sync {
     ) -> Result<Option<Subtask>, StoreError>;
 
     /// docs/protocol.md#d2, one transaction, READ COMMITTED: one `INSERT .. SELECT` for the next `batch_size`
-    /// followers of the subtask, then its progress (which never goes back). Skips only absent and `Pull` edges and
-    /// readers that are off.
+    /// followers of the subtask, then its progress, which never goes back. Skips only missing edges, `Pull` edges and
+    /// readers who are off.
     async fn push_batch(&self, subtask: &Subtask, batch_size: u32) -> Result<Pushed, StoreError>;
 
-    /// docs/protocol.md#d3, one transaction: if the chain is complete and every subtask done, or the content removed,
-    /// deletes the record and its subtasks. Returns whether the record is gone.
+    /// docs/protocol.md#d3, one transaction: deletes the record and its subtasks if the chain is complete and all
+    /// subtasks are done, or if the content was removed. Returns whether the record is gone.
     async fn finish(&self, content: ContentId) -> Result<bool, StoreError>;
 
-    /// Counts a failure, keeps its text (cut to 500 characters), and sets when the sweeper looks again. Ends the lease
-    /// of the subtask that failed, the one with the range that begins at `subtask`, if it was one.
+    /// Counts a failure, stores its text (cut to 500 characters), and sets when the sweeper looks again. Ends the
+    /// lease of the failed subtask, whose range begins at `subtask`.
     async fn record_failure(
         &self,
         content: ContentId,
@@ -136,12 +136,12 @@ pub trait Deliveries: Send + Sync {
         retry_at_ms: i64,
     ) -> Result<(), StoreError>;
 
-    /// Records whose time to be looked at again has come, or lies more than `MAX_WAIT_MS` ahead, oldest first, at most
-    /// `limit`; each is set to `next_look_ms` in the same transaction, so that several sweepers share the work: twice
-    /// and then four times as far ahead the more often it was looked at.
+    /// At most `limit` records that are due, or due more than `MAX_WAIT_MS` ahead, oldest first. The same transaction
+    /// sets each to `next_look_ms`, or twice or four times as far ahead after repeated looks. So several sweepers
+    /// share the work.
     async fn due(&self, now_ms: i64, next_look_ms: i64, limit: u64) -> Result<Vec<Delivery>, StoreError>;
 
-    /// What is waiting; `failing` counts records with at least `attempts` failures.
+    /// The waiting work; `failing` counts records with at least `attempts` failures.
     async fn backlog(&self, attempts: u32) -> Result<Backlog, StoreError>;
 
     /// Records with at least `attempts` failures, oldest first, at most `limit`.

@@ -1,30 +1,30 @@
-//! Failures of a store, sorted by what the caller can do about them. All ports share the type.
+//! Errors of stores, sorted by what the caller can do about them. All ports share the type.
 
 use crate::telemetry::causes;
 
-/// A store's failure. Expected outcomes (a taken handle, a missing content) are values, never this.
+/// An error of a store. Expected outcomes, such as a taken handle, are values instead.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The server cannot be reached, timed out, or broke off. Trying again later may help; whether the work was done
-    /// is unknown.
+    /// The server cannot be reached, timed out, or closed the connection. A retry may help; the work may have been
+    /// done.
     #[error("{} cannot be reached", place(.0.as_ref()))]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store answers, but has no room or is read-only: reads go on. Trying again later may help; whether the work
-    /// was done is unknown.
+    /// The store answers but has no room or is read-only. Reads continue. A retry may help; the work may have been
+    /// done.
     #[error("{} takes no writes", place(.0.as_ref()))]
     TakesNoWrites(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A deadlock or lock wait time-out; nothing was done. Adapters try a few times before they say so.
+    /// A deadlock or lock time-out; nothing was done. Adapters retry a few times before they return it.
     #[error("the store is contended")]
     Contended(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store holds something that this version does not understand.
+    /// The store holds a value that this version cannot read.
     #[error("the store holds an unreadable value: {0}")]
     Unreadable(String),
-    /// The store refused the request: a defect here, or a schema that has not been migrated.
+    /// The store refused the request: a defect here, or outdated tables.
     #[error("{} refused a request", place(.0.as_ref()))]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// An error of Redis: it is named where the failure is told, since "the store" is the SQL store.
+/// An error of Redis. Messages name it, because "the store" means the SQL store.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct OfRedis(pub Box<dyn std::error::Error + Send + Sync>);
@@ -39,7 +39,7 @@ impl StoreError {
         causes::with_causes(self)
     }
 
-    /// Whether the same request may succeed later without anybody's help.
+    /// Whether the same request may succeed later without intervention.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::TakesNoWrites(_) | Self::Contended(_))
     }

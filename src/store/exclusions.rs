@@ -5,32 +5,32 @@ use async_trait::async_trait;
 use super::{StoreError, relations::Pair};
 use crate::domain::{UserId, timeline::exclusion::ExclusionState};
 
-/// How a mute or a hide ends.
+/// The outcome of a mute or a hide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excluded {
-    /// Kept out from now on.
+    /// The author is kept out from now on.
     New,
-    /// Was kept out; nothing changed.
+    /// The author was kept out before; nothing changed.
     Already,
     /// There is no such user.
     UnknownUser,
 }
 
-/// How a block ends.
+/// The outcome of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blocked {
-    /// Neither sees the other from now on, and neither follows the other.
+    /// Neither sees or follows the other from now on.
     New {
-        /// The edges that there were: none, one or both.
+        /// The ended follow edges.
         ended: Vec<Pair>,
     },
-    /// Was blocked; nothing changed.
+    /// The block existed; nothing changed.
     Already,
     /// There is no such user.
     UnknownUser,
 }
 
-/// What a user has decided about others, as a list of them.
+/// A user's decisions about others, as a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExclusionList {
     /// Whom the user has muted.
@@ -41,32 +41,32 @@ pub enum ExclusionList {
     HiddenFrom,
 }
 
-/// Exclusions. All changes are idempotent, each one transaction, true for the next read. Nobody is ever excluded from
-/// their own timeline: callers pass two different users. Each change sets the version of the readers' authors
-/// ([`super::timelines`]) to the fresh random `version`.
+/// Exclusions. All changes are idempotent transactions that take effect on the next read. Callers pass two different
+/// users: nobody is excluded from their own timeline. Each change sets the version of the readers' authors
+/// ([`super::timelines`]) to the newly drawn `version`.
 #[async_trait]
 pub trait Exclusions: Send + Sync {
-    /// `author`'s contents are not in `reader`'s timeline, by the reader's wish.
+    /// Keeps `author` out of `reader`'s timeline on the reader's behalf.
     async fn mute(&self, reader: UserId, author: UserId, version: i64) -> Result<Excluded, StoreError>;
 
     /// Lifts [`Self::mute`]; `false` if there was nothing to lift.
     async fn unmute(&self, reader: UserId, author: UserId, version: i64) -> Result<bool, StoreError>;
 
-    /// `author`'s contents are not in `reader`'s timeline, by the author's wish.
+    /// Keeps `author` out of `reader`'s timeline on the author's behalf.
     async fn hide(&self, author: UserId, reader: UserId, version: i64) -> Result<Excluded, StoreError>;
 
     /// Lifts [`Self::hide`]; `false` if there was nothing to lift.
     async fn unhide(&self, author: UserId, reader: UserId, version: i64) -> Result<bool, StoreError>;
 
-    /// One transaction: neither is shown the other's contents, the follow edges between them end (counts and pending
-    /// relations as in [`super::Follows::unfollow`]). Takes the counts of both first, by ascending id, as a follow
-    /// does: no edge outlives a block.
+    /// One transaction: hides the contents of both from each other and ends the follow edges between them (counts and
+    /// pending relations as in [`super::Follows::unfollow`]). Locks the counts of both first, by ascending id, like a
+    /// follow, so that no edge outlives a block.
     async fn block(&self, user: UserId, other: UserId, version: i64, now_ms: i64) -> Result<Blocked, StoreError>;
 
-    /// Lifts `user`'s block of `other`; one that `other` has put stays. `false` if there was nothing to lift.
+    /// Lifts `user`'s block of `other`; a block by `other` stays. `false` if there was none.
     async fn unblock(&self, user: UserId, other: UserId, version: i64) -> Result<bool, StoreError>;
 
-    /// `user`'s mutes, hides and blocks among `others`: a row for each of them with at least one. Never what the others
+    /// `user`'s mutes, hides and blocks of `others`: one row for each user with at least one. Never what the others
     /// have decided. One statement.
     async fn exclusion_states(
         &self,
@@ -74,8 +74,7 @@ pub trait Exclusions: Send + Sync {
         others: &[UserId],
     ) -> Result<Vec<(UserId, ExclusionState)>, StoreError>;
 
-    /// At most `limit` of the users about whom `user` has decided so, with ids above `after`, ascending. One
-    /// statement.
+    /// At most `limit` users in this list of `user`, with ids above `after`, ascending. One statement.
     async fn excluded(
         &self,
         user: UserId,

@@ -1,17 +1,17 @@
-//! Followers and followed users, as lists to show. Deliveries use `follows` instead.
+//! Lists of followers and followed users to show. Deliveries use `follows` instead.
 
 use async_trait::async_trait;
 
 use super::StoreError;
 use crate::domain::{Listing, PageRequest, UserId};
 
-/// Lists of followers and of the followed, as `viewer` sees them: without those between whom and the viewer a block
-/// stands; with everybody for the anonymous (`None`). Pages are full, and their flags speak of what the viewer sees. A
-/// user's edge to themselves is in none. Pages come in the order of the users, as often as they are given: one
-/// statement for up to 64 users, without a bound for up to 128.
+/// Lists of followers and followed users, without those behind a block with `viewer`; anonymous viewers (`None`) see
+/// everybody. Pages are full, and their flags count only visible users. No list has a user's edge to themselves. Pages
+/// are in the order of the users, including repetitions. One statement for up to 64 users, without a bound for up to
+/// 128.
 #[async_trait]
 pub trait FollowLists: Send + Sync {
-    /// Who follows each author, newest follow first.
+    /// The followers of each author, newest follow first.
     async fn followers(
         &self,
         viewer: Option<UserId>,
@@ -19,7 +19,7 @@ pub trait FollowLists: Send + Sync {
         request: &PageRequest,
     ) -> Result<Vec<Listing<UserId>>, StoreError>;
 
-    /// Whom each follower follows, newest follow first.
+    /// The users whom each follower follows, newest follow first.
     async fn following(
         &self,
         viewer: Option<UserId>,

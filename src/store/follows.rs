@@ -1,4 +1,4 @@
-//! Follow edges: who follows whom, and what deliveries may assume of it.
+//! Follow edges, and what deliveries may assume of them.
 
 use async_trait::async_trait;
 
@@ -8,16 +8,16 @@ use crate::domain::{
     delivery::{AuthorFacts, ReaderFacts, subtask::Range},
 };
 
-/// How a follow ends.
+/// The outcome of a follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Followed {
-    /// The edge is new; the author's contents are in the reader's timeline from now on, also the older ones.
+    /// The edge is new. All of the author's contents are in the reader's timeline from now on.
     New,
-    /// The edge was there; nothing changed.
+    /// The edge existed; nothing changed.
     Already,
-    /// There is no such author, or the reader has no account any more.
+    /// There is no such author, or the reader's account has been deleted.
     UnknownAuthor,
-    /// The reader follows [`crate::domain::limits::MAX_FOLLOWS`] authors.
+    /// The reader follows [`crate::domain::limits::MAX_FOLLOWS`] authors already.
     TooMany,
     /// One of the two has blocked the other.
     Blocked,
@@ -26,9 +26,9 @@ pub enum Followed {
 /// Follow edges.
 #[async_trait]
 pub trait Follows: Send + Sync {
-    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `incarnation`, the
-    /// counts, and the pending relation of the pair (see [`super::Relations`]). `incarnation` is a fresh random number:
-    /// it tells this edge from an earlier one of the same pair, and becomes the version of the follower's authors
+    /// docs/protocol.md#f1, one transaction: inserts the edge with `mode` (`Fill` or `Pull`) and `incarnation`, raises
+    /// the counts, and records the pair's pending relation (see [`super::Relations`]). `incarnation` is newly drawn.
+    /// It distinguishes this edge from earlier ones of the pair, and becomes the version of the follower's authors
     /// ([`super::timelines`]).
     async fn follow(
         &self,
@@ -40,24 +40,22 @@ pub trait Follows: Send + Sync {
     ) -> Result<Followed, StoreError>;
 
     /// docs/protocol.md#x1, one transaction: deletes the edge, lowers the counts, records the pending relation, and
-    /// sets the version of the follower's authors ([`super::timelines`]) to the fresh random `version`. `false` if
-    /// there was none.
+    /// sets the version of the follower's authors ([`super::timelines`]) to the newly drawn `version`. `false` if
+    /// there was no edge.
     async fn unfollow(&self, follower: UserId, author: UserId, version: i64, now_ms: i64) -> Result<bool, StoreError>;
 
-    /// Which of `authors` the follower follows. One statement.
+    /// The `authors` whom the follower follows. One statement.
     async fn followed_among(&self, follower: UserId, authors: &[UserId]) -> Result<Vec<UserId>, StoreError>;
 
-    /// All authors that the follower follows, themselves included, ascending. At most
-    /// [`crate::domain::limits::MAX_FOLLOWS`] and one.
+    /// All followed authors including the follower, ascending; at most [`crate::domain::limits::MAX_FOLLOWS`] and one.
     async fn followed_by(&self, follower: UserId) -> Result<Vec<UserId>, StoreError>;
 
-    /// What the delivery policy wants to know of an author; from the counts and the outbox's head, one row. Nobody
-    /// follows an author who does not exist.
+    /// The facts about an author for the delivery policy, in one row. An unknown author has no followers.
     async fn author_facts(&self, author: UserId) -> Result<AuthorFacts, StoreError>;
 
-    /// The followers in `range` whose edge to the author is not `Pull`, ascending; some
-    /// [`crate::domain::limits::MAX_JUDGED_EDGES`] of them if there are more. With `unseen_since`, only those who were
-    /// not seen at that time (ms) or later. One statement.
+    /// The followers in `range` whose edge to the author is not `Pull`, ascending; at most
+    /// [`crate::domain::limits::MAX_JUDGED_EDGES`]. With `unseen_since`, only those not seen at that time (ms) or
+    /// later. One statement.
     async fn pushed_readers(
         &self,
         author: UserId,
@@ -70,7 +68,7 @@ pub trait Follows: Send + Sync {
     /// are `Pull` already, or are gone, are not touched. Returns how many became so.
     async fn demote(&self, author: UserId, readers: &[UserId], version: i64) -> Result<u64, StoreError>;
 
-    /// The authors whom the follower pulls (edges in mode `Pull`), ascending. One statement.
+    /// The authors with an edge in mode `Pull`, ascending. One statement.
     async fn pulled_authors(&self, follower: UserId) -> Result<Vec<AuthorFacts>, StoreError>;
 
     /// One transaction: those of the follower's edges to `authors` that are `Pull` become `Fill`, with the fresh

@@ -8,25 +8,25 @@ use super::{
 };
 use crate::domain::UserId;
 
-/// Somebody at an issuer.
+/// A user of an issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// Digest of issuer and subject, at most 64 characters.
     pub digest: String,
-    /// Who says so; at most 500 characters are kept.
+    /// The issuer; at most 500 characters are kept.
     pub issuer: String,
-    /// Whom it means; at most 255 characters are kept.
+    /// The subject; at most 255 characters are kept.
     pub subject: String,
 }
 
-/// How seeing somebody for the first time ends.
+/// The outcome of adopting a new identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adopted {
-    /// A user exists for them now.
+    /// A new user exists for the identity.
     Created,
-    /// Another request was quicker: this is the user.
+    /// Another request was faster; has its user.
     Known(UserId),
-    /// No user was made: as for any registration.
+    /// No user was created, for a reason as in a registration.
     Not(Registered),
 }
 
@@ -36,7 +36,7 @@ pub trait Identities: Send + Sync {
     /// The user of an identity.
     async fn user_of(&self, digest: &str) -> Result<Option<UserId>, StoreError>;
 
-    /// One transaction: everything that [`super::Accounts::register`] makes, and that it is this identity's. Of
-    /// several at once for one identity, one makes a user.
+    /// One transaction: registers a user as [`super::Accounts::register`] does, and links the identity. Of several
+    /// simultaneous calls for one identity, one creates the user.
     async fn adopt(&self, account: &NewAccount, identity: &Identity) -> Result<Adopted, StoreError>;
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::domain::{Floor, UserId, delivery::ReaderFacts, timeline::tier::LifeEnds};
 
-/// How covering an edge ends.
+/// The outcome of covering an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Covered {
     /// The edge is `Push` now.
@@ -20,10 +20,10 @@ pub enum Covered {
     Outside,
 }
 
-/// How an extension ends.
+/// The outcome of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extended {
-    /// The floor is lower now, or as low as it goes.
+    /// The floor is here now.
     To(Floor),
     /// The reader is off; nothing was done.
     Off,
@@ -32,15 +32,15 @@ pub enum Extended {
 /// A reader who has just been seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// When the reader was last seen before, in ms.
+    /// The previous visit, in ms.
     pub before: Option<i64>,
-    /// As they are from now on.
+    /// The reader's facts after this visit.
     pub reader: ReaderFacts,
-    /// As it is from now on.
+    /// The floor after this visit.
     pub floor: Floor,
 }
 
-/// What was removed.
+/// The result of a trim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Trimmed {
     /// Rows deleted.
@@ -58,7 +58,8 @@ pub trait Inboxes: Send + Sync {
     /// docs/protocol.md#on and "mark seen", readers in ascending order: last seen becomes `now_ms`, and a floor that
     /// is off (or absent) becomes [`Floor::OPEN`], unless the inbox lies outside SQL; no other floor changes. How
     /// often a reader comes is smoothed; notes within [`crate::domain::limits::VISIT_MS`] are one visit. Two
-    /// statements for every 256 readers, and two more if some have no state. In their order.
+    /// statements for every 256 readers, and two more if some have no state. In their order, without deleted
+    /// accounts, whose inboxes stay off.
     async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError>;
 
     /// docs/protocol.md#cover: the newest `keep` contents of the author at or above the floor become inbox rows, the

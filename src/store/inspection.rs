@@ -2,50 +2,50 @@
 
 use async_trait::async_trait;
 
-/// How a finding is to be taken.
+/// How to judge a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As it should be.
+    /// In order.
     Fine,
-    /// Works, but will cost something, or surprise somebody.
+    /// Works, but at a cost or with surprises.
     Doubtful,
-    /// Tidefeed cannot work with this.
+    /// Tidefeed cannot work like this.
     Broken,
 }
 
-/// One thing that was looked at.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How it is to be taken.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What was looked at, in a word or two.
+    /// The subject, in a word or two.
     pub subject: String,
-    /// What was seen.
+    /// The observation.
     pub seen: String,
-    /// What to do next; empty if nothing.
+    /// What to do next; empty if there is nothing to do.
     pub remedy: String,
 }
 
 impl Finding {
-    /// All is well.
+    /// A finding that is in order.
     pub fn fine(subject: &str, seen: impl Into<String>) -> Self {
         Self { verdict: Verdict::Fine, subject: subject.to_owned(), seen: seen.into(), remedy: String::new() }
     }
 
-    /// Works, but.
+    /// A finding that deserves attention.
     pub fn doubtful(subject: &str, seen: impl Into<String>, remedy: &str) -> Self {
         Self { verdict: Verdict::Doubtful, subject: subject.to_owned(), seen: seen.into(), remedy: remedy.to_owned() }
     }
 
-    /// Does not work.
+    /// A finding that must be fixed.
     pub fn broken(subject: &str, seen: impl Into<String>, remedy: &str) -> Self {
         Self { verdict: Verdict::Broken, subject: subject.to_owned(), seen: seen.into(), remedy: remedy.to_owned() }
     }
 }
 
-/// A server that can be looked at.
+/// A server that `doctor` can inspect.
 #[async_trait]
 pub trait Inspect: Send + Sync {
-    /// Everything worth telling; a question that fails is a finding itself.
+    /// All findings. A failing question is a finding itself.
     async fn inspect(&self) -> Vec<Finding>;
 }

@@ -1,6 +1,5 @@
-//! Cached outboxes of authors that are pulled: a pure optimisation. What it says is believed only at exactly the
-//! version that SQL named in the same read, so that lost, repeated, reordered or restored changes cannot show, nor
-//! commits that SQL lost.
+//! Cached outboxes of pulled authors, an optimisation. A page trusts one only at exactly the version that SQL named in
+//! the same read. So lost, repeated, reordered or restored changes never show, nor do commits that SQL has lost.
 
 use async_trait::async_trait;
 
@@ -10,17 +9,17 @@ use super::{
 };
 use crate::domain::{Entry, Position, UserId};
 
-/// What happened to an outbox.
+/// A change of an outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboxChange {
-    /// The entry came.
+    /// The entry was added.
     Published(Entry),
-    /// The entry went.
+    /// The entry was removed.
     Removed(Entry),
 }
 
 impl OutboxChange {
-    /// What came or went.
+    /// The added or removed entry.
     pub const fn entry(&self) -> &Entry {
         match self {
             Self::Published(entry) | Self::Removed(entry) => entry,
@@ -31,17 +30,17 @@ impl OutboxChange {
 /// A cached outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedOutbox {
-    /// What it is true at.
+    /// The version at which it is true.
     pub version: i64,
     /// Newest first, ties by id.
     pub entries: Vec<Entry>,
-    /// No entry at or above this position is missing; [`Position::OLDEST`] if the outbox is whole.
+    /// No entry at or above this position is missing; [`Position::OLDEST`] for a whole outbox.
     pub complete_from: Position,
 }
 
 impl CachedOutbox {
-    /// What a cache of `capacity` entries keeps of a head: its newest, complete from the oldest that is kept, or from
-    /// the beginning if nothing older exists.
+    /// Keeps the newest `capacity` entries of a head. They are complete from the oldest one on, or from the beginning
+    /// if there are no older ones.
     pub fn of_head(head: &OutboxHead, capacity: usize) -> Self {
         let entries: Vec<Entry> = head.entries.iter().take(capacity).copied().collect();
         let everything = head.whole && entries.len() == head.entries.len();
@@ -51,20 +50,21 @@ impl CachedOutbox {
     }
 }
 
-/// The outbox cache. Never the truth: every failure here is a miss.
+/// The outbox cache. Callers treat every error as a miss.
 #[async_trait]
 pub trait OutboxCache: Send + Sync {
-    /// Applies a change, atomically: if the cached version is the one before it, the change is applied, the newest C
-    /// entries stay and `complete_from` rises; if it is the one after it, nothing; else the author is evicted. Authors
-    /// that are not cached stay so.
+    /// Applies a change atomically. If the cached version is the one before the change, applies it and keeps the
+    /// newest C entries; if it is the one after it, does nothing; otherwise evicts the outbox. Outboxes that are not
+    /// cached stay so.
     async fn apply(&self, author: UserId, versions: VersionChange, change: OutboxChange) -> Result<(), StoreError>;
 
-    /// What is cached of `authors`, in one round (one pipeline per cluster node); `None` where nothing is. Same order.
+    /// The cached outboxes of `authors` in the same order, `None` for misses, in one round (one pipeline for each
+    /// cluster node).
     async fn fetch(&self, authors: &[UserId]) -> Result<Vec<Option<CachedOutbox>>, StoreError>;
 
-    /// Replaces what is cached.
+    /// Replaces cached outboxes.
     async fn fill(&self, heads: &[OutboxHead]) -> Result<(), StoreError>;
 
-    /// C: entries kept of each outbox.
+    /// C: the most entries kept of each outbox.
     fn capacity(&self) -> usize;
 }

@@ -11,11 +11,10 @@ use crate::domain::{
     },
 };
 
-/// Why an operation on an outside inbox was not done.
+/// Why an operation on an outside inbox failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OutsideError {
-    /// The node that answered is no master, or not the one that the token names. That inbox is unchanged: read the
-    /// token again.
+    /// The answering node is not a master, or not the one in the token. The inbox is unchanged: read the token again.
     #[error("a different node of the inbox store answered")]
     OtherNode,
     /// Whether it was done is unknown. It may be repeated, and may still run late: neither brings an old revision
@@ -37,37 +36,37 @@ impl From<OutsideError> for StoreError {
 /// One content for the inboxes of one bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Push {
-    /// What is delivered.
+    /// The position of the content.
     pub row: Position,
-    /// All of one bucket, each with the generation that was read with the edge.
+    /// Readers of the bucket, each with the generation in the edge's snapshot.
     pub recipients: Vec<(UserId, Generation)>,
-    /// The bucket's token, of the same snapshot.
+    /// The bucket's token in the same snapshot.
     pub token: Token,
-    /// Rows that inboxes keep: above 110 % they are trimmed.
+    /// Rows that an inbox keeps. Above 110 % it is trimmed.
     pub keep: usize,
     /// Gives the next revision of each inbox that is trimmed.
     pub nonce: Nonce,
 }
 
-/// The store of outside inboxes. It may lose anything at any time; what it then says is no longer believed.
+/// The store of outside inboxes. It may lose anything at any time; its claims then no longer count.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
-    /// The identity of the master that holds the bucket now: what an admission puts into a token.
+    /// The identity of the master that holds the bucket now, for the bucket's token.
     async fn identify(&self, bucket: Bucket) -> Result<NodeId, StoreError>;
 
-    /// Header and rows of a window, of one instant. `None`: no inbox, a node that is no master, or an inbox that was
-    /// opened under another node's identity.
+    /// Header and rows of a window at one instant. `None` without an inbox, from a replica, or if the inbox was opened
+    /// under another node's identity.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError>;
 
     /// Replaces whatever is there by an inbox without rows that claims nothing; its revision. Each run gives another
     /// one, so that a claim on the revision of one run fails if the opening ran once more.
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError>;
 
-    /// Adds a row to each recipient's inbox that has the token and the recipient's generation, and skips the others.
-    /// Idempotent. Atomic for each inbox. Answers in the order of the recipients.
+    /// Adds a row to each recipient's inbox with the right token and generation, and skips the others. Idempotent, and
+    /// atomic for each inbox. Results are in the order of the recipients.
     async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError>;
 
-    /// Adds rows and claims them, if the inbox has this token and the revision is still `expected`; whether it was.
+    /// Adds rows and claims them if token and revision still match. Returns whether they did.
     async fn claim(
         &self,
         reader: UserId,
@@ -80,6 +79,6 @@ pub trait InboxStore: Send + Sync {
     /// whether it had. Repeated, it changes nothing but the revision.
     async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError>;
 
-    /// Removes rows, if the inbox has this token and the revision is still `expected`; whether it was.
+    /// Removes rows if token and revision still match. Returns whether they did.
     async fn remove(&self, reader: UserId, at: (Token, Revision), cleared: &Cleared) -> Result<bool, OutsideError>;
 }

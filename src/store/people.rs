@@ -8,13 +8,12 @@ use crate::domain::{
     search::people::{FoundUser, KeyPrefix},
 };
 
-/// Finding people. [`super::Accounts`] and [`super::Profiles`] keep in the transaction of each change by what a user
-/// is found ([`crate::domain::search::people::keys_of`]); a deleted account is found by nothing.
+/// Search for people. [`super::Accounts`] and [`super::Profiles`] maintain each user's keys
+/// ([`crate::domain::search::people::keys_of`]) in their transactions; a deleted account has none.
 #[async_trait]
 pub trait People: Send + Sync {
-    /// Users with a key that begins with `prefix`, each once, by the first such key and then by id: those that follow
-    /// `after`, at most `limit`. Without those between whom and `viewer` a block stands. One statement: a range of an
-    /// index.
+    /// At most `limit` users with a key that begins with `prefix`, each once, ordered by the first such key and then
+    /// by id, after `after`. Without users behind a block with `viewer`. One statement on a range of an index.
     async fn named(
         &self,
         viewer: Option<UserId>,
@@ -23,12 +22,12 @@ pub trait People: Send + Sync {
         limit: usize,
     ) -> Result<Vec<FoundUser>, StoreError>;
 
-    /// Whom `viewer` could follow, at most `limit`: first whom the newest
-    /// [`crate::domain::limits::SUGGESTING_FOLLOWS`] of the viewer's follows follow, of each the newest as many, by
-    /// how many of them do; then everybody. Both by followers, and then by id, the largest first. Nobody whom the
-    /// viewer follows or keeps out, from whom the viewer hides, or who hides from the viewer. For the anonymous
-    /// (`None`) the most followed. At most three statements, which read at most
-    /// [`crate::domain::limits::SUGGESTING_FOLLOWS`] squared edges, and as many users more as the viewer follows and
-    /// keeps out.
+    /// At most `limit` users whom `viewer` could follow. First come users followed by the newest
+    /// [`crate::domain::limits::SUGGESTING_FOLLOWS`] of the viewer's follows, the newest so many of each, by how many
+    /// of them follow; then all others. Ties are ordered by followers and then by id, the largest first. Leaves out
+    /// users whom the viewer follows or excludes or hides from, and who hide from the viewer. Anonymous viewers
+    /// (`None`) get the most followed. At most three statements, which read at most
+    /// [`crate::domain::limits::SUGGESTING_FOLLOWS`] squared edges, and as many further users as the viewer follows
+    /// and excludes.
     async fn suggested(&self, viewer: Option<UserId>, limit: usize) -> Result<Vec<UserId>, StoreError>;
 }

@@ -1,5 +1,5 @@
-//! The message queue: notifications between the steps of delivery. A message says where to look, never what to do, so
-//! that losing or repeating any of them changes nothing but the delay: the row in SQL is the promise.
+//! The message queue: notifications between the steps of a delivery. A message says where to look, never what to do.
+//! The row in SQL is the promise, so losing or repeating messages only causes delay.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::{StoreError, relations::Pair};
 use crate::domain::{ContentId, Entry, UserId};
 
-/// The queues; their names are part of the interface to other services.
+/// The queues. Their names are an interface to other services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// `event_content_meta_change`: contents that were published or removed.
+    /// `event_content_meta_change`: published and removed contents.
     ContentChange,
     /// `timeline_push`: subtasks to run.
     Push,
-    /// `timeline_relation`: pairs whose follow edge has changed.
+    /// `timeline_relation`: pairs with a changed follow edge.
     Relation,
-    /// `timeline_visit`: readers who have come, whose inbox may have to be brought back.
+    /// `timeline_visit`: readers who were here and may need their inbox reactivated.
     Visit,
 }
 
@@ -37,44 +37,44 @@ impl Topic {
     }
 }
 
-/// What a message says. On the wire: JSON with a version, `{"v":1,"type":"contentPublished",...}`; docs/delivery.md.
+/// A message. On the wire: JSON with a version, `{"v":1,"type":"contentPublished",...}`; docs/delivery.md.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Message {
     /// A content was published; its delivery record is committed.
     ContentPublished {
-        /// What, when, by whom.
+        /// The new entry.
         entry: Entry,
     },
     /// A content was removed.
     ContentRemoved {
-        /// What, when it had been published, by whom.
+        /// The removed entry.
         entry: Entry,
     },
-    /// A subtask may be run.
+    /// A subtask is ready to run.
     Subtask {
-        /// Whose delivery.
+        /// The delivered content.
         content: ContentId,
         /// The start of its range.
         after: i64,
     },
-    /// An edge was made or ended.
+    /// A follow edge was made or ended.
     RelationChanged {
-        /// Between whom.
+        /// The pair.
         pair: Pair,
     },
-    /// A reader has read their timeline.
+    /// A reader was here.
     ReaderSeen {
-        /// Who.
+        /// The reader.
         reader: UserId,
-        /// A page was read from below the floor, down to this publish time (ms); 0 if down to the end.
+        /// The publish time (ms) down to which a page was read below the floor; 0 for down to the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reached: Option<i64>,
     },
 }
 
 impl Message {
-    /// The queue it belongs to.
+    /// The queue of this message.
     pub const fn topic(&self) -> Topic {
         match self {
             Self::ContentPublished { .. } | Self::ContentRemoved { .. } => Topic::ContentChange,
@@ -88,20 +88,20 @@ impl Message {
 /// A message that was received and not yet acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// For [`Queue::acknowledge`].
+    /// The id for [`Queue::acknowledge`].
     pub id: String,
-    /// What it says; `None` if this version cannot read it (acknowledge it: sweepers look after what it was about).
+    /// The message; `None` if this version cannot read it. Acknowledge it: sweepers repeat it in their own words.
     pub message: Option<Message>,
 }
 
-/// The queue. Delivery is at least once as long as the server lives; one group of consumers per topic.
+/// The queue. Delivers at least once while the server lives, to one group of consumers for each topic.
 #[async_trait]
 pub trait Queue: Send + Sync {
     /// Appends messages, in order within a topic.
     async fn send(&self, messages: &[Message]) -> Result<(), StoreError>;
 
-    /// Up to `max` messages that no other consumer of the group has, waiting up to `wait` if there are none. First
-    /// those that some consumer received longer ago than the redelivery time and did not acknowledge.
+    /// Takes up to `max` messages that no other consumer has, waiting up to `wait` if there are none. Messages that
+    /// were not acknowledged within the redelivery time come first.
     async fn receive(
         &self,
         topic: Topic,
@@ -110,7 +110,7 @@ pub trait Queue: Send + Sync {
         wait: Duration,
     ) -> Result<Vec<Received>, StoreError>;
 
-    /// These have been dealt with. Unknown ids are passed over.
+    /// Acknowledges messages. Ignores unknown ids.
     async fn acknowledge(&self, topic: Topic, ids: &[String]) -> Result<(), StoreError>;
 
     /// Messages waiting or unacknowledged; for metrics and tests.

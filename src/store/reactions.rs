@@ -5,21 +5,21 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::domain::{ContentId, Entry, Listing, PageRequest, Reaction, UserId, ViewerReactions};
 
-/// How a reaction ends, or its taking back.
+/// The outcome of a reaction, or of undoing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reacted {
-    /// It is so from now on, and counted.
+    /// The request is in force and counted.
     Done,
-    /// It was so already; nothing changed.
+    /// It was in force before; nothing changed.
     Already,
-    /// There is no such content, or none any more.
+    /// There is no such content, or it was removed.
     UnknownContent,
 }
 
 /// Reactions.
 #[async_trait]
 pub trait Reactions: Send + Sync {
-    /// One transaction: the reaction and the content's counter. Idempotent.
+    /// One transaction: inserts the reaction and raises the content's counter. Idempotent.
     async fn react(
         &self,
         user: UserId,
@@ -28,17 +28,17 @@ pub trait Reactions: Send + Sync {
         now_ms: i64,
     ) -> Result<Reacted, StoreError>;
 
-    /// One transaction: takes the reaction back and lowers the counter, never below zero. Idempotent.
+    /// One transaction: deletes the reaction and lowers the counter, never below zero. Idempotent.
     async fn take_back(&self, user: UserId, content: ContentId, reaction: Reaction) -> Result<Reacted, StoreError>;
 
-    /// The user's own reactions to those of `contents` that they have reacted to, in any order. One statement.
+    /// The user's reactions to `contents`, without contents they have not reacted to, in any order. One statement.
     async fn of_user(
         &self,
         user: UserId,
         contents: &[ContentId],
     ) -> Result<Vec<(ContentId, ViewerReactions)>, StoreError>;
 
-    /// Who likes each content, newest like first, as `viewer` sees it; in order and statements as
+    /// The users who like each content, newest like first, as `viewer` sees them. Order and statements as
     /// [`super::FollowLists`].
     async fn likers(
         &self,
@@ -47,7 +47,8 @@ pub trait Reactions: Send + Sync {
         request: &PageRequest,
     ) -> Result<Vec<Listing<UserId>>, StoreError>;
 
-    /// The contents to which the user has reacted so, without removed ones, newest reaction first. One statement.
+    /// The contents to which the user has reacted in this way, without removed ones, newest reaction first. One
+    /// statement.
     async fn reacted_to(
         &self,
         user: UserId,

@@ -1,5 +1,5 @@
-//! Pairs whose follow edge has changed and whose inbox has yet to follow: the record behind the relation queue. One
-//! row a pair, so that repeated operations merge and the last one wins: the worker looks at the edge as it is.
+//! Pending relations: pairs whose follow edge has changed but whose inbox has not. There is one row for each pair, so
+//! operations merge: the worker looks at the edge as it is now.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -7,22 +7,21 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use crate::domain::UserId;
 
-/// A pair to be looked at.
+/// A reader and an author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Pair {
-    /// Whose inbox.
+    /// The reader, who owns the inbox.
     pub follower: UserId,
-    /// Whose contents.
+    /// The author.
     pub author: UserId,
 }
 
 /// A pending relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PendingRelation {
-    /// Which pair.
+    /// The pair.
     pub pair: Pair,
-    /// Changed by every operation on the pair, and never the same again: a worker's end deletes the record only if it
-    /// is unchanged.
+    /// Every operation on the pair draws another one. The worker deletes the record only if it is unchanged.
     pub version: i64,
     /// Failures since the last operation.
     pub attempts: u32,
@@ -34,7 +33,7 @@ pub trait Relations: Send + Sync {
     /// The pair's record; `None` if nothing is pending.
     async fn find(&self, pair: Pair) -> Result<Option<PendingRelation>, StoreError>;
 
-    /// Deletes the record if its version is still this one.
+    /// Deletes the record if its version is unchanged.
     async fn done(&self, relation: &PendingRelation) -> Result<(), StoreError>;
 
     /// Counts a failure and sets when the sweeper looks again.

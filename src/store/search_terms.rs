@@ -1,4 +1,4 @@
-//! The search's index: by which terms contents can be found. Rows come with a publish and go with a removal, in the
+//! The search index: the terms by which contents are found. Publishing inserts rows and removing deletes them, in the
 //! same transaction.
 
 use async_trait::async_trait;
@@ -9,28 +9,28 @@ use crate::domain::{
     search::{Candidates, Look, Source, Span},
 };
 
-/// How far the contents that were there before the index have been taken into it.
+/// Progress of indexing contents that are older than the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Indexed {
     /// Contents of this step.
     pub contents: usize,
-    /// All contents with an id up to this have their terms.
+    /// All contents up to this id are indexed.
     pub through: i64,
-    /// Whether that is all there are.
+    /// Whether all contents are indexed.
     pub is_done: bool,
 }
 
 /// Terms of contents.
 #[async_trait]
 pub trait SearchTerms: Send + Sync {
-    /// How many contents of each source lie in `span`, in the order of `sources`; counted up to
-    /// [`crate::domain::limits::SEARCH_BLOCK`], those included that a look would leave out. One statement.
+    /// The number of contents of each source in `span`, in the order of `sources`. Counts up to
+    /// [`crate::domain::limits::SEARCH_BLOCK`], including contents that a search would leave out. One statement.
     async fn count(&self, sources: &[Source], span: Span) -> Result<Vec<usize>, StoreError>;
 
-    /// Of the newest [`crate::domain::limits::SEARCH_BLOCK`] contents of the look's source in `span` the newest
-    /// `limit` that have the other terms, too, are of its author, are neither removed nor reposts, and that `viewer`
-    /// may see: with an author all but what a block keeps apart, without one also not what is left out of the viewer's
-    /// timeline. One statement: one snapshot.
+    /// The newest `limit` matching contents among the newest [`crate::domain::limits::SEARCH_BLOCK`] of the source in
+    /// `span`. They have the other terms and the author, are neither removed nor reposts, and are visible to `viewer`:
+    /// with an author everything that no block hides, otherwise only what the viewer's timeline would not exclude. One
+    /// statement, so one snapshot.
     async fn candidates(
         &self,
         viewer: Option<UserId>,
@@ -39,9 +39,8 @@ pub trait SearchTerms: Send + Sync {
         limit: usize,
     ) -> Result<Candidates, StoreError>;
 
-    /// One step through all contents by id, in one transaction: the next ones get the terms that they lack, and the
-    /// place is kept. Bounded by [`crate::domain::limits::MAX_INDEXED_CONTENTS`] and
-    /// [`crate::domain::limits::MAX_INDEXED_TERMS`]. May be called by several nodes at once; begins anew for another
-    /// [`crate::domain::search::terms::FORM`].
+    /// One step through all contents by id, in one transaction: adds missing terms and stores the place. Bounded by
+    /// [`crate::domain::limits::MAX_INDEXED_CONTENTS`] and [`crate::domain::limits::MAX_INDEXED_TERMS`]. Several nodes
+    /// may call it at once. Starts again for another [`crate::domain::search::terms::FORM`].
     async fn index_next(&self) -> Result<Indexed, StoreError>;
 }

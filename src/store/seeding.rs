@@ -1,10 +1,10 @@
-//! Bulk inserts of a generated world: users who never signed in, with old contents. It is a port of its own because its
-//! short cut holds only for such users.
+//! Bulk inserts of a generated world: users who have never signed in, with old contents. It is a separate port because
+//! its shortcut is valid only for such users.
 //!
-//! Why no delivery record is needed (docs/coverage.md): a content may miss from an inbox as long as it lies below its
-//! reader's floor. Every reader written here is off, which reads as a floor above everything, and nobody else can
-//! follow an author before the author's row exists, which appears together with all of the author's contents. So each
-//! step is exact for itself, also beside a running service, and whoever stops half-way leaves a consistent database.
+//! No delivery records are needed (docs/coverage.md). A content may be missing from an inbox as long as it lies below
+//! its reader's floor. Every seeded reader is off, which reads as a floor above everything. Nobody else can follow an
+//! author before the author's row exists, and that row appears together with all of the author's contents. So each
+//! step is exact by itself, even beside a running service, and an interrupted run leaves a consistent database.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use super::{StoreError, accounts::PasswordHash};
 use crate::domain::{ContentId, Counters, Reaction, Reference, UserId, account::profile::Registration, content::Draft};
 
-/// A user who never was here before, with everything they have published.
+/// A new user with everything they have published.
 #[derive(Debug, Clone)]
 pub struct SeedAuthor {
     /// Unique.
@@ -24,8 +24,8 @@ pub struct SeedAuthor {
     pub created_at: i64,
     /// Milliseconds UTC.
     pub last_seen: i64,
-    /// Positive, freshly drawn: identifies the user's edge to themselves, and is the version of an outbox that holds
-    /// anything.
+    /// Positive and newly drawn: the incarnation of the user's edge to themselves, and the version of a non-empty
+    /// outbox.
     pub incarnation: i64,
     /// In any order.
     pub contents: Vec<SeedContent>,
@@ -36,32 +36,32 @@ pub struct SeedAuthor {
 pub struct SeedContent {
     /// Unique.
     pub id: ContentId,
-    /// Checked. What it answers or repeats is in the same call and no repost; of an author's reposts of one content
-    /// there is one.
+    /// Checked. The content that it refers to is in the same call and is not a repost. An author has at most one
+    /// repost of a content.
     pub draft: Draft,
     /// Milliseconds UTC.
     pub publish_time: i64,
-    /// What others have made of it: each reaction of a user once.
+    /// Reactions of others, each user's once.
     pub reactions: Vec<SeedReaction>,
 }
 
-/// A like, or a bookmark, of a seeded user.
+/// A like or bookmark by a seeded user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeedReaction {
-    /// Whose.
+    /// The user.
     pub user: UserId,
-    /// Which.
+    /// The kind.
     pub reaction: Reaction,
     /// Milliseconds UTC.
     pub at: i64,
 }
 
-/// A seeded content answers or repeats one that is not written with it.
+/// A seeded content refers to one that is not written in the same call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("content {0} has a reply or a repost, but is not written in the same call")]
 pub struct NotTogether(ContentId);
 
-/// Each content's author, and its counters: as many as there are of what is counted.
+/// The author and the counters of each content, counted from the rows.
 pub fn tally(authors: &[SeedAuthor]) -> Result<HashMap<ContentId, (UserId, Counters)>, NotTogether> {
     let contents = || authors.iter().flat_map(|author| author.contents.iter().map(move |content| (author.id, content)));
     let mut tally: HashMap<ContentId, (UserId, Counters)> =
@@ -103,22 +103,21 @@ pub struct SeedFollow {
 /// Bulk writes of a world, in this order: authors, follows, credentials. Counts are right after every call.
 #[async_trait]
 pub trait Seeding: Send + Sync {
-    /// Before everything else: if there is no content yet, the search has nothing to take in afterwards, as every
-    /// content is written with its terms.
+    /// Call it first: in an empty store it marks the search index as complete, because every seeded content is written
+    /// with its terms.
     async fn prepare(&self) -> Result<(), StoreError>;
 
-    /// One transaction: users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in mode
-    /// `Push`, what they are found by, their contents with reactions, counters, search terms and outbox versions, their
-    /// counts. No credentials: nobody can sign in, hence be seen, hence have a floor, yet. An id or a handle that is
-    /// taken, or an answer without what it answers ([`NotTogether`]), is [`StoreError::Refused`], and nothing is
-    /// written.
+    /// One transaction: inserts users who are off (floor [`crate::domain::Floor::Off`]), their edges to themselves in
+    /// mode `Push`, their search keys, their contents with reactions, counters, terms and outbox versions, and their
+    /// counts. Without credentials nobody can sign in, be seen or get a floor yet. A taken id or handle, or a
+    /// reference outside of the call ([`NotTogether`]), is [`StoreError::Refused`], and nothing is written.
     async fn add_authors(&self, authors: &[SeedAuthor]) -> Result<(), StoreError>;
 
-    /// One transaction: the edges, in mode `Push` (their readers are off, so that this claims nothing), and the counts
-    /// of both sides. Each pair once; both users from [`Seeding::add_authors`], the follower still without
+    /// One transaction: inserts edges in mode `Push` (their readers are off, so they claim nothing) and raises the
+    /// counts of both sides. Each pair once, both users from [`Seeding::add_authors`], the follower still without
     /// credentials.
     async fn add_follows(&self, follows: &[SeedFollow]) -> Result<(), StoreError>;
 
-    /// One transaction: from now on these users can sign in. Those that can already keep their password.
+    /// One transaction: lets these users sign in. Existing passwords stay.
     async fn open_accounts(&self, users: &[UserId], password: &PasswordHash) -> Result<(), StoreError>;
 }

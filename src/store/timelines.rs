@@ -8,6 +8,7 @@ use crate::domain::{
     timeline::{
         authors::{CandidateLimits, Candidates, TimelineAuthors},
         plan::Snapshot,
+        stretch::Stretch,
     },
 };
 
@@ -31,6 +32,11 @@ pub trait Timelines: Send + Sync {
     /// docs/protocol.md#read: **one statement**, hence one snapshot, on the primary. With [`Depth::Everything`] the
     /// snapshot always suffices for the page.
     async fn read(&self, reader: UserId, request: &PageRequest, depth: Depth) -> Result<Snapshot, StoreError>;
+
+    /// A page by its definition, as far as it lies in this stretch (docs/protocol.md#stretch): **one statement** on the
+    /// primary, whatever covers the followed authors. The snapshot makes no page if the stretch holds fewer entries
+    /// than the page needs or more than are read, or if no entry stands at the bound.
+    async fn stretch(&self, reader: UserId, request: &PageRequest, stretch: Stretch) -> Result<Snapshot, StoreError>;
 
     /// The authors of the reader's timeline, and the floor, of one snapshot: **one statement**. `None` if the reader
     /// has no account, or more exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].

@@ -1,8 +1,9 @@
-//! An error with everything that led to it, in one line for operators.
+//! Formats an error with its causes in one line for operators.
 
 use std::error::Error;
 
-/// The error's words and those of its causes, separated by colons; a cause that only repeats what was said is left out.
+/// The messages of the error and its causes, separated by colons. Skips a cause that only repeats the message before
+/// it.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

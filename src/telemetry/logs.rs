@@ -1,5 +1,5 @@
-//! Log lines on standard error: for people on a terminal, or one JSON object a line. Standard output is left to what
-//! commands print.
+//! Writes log lines to standard error, as text or as one JSON object a line. Standard output belongs to the commands'
+//! results.
 
 use std::io::{self, IsTerminal};
 
@@ -14,12 +14,12 @@ pub enum LogError {
     /// The filter cannot be read.
     #[error("log.filter is not valid")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// Something in this process has set a subscriber before.
+    /// The process has a subscriber already.
     #[error("another logger is already installed")]
     Taken(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Writes log lines from now on, for the whole process; once.
+/// Starts writing log lines for the whole process. Call it once.
 pub fn start(settings: &LogSettings) -> Result<(), LogError> {
     let filter = EnvFilter::builder().parse(&settings.filter)?;
     let lines = lines(settings.format, io::stderr().is_terminal(), io::stderr);

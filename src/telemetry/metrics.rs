@@ -28,17 +28,18 @@ pub const SOCKETS: &str = "tidefeed_websockets";
 pub const STREAMS: &str = "tidefeed_event_streams";
 /// `newFeed` subscriptions open.
 pub const SUBSCRIPTIONS: &str = "tidefeed_subscriptions";
-/// Live events that found a subscriber's buffer full.
+/// Live events that met a full buffer.
 pub const LIVE_EVENTS_MISSED: &str = "tidefeed_live_events_missed_total";
-/// What live subscribers were told, by kind.
+/// Changes sent to live subscribers, by kind.
 pub const LIVE_CHANGES: &str = "tidefeed_live_changes_total";
-/// Times that a live subscriber's timeline was compared with what its client holds, by outcome.
+/// Comparisons of a live subscriber's timeline with what its client holds, by outcome.
 pub const LIVE_CATCH_UPS: &str = "tidefeed_live_catch_ups_total";
 /// New entries shown to live subscribers, by way: rendered for all, for one, or shared.
 pub const LIVE_RENDERINGS: &str = "tidefeed_live_renderings_total";
 /// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
-/// Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached) or everything (pulled from SQL).
+/// Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached), stretch or everything (both pulled from
+/// SQL).
 pub const PAGES: &str = "tidefeed_timeline_pages_total";
 /// Looks at inboxes outside SQL, by outcome: believed, changed, foreign, absent, short or away.
 pub const OUTSIDE_READS: &str = "tidefeed_outside_inbox_reads_total";
@@ -99,12 +100,12 @@ pub const KEY_SETS: &str = "tidefeed_issuer_key_sets_total";
 
 /// Readers whose timelines were audited.
 pub const AUDIT_READERS: &str = "tidefeed_audit_readers_total";
-/// Pages that were held against the oracle.
+/// Pages compared with the oracle.
 pub const AUDIT_PAGES: &str = "tidefeed_audit_pages_total";
-/// Timelines that were found wrong, by cause. Anything but 0 is a defect.
+/// Wrong timelines, by cause. Anything but 0 is a defect.
 pub const AUDIT_DIFFERENCES: &str = "tidefeed_audit_differences_total";
 
-/// What kind of number a measurement is.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Counter,
@@ -150,13 +151,13 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     (SOCKETS, Kind::Gauge, Unit::Count, "WebSockets open"),
     (STREAMS, Kind::Gauge, Unit::Count, "Streams of server-sent events open or reserved"),
     (SUBSCRIPTIONS, Kind::Gauge, Unit::Count, "newFeed subscriptions open"),
-    (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that found a subscriber's buffer full"),
-    (LIVE_CHANGES, Kind::Counter, Unit::Count, "What live subscribers were told, by kind"),
+    (LIVE_EVENTS_MISSED, Kind::Counter, Unit::Count, "Live events that met a full buffer"),
+    (LIVE_CHANGES, Kind::Counter, Unit::Count, "Changes sent to live subscribers, by kind"),
     (
         LIVE_CATCH_UPS,
         Kind::Counter,
         Unit::Count,
-        "Times that a live subscriber's timeline was compared with what its client holds, by outcome",
+        "Comparisons of a live subscriber's timeline with what its client holds, by outcome",
     ),
     (
         LIVE_RENDERINGS,
@@ -169,7 +170,7 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         PAGES,
         Kind::Counter,
         Unit::Count,
-        "Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached) or everything (pulled from SQL)",
+        "Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached), stretch or everything (both pulled from SQL)",
     ),
     (
         OUTSIDE_READS,
@@ -230,20 +231,15 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
     ),
     (SWEPT, Kind::Counter, Unit::Count, "Records announced again by the sweeper, by kind"),
     (AUDIT_READERS, Kind::Counter, Unit::Count, "Readers whose timelines were audited"),
-    (AUDIT_PAGES, Kind::Counter, Unit::Count, "Pages that were held against the oracle"),
-    (
-        AUDIT_DIFFERENCES,
-        Kind::Counter,
-        Unit::Count,
-        "Timelines that were found wrong, by cause; anything but 0 is a defect",
-    ),
+    (AUDIT_PAGES, Kind::Counter, Unit::Count, "Pages compared with the oracle"),
+    (AUDIT_DIFFERENCES, Kind::Counter, Unit::Count, "Wrong timelines, by cause; anything but 0 is a defect"),
 ];
 
 /// Bucket bounds in seconds: from a cached page to a delivery to millions.
 const SECONDS: &[f64] =
     &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0];
 
-/// What has been measured, ready to be told.
+/// The recorded metrics, ready to be rendered.
 #[derive(Clone)]
 pub struct Measurements(PrometheusHandle);
 
@@ -259,18 +255,18 @@ impl Measurements {
         self.0.render()
     }
 
-    /// Folds old observations together; called now and then, it bounds memory between two scrapes.
+    /// Folds old observations together. Call it regularly: it bounds memory between two scrapes.
     pub fn fold(&self) {
         self.0.run_upkeep();
     }
 }
 
-/// Why nothing can be measured.
+/// The recorder could not be installed.
 #[derive(Debug, thiserror::Error)]
 #[error("the metrics could not be set up")]
 pub struct MetricsError(#[from] BuildError);
 
-/// Measures from now on, for the whole process; once.
+/// Starts recording metrics for the whole process. Call it once.
 pub fn start() -> Result<Measurements, MetricsError> {
     let handle = builder()?.install_recorder()?;
     describe();

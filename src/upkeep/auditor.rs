@@ -1,8 +1,8 @@
-//! The auditor: compares what readers are served with the oracle, finds the cause of a difference, and repairs it.
+//! The auditor: compares the pages that readers get with the oracle, finds the cause of a difference, and repairs it.
 //!
-//! Page and oracle are two reads, and data may change between them: a difference counts only if it persists while the
-//! oracle answers the same before and after. A repair is always safe: an inbox may give up its claim at any time
-//! (docs/protocol.md#invariant) and be filled anew.
+//! Page and oracle are two reads, and data may change in between. So a difference counts only if it persists while the
+//! oracle gives the same answer before and after. A repair is always safe: an inbox may drop its claim at any time
+//! (docs/protocol.md#invariant) and be filled again.
 
 use std::sync::Arc;
 
@@ -17,27 +17,27 @@ use crate::{
     telemetry::metrics::{AUDIT_DIFFERENCES, AUDIT_PAGES, AUDIT_READERS},
 };
 
-/// How often a page is compared again before a difference counts, or the reader is left for another time.
+/// How often to compare a page again before the reader is skipped.
 const ROUNDS: usize = 5;
-/// Differences between two equal answers of the oracle that make a page wrong. A single one may be a content that came
-/// and went.
+/// Differences between equal answers of the oracle that make a page wrong. A single one may be a content that came and
+/// went.
 const STRIKES: usize = 2;
 /// Flaws of a kind that are named.
 const NAMED: u64 = 20;
-/// Cached outboxes that are mended in one go.
+/// Cached outboxes that one repair replaces at a time.
 const OUTBOXES: usize = 500;
 
 /// Where served pages come from.
 #[async_trait]
 pub trait PageSource: Send + Sync {
-    /// The page as readers are served it, without noting a visit.
+    /// The page as readers get it, without noting a visit.
     async fn served(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError>;
 
     /// The same with everything read from SQL.
     async fn without_cache(&self, reader: UserId, request: &PageRequest) -> Result<Page, StoreError>;
 }
 
-/// The stores that an auditor looks at and mends.
+/// The stores that an auditor reads and repairs.
 #[derive(Clone)]
 pub struct AuditedStores {
     /// The rows.
@@ -57,13 +57,13 @@ pub struct AuditedStores {
 /// How much an audit does.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditOptions {
-    /// Pages of each reader at most, from the newest on.
+    /// Most pages to compare of each reader, from the newest on.
     pub pages: u32,
     /// Entries of a page.
     pub size: PageSize,
     /// Whether differences are repaired.
     pub repair: bool,
-    /// Entries that a mended inbox is filled with.
+    /// Entries that a repaired inbox is filled with at a time.
     pub step: u32,
 }
 
@@ -76,7 +76,7 @@ pub struct Finding {
     pub cause: DifferenceCause,
     /// Flaws among the rows.
     pub flaws: Vec<Flaw>,
-    /// How the first wrong page differed; `None` if flawed rows have made none of the compared pages wrong yet.
+    /// How the first wrong page differed; `None` if flawed rows have not made any compared page wrong.
     pub difference: Option<Difference>,
     /// Whether it was mended.
     pub repaired: bool,
@@ -104,12 +104,12 @@ impl Auditor {
         Self { stores, pages, options }
     }
 
-    /// Readers to be audited: ids above `after`, ascending, at most `limit`.
+    /// The next readers to audit: at most `limit` ids above `after`, ascending.
     pub async fn readers(&self, after: i64, limit: u64) -> Result<Vec<UserId>, StoreError> {
         self.stores.audits.readers(after, limit).await
     }
 
-    /// Audits the reader that the random number `draw` selects; `None` if there is none.
+    /// Audits the reader that the random number `draw` selects; `None` if there is no reader.
     pub async fn sample(&self, draw: u64) -> Result<Option<Audit>, StoreError> {
         let last = self.stores.audits.last_reader().await?.max(1).unsigned_abs();
         let after = i64::try_from(draw % last).unwrap_or(0);
@@ -142,7 +142,7 @@ impl Auditor {
         Ok(Audit { pages, finding: Some(Finding { reader, cause, flaws, difference, repaired: self.options.repair }) })
     }
 
-    /// Compares page after page; returns how many could be compared, and the first wrong one.
+    /// Compares page after page. Returns how many were compared, and the first wrong one.
     async fn walk(&self, reader: UserId) -> Result<(u32, Option<(PageRequest, Difference)>), StoreError> {
         let mut request = PageRequest::newest(self.options.size);
         let mut pages = 0;
@@ -211,10 +211,10 @@ impl Auditor {
 }
 
 enum Compared {
-    /// The page is right; where the next one begins.
+    /// The page is right. Has the request of the next page.
     Equal(Option<PageRequest>),
-    /// Wrong in the same way although nothing changes.
+    /// The page is wrong in the same way although nothing changes.
     Different(Difference),
-    /// The timeline changes too fast to be compared.
+    /// The timeline changes too fast to compare.
     Unsettled,
 }

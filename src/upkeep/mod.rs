@@ -1,5 +1,5 @@
-//! Background work on inboxes: reactivates readers, trims, repeats lost notifications, audits. None of it changes what
-//! a page says.
+//! Background work on inboxes: reactivates readers, trims, repeats lost notifications, audits. It never changes what a
+//! page shows.
 
 mod auditor;
 mod outside_keeper;

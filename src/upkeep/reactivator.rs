@@ -1,5 +1,5 @@
-//! Reactivates a reader who came back: deliveries include them again, authors that were only pulled are pushed again,
-//! and a short inbox is filled from the outboxes.
+//! Reactivates returning readers: deliveries include them again, pulled authors are pushed again where that pays, and
+//! a short inbox is filled from the outboxes.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -65,9 +65,9 @@ impl Reactivator {
         Self { outside, ..self }
     }
 
-    /// Deals with what is waiting, or waits up to `wait` for something; returns how many messages there were. All who
-    /// were there are written down at once; if that fails the messages come again. What else fails for one of them is
-    /// noted again while they stay.
+    /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were. All visits are stored
+    /// in one statement; if it fails, the messages come again. If a later step fails for one reader, their next visit
+    /// repeats it.
     pub async fn run_once(&self, consumer: &str, wait: Duration) -> Result<usize, StoreError> {
         let received = self.queue.receive(Topic::Visit, consumer, BATCH, wait).await?;
         self.deal_with(&visits(&received)).await?;
@@ -81,7 +81,7 @@ impl Reactivator {
         self.visit(reader, None).await
     }
 
-    /// Deals with one note; `reached` as [`Message::ReaderSeen`] has it.
+    /// Handles one visit; `reached` is as in [`Message::ReaderSeen`].
     pub async fn visit(&self, reader: UserId, reached: Option<i64>) -> Result<(), StoreError> {
         metrics::counter!(READERS_WOKEN).increment(1);
         let now = self.clock.now_ms();
@@ -105,7 +105,7 @@ impl Reactivator {
         Ok(())
     }
 
-    /// `reached` as [`Message::ReaderSeen`] has it.
+    /// Reactivates one reader; `reached` is as in [`Message::ReaderSeen`].
     async fn bring_back(&self, seen: &Seen, reached: Option<i64>, now: i64) -> Result<(), StoreError> {
         self.promote(&seen.reader, now).await?;
         // Of those who were just seen, only they are off.
@@ -120,8 +120,9 @@ impl Reactivator {
         self.fill(seen.reader.reader, seen.floor, reached).await
     }
 
-    /// Lets the inbox grow if it holds less than it may, for somebody who was `reached` below its floor; the deeper it
-    /// is then, the shorter it stays so. A note that comes twice, or late, finds the floor lower.
+    /// Extends an inbox that holds less than it may: less than `keep`, or than `deep_keep` if a page `reached` below
+    /// its floor. The more a deep inbox holds, the sooner it is trimmed. A repeated or late note does no harm, because
+    /// it finds the floor lower.
     async fn fill(&self, reader: UserId, floor: Floor, reached: Option<i64>) -> Result<(), StoreError> {
         let tiers = self.options.tiers;
         if floor.trusts_nothing() {
@@ -142,7 +143,7 @@ impl Reactivator {
         Ok(())
     }
 
-    /// The policy, at a visit: whom the reader pulls and is worth a push is pushed from now on.
+    /// Applies the policy at a visit: pulled authors who are worth a push are pushed from now on.
     async fn promote(&self, reader: &ReaderFacts, now: i64) -> Result<(), StoreError> {
         let follower = reader.reader;
         let pulled = self.follows.pulled_authors(follower).await?;
@@ -157,7 +158,7 @@ impl Reactivator {
     }
 }
 
-/// Who came, in order, and how deep they were at most.
+/// The visitors in order, each with the greatest depth that they reached.
 fn visits(received: &[Received]) -> BTreeMap<UserId, Option<i64>> {
     let mut visits: BTreeMap<UserId, Option<i64>> = BTreeMap::new();
     for message in received {

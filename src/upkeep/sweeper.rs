@@ -1,4 +1,4 @@
-//! The sweeper: repeats notifications for work that waits too long, so that losing every message only delays; and takes
+//! The sweeper: repeats notifications for work that waits too long, so that losing messages only delays. Also takes
 //! dormant readers out of deliveries.
 
 use std::sync::{
@@ -17,13 +17,13 @@ use crate::{
     telemetry::metrics::{DELIVERIES_FAILING, DELIVERIES_UNFINISHED, OLDEST_DELIVERY_SECONDS, QUEUE_DEPTH, SWEPT},
 };
 
-/// Records announced again, and readers turned off, in one sweep.
+/// Most records announced again, and readers turned off, in one sweep.
 const AT_ONCE: u64 = 200;
-/// A record that was announced is looked at again after about this many doublings of the first wait (16 s).
+/// Doublings of the first wait (16 s) after which an announced record is looked at again.
 const LOOK_AGAIN_AFTER: u32 = 6;
-/// Subtasks that wait before deliveries are no longer announced again.
+/// Waiting subtasks above which late deliveries are not announced again.
 const BUSY: u64 = 1_000;
-/// How often readers who have become dormant are looked for, in ms.
+/// How often to look for readers who have become dormant, in ms.
 const DORMANT_EVERY_MS: i64 = 10 * 60 * 1000;
 
 /// What one sweep found.
@@ -70,7 +70,7 @@ pub struct SweptStores {
 }
 
 impl Sweeper {
-    /// `failing_after`: failures from which on a delivery is shown as failing.
+    /// `failing_after`: failures after which a delivery counts as failing.
     #[must_use]
     pub fn new(
         stores: SweptStores,
@@ -84,7 +84,7 @@ impl Sweeper {
         Self { deliveries, relations, inboxes, queue, policy, failing_after, next_dormant_look, clock, rng }
     }
 
-    /// One sweep. What needs SQL alone comes first, so that it is done while the queue is away.
+    /// Runs one sweep. Steps that need only SQL come first, so that they run while the queue is down.
     pub async fn run_once(&self) -> Result<Swept, StoreError> {
         let now = self.clock.now_ms();
         let next_look = now + backoff::wait_ms(LOOK_AGAIN_AFTER, self.rng.u32());
@@ -105,13 +105,12 @@ impl Sweeper {
         Ok(Swept { deliveries: deliveries.len(), relations: relations.len(), readers_off })
     }
 
-    /// Whether so many subtasks wait that a late delivery is not a lost one: nudging it again would only lengthen the
-    /// queue.
+    /// Whether a late delivery merely waits in a long queue. Announcing it again would only lengthen the queue.
     async fn is_busy(&self) -> bool {
         self.queue.depth(Topic::Push).await.is_ok_and(|waiting| waiting > BUSY)
     }
 
-    /// Now and then, as it reads every dormant reader's state; at once again while there are many.
+    /// Runs rarely, because it reads the state of every dormant reader; repeats at once while there are many.
     async fn turn_off_dormant(&self, now: i64) -> Result<u64, StoreError> {
         let next = self.next_dormant_look.load(Ordering::Relaxed);
         if now < next && next - now <= DORMANT_EVERY_MS {

@@ -1,4 +1,4 @@
-//! The trimmer: walks all inboxes, over and over, and trims those that have grown too long.
+//! The trimmer: walks over all inboxes again and again, and trims those that have grown too long.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ pub struct Trimmer {
 }
 
 impl Trimmer {
-    /// A tenth more than is kept is tolerated, so that not every delivery makes work; deep inboxes are left alone
-    /// while they live.
+    /// Tolerates a tenth more than is kept, so that not every delivery causes a trim. Deep inboxes stay until they
+    /// expire.
     pub fn new(inboxes: Arc<dyn Inboxes>, tiers: InboxTiers, clock: SharedClock) -> Self {
         Self { inboxes, tiers, clock, after: Mutex::new(0) }
     }
 
-    /// One step of the walk; returns how many inboxes were trimmed and whether the walk has come round.
+    /// Runs one step of the walk. Returns how many inboxes were trimmed, and whether the walk has completed a round.
     pub async fn run_once(&self) -> Result<(usize, bool), StoreError> {
         let mut after = self.after.lock().await;
         let keep = self.tiers.keep;

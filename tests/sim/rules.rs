@@ -100,6 +100,9 @@ rules! {
     UncoveredIsRemembered "Authors" "remembered authors count as covered, whatever their edges";
     FallenRowsAreNotSeen "Authors" "the inbox is known up to the last row that passed, not the last that was read";
     FewInFlightAreAll "Authors" "what is in flight counts as read, although it was cut";
+    StretchIsAll "Stretch" "a timeline ends where the stretch of a page ends";
+    CutStretchIsWhole "Stretch" "a stretch with more rows than are read counts as read";
+    NothingAtBoundIsNothingBehind "Stretch" "nothing lies behind a page if no entry stands at its bound";
     ConnectionIsTrusted "Commit" "a connection is used again although its transaction ended unasked, and a commit within the one that stays open counts";
     CommitIsAssumed "Commit" "a commit that failed or was not answered counts as done";
     LossIsNotTold "Live" "announcements are lost, and listeners are not told of a gap";
@@ -119,6 +122,7 @@ impl Rule {
                 | Self::FillIsSkipped
                 | Self::CoverOfAnyEdge
                 | Self::CoverInsertsOnlyNewest
+                | Self::CleanUpLooksBeforeLocking
                 | Self::ExtendIgnoresOff
                 | Self::RefillOfTwoSnapshots
         )

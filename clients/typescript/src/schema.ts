@@ -163,7 +163,7 @@ export interface ContentRemoved {
   __typename: "ContentRemoved";
   /** The id of the content. */
   contentId: string;
-  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  /** Where to resume; see `EntryAdded.resumeToken`. */
   resumeToken: string | null;
 }
 
@@ -171,7 +171,7 @@ export interface AuthorRemoved {
   __typename: "AuthorRemoved";
   /** The id of the author. */
   authorId: string;
-  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  /** Where to resume; see `EntryAdded.resumeToken`. */
   resumeToken: string | null;
 }
 
@@ -181,7 +181,7 @@ export interface RelationChanged {
   user: { id: string } | null;
   /** Whether the viewer follows them now. */
   viewerIsFollowing: boolean;
-  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  /** Where to resume; see `EntryAdded.resumeToken`. */
   resumeToken: string | null;
 }
 
@@ -189,19 +189,19 @@ export interface ReadMarkerMoved {
   __typename: "ReadMarkerMoved";
   /** The cursor up to which the viewer has read. */
   readMarker: string;
-  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  /** Where to resume; see `EntryAdded.resumeToken`. */
   resumeToken: string | null;
 }
 
 export interface TimelineMayDiffer {
   __typename: "TimelineMayDiffer";
-  /** Where to go on from; see `EntryAdded.resumeToken`. */
+  /** Where to resume; see `EntryAdded.resumeToken`. */
   resumeToken: string | null;
 }
 
 export interface RefetchNeeded {
   __typename: "RefetchNeeded";
-  /** What has happened. */
+  /** The reason. */
   reason: RefetchReason;
 }
 
@@ -212,7 +212,7 @@ export interface UserError {
   message: string;
   /** The code for programs. */
   code: UserErrorCode;
-  /** The path to the value at fault, from the mutation's arguments on. */
+  /** The path to the faulty argument, such as `["input", "handle"]`. */
   field: string[] | null;
 }
 

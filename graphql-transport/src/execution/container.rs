@@ -18,8 +18,8 @@ use async_graphql::{
 };
 use futures_util::future::{try_join, try_join_all};
 
-/// As `async_graphql::resolver_utils::resolve_container`, for an object that is neither interface nor union: all
-/// fields begin in the order of the document, and go on beside each other.
+/// As `async_graphql::resolver_utils::resolve_container`, for objects. All fields begin in document order and then run
+/// concurrently.
 pub fn resolve_container<'a, T: ContainerType>(
     ctx: &'a ContextSelectionSet<'a>,
     object: &'a T,
@@ -38,8 +38,8 @@ pub fn resolve_container<'a, T: ContainerType>(
     })
 }
 
-/// The fields that `set` selects of an object of this type. False for what only the library can do: directives of a
-/// schema's own, and fragments by name.
+/// Collects the fields that `set` selects of an object of this type. False if only the library can do it: custom
+/// directives and named fragments.
 fn collect<'a>(
     ctx: &ContextSelectionSet<'a>,
     set: &'a SelectionSet,
@@ -64,7 +64,7 @@ fn collect<'a>(
     })
 }
 
-/// The values of `fields`, in their order.
+/// The values of `fields`, in order.
 async fn values<'a, T: ContainerType>(
     ctx: &'a ContextSelectionSet<'a>,
     object: &'a T,
@@ -97,7 +97,7 @@ async fn values<'a, T: ContainerType>(
     }
     if let (Some(place), Some(first)) = (first_place, first.as_pin_mut()) {
         let mut joined = pin!(try_join(first, try_join_all(waiting)));
-        // All of it was polled just now: once more at each level would be many times in all.
+        // Everything was polled just now. Polling once more at each level would add up.
         let mut was_polled = true;
         let joined = poll_fn(|cx| if take(&mut was_polled) { Poll::Pending } else { joined.as_mut().poll(cx) });
         let (first, rest) = joined.await?;
@@ -119,7 +119,7 @@ async fn value<'a, T: ContainerType>(
     Ok(object.resolve_field(&ctx).await?.unwrap_or_default())
 }
 
-/// Puts a field into an object. What was selected under one response key in several places becomes one value.
+/// Adds a field to an object. Fields with the same response key merge into one value.
 fn show(object: &mut IndexMap<Name, Value>, name: Name, value: Value) {
     match object.entry(name) {
         Entry::Vacant(place) => {

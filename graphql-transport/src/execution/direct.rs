@@ -31,14 +31,14 @@ pub struct Root<T> {
     environment: Arc<OnceLock<Environment>>,
 }
 
-/// What every query of a schema has in common.
+/// What all queries of a schema share.
 struct Environment {
     schema: SchemaEnv,
     extensions: Extensions,
 }
 
 impl Environment {
-    /// The environment of one request for `operation`, whose selections are elsewhere.
+    /// The environment of one request for `operation`. Its selections are kept outside.
     fn of_query(&self, operation: &Prepared, request: Request) -> QueryEnv {
         QueryEnv::new(QueryEnvInner {
             extensions: self.extensions.clone(),
@@ -100,8 +100,8 @@ impl<T: ObjectType> ObjectType for Root<T> {}
 
 type Builder<Q, M, S> = SchemaBuilder<Root<Q>, Root<M>, SubscriptionRoot<S>>;
 
-/// A schema that runs what is prepared without a copy; all else runs as in a [`Schema`]. Cheap to clone. Extensions
-/// of the schema are not asked about prepared operations.
+/// A schema that runs prepared operations without copying them. Everything else runs as in a [`Schema`]. Cheap to
+/// clone. The schema's extensions do not see prepared operations.
 pub struct Direct<Q, M, S> {
     schema: Schema<Root<Q>, Root<M>, SubscriptionRoot<S>>,
     query: Root<Q>,
@@ -133,7 +133,7 @@ where
     M: ObjectType + 'static,
     S: SubscriptionType + 'static,
 {
-    /// Builds the schema of these roots; `with` adds data and settings. It validates nothing by itself: the guard has.
+    /// Builds the schema of these roots; `with` adds data and settings. It does not validate, because the guard has.
     pub fn build(
         (query, mutation, subscription): (Q, M, S),
         with: impl FnOnce(Builder<Q, M, S>) -> Builder<Q, M, S>,
@@ -144,7 +144,7 @@ where
         let subscription = SubscriptionRoot::of(subscription);
         let builder = Schema::build(query.clone(), mutation.clone(), subscription.clone());
         let schema = with(builder.validation_mode(async_graphql::ValidationMode::Fast)).finish();
-        // Any field of the root shows the environment, also one that there is not.
+        // Any field of the root reveals the environment, even an unknown one.
         let _shown = schema.execute(Request::new("{ environment }")).now_or_never();
         Self { schema, query, mutation, subscription }
     }
@@ -177,7 +177,7 @@ where
 {
     async fn execute_prepared(&self, operation: Arc<Prepared>, mut request: Request) -> Response {
         match self.query.environment.get() {
-            // The description of the schema is the schema's own to give.
+            // Introspection is left to the schema itself.
             Some(environment) if operation.is_plain() => self.run(environment, &operation, request).await,
             _ => {
                 request.set_parsed_query(operation.document());

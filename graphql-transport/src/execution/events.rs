@@ -1,4 +1,4 @@
-//! Runs a prepared subscription as it is: what it selects is shared with all who asked the same.
+//! Runs a prepared subscription without copying its selections, which equal subscriptions share.
 
 use std::{borrow::Cow, pin::Pin, sync::Arc};
 
@@ -46,7 +46,7 @@ impl<S: SubscriptionType> SubscriptionType for SubscriptionRoot<S> {
     }
 }
 
-/// The events of `operation`, whose root field stands in the operation itself, as the guard wants it.
+/// The events of `operation`. Its root field is in the operation itself, as the guard requires.
 pub(super) fn events<S: SubscriptionType + 'static>(
     root: SubscriptionRoot<S>,
     (schema, query_env): (SchemaEnv, QueryEnv),

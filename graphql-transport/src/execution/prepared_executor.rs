@@ -9,8 +9,7 @@ use crate::guard::Prepared;
 
 /// An executor that takes prepared operations.
 pub trait PreparedExecutor: Executor {
-    /// Runs `operation`, a query or a mutation, with what `request` has beside a document. By default with a copy of
-    /// the operation.
+    /// Runs `operation`, a query or a mutation, with the other parts of `request`. By default it copies the operation.
     fn execute_prepared(
         &self,
         operation: Arc<Prepared>,
@@ -20,7 +19,7 @@ pub trait PreparedExecutor: Executor {
         self.execute(request)
     }
 
-    /// The events of `operation`, a subscription, otherwise as [`Self::execute_prepared`].
+    /// The events of the subscription `operation`; otherwise as [`Self::execute_prepared`].
     fn stream_prepared(&self, operation: Arc<Prepared>, mut request: Request) -> BoxStream<'static, Response> {
         request.set_parsed_query(operation.document());
         self.execute_stream(request, None)

@@ -1,4 +1,4 @@
-//! The library's own executor and ours give the same answer to everything.
+//! Compares the answers of the library's executor with ours.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::sync::Arc;

@@ -1,9 +1,8 @@
-//! The cost of an operation with its variables, known before it runs, in thousandths of a point: what is read for it,
-//! its objects, its fields, and the bytes that it may answer. A field in a list counts once for each entry; a read
-//! counts once for the whole list.
+//! The cost of an operation, computed before it runs, in thousandths of a point: reads, objects, fields and answer
+//! bytes. A field in a list counts once for each entry; a read counts once for the whole list.
 //!
-//! `size` bounds all operations of a document and knows no variables. Each fragment is counted once, so this takes time
-//! linear in the document.
+//! `size` bounds all operations of a document without knowing variables. Each fragment is counted once, so this takes
+//! time linear in the document.
 
 use std::collections::HashMap;
 
@@ -14,51 +13,51 @@ use async_graphql::{
 
 use super::{field_merging::is_skipped, limits::GuardLimits, shape::Shape, types::FieldShape};
 
-/// A point, in what is counted here.
+/// One point, in thousandths.
 const POINT: u64 = 1_000;
-/// What every operation costs, whatever it selects: a request is received, and its answer sent.
+/// Cost of every operation: receiving the request and sending the answer.
 const OPERATION: u64 = 20 * POINT;
-/// What each field costs for which something is read, beside its objects: once, for a list's entries are read
+/// Cost of each field that needs a read, in addition to its objects. It counts once, because a list's entries are read
 /// together.
 const READ: u64 = 20 * POINT;
-/// What each object costs: a resolver asks for it somewhere.
+/// Cost of each object, which some resolver loads.
 const OBJECT: u64 = POINT;
-/// What each field of a scalar costs, and each object of the schema's description: the executor resolves it.
+/// Cost of each scalar field, and of each object in the schema's description, which the executor resolves.
 const FIELD: u64 = POINT / 10;
-/// What a selection costs that is only looked at: a fragment, and whatever a directive takes out.
+/// Cost of a selection that is only inspected: a fragment, or one removed by a directive.
 const LOOK: u64 = POINT / 100;
-/// Bytes of an answer that cost as much as an object.
+/// Bytes of an answer that cost as much as one object.
 const ANSWER_BYTES: u64 = 900;
-/// What each byte of a document and of its variables costs, at each request.
+/// Cost of each byte of a document and its variables, at each request.
 const REQUEST_BYTE: u64 = POINT / 250;
-/// What it costs to parse and validate a document that is not known yet, beside its bytes: also if it is refused then.
+/// Cost of parsing and validating an unknown document, apart from its bytes, even if it is then refused.
 const READING: u64 = 20 * POINT;
-/// What each byte of a document costs beside, when it is parsed and validated.
+/// Additional cost of each byte of a document that is parsed and validated.
 const PARSED_BYTE: u64 = POINT * 7 / 100;
-/// What each field of the mutation costs beside its objects: it writes.
+/// Cost of each mutation field, which writes, in addition to its objects.
 const MUTATION: u64 = 200 * POINT;
 /// The length assumed for a list if nothing gives it, not even the schema's [`super::CostHints`].
 const UNSIZED_LIST: u64 = 10;
-/// What asking for the description of the schema costs beside what is selected in it.
+/// Cost of introspection, in addition to what it selects.
 const DESCRIPTION: u64 = 50 * POINT;
 
-/// Points for so many thousandths, rounded up.
+/// Converts thousandths to points, rounded up.
 pub fn points(thousandths: u64) -> u64 {
     thousandths.div_ceil(POINT)
 }
 
-/// The cost of so many bytes of document and variables, whenever they are sent.
+/// The cost of the bytes of a document and its variables.
 pub fn of_request(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(REQUEST_BYTE)
 }
 
-/// Points for parsing and validating a document of so many bytes, rounded down.
+/// Points for parsing and validating a document of this length, rounded down.
 pub fn of_reading(bytes: usize) -> u64 {
     READING.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(PARSED_BYTE)) / POINT
 }
 
-/// The cost of an operation that selects `set`, with `variables`, saturating. Fields that the schema does not have
-/// cost as scalars do: validation refuses them. Of a document that has passed the guard: fragments form no cycle.
+/// The cost of an operation that selects `set`, with `variables`. Saturates. Unknown fields count as scalars:
+/// validation refuses them. The guard has checked that fragments form no cycle.
 pub fn of_operation(
     document: &ExecutableDocument,
     (operation_type, set): (OperationType, &SelectionSet),
@@ -70,7 +69,7 @@ pub fn of_operation(
     OPERATION.saturating_add(inside.once).saturating_add(inside.within_page(UNSIZED_LIST))
 }
 
-/// Whether `operation`, or what it spreads, asks for the description of the schema at its root.
+/// Whether `operation`, or a fragment in it, selects introspection at its root.
 pub fn describes_schema(document: &ExecutableDocument, set: &SelectionSet, limits: &GuardLimits) -> bool {
     // Each level of spreads is bounded by the guard; a root's fragments are few.
     let mut waiting = vec![(set, 0)];
@@ -116,7 +115,7 @@ impl Cost {
         self.per_entry = self.per_entry.saturating_add(other.per_entry);
     }
 
-    /// Without what is paid once.
+    /// The cost within a page, without what is paid once.
     fn within_page(self, entries: u64) -> u64 {
         self.fixed.saturating_add(self.per_entry.saturating_mul(entries))
     }
@@ -193,7 +192,7 @@ impl<'a> Walk<'a> {
         Cost { once: inside.once.saturating_add(if known.reads { READ } else { 0 }), ..each }
     }
 
-    /// Points for what a filter leaves out, if there is one: it is read, too.
+    /// Points for a filter: the entries that it leaves out are read, too.
     fn filter(&self, field: &Field) -> u64 {
         let (argument, points) = self.shape.filter();
         let given = field.get_argument(argument).map(|it| it.node.clone().into_const_with(|name| self.variable(&name)));

@@ -1,8 +1,7 @@
-//! The types that describe a schema, with how long their lists are in this one: what the cost of introspection is
-//! counted by.
+//! The introspection types with the lengths of their lists in this schema, so that introspection can be priced.
 //!
-//! Every schema has these types, and its SDL does not print them. Lengths are averages, rounded up: a list within a
-//! list is not counted as if each type were the largest.
+//! Every schema has these types, but its SDL does not print them. Lengths are averages, rounded up, so a list within a
+//! list is not priced as if each type were the largest.
 
 use std::collections::HashMap;
 
@@ -13,7 +12,7 @@ use async_graphql::parser::{
 
 use super::types::{self, Kind, UnreadableSchema};
 
-/// The specification's introspection types, fields that lead to objects among others.
+/// The specification's introspection types with the fields that lead to objects.
 const TYPES: &str = "type __Schema { description: String types: [__Type!]! queryType: __Type! mutationType: __Type \
         subscriptionType: __Type directives: [__Directive!]! } \
     type __Type { kind: String! name: String description: String specifiedByURL: String isOneOf: Boolean \
@@ -27,17 +26,17 @@ const TYPES: &str = "type __Schema { description: String types: [__Type!]! query
     type __Directive { name: String! description: String isRepeatable: Boolean! locations: [String!]! \
         args: [__InputValue!]! }";
 
-/// Types and directives that every schema has and its text does not define.
+/// Types and directives that every schema has without defining them.
 const BUILT_IN: (u64, u64) = (13, 4);
 
-/// How long the lists of a schema's description are.
+/// Lengths of the lists in a schema's description.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Lengths {
     types: u64,
     directives: u64,
-    /// Fields of a type, the larger average of two: over all types, and over the types that fields lead to.
+    /// Fields of a type: the larger of two averages, over all types and over the types that fields lead to.
     fields: u64,
-    /// Fields of the largest type, in such averages.
+    /// Fields of the largest type, in multiples of that average.
     largest: u64,
     args: u64,
     input_fields: u64,
@@ -46,7 +45,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Counts what `definitions` define.
+    /// Counts the definitions in `definitions`.
     pub(super) fn of(definitions: &[TypeSystemDefinition]) -> Self {
         let mut sizes: HashMap<&str, u64> = HashMap::new();
         let mut fields: Vec<&FieldDefinition> = Vec::new();
@@ -93,7 +92,7 @@ impl Lengths {
         }
     }
 
-    /// How long the list of this name is; for `__type` and the roots' types, how many averages the largest type has.
+    /// The length of the list with this name. For `__type` and the root types: how many averages the largest type has.
     fn of_field(self, name: &str) -> Option<u64> {
         Some(match name {
             "types" => self.types,
@@ -110,7 +109,7 @@ impl Lengths {
     }
 }
 
-/// Adds the description's types to `types`, and the fields that lead to them to the type of queries.
+/// Adds the introspection types to `types`, and the introspection fields to the query type.
 pub(super) fn add(types: &mut HashMap<String, Kind>, query: &str, lengths: Lengths) -> Result<(), UnreadableSchema> {
     let written = format!("{TYPES} type {query} {{ __schema: __Schema! __type(name: String!): __Type }}");
     let document = parse_schema(written).map_err(|error| UnreadableSchema(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! A document that has passed the guard, with the operations that were prepared of it.
+//! A document that has passed the guard, with its prepared operations.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,27 +9,27 @@ use async_graphql::{
 
 use super::{limits::GuardLimits, prepared::Prepared, refusal::Refusal};
 
-/// Operations of one document that stay prepared: one for each operation and each choice of its conditions.
+/// Prepared operations that one document keeps: one for each operation and each choice of its conditions.
 const KEPT: usize = 4;
-/// Variables that conditions depend on, of a document whose operations stay prepared.
+/// Most condition variables of a document whose operations are kept.
 const CONDITIONS: usize = 32;
-/// What a prepared selection takes in memory, in bytes of text: a parsed document takes about ten times its text.
+/// Memory of a prepared selection, in bytes of text: a parsed document takes about ten times its text.
 const SELECTION_BYTES: usize = 20;
 
-/// A document that is safe to execute. The same for every request that sends it, so it may be kept.
+/// A document that is safe to execute. It is the same for every request, so it can be cached.
 #[derive(Debug)]
 pub struct SafeDocument {
     parsed: ExecutableDocument,
     /// Length of its text.
     bytes: usize,
-    /// Fields, fragments written out, of all operations.
+    /// Fields of all operations, with fragments expanded.
     fields: usize,
-    /// Variables that decide what `@skip` and `@include` take out.
+    /// Variables of `@skip` and `@include`.
     conditions: Vec<Name>,
     prepared: Mutex<Vec<(Choice, Arc<Prepared>)>>,
 }
 
-/// Which operation, and which of the conditions hold.
+/// An operation and the conditions that hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Choice {
     operation: Option<Name>,
@@ -49,7 +49,7 @@ impl SafeDocument {
         Self { parsed, bytes, fields, conditions, prepared: Mutex::default() }
     }
 
-    /// The document as it was parsed.
+    /// The parsed document.
     pub fn parsed(&self) -> &ExecutableDocument {
         &self.parsed
     }
@@ -59,14 +59,14 @@ impl SafeDocument {
         self.bytes
     }
 
-    /// What it takes in memory with all that may stay prepared of it, as the length of a text that takes as much.
+    /// Memory of the document with all operations that it may keep, as the length of an equally heavy text.
     pub fn weight(&self) -> usize {
         let choices = self.parsed.operations.iter().count().saturating_mul(1 << self.conditions.len().min(CONDITIONS));
         let prepared = if self.conditions.len() > CONDITIONS { 0 } else { choices.min(KEPT) };
         self.bytes.saturating_add(self.fields.saturating_mul(prepared * SELECTION_BYTES))
     }
 
-    /// The operation as it is executed, from an earlier request if one has chosen the same.
+    /// The operation as it is executed, taken from an earlier request with the same choice if possible.
     pub(super) fn prepared(
         &self,
         (name, operation): (Option<&Name>, &Positioned<OperationDefinition>),
@@ -87,7 +87,7 @@ impl SafeDocument {
         new
     }
 
-    /// `None` where a choice has too many conditions, or one that is no boolean, as no schema lets through.
+    /// `None` for too many conditions, or for one that is not a boolean, which no schema accepts.
     fn choice(
         &self,
         (name, operation): (Option<&Name>, &Positioned<OperationDefinition>),
@@ -142,7 +142,7 @@ fn collect_conditions(set: &SelectionSet, found: &mut Vec<Name>) {
     }
 }
 
-/// The variable that decides what `@skip` or `@include` does.
+/// The variable of `@skip` or `@include`.
 fn condition(directive: &Directive) -> Option<Name> {
     if !matches!(directive.name.node.as_str(), "skip" | "include") {
         return None;

@@ -1,12 +1,12 @@
-//! One thing that is wrong with a document, and where.
+//! A fault of a document and its location.
 
 use async_graphql::Pos;
 
-/// One thing that is wrong with a document, and where.
+/// A fault of a document and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// In words; names stand in quotation marks.
+    /// A sentence with names in quotation marks.
     pub message: String,
-    /// The place, if it is at one.
+    /// The location, if there is one.
     pub at: Option<Pos>,
 }

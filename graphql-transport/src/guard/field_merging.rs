@@ -10,9 +10,9 @@ use async_graphql::{
     parser::types::{Directive, ExecutableDocument, Field, OperationDefinition, Selection, SelectionSet},
 };
 
-/// The selections of `operation` with each response key once at the root, the nested selections of its fields one
-/// after the other (specification, 6.3.2), the same leaf once; none if that is so already. Of a document that has
-/// passed the guard, with complete variables.
+/// The root selections of `operation` with each response key once: the nested selections of equal fields are
+/// concatenated (specification, 6.3.2). `None` if nothing needs merging. The document has passed the guard, and the
+/// variables are complete.
 pub fn merged(
     document: &ExecutableDocument,
     operation: &Positioned<OperationDefinition>,
@@ -48,8 +48,8 @@ pub fn merged(
     Some(SelectionSet { items: once.into_iter().map(field).collect() })
 }
 
-/// The response key and the name of a field that has neither arguments, directives nor selections: written twice, it
-/// is answered once.
+/// Response key and name of a field without arguments, directives and selections. If it is selected twice, it is
+/// answered once.
 fn leaf(selection: &Selection) -> Option<(&Name, &Name)> {
     let Selection::Field(field) = selection else { return None };
     let Field { arguments, directives, selection_set, .. } = &field.node;
@@ -66,7 +66,7 @@ struct FieldMerging<'a> {
 }
 
 impl<'a> FieldMerging<'a> {
-    /// Type conditions are all met: validation lets only the root's own type stand there.
+    /// All type conditions hold, because validation allows only the root's own type here.
     fn collect(&mut self, set: &'a SelectionSet) {
         for selection in &set.items {
             if is_skipped(selection.node.directives(), self.variables) {
@@ -89,7 +89,7 @@ impl<'a> FieldMerging<'a> {
     }
 }
 
-/// Whether `@skip` or `@include` take a selection with these directives out.
+/// Whether `@skip` or `@include` remove a selection with these directives.
 pub fn is_skipped(directives: &[Positioned<Directive>], variables: &Variables) -> bool {
     directives.iter().any(|directive| {
         let takes_out = match directive.node.name.node.as_str() {

@@ -7,11 +7,10 @@ use async_graphql::Pos;
 
 use super::{limits::GuardLimits, refusal::Refusal};
 
-/// Refuses `query` if it has too many tokens, too many open brackets, a name that is too long, or a string without
-/// end.
+/// Refuses `query` for too many tokens, too many open brackets, an overlong name or an unterminated string.
 ///
-/// Takes time linear in the query and no memory. Wherever it and the parser could disagree on where a string ends,
-/// it refuses.
+/// Takes time linear in the query and no memory. Where it and the parser could disagree about the end of a string, it
+/// refuses.
 pub fn scan(query: &str, limits: &GuardLimits) -> Result<(), Refusal> {
     let mut scanner = Scanner { bytes: query.as_bytes(), at: 0 };
     let (mut tokens, mut open) = (0_usize, 0_usize);
@@ -52,7 +51,7 @@ impl Scanner<'_> {
         self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text))
     }
 
-    /// Moves to the next token and answers where it begins; `None` at the end.
+    /// Moves to the next token and returns its start; `None` at the end.
     fn skip_ignored(&mut self) -> Option<usize> {
         loop {
             match self.peek()? {
@@ -70,7 +69,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Passes one token and answers its first byte; `Err` for a string without end.
+    /// Skips one token and returns its first byte; `Err` for an unterminated string.
     fn token(&mut self) -> Result<u8, ()> {
         let first = self.peek().unwrap_or_default();
         match first {

@@ -1,7 +1,6 @@
 //! The bounds of a document, in one struct that a service fills from its configuration.
 
-/// What one GraphQL document, and one operation of it, may be at most. Every bound is inclusive: a document of exactly
-/// this size passes.
+/// Limits of one GraphQL document and of one operation in it. Every bound is inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuardLimits {
     /// Length of the query text in bytes of UTF-8. 64 KiB.
@@ -10,8 +9,7 @@ pub struct GuardLimits {
     pub nesting: usize,
     /// Lexical tokens. 4,000.
     pub tokens: usize,
-    /// Bytes of one name or number: what is longer is refused before anybody compares it with what the schema has.
-    /// 256.
+    /// Bytes of one name or number. Longer ones are refused before they are compared with the schema. 256.
     pub name_bytes: usize,
     /// Fields after every fragment has been expanded, over all operations of the document; spreads, directives
     /// and argument values count as fields. 2,000.
@@ -31,13 +29,13 @@ pub struct GuardLimits {
     pub fragments: usize,
     /// Directives at one place. 10.
     pub directives: usize,
-    /// Bytes of all variables together, as JSON without its spaces, about. 64 KiB.
+    /// Approximate bytes of all variables, as JSON without spaces. 64 KiB.
     pub variable_bytes: usize,
     /// Lists and objects within each other in one variable. 16.
     pub variable_nesting: usize,
     /// Points of one operation with its variables. 25,000.
     pub cost: u64,
-    /// Whether clients may ask for the description of the schema.
+    /// Whether introspection is allowed.
     pub introspection: bool,
 }
 

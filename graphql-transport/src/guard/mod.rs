@@ -53,28 +53,28 @@ pub struct Guard {
     shape: Shape,
 }
 
-/// One operation of a safe document, with variables that fit it: what the executor may be given.
+/// An operation of a safe document with valid variables, ready for the executor.
 #[derive(Debug)]
 pub struct Admitted {
-    /// The chosen operation, shared with all requests that have chosen the same.
+    /// The operation, shared with all requests that have chosen the same.
     pub operation: Arc<Prepared>,
-    /// What it costs with its variables, in points.
+    /// Its cost with its variables, in points.
     pub cost: u64,
 }
 
 impl Guard {
-    /// A guard with these limits, before a schema of this shape.
+    /// A guard with these limits for a schema of this shape.
     pub fn new(limits: GuardLimits, shape: Shape) -> Self {
         Self { limits, shape }
     }
 
-    /// What [`Self::open`] costs, in points: nothing for what is not looked at.
+    /// The cost of [`Self::open`] in points; 0 for a document that is too long to be parsed.
     pub fn reading(&self, query: &str) -> u64 {
         if query.len() > self.limits.query_bytes { 0 } else { cost::of_reading(query.len()) }
     }
 
-    /// Parses `query` if it is within the limits, and validates it. Takes time linear in its length, and to validate
-    /// it in what it is once its fragments are expanded, which the limits bound.
+    /// Parses `query` if it is within the limits, and validates it. Parsing takes time linear in its length;
+    /// validation takes time linear in its expansion, which the limits bound.
     pub fn open(&self, query: &str) -> Result<SafeDocument, Refusal> {
         if query.len() > self.limits.query_bytes {
             return Err(Refusal::TooLong { found: query.len(), limit: self.limits.query_bytes });
@@ -100,10 +100,10 @@ impl Guard {
         Ok(SafeDocument::new(parsed, query.len(), fields))
     }
 
-    /// Chooses the operation that `operation_name` names, or the only one; an empty name is none.
+    /// Chooses the operation named `operation_name`, or the only one; an empty name counts as absent.
     ///
-    /// Completes `variables` with the operation's defaults and refuses those that its declarations or the schema
-    /// exclude, and an operation that costs too much with them.
+    /// Fills in the defaults of `variables`. Refuses variables that do not fit the declarations or the schema, and
+    /// operations that cost too much with them.
     pub fn admit(
         &self,
         document: &SafeDocument,
@@ -126,8 +126,8 @@ impl Guard {
     }
 }
 
-/// A subscription has one root field, in the operation itself: of several the executor would run all, and those inside
-/// a fragment it would pass over in silence.
+/// A subscription has one root field, in the operation itself. The executor would run several, and silently ignore
+/// those inside a fragment.
 fn check_subscription(operation: &Positioned<OperationDefinition>) -> Result<(), Refusal> {
     if operation.node.ty != OperationType::Subscription {
         return Ok(());

@@ -1,8 +1,7 @@
-//! One operation as the executor walks it, made once for all requests that run it.
+//! Prepares an operation once for all requests that run it.
 //!
-//! The executor takes a document by value, copies it into each request, looks fragments up by name, and takes out what
-//! `@skip` and `@include` exclude. Here all of that is done once: the fragments are written out, which the guard's
-//! limits bound.
+//! The executor takes a document by value, copies it into each request, looks fragments up by name, and evaluates
+//! `@skip` and `@include`. Here all of that is done once, and fragments are expanded, which the guard's limits bound.
 
 use std::collections::HashMap;
 
@@ -16,18 +15,18 @@ use async_graphql::{
 
 use super::{cost, field_merging, limits::GuardLimits};
 
-/// Fields of all operations of a document, fragments written out, that are written out at most.
+/// Most fields of a document that are expanded.
 const WRITTEN_OUT: usize = 4_000;
 
-/// An operation without fragments and conditions: what is left of it under one choice of its conditions. Where limits
-/// let through what is too long for that, as it is written.
+/// An operation without fragments and conditions, for one choice of its conditions. An operation that is too long to
+/// expand stays as it is written.
 #[derive(Debug)]
 pub struct Prepared {
     name: Option<Name>,
     operation: Positioned<OperationDefinition>,
-    /// Of an operation that is not written out.
+    /// For an operation that is not expanded.
     fragments: Option<HashMap<Name, Positioned<FragmentDefinition>>>,
-    /// The root's selections with each response key once, if they are written otherwise; fragments as written.
+    /// The root's selections with each response key once, if that differs from the text. Keeps fragments.
     merged: Option<SelectionSet>,
     describes_schema: bool,
 }
@@ -58,7 +57,7 @@ impl Prepared {
         Self { name: name.cloned(), operation, fragments, merged, describes_schema }
     }
 
-    /// What kind of operation it is.
+    /// The kind of operation.
     pub fn operation_type(&self) -> OperationType {
         self.operation.node.ty
     }
@@ -68,18 +67,17 @@ impl Prepared {
         self.name.as_ref()
     }
 
-    /// What it selects of its root.
+    /// Its root selections.
     pub fn selections(&self) -> &Positioned<SelectionSet> {
         &self.operation.node.selection_set
     }
 
-    /// Whether its root can be resolved as it is: fragments and conditions are gone, and it does not ask for the
-    /// description of the schema.
+    /// Whether its root can be resolved directly: it has no fragments, no conditions and no introspection.
     pub fn is_plain(&self) -> bool {
         self.fragments.is_none() && !self.describes_schema
     }
 
-    /// The operation with its variables and without its selections.
+    /// The operation with its variables but without selections.
     pub fn head(&self) -> Positioned<OperationDefinition> {
         let OperationDefinition { ty, variable_definitions, selection_set, .. } = &self.operation.node;
         let definition = OperationDefinition {
@@ -91,7 +89,7 @@ impl Prepared {
         Positioned::new(definition, self.operation.pos)
     }
 
-    /// A copy as the executor takes documents.
+    /// A copy in the form that the executor takes.
     pub fn document(&self) -> ExecutableDocument {
         let operation = self.operation.clone();
         let operations = match &self.name {
@@ -112,7 +110,7 @@ struct WritingOut<'a> {
 }
 
 impl WritingOut<'_> {
-    /// The guard has refused cycles, and bounds the depth.
+    /// The guard has refused cycles and bounds the depth.
     fn set(&self, set: &SelectionSet) -> SelectionSet {
         let stay = set.items.iter().filter(|it| !field_merging::is_skipped(it.node.directives(), self.variables));
         let items = stay.filter_map(|it| Some(Positioned::new(self.selection(&it.node)?, it.pos)));
@@ -158,7 +156,7 @@ impl WritingOut<'_> {
     }
 }
 
-/// The directives that are left once the conditions are decided.
+/// The directives that remain after the conditions are decided.
 fn unconditional(directives: &[Positioned<Directive>]) -> Vec<Positioned<Directive>> {
     let decided = |directive: &Directive| matches!(directive.name.node.as_str(), "skip" | "include");
     directives.iter().filter(|directive| !decided(&directive.node)).cloned().collect()

@@ -1,11 +1,11 @@
-//! Says why a document does not pass the guard. HTTP and WebSocket answer the same refusal in different envelopes.
+//! Reasons why a document does not pass the guard. HTTP and WebSocket send them in different envelopes.
 
 use async_graphql::{ErrorExtensionValues, Pos, ServerError, parser};
 
 use super::fault::Fault;
 use crate::codes;
 
-/// Bytes of one error's message at most: names of the client's own stand in it.
+/// Most bytes of a message, which may quote the client's names.
 const MESSAGE_BYTES: usize = 1_000;
 
 /// The value of `extensions.code` of a refusal.
@@ -24,7 +24,7 @@ pub enum RefusalCode {
 }
 
 impl RefusalCode {
-    /// The code as clients read it.
+    /// The code in the answer.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ParseFailed => codes::PARSE_FAILED,
@@ -36,7 +36,7 @@ impl RefusalCode {
     }
 }
 
-/// A document, or a request for one of its operations, that is not executed.
+/// Why a document or operation is not executed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// More bytes than `GuardLimits::query_bytes`.
@@ -233,20 +233,20 @@ pub enum Refusal {
         /// The bound.
         limit: u64,
     },
-    /// The service does not describe its schema.
+    /// Introspection is turned off.
     #[error("This server does not describe its schema: leave out __schema and __type.")]
     NoIntrospection {
         /// Where the operation begins.
         at: Pos,
     },
-    /// Rules of the specification are broken.
+    /// The document breaks rules of the specification.
     #[error("{}", .faults.first().map_or("The document is not valid.", |fault| fault.message.as_str()))]
     Invalid {
-        /// What is wrong: at least one thing, and not all of many.
+        /// The faults, at least one; not all of a large number.
         faults: Vec<Fault>,
     },
     /// An input object has a field that its type does not have.
-    #[error("Variable \"${name}\" got an invalid value: \"{path}\" is no field of type \"{input}\". Leave it out.")]
+    #[error("Variable \"${name}\" got an invalid value: \"{path}\" is not a field of type \"{input}\". Leave it out.")]
     VariableFieldUnknown {
         /// The variable's name.
         name: String,
@@ -271,7 +271,7 @@ pub enum Refusal {
         /// Where the variable is declared.
         at: Pos,
     },
-    /// A variable does not fit, told without naming what the client has not named.
+    /// A variable is invalid; the message names nothing that the client has not named.
     #[error("Variable \"${name}\" got an invalid value at \"{path}\": {reason}.")]
     VariableUnfit {
         /// The variable's name.
@@ -300,7 +300,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The `extensions.code` that belongs to it.
+    /// Its `extensions.code`.
     pub fn code(&self) -> RefusalCode {
         match self {
             Self::UnterminatedString { .. } | Self::Syntax { .. } => RefusalCode::ParseFailed,
@@ -333,7 +333,7 @@ impl Refusal {
         }
     }
 
-    /// The same in words that name nothing of the schema but what the client has named.
+    /// The same refusal, naming only what the client has named.
     pub(super) fn without_names(self) -> Self {
         let (name, path, reason, at) = match self {
             Self::VariableFieldUnknown { name, path, at, .. } => (name, path, "there is no such field", at),
@@ -349,14 +349,14 @@ impl Refusal {
         Self::VariableUnfit { name, path, reason, at }
     }
 
-    /// As responses tell it: an error for each fault.
+    /// The errors in the answer, one for each fault.
     pub fn into_errors(self) -> Vec<ServerError> {
         let Self::Invalid { faults } = self else { return vec![self.into()] };
         let each = |fault| Self::Invalid { faults: vec![fault] }.into();
         faults.into_iter().map(each).collect()
     }
 
-    /// The places in the query that it speaks of; empty when it speaks of the whole.
+    /// The locations in the query; empty if it concerns the whole query.
     pub fn locations(&self) -> Vec<Pos> {
         match self {
             Self::TooManyTokens { at, .. }
@@ -381,7 +381,7 @@ impl Refusal {
 }
 
 impl From<parser::Error> for Refusal {
-    /// Keeps what the parser expected and drops the excerpt of the query: it may be a single line of 64 KiB.
+    /// Keeps what the parser expected, and drops its excerpt of the query, which may be a line of 64 KiB.
     fn from(error: parser::Error) -> Self {
         let at: Vec<Pos> = error.positions().collect();
         let text = error.to_string();
@@ -406,7 +406,7 @@ impl From<Refusal> for ServerError {
     }
 }
 
-/// The beginning of a message that quotes more of what the client has sent than anybody reads.
+/// The beginning of a message that quotes too much of the client's text.
 fn shortened(mut message: String) -> String {
     if message.len() > MESSAGE_BYTES {
         message.truncate(message.floor_char_boundary(MESSAGE_BYTES));

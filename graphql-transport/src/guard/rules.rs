@@ -24,28 +24,28 @@ const UNKNOWN_FIELD: &str = "UndefinedField";
 /// The library's name for an argument that its field does not take.
 const UNKNOWN_ARGUMENT: &str = "UndefinedArgument";
 
-/// How like a known name an unknown one has to be for a suggestion, 0 to 1.
+/// Least similarity (0 to 1) of a known name that is suggested.
 const LIKENESS: f64 = 0.8;
 
-/// What the executor's description of a schema has, and the library's does not.
+/// Introspection fields of the executor that the library lacks.
 const MORE_DESCRIPTION: &str = "extend type __Type { isOneOf: Boolean }";
 
-/// A schema, ready to be validated against.
+/// A schema to validate documents against.
 #[derive(Debug)]
 pub struct Rules {
     schema: Valid<Schema>,
 }
 
 impl Rules {
-    /// Reads a schema in the schema definition language; fails with what is wrong with it.
+    /// Reads a schema in the schema definition language. The error says what is wrong with it.
     pub fn of_sdl(sdl: &str) -> Result<Self, String> {
         let sdl = format!("{sdl}\n{MORE_DESCRIPTION}\n");
         let schema = Schema::parse_and_validate(sdl, "schema.graphql").map_err(|invalid| invalid.errors.to_string())?;
         Ok(Self { schema })
     }
 
-    /// Refuses a document that breaks a rule. `tells`: whether the words may name what the schema has beside what
-    /// `query` names.
+    /// Refuses a document that breaks a rule. `tells`: whether messages may name parts of the schema that `query` does
+    /// not name.
     pub fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
         let parsed = Parser::new().parse_ast(query, "document").map_err(|invalid| {
             let fault = invalid.errors.iter().next().map(|it| fault(&it, it.error.to_string()));
@@ -77,8 +77,7 @@ impl Rules {
         Err(Refusal::Invalid { faults: faults.into_iter().take(TOLD).map(told).collect() })
     }
 
-    /// The name that an unknown field or argument, as `kind` calls the fault, is most like. The message quotes it and
-    /// what it was asked of.
+    /// The known name most similar to an unknown field or argument, which the message quotes; `kind` tells the fault.
     fn suggestion(&self, kind: Option<&str>, message: &str) -> Option<String> {
         let mut quoted = message.split('`').skip(1).step_by(2);
         let (first, second) = (quoted.next()?, quoted.next()?);
@@ -103,8 +102,7 @@ impl Rules {
         (likeness(best) >= LIKENESS).then(|| best.to_owned())
     }
 
-    /// `message` with an ellipsis for each quotation, and each name of a type, that is not among the words of the
-    /// document.
+    /// `message` with an ellipsis for each quotation and type name that does not occur in the document.
     fn without_names(&self, message: &str, written: &HashSet<&str>) -> String {
         let is_told = |text: &str| words(text).all(|word| written.contains(word));
         let names_type = |text: &str| words(text).any(|word| self.schema.types.contains_key(word));
@@ -139,7 +137,7 @@ fn syntax(fault: &Fault) -> Refusal {
     Refusal::Syntax { message, at: fault.at.into_iter().collect() }
 }
 
-/// As the other refusals are written: begun with a capital, ended with a full stop, names in quotation marks.
+/// `message` in the style of the other refusals: a capital, a full stop, names in quotation marks.
 fn sentence(message: &str) -> String {
     let mut letters = message.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());

@@ -1,6 +1,6 @@
-//! What the guard knows of a schema: where fields lead, and what inputs look like.
+//! What the guard knows of a schema: the types of fields and inputs.
 //!
-//! The executor's own registry is closed to others, so the shape is read once out of the printed schema.
+//! The executor's registry is private, so the shape is read once from the printed schema.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,28 +16,27 @@ use super::{
     types::{FieldShape, Kind, UnreadableSchema, fields, input_field},
 };
 
-/// What the printed schema does not say and the cost needs.
+/// What the cost needs but the printed schema lacks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CostHints<'a> {
-    /// Lists of objects that no argument sizes: type (or `*` for all), field, and how many entries it has at most.
+    /// Lists of objects without a size argument: type (or `*` for all), field, most entries.
     pub lists: &'a [(&'a str, &'a str, usize)],
-    /// Texts that may be long: type (or `*` for all), field, and bytes at most.
+    /// Long texts: type (or `*` for all), field, most bytes.
     pub texts: &'a [(&'a str, &'a str, usize)],
-    /// What fields of a root cost beside their objects, and beside the writing: operation type, field, points.
+    /// Cost of root fields in addition to their objects and to writing: operation type, field, points.
     pub surcharges: &'a [(OperationType, &'a str, u64)],
-    /// The argument that filters a list, and the points that a list costs more when it is given: the entries that it
-    /// leaves out are read, too.
+    /// The filter argument of lists, and the points that it adds, because the filtered entries are read, too.
     pub filter: (&'a str, u64),
-    /// How long the lists are that `first` or `last` size.
+    /// Lengths of lists with `first` or `last`.
     pub pages: PageSizes,
 }
 
-/// How long a list is that `first` or `last` size.
+/// Length of a list with `first` or `last`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSizes {
-    /// Entries where neither is given. 20.
+    /// Entries if neither is given. 20.
     pub usual: u16,
-    /// Entries at most: of more than these the resolver refuses all. 100.
+    /// Most entries; the resolver refuses more. 100.
     pub most: u16,
 }
 
@@ -47,7 +46,7 @@ impl Default for PageSizes {
     }
 }
 
-/// A schema's types by name. The default knows nothing, and then nothing is checked against it.
+/// The types of a schema by name. The default is empty, and then nothing is checked against it.
 #[derive(Debug, Clone, Default)]
 pub struct Shape {
     types: HashMap<String, Kind>,
@@ -106,7 +105,7 @@ impl Shape {
         self.types.insert(name.to_string(), kind);
     }
 
-    /// With what the printed schema does not say.
+    /// Adds the hints to the shape.
     #[must_use]
     pub fn with_cost_hints(mut self, hints: &CostHints<'_>) -> Self {
         self.pages = hints.pages;
@@ -130,7 +129,7 @@ impl Shape {
         self
     }
 
-    /// The argument that leaves entries out, and its points.
+    /// The filter argument and its points.
     pub(super) fn filter(&self) -> (&str, u64) {
         (&self.filter.0, self.filter.1)
     }
@@ -139,7 +138,7 @@ impl Shape {
         self.pages
     }
 
-    /// Refuses a document that is not valid against the schema, if there is one.
+    /// Validates a document against the schema, if there is one.
     pub(super) fn check(&self, query: &str, tells: bool) -> Result<(), Refusal> {
         self.rules.as_ref().map_or(Ok(()), |rules| rules.check(query, tells))
     }
@@ -155,7 +154,7 @@ impl Shape {
         }
     }
 
-    /// The type with which an operation begins.
+    /// The root type of an operation.
     pub(super) fn root(&self, operation: OperationType) -> &str {
         match operation {
             OperationType::Query => &self.query,
@@ -164,9 +163,9 @@ impl Shape {
         }
     }
 
-    /// Whether a field of this type is an object, and so has a cost.
+    /// Whether a field of this type is an object and so has a cost.
     pub(super) fn is_composite(&self, name: &str) -> bool {
-        // Unions are told from scalars by nothing but their selection sets, which scalars cannot have.
+        // Only their selection sets tell unions from scalars.
         matches!(self.types.get(name), Some(Kind::Fields(_)))
     }
 }

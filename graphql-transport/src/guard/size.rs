@@ -1,7 +1,7 @@
-//! Bounds what a parsed document adds up to once its fragments are expanded, without expanding them.
+//! Bounds the size of a document after fragment expansion, without expanding it.
 //!
-//! The executor's own limits walk the expansion, which 801 bytes can make 2^30 long. Here each fragment is walked
-//! once and its sum remembered. `cost` says what one operation costs with its variables; this file knows no schema.
+//! The executor's own limits walk the expansion, which 801 bytes can make 2^30 long. Here each fragment is walked once
+//! and its sum remembered. `cost` prices an operation with its variables; this file knows no schema.
 
 use std::{collections::HashMap, convert::Infallible};
 
@@ -12,10 +12,10 @@ use async_graphql::{
 
 use super::{limits::GuardLimits, refusal::Refusal};
 
-/// Refuses `document` if it is too large or too deep once expanded, or if a fragment contains itself.
+/// Refuses a `document` that is too large or deep after expansion, or has a cyclic fragment.
 ///
-/// Counts all operations together, because validation walks them all; a fragment that none of them uses has to pass
-/// on its own. Takes time linear in the document. Gives the fields of all operations.
+/// Counts all operations together, because validation walks them all; an unused fragment must pass alone. Takes time
+/// linear in the document. Returns the fields of all operations.
 pub fn check(document: &ExecutableDocument, limits: &GuardLimits) -> Result<u64, Refusal> {
     let mut walk = Walk { document, limits, fragments: HashMap::new() };
     let mut total = Size::default();
@@ -31,20 +31,20 @@ pub fn check(document: &ExecutableDocument, limits: &GuardLimits) -> Result<u64,
     Ok(total.fields)
 }
 
-/// What a piece of a document adds up to, fragments expanded.
+/// The size of a part of a document after expansion.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     fields: u64,
     aliases: u64,
-    /// Fields within fields.
+    /// Nesting of fields.
     depth: usize,
-    /// Selection sets within selection sets.
+    /// Nesting of selection sets.
     levels: usize,
-    /// Lists of the schema's description within such lists.
+    /// Nesting of introspection lists.
     schema_lists: usize,
 }
 
-/// Fields of the schema's description that are lists of types or of what refers to types.
+/// Introspection fields that are lists of types, or of things that refer to types.
 const SCHEMA_LISTS: [&str; 4] = ["fields", "inputFields", "interfaces", "possibleTypes"];
 
 impl Size {
@@ -52,7 +52,7 @@ impl Size {
         Self { fields, ..Self::default() }
     }
 
-    /// Puts `other` beside what is counted already.
+    /// Adds the size of a sibling.
     fn add(&mut self, other: Self) {
         self.fields = self.fields.saturating_add(other.fields);
         self.aliases = self.aliases.saturating_add(other.aliases);
@@ -65,7 +65,7 @@ impl Size {
 struct Walk<'a> {
     document: &'a ExecutableDocument,
     limits: &'a GuardLimits,
-    /// `None` while the fragment is being walked: meeting it again then is a cycle.
+    /// `None` while a fragment is being walked: meeting it again means a cycle.
     fragments: HashMap<&'a str, Option<Size>>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// `level`: how many selection sets are around this one. Bounds the recursion.
+    /// `level`: the number of enclosing selection sets. Bounds the recursion.
     fn selection_set(&mut self, set: &'a Positioned<SelectionSet>, level: usize) -> Result<Size, Refusal> {
         if set.node.items.is_empty() {
             return Ok(Size::default());
@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
         Ok(size)
     }
 
-    /// `inside`: the lists below the field of this name. Outside of the schema's description the names mean nothing.
+    /// `inside`: the lists nested below this field. The names only matter within introspection.
     fn schema_lists(&self, name: &str, inside: usize) -> Result<usize, Refusal> {
         let limit = self.limits.introspection_lists;
         match name {
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         self.fragment(name, level)
     }
 
-    /// A fragment that is not in the document costs nothing: validation refuses it by name.
+    /// An unknown fragment has no size; validation refuses it by name.
     fn fragment(&mut self, name: &'a Name, level: usize) -> Result<Size, Refusal> {
         if let Some(Some(known)) = self.fragments.get(name.as_str()) {
             self.within_levels(level + known.levels)?;
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Values in a value, itself included. The lexical scan has bounded how deep it nests.
+/// The number of values in a value, including itself. The lexer has bounded the nesting.
 fn values_in(value: &Value) -> u64 {
     match value {
         Value::List(items) => items.iter().fold(1, |sum, item| sum.saturating_add(values_in(item))),

@@ -1,22 +1,22 @@
-//! The types of a schema as the guard knows them: fields with what they lead to, inputs with what they take.
+//! The types of a schema as the guard sees them.
 
 use std::collections::HashMap;
 
 use async_graphql::parser::types::{BaseType, FieldDefinition, InputValueDefinition, Type};
 
-/// The printed schema cannot be read back.
+/// The printed schema cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema cannot be read: {0}")]
 pub struct UnreadableSchema(pub(super) String);
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
     /// An object or an interface, with its fields.
     Fields(HashMap<String, FieldShape>),
     Input(HashMap<String, InputShape>),
     Enum(Vec<String>),
-    /// A scalar of the schema's own, or a union.
+    /// A custom scalar or a union.
     Other,
 }
 
@@ -24,21 +24,21 @@ pub(super) enum Kind {
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and none rules another out")]
 pub(super) struct FieldShape {
-    /// The name of its type, lists and non-nulls taken off.
+    /// Its type without lists and non-nulls.
     pub(super) leads_to: String,
     pub(super) is_list: bool,
-    /// Whether `first` or `last` say how long its lists are.
+    /// Whether `first` or `last` size its list.
     pub(super) is_paged: bool,
-    /// How long its list is at most, where no argument says.
+    /// Most entries of its list, if no argument sizes it.
     pub(super) entries: Option<u64>,
-    /// Points beside those of its objects.
+    /// Points in addition to its objects.
     pub(super) surcharge: u64,
-    /// Bytes that its text has at most, where they are many.
+    /// Most bytes of its text, if it may be long.
     pub(super) bytes: u64,
-    /// Whether it is of the schema's description, which no resolver is asked for.
+    /// Whether it belongs to introspection, which no resolver serves.
     pub(super) describes: bool,
-    /// Whether something is read for it: not for scalars, which came with their object, nor within connections, which
-    /// came with theirs (GraphQL Cursor Connections Specification: their types end in `Connection` and `Edge`).
+    /// Whether it needs a read. Scalars came with their object, and fields within connections with the connection (by
+    /// the GraphQL Cursor Connections Specification their types end in `Connection` and `Edge`).
     pub(super) reads: bool,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn input_field(field: &InputValueDefinition) -> (String, InputShape) 
     (field.name.node.to_string(), InputShape { expected, is_required })
 }
 
-/// The named type within lists.
+/// The named type inside the lists.
 pub(super) fn innermost(expected: &Type) -> &str {
     match &expected.base {
         BaseType::Named(name) => name.as_str(),

@@ -15,8 +15,8 @@ use async_graphql::Pos;
 
 use super::fault::Fault;
 
-/// Every variable whose type does not fit where it stands, and every field that an input object has twice
-/// (specification, 5.8.5 and 5.6.3). Each fragment is walked once for each operation.
+/// Every variable whose type does not fit its place, and every duplicate field of an input object (specification,
+/// 5.8.5 and 5.6.3). Walks each fragment once for each operation.
 pub fn faults(document: &Valid<ExecutableDocument>, schema: &Valid<Schema>) -> Vec<Fault> {
     let mut faults = Vec::new();
     for operation in document.operations.iter() {
@@ -81,7 +81,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `has_default`: whether the place has one, should the variable be absent. The guard bounds how deep values nest.
+    /// `has_default`: whether the place has a default for an absent variable. The guard bounds the nesting of values.
     fn value(&mut self, value: &Node<Value>, expected: &Type, has_default: bool) {
         match &**value {
             Value::Variable(name) => {

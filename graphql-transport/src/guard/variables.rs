@@ -1,7 +1,6 @@
-//! Checks a request's variables against the operation's declarations and the schema's inputs, before anything
-//! executes.
+//! Checks a request's variables against the operation's declarations and the schema, before execution.
 //!
-//! The executor checks a variable only when a resolver reads it: a missing one would fail during execution, one of the
+//! The executor checks a variable only when a resolver reads it. A missing one would fail during execution, one of the
 //! wrong shape would fail without a code, and `@skip` would ignore a default. The executor still checks values of
 //! custom scalars.
 
@@ -17,7 +16,7 @@ use super::{
     types::{InputShape, Kind},
 };
 
-/// How many bytes `variables` have, about. Refuses those that are too large, or nested too deeply, to be looked at.
+/// The approximate bytes of `variables`. Refuses those that are too large or too deeply nested.
 pub fn measure(variables: &Variables, limits: &GuardLimits) -> Result<usize, Refusal> {
     let (mut bytes, limit) = (0_usize, limits.variable_bytes);
     let mut waiting: Vec<(&Value, usize)> = variables.values().map(|value| (value, 1)).collect();
@@ -90,7 +89,7 @@ impl Variable<'_> {
                 }
                 true
             }
-            // A single value stands for a list of one.
+            // A single value counts as a list of one.
             (_, BaseType::List(item_type)) => return self.check(value, item_type, path),
             (_, BaseType::Named(named)) => match self.shape.kind(named) {
                 Some(Kind::Enum(members)) => matches!(value, Value::String(text) if members.contains(text)),
@@ -146,8 +145,7 @@ impl Variable<'_> {
     }
 }
 
-/// Whether `value` may stand for a scalar of this name; every scalar but the five built-in ones is left to its
-/// resolver.
+/// Whether `value` fits the scalar of this name. Custom scalars are left to their resolvers.
 fn fits_scalar(value: &Value, scalar: &str) -> bool {
     match scalar {
         "Int" => {

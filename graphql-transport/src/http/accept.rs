@@ -2,21 +2,21 @@
 
 use axum::http::{HeaderMap, HeaderValue, header::ACCEPT};
 
-/// The two media types of GraphQL over HTTP, and that of streams.
+/// The media types of GraphQL over HTTP and of streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Media {
-    /// `application/json`: what older clients read; the status is 200 for every well-formed request.
+    /// `application/json`, for older clients: the status is 200 for every well-formed request.
     Json,
     /// `application/graphql-response+json`: the status says whether the operation ran.
     GraphqlResponse,
-    /// `text/event-stream`: results as server-sent events. Nobody gets it by a wildcard.
+    /// `text/event-stream`: server-sent events. Wildcards never select it.
     EventStream,
 }
 
 impl Media {
-    /// The type that `headers` like best; `None` if they accept none.
+    /// The type that the client prefers; `None` if it accepts none.
     ///
-    /// Without an `Accept`, or with `*/*`, it is JSON. Of two that are liked equally, the one named first.
+    /// Without an `Accept`, or with `*/*`, it is JSON. Among equals, the first one named.
     pub fn of_headers(headers: &HeaderMap) -> Option<Self> {
         let mut ranges = headers.get_all(ACCEPT).iter().flat_map(ranges_of).peekable();
         if ranges.peek().is_none() {
@@ -43,20 +43,20 @@ impl Media {
     }
 }
 
-/// What a wildcard covers.
+/// The types that a wildcard covers.
 const BOTH: &[Media] = &[Media::Json, Media::GraphqlResponse];
 
 /// One media range of an `Accept`.
 struct Range {
-    /// How exactly it names a type: 2 for the type itself, 1 for `application/*`, 0 for `*/*`.
+    /// 2 for an exact type, 1 for `application/*`, 0 for `*/*`.
     precision: u8,
-    /// The types that it covers, JSON first; none if this server does not speak them.
+    /// The types in the range, JSON first; empty for types that this server does not have.
     names: &'static [Media],
     /// Thousandths.
     quality: u16,
 }
 
-/// The most precise range that covers `media` decides; so a type can be excluded beside a wildcard.
+/// The quality of the most precise range that covers `media`, so that a type can be excluded beside a wildcard.
 fn quality_of(media: Media, ranges: &[Range]) -> u16 {
     let covering = ranges.iter().filter(|range| range.names.contains(&media));
     covering.max_by_key(|range| (range.precision, range.quality)).map_or(0, |range| range.quality)
@@ -80,7 +80,7 @@ fn range(text: &str) -> Range {
     Range { precision, names, quality: quality.map_or(1000, |(_, value)| thousandths(value.trim())) }
 }
 
-/// `0.75` as 750; anything else is 0.
+/// `0.75` becomes 750; malformed values become 0.
 fn thousandths(text: &str) -> u16 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{fraction:0<3}");

@@ -8,18 +8,18 @@ use axum::{
 };
 use ipnet::IpNet;
 
-/// The header in which each proxy adds from whom it has the request.
+/// The header to which each proxy appends its client's address.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The address of the client: the peer's, or, where that is a trusted proxy, the rightmost one in `X-Forwarded-For`
-/// that is none. `None` if the server was not told who connected.
+/// The client's address: the peer's, or, behind trusted proxies, the rightmost untrusted one in `X-Forwarded-For`.
+/// `None` if the server does not know the peer.
 pub(super) fn of_request(extensions: &Extensions, headers: &HeaderMap, proxies: &[IpNet]) -> Option<IpAddr> {
     let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
     let lines: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().map(|it| it.to_str().unwrap_or_default()).collect();
     Some(behind(peer.ip().to_canonical(), &lines, proxies))
 }
 
-/// Goes from `peer` towards the client as long as the one who speaks is trusted; what cannot be read ends the way.
+/// Walks from `peer` towards the client while the addresses are trusted. Stops at an unreadable one.
 fn behind(peer: IpAddr, lines: &[&str], proxies: &[IpNet]) -> IpAddr {
     let is_proxy = |address: &IpAddr| proxies.iter().any(|net| net.contains(address));
     let mut known = peer;

@@ -1,7 +1,7 @@
-//! Admits operations: so many of a kind run at once, so many wait for that, and the others are refused at once.
+//! Admits operations: a number of each kind run at once, a number wait, and the others are refused at once.
 //!
-//! Queries and mutations have limits of their own, so that neither kind waits behind the other. Subscriptions have none
-//! here: sockets, streams and the operations on them are bounded where they begin.
+//! Queries and mutations have separate limits, so neither kind waits for the other. Subscriptions are bounded
+//! elsewhere: by sockets, streams and their operations.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,27 +18,27 @@ use super::{
 };
 use crate::{guard::Prepared, measurements::MetricNames};
 
-/// What is limited alike.
+/// Operations with a common limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Query,
     Mutation,
 }
 
-/// Why an operation does not run.
+/// Why an operation is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Overload {
-    /// As many wait as may.
+    /// Too many wait already.
     Full,
-    /// It has waited as long as it may.
+    /// It has waited too long.
     Late,
 }
 
-/// The limits of both kinds, and what counts against them.
+/// The limits of both kinds and their use.
 pub(super) struct Admission {
     queries: Limit,
     mutations: Limit,
-    /// Mutations that nothing here limits.
+    /// Mutations without a limit.
     always: &'static [&'static str],
     names: MetricNames,
 }
@@ -50,8 +50,8 @@ impl Admission {
         Self { queries, mutations, always, names }
     }
 
-    /// A place among those that run, held until it is dropped; `None` for what has no limit here. First come, first
-    /// served. A caller that gives up leaves its place to the next.
+    /// Waits for a permit to run, first come, first served; `None` for operations without a limit. A dropped caller
+    /// makes room for the next.
     pub(super) async fn admit(&self, operation: &Prepared) -> Result<Option<Permit>, Refused> {
         let (limit, kind) = match operation.operation_type() {
             OperationType::Subscription => return Ok(None),
@@ -72,13 +72,13 @@ impl Admission {
     }
 }
 
-/// A place among the operations that run, held until it is dropped.
+/// A permit to run, held until it is dropped.
 pub(super) struct Permit {
     _permit: OwnedSemaphorePermit,
     _gauged: Gauged,
 }
 
-/// One kind's limit.
+/// The limit of one kind.
 struct Limit {
     free: Arc<Semaphore>,
     places: Semaphore,
@@ -95,9 +95,9 @@ impl Limit {
         }
     }
 
-    /// Calls `waits` if the operation has to wait, and drops the result when the wait is over.
+    /// Waits for a permit. Calls `waits` if it has to wait, and drops its result after the wait.
     async fn take<T>(&self, waits: impl FnOnce() -> T) -> Result<OwnedSemaphorePermit, Overload> {
-        // A free permit has no waiter: the semaphore hands permits on to those who wait.
+        // If a permit is free, nobody waits: the semaphore hands permits to waiters.
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(permit);
         }
@@ -111,7 +111,7 @@ impl Limit {
     }
 }
 
-/// One more on a gauge of a kind, until it is dropped.
+/// Raises a kind's gauge until it is dropped.
 struct Gauged(&'static str, Kind);
 
 impl Gauged {

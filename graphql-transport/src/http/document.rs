@@ -1,4 +1,4 @@
-//! A document that is kept, and the hash that it is found by.
+//! A cached document and the hash of its text.
 
 use std::{fmt, sync::Arc};
 
@@ -40,7 +40,7 @@ impl fmt::Debug for DocumentHash {
     }
 }
 
-/// A document that is kept, with the text that it was parsed from.
+/// A cached document and its text.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedDocument {
     pub(super) document: Arc<SafeDocument>,

@@ -1,7 +1,7 @@
-//! Finds documents by text, by hash, or by an id of the operator's manifest.
+//! Finds documents by text, by hash, or by an id in the operator's manifest.
 //!
-//! Documents that passed the guard and ran without request errors stay parsed: parsing is a quarter of a request's
-//! time.
+//! Documents stay parsed if they passed the guard and ran without request errors, because parsing takes a quarter of a
+//! request's time.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::guard::{Guard, Refusal};
 
-/// Why there is no document.
+/// Why no document was found.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoDocument {
     #[error("{0}")]
@@ -26,14 +26,14 @@ pub(super) enum NoDocument {
     NotFound,
     #[error("PersistedQueryNotSupported")]
     NotSupported,
-    #[error("\"sha256Hash\" is not the SHA-256 of \"query\". Send the hash of the very text.")]
+    #[error("\"sha256Hash\" is not the SHA-256 of \"query\". Send the hash of the exact text.")]
     WrongHash,
-    #[error("This server runs only the documents of its manifest, and this is none of them.")]
+    #[error("This server runs only the documents of its manifest, and this is not one of them.")]
     NotTrusted,
 }
 
 impl NoDocument {
-    /// As responses tell it.
+    /// The errors in the answer.
     pub(super) fn into_errors(self) -> Vec<ServerError> {
         let code = match self {
             Self::Refused(refusal) => return refusal.into_errors(),
@@ -46,16 +46,16 @@ impl NoDocument {
     }
 }
 
-/// Which documents are found by name.
+/// Which documents can be named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Naming {
-    /// A hash finds what anybody has sent before.
+    /// A hash finds any document that was sent before.
     pub(super) automatic: bool,
-    /// Nothing is found, or run, that is not in the manifest.
+    /// Only documents of the manifest are found or run.
     pub(super) only_trusted: bool,
 }
 
-/// The guard with a memory. Bounded by the number of documents and by what they weigh.
+/// The guard with a cache, bounded by the number and the weight of documents.
 #[derive(Debug)]
 pub(super) struct Documents {
     pub(super) guard: Guard,
@@ -64,7 +64,7 @@ pub(super) struct Documents {
     kept: Cache<DocumentHash, ParsedDocument, TextBytes>,
 }
 
-/// A document, and under which hash it is to be kept; none if it is known.
+/// A document with the hash to cache it by; `None` if it is cached already.
 #[derive(Debug)]
 pub(super) struct FoundDocument {
     pub(super) kept: ParsedDocument,
@@ -84,7 +84,7 @@ impl Documents {
         Self { guard, trusted, naming, kept: Cache::with_weighter(limits.cached_documents, bytes, weighter) }
     }
 
-    /// The document that `source` names, parsed now or earlier. Before one is parsed, `pay` is told what that costs in
+    /// The document of `source`, from the cache or parsed now. Before parsing, `pay` is called with the cost in
     /// points.
     pub(super) fn open<E: From<NoDocument>>(
         &self,
@@ -105,7 +105,7 @@ impl Documents {
         Ok(FoundDocument { kept, new_hash: Some(hash) })
     }
 
-    /// The document of an id or of a hash alone.
+    /// The document with an id or a hash.
     fn named(&self, source: &Source) -> Result<FoundDocument, NoDocument> {
         match source {
             Source::Id(id) => self.trusted.by_id(id).map(FoundDocument::kept).ok_or_else(|| self.nothing()),
@@ -119,7 +119,7 @@ impl Documents {
         }
     }
 
-    /// The document with a text of this hash, if it need not be parsed.
+    /// The document with this hash, if it is parsed already.
     fn known_text(&self, hash: &DocumentHash) -> Result<Option<FoundDocument>, NoDocument> {
         if let Some(kept) = self.trusted.by_hash(hash) {
             return Ok(Some(FoundDocument::kept(kept)));
@@ -134,7 +134,7 @@ impl Documents {
         if self.naming.only_trusted { NoDocument::NotTrusted } else { NoDocument::NotFound }
     }
 
-    /// Remembers a document that validation had nothing against.
+    /// Caches a document that validation has accepted.
     pub(super) fn keep(&self, opened: FoundDocument) {
         if let Some(hash) = opened.new_hash {
             self.kept.insert(hash, opened.kept);
@@ -147,8 +147,7 @@ impl Documents {
     }
 }
 
-/// Weighs a document by its text and by what is prepared of it, and none so little that more than the permitted number
-/// would fit.
+/// Weighs a document by its text and its prepared operations. A minimum weight bounds the number of documents.
 #[derive(Debug, Clone)]
 struct TextBytes {
     at_least: u64,

@@ -30,17 +30,17 @@ pub(super) struct Engine<E, V: Viewer> {
     pub(super) documents: Documents,
     pub(super) attach: Arc<dyn Attach<V>>,
     pub(super) admission: Admission,
-    /// `None`: operations are not charged.
+    /// `None`: operations are free.
     pub(super) budget: Option<Budget>,
-    /// Bytes of an answer.
+    /// Most bytes of an answer.
     pub(super) answer_bytes: usize,
-    /// Of all answers that are made or being made, and unsent.
+    /// The memory of all unsent answers.
     pub(super) answers: Ledger,
-    /// Whether errors may name what the schema has beside what was asked for.
+    /// Whether errors may name parts of the schema that the request does not name.
     pub(super) suggests: bool,
 }
 
-/// An operation that has passed the guard, was admitted and was paid for.
+/// An operation that has passed the guard, is admitted and paid for.
 pub(super) struct AdmittedOperation {
     operation: Arc<Prepared>,
     request: Request,
@@ -49,7 +49,7 @@ pub(super) struct AdmittedOperation {
     budget: AnswerBudget,
     /// Memory held for the request.
     hold: Option<Hold>,
-    /// Its place among those that run; a subscription has none.
+    /// Its permit to run; `None` for subscriptions.
     permit: Option<Permit>,
 }
 
@@ -59,18 +59,18 @@ impl AdmittedOperation {
     }
 }
 
-/// What running an operation gave; errors are fit to be shown.
+/// The result of running an operation, with errors that clients may see.
 pub(super) enum Execution {
-    /// It ran; the budget has what its answer holds.
+    /// It ran; the budget holds the memory of its answer.
     Executed(Response, AnswerBudget),
-    /// Validation, or the subscription's beginning, refused it.
+    /// Validation, or the beginning of the subscription, refused it.
     Refused(Refused),
 }
 
 impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
-    /// Passes `params` through the guard, waits until the operation may run, charges the cost, and attaches what
-    /// belongs to `scope`. `permits`: whether this way of asking may run such an operation; asked before anything else.
-    /// An operation that is refused for load costs nothing but the reading of its document.
+    /// Takes `params` through the guard, waits for a permit, charges the cost, and attaches `scope`. `permits` first
+    /// decides whether the protocol allows such an operation. An operation refused under load pays only for parsing
+    /// its document.
     pub(super) async fn prepare(
         &self,
         mut params: Params,
@@ -91,7 +91,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         let (permit, charge) = match paid {
             Ok(paid) => paid,
             Err(refused) => {
-                // What was paid for reading it is not asked for again when its cost is charged.
+                // The document is paid for, so its price is not charged again.
                 self.documents.keep(document);
                 return Err(refused);
             }
@@ -99,7 +99,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         let extensions = params.take_extensions();
         let mut request = Request::new("").variables(params.variables);
         if operation_type == OperationType::Subscription {
-            // Subscribers share what is made for equal documents: so they have to be told apart by their text.
+            // Subscribers share results for equal documents, so the text must tell them apart.
             request = request.data(SharedDocument(Arc::clone(&document.kept.text)));
         }
         request.operation_name = operation.name().map(ToString::to_string);
@@ -109,7 +109,7 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         Ok(AdmittedOperation { operation, request, document, charge, budget, hold: params.hold, permit })
     }
 
-    /// Takes what parsing and validating a document costs, before that is done.
+    /// Charges for parsing and validating a document before that happens.
     pub(super) fn pay_reading(&self, scope: &Scope<V>, points: u64) -> Result<(), Refused> {
         if points == 0 { Ok(()) } else { self.charge(scope, points).map(drop) }
     }
@@ -149,16 +149,16 @@ impl<E: PreparedExecutor, V: Viewer> Engine<E, V> {
         Execution::Executed(response, budget)
     }
 
-    /// Runs a subscription: its events, or one refusal and nothing after it. The first event tells the cost, which
-    /// each further one costs again before it is made: who cannot pay is told later, and what has gathered too long
-    /// meanwhile is treated as for all who read slowly.
+    /// Runs a subscription: its events, or a single refusal. The first event includes the cost, and each later event
+    /// costs it again. A client without points waits for its events, and if too many gather, it is treated like any
+    /// slow reader.
     pub(super) fn subscribe(
         &self,
         admitted: Box<AdmittedOperation>,
         scope: Scope<V>,
     ) -> impl Stream<Item = Execution> + use<'_, E, V> {
         let AdmittedOperation { operation, request, document, charge, budget, hold, permit: _ } = *admitted;
-        // The guard has let it through: whoever asks the same shares it from now on, not from the first event.
+        // The guard has accepted the document, so equal subscriptions share it from now on.
         self.documents.keep(document);
         let (cost, events) = (charge.map(|charge| charge.requested), self.schema.stream_prepared(operation, request));
         let begun = (events, true, (scope, budget, hold));
@@ -219,7 +219,8 @@ impl From<NoDocument> for Refused {
     }
 }
 
-/// What the executor's own validation says names what it likes; the guard has validated before, so that this is rare.
+/// Hides names in an error of the executor's own validation. Such errors are rare, because the guard has validated
+/// already.
 fn without_names(error: &mut ServerError) {
     let code = error.extensions.as_ref().and_then(|extensions| extensions.get("code"));
     if code == Some(&async_graphql::Value::from(VALIDATION_FAILED)) {
@@ -227,7 +228,7 @@ fn without_names(error: &mut ServerError) {
     }
 }
 
-/// The errors of a subscription that did not begin: validation's, or those of its root field itself.
+/// The errors of a subscription that did not begin: from validation, or from its root field.
 fn take_beginning_errors(response: &mut Response) -> Option<Vec<ServerError>> {
     take_request_errors(response).or_else(|| {
         let root_failed = response.data == async_graphql::Value::Null

@@ -1,14 +1,14 @@
-//! Randomness, as a parameter: ids of requests and tokens of streams are made of it.
+//! Randomness as a parameter, for the ids of requests and the tokens of streams.
 
 use std::{fmt, sync::Arc};
 
-/// Random bits out of the caller's generator. Who guesses them opens another client's stream: it has to be one for
-/// secrets.
+/// Random bits from the caller's generator. It must be cryptographically secure: guessing the bits opens another
+/// client's stream.
 #[derive(Clone)]
 pub struct Entropy(Arc<dyn Fn() -> u64 + Send + Sync>);
 
 impl Entropy {
-    /// `bits`: 64 new ones at each call.
+    /// `bits` returns 64 new bits at each call.
     pub fn new(bits: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(bits))
     }
@@ -24,7 +24,7 @@ impl fmt::Debug for Entropy {
     }
 }
 
-/// The same bits in each test, no two alike.
+/// The same sequence of distinct bits in every test.
 #[cfg(test)]
 pub(super) fn counted() -> Entropy {
     let drawn = std::sync::atomic::AtomicU64::new(1);

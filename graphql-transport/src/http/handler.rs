@@ -35,21 +35,21 @@ use crate::{execution::PreparedExecutor, memory::Hold};
 /// The methods of the GraphQL endpoint.
 const METHODS: &str = "GET, POST, PUT, DELETE, OPTIONS";
 
-/// A body that comes in parts grows by at least so many bytes.
+/// A body that arrives in parts grows by at least this much.
 const BODY_PIECE_BYTES: usize = 8 * 1024;
 
-/// A body that is too long, but by no more than this factor, is received to its end and thrown away before the
-/// refusal: otherwise the connection would be reset under the answer, or under the client's next request.
+/// A body that is too long by no more than this factor is read to its end before the refusal. Otherwise the connection
+/// would be reset before the client reads the answer.
 const DISCARDED_FACTOR: usize = 4;
 
-/// What a request led to.
+/// The result of a request.
 enum Answer {
     Outcome(Outcome),
-    /// A stream, or what concerns one.
+    /// A finished response, such as a stream.
     Made(Response<Body>),
 }
 
-/// Answers the GraphQL endpoint. Never panics, and never takes longer than its limit until its answer begins.
+/// Serves the GraphQL endpoint. Never panics, and begins its answer within the time limit.
 pub(super) async fn serve<E: PreparedExecutor, V: Viewer>(
     State(core): State<Arc<Core<E, V>>>,
     request: Request,
@@ -148,7 +148,7 @@ async fn run<E: PreparedExecutor, V: Viewer>(
     }))
 }
 
-/// Whether the request may run anonymously although it carries a token.
+/// Whether the request may run without a viewer although it carries a token.
 fn is_public_operation<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     params: &Params,
@@ -185,7 +185,7 @@ async fn viewer<E, V: Viewer>(core: &Core<E, V>, credentials: Credentials) -> Re
     })
 }
 
-/// The parameters of a POST. Only JSON: a form of another site could send anything else without being asked.
+/// Reads the parameters of a POST. Only JSON, because pages of other sites can send forms without a preflight.
 async fn posted<E, V: Viewer>(core: &Core<E, V>, request: Request, client: &Client) -> Result<Params, Refused> {
     if !is_json(request.headers()) {
         let message = "A POST has to have \"Content-Type: application/json\", encoded as UTF-8.";
@@ -203,7 +203,7 @@ async fn posted<E, V: Viewer>(core: &Core<E, V>, request: Request, client: &Clie
     Params::of_body(&body).map_err(|error| malformed(&error))?.held_by(hold, body.len())
 }
 
-/// The whole body, of at most so many bytes; what it takes is held as it comes.
+/// Reads the body up to `most` bytes. `hold` grows with it.
 async fn read(body: Body, most: usize, hold: &mut Hold) -> Result<Vec<u8>, Refused> {
     let too_large = || {
         let message = "The body is longer than this server reads. Send less at once.";
@@ -233,7 +233,7 @@ async fn read(body: Body, most: usize, hold: &mut Hold) -> Result<Vec<u8>, Refus
     Ok(read)
 }
 
-/// The parameters of a GET.
+/// Reads the parameters of a GET.
 async fn asked(request: Request) -> Result<Params, Refused> {
     let url = Query::<UrlParams>::from_request(request, &()).await;
     let Query(url) = url.map_err(|rejection| Refused::new(Reason::Malformed, BAD_USER_INPUT, rejection.body_text()))?;

@@ -1,4 +1,4 @@
-//! The bounds and choices of the transport, in structs that a service fills from its configuration.
+//! The limits and options of the transport, which a service fills from its configuration.
 
 use std::time::Duration;
 
@@ -12,35 +12,35 @@ use crate::{
 };
 
 const MIB: usize = 1024 * 1024;
-/// Room for what is on its way, of one kind.
+/// Default memory for incoming data of one kind.
 pub(super) const INCOMING: LedgerLimits = LedgerLimits { node: 64 * MIB, client: 16 * MIB };
 
-/// How the API is served.
+/// How to serve the API.
 #[derive(Debug, Clone, Default)]
 pub struct HttpSettings {
-    /// What a document may be at most.
+    /// Limits of documents.
     pub guard: GuardLimits,
-    /// What a request over plain HTTP may be at most.
+    /// Limits of plain HTTP requests.
     pub request: RequestLimits,
-    /// How many operations may run and wait.
+    /// Limits of running and waiting operations.
     pub admission: AdmissionLimits,
-    /// What a WebSocket may be at most.
+    /// Limits of WebSockets.
     pub socket: SocketLimits,
-    /// What a stream of server-sent events may be at most.
+    /// Limits of event streams.
     pub stream: StreamLimits,
-    /// Points that clients may spend. `None`: operations have a cost but are not charged.
+    /// Points that clients may spend. `None`: operations are free.
     pub rate: Option<RateLimits>,
-    /// Which documents may be named instead of sent.
+    /// Which documents can be named instead of sent.
     pub persisted: PersistedSettings,
     /// Networks of proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Whose pages may open a WebSocket and read answers, beside those of this very host.
+    /// Origins whose pages may open a WebSocket and read answers, in addition to this host's.
     pub allowed_origins: Origins,
-    /// What its measurements are called.
+    /// The names of the metrics.
     pub metrics: MetricNames,
 }
 
-/// How many operations run and wait at once; more are refused. Subscriptions do not count.
+/// How many operations run and wait at once. Subscriptions do not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AdmissionLimits {
     /// Of queries.
@@ -49,14 +49,14 @@ pub struct AdmissionLimits {
     pub mutations: AdmissionLimit,
 }
 
-/// Of one kind.
+/// The limit of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionLimit {
     /// Operations that run at once, one at least. 64.
     pub running: usize,
-    /// Operations that wait for one of them to end; one more is refused at once. 512.
+    /// Operations that wait for a permit; any more are refused at once. 512.
     pub waiting: usize,
-    /// How long one waits; then it is refused. 2 s.
+    /// How long one waits before it is refused. 2 s.
     pub wait_time: Duration,
 }
 
@@ -73,7 +73,7 @@ pub struct PersistedSettings {
     pub automatic: bool,
     /// The documents that the operator trusts.
     pub manifest: Option<Manifest>,
-    /// Whether nothing runs that is not in the manifest.
+    /// Whether only documents of the manifest run.
     pub required: bool,
 }
 
@@ -83,20 +83,20 @@ impl Default for PersistedSettings {
     }
 }
 
-/// Bounds of the streams of server-sent events of one node.
+/// Limits of event streams on one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// Streams open or reserved at once on this node; more are answered 503. 10,000.
+    /// Open or reserved streams on this node; any more get 503. 10,000.
     pub streams: usize,
-    /// Of them, those of one viewer, or of one address while nobody is signed in; 0 for any number. 200.
+    /// Streams of one viewer, or of one address for anonymous clients; 0 for no limit. 200.
     pub per_client: usize,
     /// Operations running at once on one reserved stream. 32.
     pub operations: usize,
-    /// Between two comments that keep the connection open. 12 s.
+    /// Time between two comments that keep the connection open. 12 s.
     pub keep_alive: Duration,
-    /// Events waiting for one client; an operation that has one more waits. 32.
+    /// Events that wait for one client; the operation of any more waits. 32.
     pub queued_events: usize,
-    /// From a reservation to the stream that fulfils it. 10 s.
+    /// Time to open a reserved stream. 10 s.
     pub reserved_time: Duration,
 }
 
@@ -113,24 +113,23 @@ impl Default for StreamLimits {
     }
 }
 
-/// Bounds of one request, and of what is remembered of past ones.
+/// Limits of one request, and of the cached documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLimits {
     /// Length of a request's body in bytes. 256 KiB.
     pub body_bytes: usize,
-    /// Bytes of bodies and messages, from their arrival until their operations have ended: 64 MiB; of one address 16
-    /// MiB.
+    /// Bytes of bodies and messages from their arrival to the end of their operations: 64 MiB; 16 MiB for one address.
     pub bodies: LedgerLimits,
-    /// Bytes of answers that are made or being made, and unsent: 128 MiB; for one address, and for one viewer, 32 MiB.
+    /// Bytes of unsent answers: 128 MiB; 32 MiB for one address and for one viewer.
     pub unsent: LedgerLimits,
     /// Bytes of an answer, and of an event. 8 MiB.
     pub answer_bytes: usize,
-    /// From the request's head to its answer; queries and mutations over WebSocket have it too. 30 s.
+    /// Time from a request's head to its answer, and for queries and mutations over WebSocket. 30 s.
     pub time: Duration,
-    /// Parsed documents kept. 1,024.
+    /// Cached documents. 1,024.
     pub cached_documents: usize,
-    /// Bytes of query text of the documents kept, and of what is prepared of them, counted as text that takes as much
-    /// when it is parsed: about a tenth of what it takes. 4 MiB.
+    /// Weight of the cached documents, in bytes of text that would take the same memory once parsed: about a tenth of
+    /// the memory. 4 MiB.
     pub cached_document_bytes: usize,
 }
 
@@ -148,28 +147,28 @@ impl Default for RequestLimits {
     }
 }
 
-/// Bounds of the sockets of one node.
+/// Limits of WebSockets on one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketLimits {
-    /// Sockets open at once on this node; more are answered 503. 20,000.
+    /// Open sockets on this node; any more get 503. 20,000.
     pub sockets: usize,
-    /// Of them, those of one viewer, or of one address until a viewer is known; 0 for any number. 200.
+    /// Sockets of one viewer, or of one address while the viewer is unknown; 0 for no limit. 200.
     pub per_client: usize,
     /// Operations running at once on one socket. 32.
     pub operations: usize,
     /// Length of an incoming message, and of a frame, in bytes. 256 KiB.
     pub message_bytes: usize,
-    /// How long a message may take to come whole; after twice that at the latest the socket is closed. 20 s.
+    /// How long a message may take to arrive completely. The socket closes after twice that at the latest. 20 s.
     pub message_time: Duration,
     /// Characters of an operation's id. 128.
     pub id_chars: usize,
-    /// From the opening of the socket to `connection_init`. 3 s.
+    /// Time from opening the socket to `connection_init`. 3 s.
     pub init_time: Duration,
-    /// Between two pings of the server. 12 s.
+    /// Time between two pings of the server. 12 s.
     pub ping_every: Duration,
-    /// How long a client that nothing comes from may take to answer a ping. 15 s.
+    /// How long a silent client may take to answer a ping. 15 s.
     pub pong_time: Duration,
-    /// Messages waiting for one client; an operation that has one more waits. 32.
+    /// Messages that wait for one client; the operation of any more waits. 32.
     pub queued_messages: usize,
     /// How long the client may leave one message unread before the socket is dropped. 10 s.
     pub send_time: Duration,

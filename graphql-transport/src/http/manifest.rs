@@ -1,17 +1,17 @@
-//! A manifest of documents, in either of the two forms that are in use.
+//! Reads a manifest of documents in either of the two common formats.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
-/// What a manifest says: ids and texts, not looked into yet.
+/// The ids and texts of a manifest, not parsed yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest(pub(super) Vec<(String, String)>);
 
-/// Problems told at once, at most; more are counted.
+/// Most problems that are reported; others are counted.
 const TOLD: usize = 20;
 
-/// What is wrong with a manifest.
+/// The problems of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n  "))]
 pub struct ManifestError(Vec<String>);
@@ -32,7 +32,7 @@ impl ManifestError {
     }
 }
 
-/// The two forms that are in use.
+/// The two common formats.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Form {
@@ -76,12 +76,12 @@ impl Manifest {
         Ok(Self(documents))
     }
 
-    /// Documents in it.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it has none.
+    /// Whether it has no documents.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

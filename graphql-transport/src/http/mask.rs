@@ -9,13 +9,13 @@ use super::{
 use crate::codes::ANSWER_TOO_LARGE;
 
 /// The message that replaces an internal error.
-const NEUTRAL: &str = "Something went wrong on our side. If it stays, report the requestId.";
+const NEUTRAL: &str = "Something went wrong on our side. If it happens again, report the requestId.";
 
 /// Hidden errors of one response that are logged in full; the log line counts the rest.
 const LOGGED_ERRORS: usize = 5;
 
-/// Hides every error that carries no code of its own, logs what was hidden in one line, and puts `request_id` into
-/// all. An argument that its type refuses is the client's own, and is shown.
+/// Hides every error without a code, logs the hidden ones in one line, and adds `request_id` to all. Errors about
+/// refused arguments stay, because the client caused them.
 pub(super) fn mask(errors: &mut [ServerError], request_id: &RequestId) {
     for error in errors.iter_mut().filter(|error| !has_code(error) && is_refused_argument(error)) {
         error.extensions.get_or_insert_default().set("code", BAD_USER_INPUT);
@@ -30,21 +30,21 @@ pub(super) fn mask(errors: &mut [ServerError], request_id: &RequestId) {
     }
 }
 
-/// The error of a request that made a resolver, or this server, panic. Logs it.
+/// The error for a panic, which it logs.
 pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> ServerError {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = text.unwrap_or("of an unknown type"), "A request panicked.");
     coded(INTERNAL, NEUTRAL)
 }
 
-/// The error of a request that could not be served; `cause` is logged and not shown.
+/// The error for a failed request. Logs `cause`.
 pub(super) fn failed(cause: &dyn std::error::Error) -> ServerError {
     tracing::error!(%cause, "A request could not be served.");
     coded(INTERNAL, NEUTRAL)
 }
 
-/// The errors of `response` if its operation never ran, as validation leaves it: no data, and no error has a path.
-/// An error of execution always has one. They keep their text and get the code that they lack.
+/// Takes the errors of an operation that validation stopped: there is no data, and no error has a path. Errors of
+/// execution always have one. They keep their message and get a code if they lack one.
 pub(super) fn take_request_errors(response: &mut Response) -> Option<Vec<ServerError>> {
     let refused = response.data == async_graphql::Value::Null
         && !response.errors.is_empty()
@@ -67,14 +67,14 @@ fn has_code(error: &ServerError) -> bool {
     error.extensions.as_ref().is_some_and(|extensions| extensions.get("code").is_some())
 }
 
-/// Whether it is the executor's own report of an argument that could not be read or that a validator refused. It has
-/// these words and no source; a failure that a resolver passes on has one.
+/// Whether the executor reports an unreadable or refused argument. Such errors have these words and no source; a
+/// resolver's failure has one.
 fn is_refused_argument(error: &ServerError) -> bool {
     let words = ["Failed to parse \"", "Expected input type \""];
     error.source.is_none() && words.iter().any(|words| error.message.starts_with(words))
 }
 
-/// Leaves place and path, which are the client's own, and answers the error as it was.
+/// Hides the message, keeps location and path, and returns the original error.
 fn hide(error: &mut ServerError) -> ServerError {
     let mut extensions = ErrorExtensionValues::default();
     extensions.set("code", INTERNAL);

@@ -1,15 +1,17 @@
-//! Adds the request's id, security headers and CORS to every answer, including those that no handler made.
+//! Adds the request's id, security headers and CORS to every answer, even without a handler.
 
 use std::time::Duration;
 
 use axum::{
     Router,
-    extract::Request,
     http::{HeaderName, HeaderValue, Method, header},
-    middleware::{Next, from_fn, from_fn_with_state},
-    response::Response,
+    middleware::from_fn_with_state,
 };
-use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower::ServiceBuilder;
+use tower_http::{
+    cors::{AllowOrigin, CorsLayer},
+    set_header::SetResponseHeaderLayer,
+};
 
 use super::{entropy::Entropy, origin::Origins, request_id, sse::streams::TOKEN_HEADER};
 
@@ -27,18 +29,14 @@ const FOR_PROGRAMS: [(HeaderName, &str); 4] = [
 /// Headers that Apollo's clients add of themselves, and that decide nothing here.
 const OF_CLIENTS: [&str; 3] = ["apollographql-client-name", "apollographql-client-version", "apollo-require-preflight"];
 
-/// `router`, whose requests all have an id, in the answer's header `x-request-id` and in every log line, and whose
-/// answers have safe headers where they do not say otherwise.
+/// Gives each request of `router` an id, in the answer's header `x-request-id` and in every log line, and each answer
+/// the safe headers that it does not set itself.
 pub fn surrounded(router: Router, entropy: Entropy) -> Router {
-    router.layer(from_fn(safe)).layer(from_fn_with_state(entropy, request_id::identify))
-}
-
-async fn safe(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    for (name, value) in FOR_PROGRAMS {
-        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
-    }
-    response
+    let [first, second, third, fourth] =
+        FOR_PROGRAMS.map(|(name, value)| SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value)));
+    let identify = from_fn_with_state(entropy, request_id::identify);
+    // One stack: axum boxes the service once for each call of `layer`.
+    router.layer(ServiceBuilder::new().layer(identify).layer((first, second, third, fourth)))
 }
 
 /// Pages of these origins may read answers; of no others, this host's own aside. Never with cookies: tokens are sent

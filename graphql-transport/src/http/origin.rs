@@ -12,14 +12,14 @@ use axum::{
 };
 use url::{Host, Url};
 
-/// Origins of other hosts whose pages may.
+/// Origins of other hosts that are allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origins {
-    /// Such as `https://app.example.org`; compared letter for letter, case aside; no wildcards.
+    /// Such as `https://app.example.org`; compared ignoring case, without wildcards.
     pub listed: Vec<String>,
-    /// Whether pages of this very machine may, whatever their port: those of a frontend's development server.
+    /// Whether pages of this machine are allowed on any port, such as a frontend's development server.
     pub local: bool,
-    /// What a page of another origin is told: a sentence for the developer who reads it.
+    /// The refusal for other origins: a sentence for the developer who reads it.
     pub refusal: &'static str,
 }
 
@@ -35,8 +35,8 @@ impl Origins {
             || self.local && is_local(origin)
     }
 
-    /// Whether the page that asks is of this host or of an allowed origin. Without an `Origin` it is no browser, and
-    /// may.
+    /// Whether the requesting page belongs to this host or an allowed origin. Requests without `Origin` do not come
+    /// from a browser and are allowed.
     pub(super) fn allow_page_of(&self, headers: &HeaderMap) -> bool {
         let Some(origin) = headers.get(ORIGIN) else { return true };
         let Ok(origin) = origin.to_str() else { return false };
@@ -45,8 +45,7 @@ impl Origins {
     }
 }
 
-/// Answers preflights of pages that may not with 403 and what to do about it: a browser would be told nothing
-/// otherwise.
+/// Answers refused preflights with 403 and an explanation, which browsers would not show otherwise.
 pub(super) async fn refuse_preflights(State(origins): State<Origins>, request: Request, next: Next) -> Response<Body> {
     let headers = request.headers();
     let is_preflight = *request.method() == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
@@ -59,7 +58,7 @@ pub(super) async fn refuse_preflights(State(origins): State<Origins>, request: R
     response
 }
 
-/// Whether a page of this origin comes from a server on the browser's own machine.
+/// Whether the origin is a server on the browser's own machine.
 fn is_local(origin: &str) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
     let is_local = match url.host() {
@@ -71,7 +70,7 @@ fn is_local(origin: &str) -> bool {
     is_local && url.origin().ascii_serialization() == origin
 }
 
-/// Whatever the scheme: behind a proxy that ends TLS the server cannot know its own.
+/// Ignores the scheme: behind a proxy that ends TLS, the server does not know its own.
 fn is_same_host(origin: &str, host: Option<&str>) -> bool {
     let (Some((scheme, authority)), Some(host)) = (origin.split_once("://"), host) else {
         return false;

@@ -1,4 +1,4 @@
-//! How a request ended, and its HTTP response. [`status`] alone chooses a status.
+//! The outcome of a request and its HTTP response. Only [`status`] chooses a status.
 
 use std::{
     collections::BTreeMap,
@@ -26,10 +26,10 @@ use crate::{
     written::Spliced,
 };
 
-/// Seconds after which an operation that was refused for load may be sent again.
+/// Seconds after which to retry an operation refused under load.
 const COME_AGAIN: u64 = 1;
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// The operation ran; it may have errors beside its data.
@@ -38,29 +38,29 @@ pub(super) enum Outcome {
     Refused(Refused),
 }
 
-/// A request whose operation did not run, with the errors to tell.
+/// The refusal of an operation that did not run.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) reason: Reason,
     pub(super) errors: Vec<ServerError>,
-    /// What it would have cost, if that is known.
+    /// Its cost, if known.
     pub(super) charge: Option<Charge>,
 }
 
 /// Why an operation did not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// No media type is accepted.
+    /// The client accepts no available media type.
     NotAcceptable,
     /// The body is not `application/json`, or is encoded.
     NotJson,
     /// The body is too large.
     TooLarge,
-    /// The parameters cannot be read.
+    /// The parameters are malformed.
     Malformed,
-    /// Well-formed parameters with a document or variables that are not.
+    /// The parameters are well-formed, but the document or the variables are invalid.
     Document,
-    /// A method that this place does not have.
+    /// The endpoint does not have this method.
     WrongMethod(&'static str),
     /// A mutation by GET.
     MutationByGet,
@@ -68,25 +68,25 @@ pub(super) enum Reason {
     SubscriptionByHttp,
     /// The token is not valid.
     Unauthenticated,
-    /// Too much was asked for lately.
+    /// The client has spent its points.
     TooManyPoints,
-    /// Nothing has this name.
+    /// There is nothing with this name.
     NotFound,
     /// The name is in use.
     Conflict,
-    /// No room for another stream, or in memory.
+    /// There is no room for another stream, or no memory.
     NoRoom,
-    /// This client makes the node hold too much already.
+    /// This client already holds too much memory.
     TooMuchHeld,
-    /// Too many operations run and wait.
+    /// Too many operations are running and waiting.
     Overloaded,
-    /// A backend that every request needs cannot be reached.
+    /// A backend that every request needs is unreachable.
     Unavailable,
-    /// The time was up.
+    /// The time limit was exceeded.
     TimedOut,
-    /// The operation ran, and its answer is larger than answers may be.
+    /// The operation ran, but its answer is too large.
     AnswerTooLarge,
-    /// A fault of this server.
+    /// This server failed.
     Internal,
 }
 
@@ -96,13 +96,13 @@ impl Refused {
     }
 }
 
-/// The status of an answer. JSON clients read 200 as "the request was well-formed".
+/// The status of an answer. For `application/json`, 200 means "the request was well-formed".
 pub(super) fn status(outcome: &Outcome, media: Media) -> StatusCode {
     let Outcome::Refused(refused) = outcome else {
         return StatusCode::OK;
     };
     match (refused.reason, media) {
-        // A stream is opened to tell why nothing will come: a browser's `EventSource` reads no other answer.
+        // A stream is opened to report the refusal: a browser's `EventSource` reads no other answer.
         (Reason::Document, Media::Json | Media::EventStream)
         | (Reason::MutationByGet, Media::EventStream)
         | (Reason::AnswerTooLarge, _) => StatusCode::OK,
@@ -122,7 +122,7 @@ pub(super) fn status(outcome: &Outcome, media: Media) -> StatusCode {
     }
 }
 
-/// A response as clients read it. Without `data` if the operation did not run.
+/// The response for clients, without `data` if the operation did not run.
 #[derive(Serialize)]
 pub(super) struct Payload<'a> {
     #[serde(skip_serializing_if = "<[ServerError]>::is_empty")]
@@ -133,7 +133,7 @@ pub(super) struct Payload<'a> {
     extensions: Option<&'a BTreeMap<String, Value>>,
 }
 
-/// A charge as clients read it, under `extensions.cost`.
+/// The charge for clients, under `extensions.cost`.
 pub(super) fn cost_extension(charge: &Charge) -> (String, Value) {
     let Charge { requested, limit, remaining, restore_rate, .. } = *charge;
     let cost = [
@@ -146,7 +146,7 @@ pub(super) fn cost_extension(charge: &Charge) -> (String, Value) {
     ("cost".to_owned(), Value::Object(cost.collect()))
 }
 
-/// The id under which the log tells of an answer, as clients read it: `extensions.requestId`.
+/// The request's id for clients and log lines: `extensions.requestId`.
 pub(super) fn id_extension(id: &RequestId) -> (String, Value) {
     ("requestId".to_owned(), Value::from(id.as_str()))
 }
@@ -163,7 +163,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// The JSON of `outcome`; of an answer that would have more than `most` bytes, of the refusal in its place.
+/// The JSON of `outcome`, or a refusal if it exceeds `most` bytes.
 pub(super) fn to_json(outcome: &Outcome, most: usize, request_id: &RequestId) -> Vec<u8> {
     let json = match outcome {
         Outcome::Executed(response, _) => json_within(&Payload::executed(response), most).or_else(|| {
@@ -178,14 +178,14 @@ pub(super) fn to_json(outcome: &Outcome, most: usize, request_id: &RequestId) ->
     json.unwrap_or_default()
 }
 
-/// The refusal in place of an answer of more than `most` bytes.
+/// The refusal of an answer that exceeds `most` bytes.
 pub(super) fn too_large(most: usize, request_id: &RequestId) -> Refused {
     let mut errors = vec![memory::too_large(most)];
     mask::mask(&mut errors, request_id);
     Refused { reason: Reason::AnswerTooLarge, errors, charge: None }
 }
 
-/// The refusal of an operation for whose answer there is no room.
+/// The refusal of an answer for which there is no memory.
 pub(super) fn no_room_for_answer(no_room: NoRoom, charge: Option<Charge>, request_id: &RequestId) -> Refused {
     let message = match no_room {
         NoRoom::Client => "Too many bytes of answers wait to be read by you. Read them, or ask for less at once.",
@@ -196,7 +196,7 @@ pub(super) fn no_room_for_answer(no_room: NoRoom, charge: Option<Charge>, reques
     refused
 }
 
-/// The refusal of an operation beyond those that may run and wait.
+/// The refusal under load.
 pub(super) fn overloaded() -> Refused {
     let message = format!(
         "The server has more to do than it can. Nothing of this operation was done. Try again in {COME_AGAIN} s."
@@ -208,7 +208,7 @@ pub(super) fn overloaded() -> Refused {
     refused
 }
 
-/// The refusal of a body for which there is no room.
+/// The refusal of a body for which there is no memory.
 pub(super) fn no_room_for_body(no_room: NoRoom) -> Refused {
     let message = match no_room {
         NoRoom::Client => "Too many bytes of requests are on their way from your address. Send fewer at once.",
@@ -228,12 +228,12 @@ fn full(no_room: NoRoom, message: impl Into<String>) -> Refused {
     refused
 }
 
-/// Seconds.
+/// Seconds to wait.
 fn wait_for_room(no_room: NoRoom) -> u64 {
     if no_room == NoRoom::Client { 1 } else { 5 }
 }
 
-/// The JSON of `value`, if it has no more than `most` bytes; otherwise no more than those are ever written.
+/// The JSON of `value` if it has at most `most` bytes. Never writes more than that.
 pub(super) fn json_within(value: &impl Serialize, most: usize) -> Option<Vec<u8>> {
     let mut written = Bounded { bytes: Vec::with_capacity(128), most };
     serde_json::to_writer(&mut written, value).ok().map(|()| written.bytes)
@@ -258,8 +258,7 @@ impl Write for Bounded {
     }
 }
 
-/// The HTTP response for `outcome`, whose errors are fit to be shown.
-/// `most`: bytes of an answer.
+/// The HTTP response for `outcome`, whose errors clients may see. `most`: bytes of an answer.
 pub(super) fn respond(mut outcome: Outcome, media: Media, request_id: &RequestId, most: usize) -> HttpResponse<Body> {
     let json = to_json(&outcome, most, request_id);
     let body = if media == Media::EventStream { only_result(&json) } else { json };
@@ -283,7 +282,7 @@ pub(super) fn respond(mut outcome: Outcome, media: Media, request_id: &RequestId
     response
 }
 
-/// The header that belongs to a refusal.
+/// The header of a refusal.
 fn told(refused: &Refused) -> Option<(HeaderName, HeaderValue)> {
     let text = HeaderValue::from_static;
     match refused.reason {

@@ -1,4 +1,4 @@
-//! Reads what a request asks for, out of a URL or a JSON body: `query` or a name for it, `operationName`,
+//! Reads the parameters of a request from a URL or a JSON body: `query` or a name for it, `operationName`,
 //! `variables`, `extensions`.
 
 use async_graphql::{Value, Variables};
@@ -11,29 +11,29 @@ use super::{
 };
 use crate::memory::Hold;
 
-/// Which document is to run.
+/// The document to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
-    /// This one.
+    /// Its text.
     Text(String),
-    /// The one that the operator's manifest calls so.
+    /// Its id in the operator's manifest.
     Id(String),
-    /// The one with this hash; with its text, which is to be kept, if the client believes that it is not known yet.
+    /// Its hash. With its text if the client believes that the hash is unknown yet.
     Hash { hash: DocumentHash, text: Option<String> },
 }
 
-/// The parameters of a GraphQL request, each of its right type.
+/// The parameters of a GraphQL request, with their types checked.
 #[derive(Debug)]
 pub(super) struct Params {
     pub(super) source: Source,
     pub(super) operation_name: Option<String>,
     pub(super) variables: Variables,
     pub(super) extensions: Map<String, Json>,
-    /// What they take in memory, until the operation has ended.
+    /// The memory that they hold until the operation has ended.
     pub(super) hold: Option<Hold>,
 }
 
-/// Why a request cannot be read, in words for the client's developer.
+/// Why a request cannot be read, explained for its developer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ParamsError {
     #[error("The body is not JSON: {0}.")]
@@ -53,7 +53,7 @@ pub(super) enum ParamsError {
 }
 
 impl ParamsError {
-    /// Whether the request is not of the form that every request has; otherwise an extension of ours is at fault.
+    /// Whether the request is malformed; otherwise an extension is invalid.
     pub(super) const fn is_of_form(&self) -> bool {
         !matches!(self, Self::PersistedQuery)
     }
@@ -72,13 +72,13 @@ pub(super) struct UrlParams {
 }
 
 impl Params {
-    /// Out of a POST's body.
+    /// Reads a POST's body.
     pub(super) fn of_body(body: &[u8]) -> Result<Self, ParamsError> {
         let json = serde_json::from_slice(body).map_err(|error| ParamsError::NotJson(error.to_string()))?;
         Self::of_json(json)
     }
 
-    /// Out of a GET's query string.
+    /// Reads a GET's query string.
     pub(super) fn of_url(url: UrlParams) -> Result<Self, ParamsError> {
         let mut object = Map::new();
         for (name, text) in [
@@ -98,7 +98,7 @@ impl Params {
         Self::of_json(Json::Object(object))
     }
 
-    /// Out of a JSON value: a body, or the payload of a WebSocket's `subscribe`.
+    /// Reads a JSON value: a body, or the payload of `subscribe`.
     pub(super) fn of_json(json: Json) -> Result<Self, ParamsError> {
         let mut object = match json {
             Json::Object(object) => object,
@@ -121,14 +121,14 @@ impl Params {
         Ok(Self { source, operation_name, variables, extensions, hold: None })
     }
 
-    /// `hold` holds them from now on: `bytes`, as long as they were sent. Refused if there is no room.
+    /// Makes `hold` hold their `bytes`. Refused if there is no room.
     pub(super) fn held_by(self, mut hold: Hold, bytes: usize) -> Result<Self, Refused> {
         hold.grow_to(bytes).map_err(no_room_for_body)?;
         hold.settle(bytes);
         Ok(Self { hold: Some(hold), ..self })
     }
 
-    /// The extensions as the executor takes them.
+    /// The extensions in the executor's form.
     pub(super) fn take_extensions(&mut self) -> async_graphql::Extensions {
         let mut extensions = async_graphql::Extensions::default();
         for (name, json) in std::mem::take(&mut self.extensions) {
@@ -138,7 +138,7 @@ impl Params {
     }
 }
 
-/// The hash that Apollo's protocol of automatic persisted queries carries.
+/// The hash in Apollo's protocol for automatic persisted queries.
 fn persisted(extensions: &Map<String, Json>) -> Result<Option<DocumentHash>, ParamsError> {
     let Some(persisted) = extensions.get("persistedQuery").filter(|persisted| !persisted.is_null()) else {
         return Ok(None);
@@ -170,7 +170,7 @@ fn ill_typed(name: &'static str, found: &Json, expected: &'static str) -> Params
     ParamsError::IllTyped { name, found: kind(found), expected }
 }
 
-/// What kind of value it is, with its article.
+/// The kind of a value, with its article.
 fn kind(json: &Json) -> &'static str {
     match json {
         Json::Null => "null",

@@ -3,8 +3,7 @@
 
 use async_graphql::parser::types::{DocumentOperations, ExecutableDocument, OperationType, Selection, SelectionSet};
 
-/// Whether the operation of this name consists of nothing but the mutations `named`; of `__typename` beside them at
-/// most.
+/// Whether the operation consists only of the mutations in `named` and perhaps `__typename`.
 pub(super) fn needs_no_token(document: &ExecutableDocument, operation: Option<&str>, named: &[&str]) -> bool {
     let operation = match (&document.operations, operation.filter(|name| !name.is_empty())) {
         (DocumentOperations::Single(only), None) => Some(only),
@@ -18,7 +17,7 @@ pub(super) fn needs_no_token(document: &ExecutableDocument, operation: Option<&s
     consists_of(&operation.selection_set.node, named)
 }
 
-/// Whether there is nothing in `set` but the fields `named`; `__typename` beside them at most.
+/// Whether `set` has only the fields in `named` and perhaps `__typename`.
 pub(super) fn consists_of(set: &SelectionSet, named: &[&str]) -> bool {
     let fields = &set.items;
     let is_named = |selection: &Selection, extra: &[&str]| match selection {

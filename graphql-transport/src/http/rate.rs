@@ -15,21 +15,21 @@ use tokio::time::Instant;
 
 use crate::payer::{Payer, SHARED};
 
-/// How large the buckets are.
+/// Sizes of the buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimits {
     /// The bucket of each viewer.
     pub viewer: Bucket,
-    /// The bucket of each address from which somebody asks without a token.
+    /// The bucket of each address, for anonymous clients.
     pub address: Bucket,
-    /// Buckets of a kind that are remembered apart; those who come beyond it share [`SHARED`] others. 100,000.
+    /// Buckets of a kind that are kept separately; further clients share [`SHARED`] others. 100,000.
     pub known: usize,
 }
 
 /// One bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// Points that it holds; it begins full.
+    /// Capacity in points; it begins full.
     pub points: NonZeroU32,
     /// Points that come back each second.
     pub per_second: NonZeroU32,
@@ -38,18 +38,18 @@ pub struct Bucket {
 /// Every this many charges, full buckets are dropped.
 const CHARGES_BETWEEN_CLEANINGS: usize = 4096;
 
-/// What a charge left, or why it was refused.
+/// What a charge has left, or why it was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Charge {
     pub(super) requested: u64,
     pub(super) limit: u32,
     pub(super) remaining: u32,
     pub(super) restore_rate: u32,
-    /// After this the same charge is taken; none if it was taken now.
+    /// Time until the same charge succeeds; `None` if it has succeeded.
     pub(super) retry_after: Option<Duration>,
 }
 
-/// The buckets of everybody.
+/// All buckets.
 pub(super) struct Budget {
     viewers: Buckets,
     addresses: Buckets,
@@ -63,7 +63,7 @@ impl Budget {
         }
     }
 
-    /// Takes `points` from the payer's bucket, if they are there.
+    /// Takes `points` from the payer's bucket if it has them.
     pub(super) fn charge(&self, payer: Payer, points: u64) -> Charge {
         match payer {
             Payer::Viewer(_) => self.viewers.charge(payer, points),
@@ -105,7 +105,7 @@ impl Buckets {
         }
         let payer = if self.levels.len() < self.known { payer } else { shared(payer) };
         let capacity = self.each.points;
-        // What costs more than a bucket holds takes a full one.
+        // A cost above the capacity takes a full bucket.
         let asked = u32::try_from(points).ok().and_then(NonZeroU32::new).map_or(capacity, |asked| asked.min(capacity));
         let asked = if points == 0 { NonZeroU32::MIN } else { asked };
         let (remaining, retry_after) = match self.levels.check_key_n(&payer, asked) {
@@ -121,7 +121,7 @@ impl Buckets {
         Charge { requested: points, limit: limit.get(), remaining, restore_rate: per_second.get(), retry_after }
     }
 
-    /// Points that come back within `wait`, rounded up.
+    /// Points restored within `wait`, rounded up.
     fn restored_in(&self, wait: Duration) -> u32 {
         let points = wait.as_nanos().saturating_mul(u128::from(self.each.per_second.get())).div_ceil(1_000_000_000);
         u32::try_from(points).unwrap_or(u32::MAX)

@@ -1,4 +1,4 @@
-//! The id that ties an answer to its log lines.
+//! The id that connects an answer with its log lines.
 
 use std::{fmt, sync::Arc};
 
@@ -12,10 +12,10 @@ use tracing::Instrument as _;
 
 use super::entropy::Entropy;
 
-/// The header in which ids come and go.
+/// The header that carries ids in requests and answers.
 pub(super) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Characters of an id that a client may choose itself.
+/// Most characters of an id chosen by a client.
 const MAX_CHARS: usize = 128;
 
 /// 1 to 128 ASCII letters, digits, `-`, `_`, `.`: safe in headers and log lines.
@@ -23,13 +23,13 @@ const MAX_CHARS: usize = 128;
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The id that the client has chosen, if it is sane, or else a new one: 32 hexadecimal digits.
+    /// The client's id if it is safe, otherwise a new one of 32 hexadecimal digits.
     pub(super) fn of_headers(headers: &HeaderMap, entropy: &Entropy) -> Self {
         let chosen = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| is_sane(text));
         chosen.map_or_else(|| Self::new(entropy), |text| Self(text.into()))
     }
 
-    /// The id that [`identify`] has given the request, or else as from its headers.
+    /// The id that [`identify`] has set, otherwise as from the headers.
     pub(super) fn of_request(request: &Request, entropy: &Entropy) -> Self {
         request.extensions().get().cloned().unwrap_or_else(|| Self::of_headers(request.headers(), entropy))
     }
@@ -49,8 +49,8 @@ impl RequestId {
     }
 }
 
-/// Gives every request its id, and its answer and its log lines too; a request that has one keeps it. The span is of
-/// the highest level, as all that carry an id: a filter that lets a line through must not take its id away.
+/// Sets the id of each request, its answer and its log lines; an existing id stays. The span has the highest level, so
+/// that every line that passes a filter keeps its id.
 pub(super) async fn identify(State(entropy): State<Entropy>, mut request: Request, next: Next) -> Response {
     let known = request.extensions().get::<RequestId>().is_some();
     let id = RequestId::of_request(&request, &entropy);

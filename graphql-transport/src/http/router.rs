@@ -1,4 +1,4 @@
-//! The transport's parts put together into one router.
+//! Assembles the transport's parts into one router.
 
 use std::sync::Arc;
 
@@ -34,39 +34,36 @@ use crate::{
     memory::Ledger,
 };
 
-/// What the transport is made of. `E`: the schema. `V`: the caller's type for an authenticated viewer.
+/// The parts of the transport. `E`: the schema. `V`: the service's type for a viewer.
 pub struct Transport<E, V: Viewer> {
-    /// Executes; built with `ValidationMode::Fast`: the guard validates each document, once for all requests that send
-    /// it. The strict mode would validate again, at each request, and refuse fragments that no longer stand in what is
-    /// executed.
+    /// The executor, built with `ValidationMode::Fast`: the guard validates each document once. The strict mode would
+    /// validate again at each request, and refuse fragments that preparing has removed.
     pub schema: E,
-    /// What that schema looks like.
+    /// The schema's shape.
     pub shape: Shape,
-    /// Gives tokens a meaning.
+    /// Verifies tokens.
     pub authenticate: Arc<dyn Authenticate<V>>,
-    /// Attaches to a request what its resolvers need.
+    /// Attaches the data that resolvers need.
     pub attach: Arc<dyn Attach<V>>,
-    /// Mutations that ask for something else than a token: one that is not good (any more) does not keep anybody from
-    /// them.
+    /// Mutations that need no token: an invalid or expired one does not prevent them.
     pub public_operations: &'static [&'static str],
-    /// Mutations that are never refused because too many operations run: what takes little and must not fail.
+    /// Mutations that are never refused under load: cheap ones that must not fail.
     pub always_admitted: &'static [&'static str],
-    /// Bounds and choices.
+    /// Limits and options.
     pub settings: HttpSettings,
-    /// Where request ids and the tokens of streams are drawn from.
+    /// The source of request ids and stream tokens.
     pub entropy: Entropy,
-    /// Cancelled when the process stops: every WebSocket completes its operations and closes with 1001, every stream
-    /// ends.
+    /// Cancelled when the process stops: sockets complete their operations and close with 1001, and streams end.
     pub stop: CancellationToken,
-    /// Counts the open sockets and streams: after cancelling `stop`, close it and wait for it.
+    /// Tracks the open sockets and streams: after cancelling `stop`, close it and wait for it.
     pub sockets: TaskTracker,
 }
 
-/// The routes of the API: `/graphql` and `/graphql/ws`. Of unknown paths it knows nothing, so that others can be
-/// merged. Fails if the manifest of trusted documents does not fit the schema.
+/// The routes `/graphql` and `/graphql/ws`, without a fallback, so that others can be merged. Fails if the manifest
+/// does not fit the schema.
 ///
-/// Serve it with [`super::serve`], or else with `into_make_service_with_connect_info`: addresses are how anonymous
-/// clients are told apart.
+/// Serve it with [`super::serve`], or with `into_make_service_with_connect_info`: anonymous clients are told apart by
+/// their addresses.
 pub fn router<E, V>(transport: Transport<E, V>) -> Result<Router, ManifestError>
 where
     E: PreparedExecutor,

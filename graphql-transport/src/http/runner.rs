@@ -1,6 +1,6 @@
-//! Runs one operation whose results go out one by one, over a WebSocket or a stream of events.
+//! Runs one operation whose results are sent one by one, over a WebSocket or an event stream.
 //!
-//! Both transports apply the same limits and mask the same errors, because both use this file.
+//! Both protocols use this file, so they apply the same limits and mask the same errors.
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 
@@ -24,20 +24,19 @@ use crate::{execution::PreparedExecutor, memory::Hold};
 /// instead of a failing operation.
 const BEFORE_THE_END: Duration = Duration::from_millis(100);
 
-/// The result was not sent because it has too many bytes.
+/// A result has too many bytes and was not sent.
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
-/// Where an operation's results go.
+/// The destination of an operation's results.
 pub(super) trait OperationSink {
-    /// One result as it goes out.
+    /// An encoded result.
     type Event: Send;
 
-    /// One result, which keeps what `hold` has until it is sent. `Err`: it would have more bytes than an answer may
-    /// have.
+    /// Encodes a result, which keeps the memory of `hold` until it is sent. `Err`: it exceeds the limit of an answer.
     fn event(&self, payload: Payload<'_>, hold: Hold) -> Result<Self::Event, TooLarge>;
 
-    /// Waits as long as there is no room for it.
+    /// Sends a result; waits while there is no room.
     fn send(&self, event: Self::Event) -> impl Future<Output = ()> + Send;
 }
 
@@ -60,7 +59,7 @@ fn end_of<E, V: Viewer>(core: &Core<E, V>, viewer: Option<&V>) -> Option<Instant
     Instant::now().checked_add(left)
 }
 
-/// The last word of what ends with its token.
+/// The refusal at the end of a sign-in.
 pub(super) fn signed_out(request_id: &RequestId) -> Refused {
     let mut refused = Refused::new(Reason::Unauthenticated, UNAUTHENTICATED, "The sign-in has ended. Sign in again.");
     mask::mask(&mut refused.errors, request_id);
@@ -71,13 +70,12 @@ pub(super) fn malformed(error: &ParamsError) -> Refused {
     Refused::new(Reason::Malformed, BAD_USER_INPUT, error.to_string())
 }
 
-/// The top level's extensions of a refusal.
+/// The top-level extensions of a refusal.
 pub(super) fn extensions_of(refused: &Refused, request_id: &RequestId) -> BTreeMap<String, Value> {
     refused.charge.iter().map(cost_extension).chain([id_extension(request_id)]).collect()
 }
 
-/// Runs `admitted` to its end; each of its results tells the request's id. `Err`: why it did not begin, or broke; fit
-/// to be shown.
+/// Runs `admitted` to its end. `Err`: why it did not begin or broke off, for the client.
 pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     admitted: Box<AdmittedOperation>,
@@ -89,7 +87,7 @@ pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
         if admitted.operation_type() == OperationType::Subscription {
             follow(core, admitted, scope, sink).await
         } else {
-            // A subscription does not keep room for it.
+            // Boxed, because a subscription does not need its room.
             Box::pin(answer(core, admitted, &scope, sink)).await
         }
     };
@@ -106,7 +104,7 @@ pub(super) async fn run<E: PreparedExecutor, V: Viewer>(
     Err(refused)
 }
 
-/// As [`run`], from the parameters on, which are not kept while it runs.
+/// As [`run`], including the preparation from `params`, which are dropped before it runs.
 pub(super) fn run_params<E: PreparedExecutor, V: Viewer>(
     core: &Core<E, V>,
     params: Result<Params, Refused>,
@@ -118,7 +116,7 @@ pub(super) fn run_params<E: PreparedExecutor, V: Viewer>(
         (admitted, scope)
     });
     async move {
-        // A statement of its own, which frees what preparing needed.
+        // A separate statement, which drops what preparing needed.
         let (admitted, scope) = preparing.await;
         match admitted {
             Ok(admitted) => run(core, admitted, scope, sink).await,
@@ -145,7 +143,7 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
             Execution::Executed(mut response, budget) => {
                 response.extensions.extend([told.clone()]);
                 let event = sink.event(Payload::executed(&response), budget.take_hold());
-                // While it waits to be sent, its JSON alone takes memory.
+                // While it waits to be sent, only its JSON takes memory.
                 drop(response);
                 sink.send(event.map_err(|TooLarge| too_large(most, &request_id))?).await;
             }

@@ -1,4 +1,4 @@
-//! Counts the slots that each holder has, against a bound. Connections, sockets and streams use it alike.
+//! Counts and bounds the slots of each holder, for connections, sockets and streams.
 
 use std::{
     collections::HashMap,
@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The slots in use, by holder. Forgets a holder without slots.
+/// The used slots by holder. Holders without slots are forgotten.
 #[derive(Debug)]
 pub(super) struct Slots<K> {
     most: usize,
@@ -14,12 +14,12 @@ pub(super) struct Slots<K> {
 }
 
 impl<K: Copy + Eq + Hash> Slots<K> {
-    /// `most`: slots of one holder; 0 for any number.
+    /// `most`: slots of one holder; 0 for no limit.
     pub(super) fn new(most: usize) -> Self {
         Self { most: if most == 0 { usize::MAX } else { most }, held: Arc::default() }
     }
 
-    /// A slot for `holder`; `None` if they hold as many as they may.
+    /// Takes a slot for `holder`; `None` if they have all they may.
     pub(super) fn take(&self, holder: K) -> Option<Slot<K>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(holder).or_insert(0);
@@ -50,7 +50,7 @@ impl<K: Copy + Eq + Hash> Drop for Slot<K> {
     }
 }
 
-/// One more on a gauge, until it is dropped.
+/// Raises a gauge until it is dropped.
 #[derive(Debug)]
 pub(super) struct Gauged(&'static str);
 

@@ -1,4 +1,4 @@
-//! What every handler shares.
+//! The state that all handlers share.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{memory::Ledger, payer::Payer};
 
-/// What every handler shares.
+/// The state that all handlers share.
 pub(super) struct Core<E, V: Viewer> {
     pub(super) engine: Engine<E, V>,
     pub(super) authenticate: Arc<dyn Authenticate<V>>,

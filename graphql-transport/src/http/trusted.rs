@@ -1,5 +1,4 @@
-//! The documents of the operator's manifest, parsed and validated at the start. Unlike those of the cache they are
-//! never forgotten.
+//! The documents of the operator's manifest, parsed and validated at the start and kept for ever.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +16,7 @@ pub(super) struct Trusted {
 }
 
 impl Trusted {
-    /// Opens every document of `manifest`, which validates it.
+    /// Opens and validates every document of `manifest`.
     pub(super) fn load(manifest: &Manifest, guard: &Guard) -> Result<Self, ManifestError> {
         let (mut trusted, mut problems) = (Self::default(), Vec::new());
         for (id, text) in &manifest.0 {
@@ -37,7 +36,8 @@ impl Trusted {
         self.by_id.get(id)
     }
 
-    /// By the text's own hash, or by an id that is this hash: ids are made by tools that print the text anew.
+    /// Finds a document by the hash of its text, or by an id that equals the hash: tools that make ids print the text
+    /// again.
     pub(super) fn by_hash(&self, hash: &DocumentHash) -> Option<&ParsedDocument> {
         self.by_hash.get(hash).or_else(|| self.by_id.get(&hash.to_string()))
     }

@@ -1,4 +1,4 @@
-//! The viewer of a request: its bearer token, and the traits by which a service gives the token a meaning.
+//! The viewer of a request: its bearer token, and the traits with which a service verifies it.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -14,48 +14,48 @@ use ipnet::IpNet;
 use super::{address, request_id::RequestId};
 use crate::{memory::Clients, payer::Payer};
 
-/// The caller's type for an authenticated viewer.
+/// The service's type for a viewer.
 pub trait Viewer: Clone + Send + Sync + 'static {
     /// Identifies the viewer. Viewers with the same number share a bucket of points.
     fn number(&self) -> u64;
 }
 
-/// Gives bearer tokens a meaning. `V`: the caller's type for an authenticated viewer.
+/// Verifies bearer tokens. `V`: the service's type for a viewer.
 #[async_trait]
 pub trait Authenticate<V: Viewer>: Send + Sync + 'static {
-    /// The viewer that `token` speaks for; `None` if it is valid and speaks for nobody.
+    /// The viewer of `token`; `None` if it is valid without a viewer.
     ///
-    /// A request without a token is anonymous and is not asked about.
+    /// Not called for requests without a token, which are anonymous.
     async fn authenticate(&self, token: &str) -> Result<Option<V>, AuthenticateError>;
 
-    /// How long `viewer`'s token is good from now on; `None` for ever.
+    /// How long `viewer`'s token stays valid; `None` for ever.
     fn good_for(&self, viewer: &V) -> Option<Duration> {
         let _ = viewer;
         None
     }
 
-    /// Completes when `viewer`'s sign-in was ended by somebody: a socket that they opened is closed then. Never, where
-    /// nobody can.
+    /// Completes when `viewer`'s sign-in is revoked; their sockets are then closed. Never completes if that is
+    /// impossible.
     async fn until_revoked(&self, viewer: &V) {
         let _ = viewer;
         std::future::pending::<()>().await;
     }
 }
 
-/// Why a token gives no viewer.
+/// Why a token has no viewer.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticateError {
-    /// Not a token of this service, expired, or revoked. The text is shown to the client.
+    /// The token is malformed, expired or revoked. The client sees the message.
     #[error("{0}")]
     Invalid(String),
-    /// What decides about tokens cannot be reached. The text is logged, not shown.
+    /// Tokens cannot be verified now. The message is logged, not shown.
     #[error("the token could not be checked: {0}")]
     Unavailable(String),
 }
 
-/// Attaches what resolvers look for in a request's data: loaders, the viewer, the request id.
+/// Attaches the request data that resolvers need: loaders, the viewer, the request id.
 ///
-/// Called once for every operation, after it has passed the guard.
+/// Called once for every operation that has passed the guard.
 pub trait Attach<V: Viewer>: Send + Sync + 'static {
     /// `request` with its data.
     fn attach(&self, request: Request, scope: &Scope<V>) -> Request;
@@ -73,20 +73,20 @@ where
 /// The viewer, the client and the request of an operation.
 #[derive(Debug, Clone)]
 pub struct Scope<V> {
-    /// Who asks; `None` when anonymous.
+    /// The viewer; `None` if anonymous.
     pub viewer: Option<V>,
-    /// The id that the response carries and the log line names.
+    /// The id in the response and in log lines.
     pub request_id: RequestId,
-    /// From where it comes.
+    /// The client.
     pub client: Client,
 }
 
-/// What a connection tells of its client.
+/// What is known of a client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Client {
-    /// Its address, through trusted proxies; `None` if the server was not told.
+    /// Its address, behind trusted proxies; `None` if unknown.
     pub address: Option<IpAddr>,
-    /// What it calls itself; anything.
+    /// Its `User-Agent`, unchecked.
     pub agent: String,
 }
 
@@ -97,32 +97,32 @@ impl Client {
         Self { address, agent }
     }
 
-    /// The client that memory is held for until the viewer is known.
+    /// The clients whose memory is counted while the viewer is unknown.
     pub(super) fn holders(&self) -> Clients {
         [Some(Payer::of_address(self.address)), None]
     }
 }
 
 impl<V: Viewer> Scope<V> {
-    /// For whom memory is held: the address, and the viewer if there is one.
+    /// The clients whose memory is counted: the address and the viewer.
     pub(super) fn holders(&self) -> Clients {
         let viewer = self.viewer.as_ref().map(|viewer| Payer::Viewer(viewer.number()));
         [Some(Payer::of_address(self.client.address)), viewer]
     }
 
-    /// Who pays for what is done in it.
+    /// The client that is charged.
     pub(super) fn payer(&self) -> Payer {
         let address = self.client.address;
         self.viewer.as_ref().map_or_else(|| Payer::of_address(address), |viewer| Payer::Viewer(viewer.number()))
     }
 }
 
-/// The credentials and the address of a request.
+/// The credentials in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credentials {
     Anonymous,
     Bearer(String),
-    /// Something is there, but it is no bearer token.
+    /// There is an authorization, but not a bearer token.
     Unreadable,
 }
 
@@ -137,7 +137,7 @@ impl Credentials {
         }
     }
 
-    /// `text`: the value of an authorization header, as a WebSocket's first message carries it.
+    /// `text`: the value of an authorization header, which a WebSocket sends in its first message.
     pub(super) fn of_text(text: &str) -> Self {
         match text.trim().split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Self::of_token(token),
@@ -150,7 +150,7 @@ impl Credentials {
         if token.is_empty() { Self::Unreadable } else { Self::Bearer(token.to_owned()) }
     }
 
-    /// Asks `authenticate` if there is a token to ask about.
+    /// Verifies the token, if there is one.
     pub(super) async fn viewer<V: Viewer>(
         self,
         authenticate: &dyn Authenticate<V>,

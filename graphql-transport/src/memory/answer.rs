@@ -1,4 +1,5 @@
-//! The bytes of one answer: counted as resolvers put them in, so that an operation stops before the memory is spent.
+//! Counts the bytes of one answer while resolvers add to it, so that an operation stops before it takes too much
+//! memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -7,18 +8,17 @@ use async_graphql::{ErrorExtensionValues, ServerError};
 use super::ledger::{Hold, NoRoom};
 use crate::codes::ANSWER_TOO_LARGE;
 
-/// Bytes of an answer, if nothing else is configured: four times a page of 100 of the longest texts in four-byte
-/// characters.
+/// Default limit of an answer: four times a page of 100 of the longest texts in four-byte characters.
 pub const DEFAULT_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 
-/// Bytes that a field takes in memory beside its value: its place in a map, its name, its value's own head.
+/// Memory of a field apart from its value: its map entry, its name, the value's header.
 const FIELD_BYTES: usize = 128;
 
 /// Bytes reserved from the ledger at a time.
 const PIECE_BYTES: usize = 4 * 1024;
 
-/// How much the answer of one operation, or one event of a subscription, may show and read, and what is held for it.
-/// Clones count together.
+/// The budget of one answer, or of one event: how much it may show and read, and the memory held for it. Clones share
+/// it.
 #[derive(Debug, Clone)]
 pub struct AnswerBudget(Arc<Inner>);
 
@@ -33,30 +33,30 @@ struct Inner {
 struct Counts {
     shown: usize,
     read: usize,
-    /// What all of it takes in memory, about.
+    /// Its approximate memory.
     memory: usize,
     hold: Hold,
 }
 
-/// Why an operation has to stop.
+/// Why an operation must stop.
 #[derive(Debug, Clone)]
 pub enum Stop {
-    /// The answer would be too large; the error for the client.
+    /// The answer would be too large. Has the error for the client.
     TooLarge(ServerError),
-    /// There is no room for its answer now.
+    /// There is no memory for its answer now.
     NoRoom(NoRoom),
 }
 
 impl AnswerBudget {
-    /// `most`: bytes of JSON that the answer may have, and bytes of contents and profiles that may be read for it.
-    /// `hold`: where its memory is counted with that of others.
+    /// `most`: JSON bytes that the answer may have, and bytes that may be read for it. `hold`: counts its memory with
+    /// that of others.
     pub fn new(most: usize, hold: Hold) -> Self {
         let counts = Mutex::new(Counts { shown: 0, read: 0, memory: 0, hold });
         Self(Arc::new(Inner { most, counts, stopped: OnceLock::new() }))
     }
 
-    /// Counts a field that has `bytes` of JSON for sure. False if that is too much: the operation has to stop. `place`
-    /// adds to the error at which field that is.
+    /// Counts a field with at least `bytes` of JSON. False if the operation must stop. `place` adds the field's place
+    /// to the error.
     #[must_use]
     pub fn show(&self, bytes: usize, place: impl FnOnce(ServerError) -> ServerError) -> bool {
         let mut counts = self.counts();
@@ -65,7 +65,7 @@ impl AnswerBudget {
         self.goes_on(&mut counts, place)
     }
 
-    /// Counts `bytes` that are held to make the answer, be they shown or not. False as of [`Self::show`].
+    /// Counts `bytes` that were read for the answer, shown or not. False as for [`Self::show`].
     #[must_use]
     pub fn read(&self, bytes: usize) -> bool {
         let mut counts = self.counts();
@@ -91,17 +91,17 @@ impl AnswerBudget {
         self.0.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the operation has to stop, if it has to.
+    /// Why the operation must stop, if it must.
     pub fn stopped(&self) -> Option<&Stop> {
         self.0.stopped.get()
     }
 
-    /// What is held for the answer, which is made now: to be settled, and kept until it is sent.
+    /// Takes the memory of the finished answer, to be settled and kept until it is sent.
     pub fn take_hold(&self) -> Hold {
         self.counts().hold.take()
     }
 
-    /// The next answer of the same operation begins with nothing.
+    /// Resets the budget for the next answer of the same operation.
     pub fn begin_again(&self) {
         let mut counts = self.counts();
         let mut hold = counts.hold.take();
@@ -110,7 +110,7 @@ impl AnswerBudget {
     }
 }
 
-/// What a client reads of an answer of more than `most` bytes.
+/// The error of an answer that exceeds `most` bytes.
 pub fn too_large(most: usize) -> ServerError {
     let message = format!(
         "The answer would have more than {most} bytes. Ask for less at once: smaller pages, fewer fields, fewer aliases."

@@ -15,7 +15,7 @@ use crate::{measurements::MetricNames, payer::Payer};
 pub struct LedgerLimits {
     /// Bytes held for all clients together.
     pub node: usize,
-    /// Of them, bytes held for one client; 0 for any number.
+    /// Bytes held for one client; 0 for no limit.
     pub client: usize,
 }
 
@@ -39,7 +39,7 @@ pub struct Ledger(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// What it counts, as the measurements call it.
+    /// What it counts, as a label of the metrics.
     what: &'static str,
     limits: LedgerLimits,
     metrics: MetricNames,
@@ -61,18 +61,18 @@ pub struct Hold {
 }
 
 impl Ledger {
-    /// Nothing is held. `what`: the label of its measurements, whose names `metrics` has.
+    /// An empty ledger. `what`: the label of its metrics, named by `metrics`.
     pub fn new(what: &'static str, limits: LedgerLimits, metrics: MetricNames) -> Self {
         let client = if limits.client == 0 { usize::MAX } else { limits.client };
         Self(Arc::new(Inner { what, limits: LedgerLimits { client, ..limits }, metrics, held: Mutex::default() }))
     }
 
-    /// A hold of nothing yet.
+    /// An empty hold.
     pub fn open(&self, clients: Clients) -> Hold {
         Hold { ledger: self.clone(), clients, bytes: 0 }
     }
 
-    /// Bytes that are held for all.
+    /// Bytes held for all clients.
     pub fn total(&self) -> usize {
         self.held().total
     }
@@ -117,7 +117,7 @@ impl Hold {
         Ok(())
     }
 
-    /// Holds exactly this many bytes, which exist already, even beyond the limit.
+    /// Holds exactly this many bytes, which exist already, even beyond the limits.
     pub fn settle(&mut self, bytes: usize) {
         if bytes != self.bytes {
             let mut held = self.ledger.held();
@@ -127,14 +127,14 @@ impl Hold {
         }
     }
 
-    /// All that it holds, which from now on another one does.
+    /// Moves everything it holds into a new hold.
     #[must_use]
     pub fn take(&mut self) -> Self {
         let nothing = self.ledger.open(self.clients);
         std::mem::replace(self, nothing)
     }
 
-    /// How many it holds.
+    /// The number of bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

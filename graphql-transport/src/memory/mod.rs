@@ -1,4 +1,4 @@
-//! What clients make a node hold in memory, in bytes. Transport and schema count into the same bounds.
+//! Counts the memory that a node holds for clients. Transport and schema share the limits.
 
 mod answer;
 mod ledger;

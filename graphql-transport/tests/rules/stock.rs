@@ -1,5 +1,5 @@
-//! The handlers of async-graphql-axum beside ours: when one of these tests fails because the stock handler has learned
-//! what this crate is for, that part of the crate may go.
+//! Tests the handlers of async-graphql-axum beside ours. If one fails because the stock handler has learned what this
+//! crate does, that part of the crate can go.
 
 use std::sync::atomic::Ordering;
 

@@ -1,23 +1,23 @@
-//! Why a link to a copy of an account does not open.
+//! Why the link to an export does not open.
 
 use crate::{accounts::tokens::TokenError, store::StoreError};
 
-/// Why a link leads to no file, or a file breaks off.
+/// Why an export could not be opened, or broke off.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The token is not one of a link, or it has expired.
+    /// The token is not an export link's, or has expired.
     #[error("the link's token is not valid")]
     Token(#[from] TokenError),
-    /// The session that has asked for the link has ended.
+    /// The session that requested the link has ended.
     #[error("the session has ended")]
     SessionEnded,
     /// The account is deleted.
     #[error("there is no such account")]
     NoAccount,
-    /// The viewer's earlier copy is still being written.
+    /// An earlier export of the viewer is still running.
     #[error("a copy is already being sent to the viewer")]
     ViewerBusy,
-    /// The node writes as many copies as it may.
+    /// The node runs as many exports as it may.
     #[error("this node is already writing as many copies as it may")]
     NodeBusy,
     /// The store failed.

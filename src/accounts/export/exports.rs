@@ -1,4 +1,4 @@
-//! Makes links to copies of an account, and opens what they lead to.
+//! Issues links to exports of accounts, and opens them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,12 +16,12 @@ use crate::{
     domain::{Position, Profile, account::attributes::Attributes},
 };
 
-/// How long a link is good: long enough to follow it, too short to be worth keeping.
+/// Lifetime of a link: long enough to follow it, too short to keep it.
 const LINK_TTL: Duration = Duration::from_mins(10);
-/// Sets the links' key apart from that of access tokens.
+/// Separates the links' key from the access tokens' key.
 const PURPOSE: &str = "tidefeed export link";
 
-/// Makes links, and opens what they lead to.
+/// Issues links and opens exports.
 pub struct Exports {
     stores: ExportStores,
     links: Tokens,
@@ -30,7 +30,8 @@ pub struct Exports {
 }
 
 impl Exports {
-    /// Signs links with a key made of `secret`, and takes those of `former` secrets; each at least 32 bytes.
+    /// Signs links with a key derived from `secret`, and also accepts those of `former` secrets. Each has at least 32
+    /// bytes.
     pub fn try_new(
         stores: ExportStores,
         secret: &[u8],
@@ -44,12 +45,12 @@ impl Exports {
         Ok(Self { stores, links, slots: Slots::default(), clock })
     }
 
-    /// A token that opens a copy of the viewer's account. Asks no store.
+    /// A token that opens an export of the viewer's account. Runs no statement.
     pub fn link(&self, viewer: &Viewer) -> Result<Token, TokenError> {
         self.links.issue_for(viewer.id, viewer.session).map(|(_, token)| token)
     }
 
-    /// What a link leads to. Holds one of this node's places until it is dropped.
+    /// Opens the export of a link. It takes one of this node's slots until it is dropped.
     pub async fn open(self: &Arc<Self>, token: &str) -> Result<Export, ExportError> {
         let viewer = self.links.verify(token)?;
         let slot = self.slots.take(viewer.id)?;
@@ -66,7 +67,7 @@ pub struct Owner {
     pub profile: Profile,
     /// Their open attributes.
     pub attributes: Attributes,
-    /// Up to where they have read their timeline.
+    /// How far they have read their timeline.
     pub read_marker: Option<Position>,
 }
 
@@ -90,9 +91,9 @@ impl Export {
         Ok(Owner { profile, attributes, read_marker: stores.read_markers.marker(id).await? })
     }
 
-    /// A page of a list, newest first or by ascending id, and where the next one begins; `None` after the last. At
-    /// most [`crate::domain::limits::MAX_PAGE`] rows, in at most five statements, one of which asks whether the link
-    /// still is good.
+    /// A page of a list, newest first or by ascending id, and where the next page begins; `None` after the last one.
+    /// Reads at most [`crate::domain::limits::MAX_PAGE`] rows in at most five statements, one of which checks the
+    /// link.
     pub async fn page(
         &self,
         list: ExportList,
@@ -103,8 +104,8 @@ impl Export {
         Ok(lists::page(&self.exports.stores, self.viewer.id, list, after, now_ms).await?)
     }
 
-    /// Whether the session lives, or the account where there is no session. Asks the store each time: whoever signs
-    /// out means it.
+    /// Checks that the session exists, or the account for viewers without a session. Asks the store each time, so that
+    /// signing out takes effect at once.
     pub async fn check_alive(&self) -> Result<(), ExportError> {
         let stores = &self.exports.stores;
         if let Some(session) = self.viewer.session {

@@ -1,4 +1,4 @@
-//! The lists of an exported account, read page by page: memory holds one page, however long a list is.
+//! Reads the lists of an exported account page by page, so memory never holds more than one page.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -81,13 +81,13 @@ pub enum PageStart {
 /// Somebody in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// When they came into the list, ms UTC; `None` in lists that keep no time.
+    /// When they entered the list, ms UTC; `None` in lists that keep no time.
     pub since: Option<i64>,
     /// Their public profile.
     pub profile: Profile,
 }
 
-/// A content that the viewer has reacted to.
+/// A content that the viewer has liked or bookmarked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reacted {
     /// When, ms UTC.
@@ -99,7 +99,7 @@ pub struct Reacted {
 /// A page's rows.
 #[derive(Debug)]
 pub enum Rows {
-    /// All of them at once: their number is bounded.
+    /// All sessions at once: their number is bounded.
     Sessions(Vec<Session>),
     /// With their counters.
     Contents(Vec<(Content, Counters)>),
@@ -158,7 +158,7 @@ async fn contents(
         let counters = counters.get(&content.id).copied().unwrap_or_default();
         (content, counters)
     };
-    // One that was removed between the two statements is left out, as it is from any later list.
+    // Leaves out a content that was removed between the two statements.
     Ok((Rows::Contents(ids.iter().filter_map(|id| found.remove(id)).map(counted).collect()), next))
 }
 

@@ -1,6 +1,6 @@
-//! A copy of everything that an account holds: the links to it, and the pages that it is written from.
+//! Exports: copies of everything that an account holds, and the links to them.
 //!
-//! A link carries a token of its own kind. It is good as long as the session lives that has asked for it.
+//! A link carries a token of its own kind. It is valid while the session that requested it exists.
 
 mod error;
 mod exports;

@@ -1,4 +1,4 @@
-//! Limits how many copies a node writes at once, for each account and in all.
+//! Limits the exports that a node writes at once, for each account and in total.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ use crate::domain::{
 pub struct Slots(Arc<Mutex<HashMap<UserId, usize>>>);
 
 impl Slots {
-    /// Takes a slot for one more copy of this user's account.
+    /// Takes a slot for one more export of this user.
     pub fn take(&self, user: UserId) -> Result<Slot, ExportError> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, own) = (taken.values().sum::<usize>(), taken.get(&user).copied().unwrap_or(0));

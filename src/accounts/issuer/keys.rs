@@ -1,7 +1,7 @@
 //! Caches an outside issuer's public keys (JWK set, RFC 7517).
 //!
-//! Fetches them again when they are old or a token names an unknown key. Anybody can send such a token, so this module
-//! also limits how often it asks.
+//! Fetches them again when they are old or a token names an unknown key. Anybody can send such a token, so fetches are
+//! limited in number.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -19,13 +19,13 @@ use tracing::Instrument as _;
 
 use crate::clock::SharedClock;
 
-/// Keys of one set at most; a set with more is not taken.
+/// Most keys in one set; a larger set is refused.
 const MAX_KEYS: usize = 100;
 /// While the issuer cannot be reached, keys stay in use for this many times `max_age`. After that all its tokens are
 /// refused.
 const STALE_AGES: i64 = 24;
 
-/// The issuer does not answer, or not with a key set. For the log.
+/// The issuer did not answer with a usable key set. For the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoKeys(pub String);
@@ -42,13 +42,13 @@ pub trait KeySource: Send + Sync {
 pub struct KeySettings {
     /// Age at which keys are fetched again.
     pub max_age: Duration,
-    /// Time between two fetches at least, failed ones included.
+    /// Shortest time between two fetches, failed ones included.
     pub wait: Duration,
 }
 
 struct Key {
     kid: Option<String>,
-    /// The algorithm that the key is for, if it names one.
+    /// The algorithm that the key is for, if the set names one.
     algorithm: Option<Algorithm>,
     decoding: DecodingKey,
 }
@@ -59,7 +59,7 @@ struct FetchedKeys {
 }
 
 impl FetchedKeys {
-    /// The key that `kid` names. Without a name, the only one there is.
+    /// The key named `kid`; without a name, the only key of the set.
     fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Option<DecodingKey> {
         let key = match (kid, self.keys.as_slice()) {
             (Some(kid), keys) => keys.iter().find(|key| key.kid.as_deref() == Some(kid))?,
@@ -83,13 +83,12 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Fetches nothing yet. `tasks`: where a fetch goes on when the request that needed it has ended.
+    /// Fetches nothing yet. A fetch runs on `tasks`, so that it outlives the request that needed it.
     pub fn new(source: Arc<dyn KeySource>, settings: KeySettings, clock: SharedClock, tasks: TaskTracker) -> Self {
         Self { source, settings, fetched: RwLock::default(), asked: Mutex::default(), clock, tasks }
     }
 
-    /// The key for tokens that name `kid` and are signed by `algorithm`; `None` if the issuer has none. Known keys are
-    /// given at once as long as they are young.
+    /// The key named `kid` for `algorithm`; `None` if the issuer has none. Answers from the cache while it is young.
     pub async fn find(
         self: &Arc<Self>,
         kid: Option<&str>,
@@ -103,19 +102,19 @@ impl Keys {
         }
         let (asking, seen) = (Arc::clone(self), before.map(|fetched| fetched.fetched_ms));
         let patient = found.is_none();
-        // A task of its own: a client that leaves cannot use the asking up.
+        // Runs as its own task, so that a client who disconnects does not waste the fetch.
         let asked = self.tasks.spawn(async move { asking.ask_again(seen, patient).await }.in_current_span());
-        asked.await.map_err(|_| NoKeys("asking for the keys was cut off".to_owned()))?;
+        asked.await.map_err(|_| NoKeys("fetching the keys was interrupted".to_owned()))?;
         match self.fetched() {
             Some(fetched) if self.is_younger(fetched.fetched_ms, self.max_age_ms().saturating_mul(STALE_AGES)) => {
                 Ok(fetched.find(kid, algorithm))
             }
-            _ => Err(NoKeys("the issuer's keys are not known".to_owned())),
+            _ => Err(NoKeys("the issuer's keys are unknown".to_owned())),
         }
     }
 
-    /// Asks, unless somebody has done so since `seen`, or too short a while ago. `patient`: waits for another who asks
-    /// just now.
+    /// Fetches unless the keys were fetched since `seen`, or too recently. If `patient`, waits for a fetch that is
+    /// under way.
     async fn ask_again(&self, seen: Option<i64>, patient: bool) {
         let mut asked = if patient {
             self.asked.lock().await
@@ -148,13 +147,13 @@ impl Keys {
         i64::try_from(self.settings.max_age.as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// A clock that was set back makes nothing younger.
+    /// If the clock was set back, nothing counts as fresh.
     fn is_younger(&self, at_ms: i64, age_ms: i64) -> bool {
         (0..age_ms).contains(&(self.clock.now_ms() - at_ms))
     }
 }
 
-/// The keys of a set that tokens can be checked with; others in it are passed over, as the RFC asks.
+/// The usable keys of a set. The RFC asks to ignore the others.
 fn parse(json: &[u8]) -> Result<Vec<Key>, NoKeys> {
     let set: JwkSet = serde_json::from_slice(json).map_err(|error| NoKeys(format!("no key set: {error}")))?;
     if set.keys.len() > MAX_KEYS {
@@ -167,7 +166,7 @@ fn usable(jwk: &Jwk) -> Option<Key> {
     let signs = jwk.common.public_key_use.as_ref().is_none_or(|its| *its == PublicKeyUse::Signature);
     let decoding = DecodingKey::from_jwk(jwk).ok().filter(|_| signs)?;
     let algorithm = match &jwk.common.key_algorithm {
-        // A key for something else checks no signature.
+        // A key for another algorithm checks no signature.
         Some(named) => Some(named.to_string().parse().ok()?),
         None => None,
     };

@@ -17,23 +17,23 @@ pub use self::users::{NoUser, Users};
 use super::{tokens::TokenError, viewer::Viewer};
 use crate::clock::SharedClock;
 
-/// Difference that the issuer's clock and ours may have.
+/// Tolerated difference between the issuer's clock and ours.
 const LEEWAY_MS: i64 = 5_000;
 /// Bytes of a token at most.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
-/// Whose tokens are taken, and which of them.
+/// The accepted issuer, and which of its tokens are valid here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuerSettings {
     /// The claim `iss`, letter for letter.
     pub issuer: String,
-    /// What the claim `aud` has to be, or to contain.
+    /// The required value, or element, of the claim `aud`.
     pub audience: String,
     /// Algorithms that may sign a token.
     pub algorithms: Vec<Algorithm>,
 }
 
-/// Why a token of the issuer gives no viewer.
+/// Why a token of the issuer was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum IssuerError {
     /// For the client.
@@ -67,22 +67,22 @@ pub struct Issuer {
     clock: SharedClock,
 }
 
-/// Whether the token says that it is not signed with a secret: then it is none of this service's own.
+/// Whether the header names an asymmetric algorithm, so that the token is not one of ours.
 pub fn is_outside(token: &str) -> bool {
     decode_header(token).is_ok_and(|header| header.alg.family() != AlgorithmFamily::Hmac)
 }
 
 impl Issuer {
-    /// Drops symmetric algorithms from the settings.
+    /// Ignores symmetric algorithms in the settings.
     pub fn new(mut settings: IssuerSettings, keys: Arc<Keys>, users: Users, clock: SharedClock) -> Self {
         settings.algorithms.retain(|algorithm| algorithm.family() != AlgorithmFamily::Hmac);
         Self { settings, keys, users, clock }
     }
 
-    /// Whom `token` speaks for. It names no session, so it ends by its own end and by nothing else.
+    /// The viewer of `token`. It names no session, so only its own expiry ends it.
     pub async fn verify(&self, token: &str) -> Result<Viewer, IssuerError> {
         let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
-        // Nothing that a token calls critical is understood here (RFC 7515 section 4.1.11).
+        // No critical header is supported (RFC 7515 section 4.1.11).
         let is_plain = token.len() <= MAX_TOKEN_BYTES && header.crit.is_none();
         if !is_plain || !self.settings.algorithms.contains(&header.alg) {
             return Err(TokenError::Invalid.into());
@@ -105,7 +105,7 @@ impl Issuer {
 
     fn validation(&self, algorithm: Algorithm) -> Validation {
         let mut validation = Validation::new(algorithm);
-        // Times are held against the injected clock, above.
+        // Times are checked above, against the injected clock.
         validation.validate_exp = false;
         validation.set_issuer(&[&self.settings.issuer]);
         validation.set_audience(&[&self.settings.audience]);
@@ -114,7 +114,7 @@ impl Issuer {
     }
 }
 
-/// Seconds as a token has them, perhaps with a fraction, in ms. What is beyond all times is the last of them.
+/// Converts a token's seconds, possibly fractional, to ms. Saturates.
 fn ms(seconds: f64) -> i64 {
     const LAST: f64 = 9e15;
     let ms = (seconds * 1000.0).clamp(-LAST, LAST);

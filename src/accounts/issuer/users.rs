@@ -23,9 +23,9 @@ use crate::{
     },
 };
 
-/// Identities remembered: they never change.
+/// Identities remembered. They never change.
 const REMEMBERED: usize = 100_000;
-/// Digits of a digest that make a handle nobody else's.
+/// Digits of a digest that make a handle unique.
 const DISTINCT_DIGITS: usize = 12;
 
 /// Why the token's user could not be determined.
@@ -56,12 +56,12 @@ pub struct Users {
 }
 
 impl Users {
-    /// `provisions`: whether those who are not known yet become users.
+    /// `provisions`: whether unknown users get an account.
     pub fn new(identities: Arc<dyn Identities>, provisions: bool, ambient: (SharedClock, SharedRng)) -> Self {
         Self { identities, provisions, known: Cache::new(REMEMBERED), ambient }
     }
 
-    /// The user whom `issuer` calls `subject`; `None` if there is none and none is made.
+    /// The user whom `issuer` calls `subject`; `None` if there is no account and none is created.
     pub async fn of(&self, issuer: &str, subject: &str, profiled: Profiled) -> Result<Option<UserId>, NoUser> {
         let digest = digest(&[issuer.as_bytes(), subject.as_bytes()]);
         if let Some(known) = self.known.get(&digest) {
@@ -106,8 +106,7 @@ impl Users {
     }
 }
 
-/// What they may be registered as, the best first: under the suggested handle, under it with digits of their own,
-/// under digits alone.
+/// The registrations to try, best first: with the suggested handle, with added digits, with digits alone.
 fn registrations(identity: &Identity, profiled: &Profiled) -> Vec<Registration> {
     let digits: String = identity.digest.chars().take(DISTINCT_DIGITS).collect();
     let suggested = profiled.handle.as_deref().unwrap_or_default().to_lowercase();
@@ -116,7 +115,7 @@ fn registrations(identity: &Identity, profiled: &Profiled) -> Vec<Registration> 
     let register = |handle: &String| {
         let shown = profiled.name.as_deref().map_or("", str::trim);
         let name: String = if shown.is_empty() { handle } else { shown }.chars().take(MAX_NAME_CHARS).collect();
-        // An invalid name does not prevent the registration.
+        // An invalid name does not prevent a registration.
         let named = Registration::try_new(handle, &name, "", None);
         named.or_else(|_| Registration::try_new(handle, handle, "", None)).ok()
     };

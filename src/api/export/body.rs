@@ -1,7 +1,7 @@
-//! An answer body that is written while it is sent, piece by piece.
+//! Writes a response body piece by piece while it is sent.
 //!
-//! A task writes it, so a client that stops reading does not keep its slot. A body that fails ends with an error: the
-//! connection breaks, and no client takes a partial file for the whole.
+//! A task writes it, so a client that stops reading does not keep its slot. If an export fails, the body ends with an
+//! error and the connection breaks, so no client mistakes a partial file for a whole one.
 
 use std::{pin::pin, time::Duration};
 
@@ -12,30 +12,30 @@ use tokio_util::task::TaskTracker;
 
 use crate::accounts::export::ExportError;
 
-/// How long a client may take for one piece.
+/// How long a client may take to read one piece.
 const STALLED_AFTER: Duration = Duration::from_secs(30);
-/// How long a file may take: also a client that reads a little now and then keeps no place for ever.
+/// How long a whole file may take, so that a slow client does not keep its slot for ever.
 const LONGEST: Duration = Duration::from_mins(30);
 
-/// The file ends before its end.
+/// The file breaks off.
 #[derive(Debug, thiserror::Error)]
 #[error("the export failed")]
 struct BrokenOff;
 
-/// Why nothing more is written.
+/// Why writing stops.
 enum Stopped {
-    /// What was to be read could not be.
+    /// Reading the account failed.
     Failed(ExportError),
-    /// The client has gone, or has stopped reading.
+    /// The client has left, or stopped reading.
     NotRead,
 }
 
-/// The pieces of a file as a body, read by a task of `tasks`.
+/// A body whose pieces a task in `tasks` reads.
 pub fn written_by(
     pieces: impl Stream<Item = Result<String, ExportError>> + Send + 'static,
     tasks: &TaskTracker,
 ) -> Body {
-    // One piece is on its way while the next one is read. `None` marks the end of a whole file.
+    // One piece is being sent while the next one is read. `None` marks the end of a complete file.
     let (sender, sent) = mpsc::channel(1);
     tasks.spawn(async move {
         if let Ok(Err(Stopped::Failed(error))) = timeout(LONGEST, write(pieces, sender)).await {
@@ -55,7 +55,7 @@ pub fn written_by(
             None => Some((Err(BrokenOff), None)),
         }
     });
-    // Whoever compresses the body asks once more after its end.
+    // The compression layer polls once more after the end.
     Body::from_stream(body.fuse())
 }
 

@@ -1,4 +1,4 @@
-//! The file of an export: docs/export.md. Members in a fixed order, written one page of a list after the other.
+//! The file of an export (docs/export.md): members in a fixed order, lists written page by page.
 
 use futures_util::{Stream, stream};
 
@@ -8,21 +8,21 @@ use crate::{
     store::StoreError,
 };
 
-/// Where the file has come to.
+/// The progress of a file.
 enum Stage {
     Head(String),
     List(Open),
     Whole,
 }
 
-/// A list that is being written.
+/// The list that is being written.
 #[derive(Clone, Copy)]
 struct Open {
-    /// Which, of all lists.
+    /// Its index among all lists.
     nth: usize,
     /// Where its next page begins.
     after: Option<PageStart>,
-    /// Whether a row of it is in the file.
+    /// Whether the file has a row of it already.
     has_rows: bool,
 }
 
@@ -39,22 +39,21 @@ pub struct File {
 }
 
 impl File {
-    /// Begins with what is known of the owner.
+    /// Begins with the owner's own data.
     pub fn of(export: Export, owner: &Owner) -> Result<Self, ExportError> {
         let mut text =
             serde_json::to_string(&Head::of(owner, export.opened_at_ms)).map_err(|error| unreadable(&error))?;
-        // The head stays open: the lists are further members.
+        // The head stays open, because the lists are further members.
         text.pop();
         Ok(Self { export, stage: Stage::Head(text) })
     }
 
-    /// Its pieces, which end when the file is whole. Reads no page before it is asked for.
+    /// The pieces of the file, up to its end. Each page is read only when it is needed.
     pub fn pieces(self) -> impl Stream<Item = Result<String, ExportError>> {
         stream::try_unfold(self, async |mut file| Ok(file.next().await?.map(|piece| (piece, file))))
     }
 
-    /// What comes next; `None` if the file is whole. Holds a page of a list and its text, and nothing of the pages
-    /// before.
+    /// The next piece; `None` at the end. Only one page is in memory at a time.
     async fn next(&mut self) -> Result<Option<String>, ExportError> {
         match &mut self.stage {
             Stage::Head(text) => {
@@ -65,7 +64,7 @@ impl File {
             Stage::List(open) => {
                 let open = *open;
                 let Some(list) = ExportList::ALL.get(open.nth).copied() else {
-                    // Whoever has signed out since the last page gets no whole file.
+                    // If the owner has signed out since the last page, the file breaks off.
                     self.export.check_alive().await?;
                     self.stage = Stage::Whole;
                     return Ok(Some(",\n\"complete\":true}\n".to_owned()));
@@ -88,7 +87,7 @@ fn unreadable(error: &serde_json::Error) -> ExportError {
     StoreError::Unreadable(error.to_string()).into()
 }
 
-/// A page as text: with the list's name before its first row, and its end behind the last.
+/// A page as text, with the list's name before its first row and its end behind the last.
 fn piece(list: ExportList, rows: &[String], open: Open, is_last: bool) -> String {
     let mut text = if open.after.is_none() { format!(",\n\"{}\":[", name(list)) } else { String::new() };
     for (nth, row) in rows.iter().enumerate() {
@@ -112,7 +111,7 @@ fn lines(rows: &Rows) -> serde_json::Result<Vec<String>> {
     }
 }
 
-/// The lists have the names that they have in the API.
+/// The lists have the same names as in the API.
 const fn name(list: ExportList) -> &'static str {
     match list {
         ExportList::Sessions => "sessions",

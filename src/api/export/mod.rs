@@ -1,4 +1,4 @@
-//! `GET /export?token=..`: the copy of an account that a link of `exportViewer` leads to, as one JSON file.
+//! `GET /export?token=..`: the export of an account as one JSON file, for links of `exportViewer`.
 
 mod body;
 mod file;
@@ -29,14 +29,14 @@ struct Shared {
     tasks: TaskTracker,
 }
 
-/// A query that is not of this form has no token, which is refused like any other that is not taken.
+/// Any other query counts as one without a token, which is refused like an invalid one.
 #[derive(Deserialize)]
 struct Link {
     #[serde(default)]
     token: String,
 }
 
-/// `GET /export`. What is written for a client is counted in `tasks`.
+/// `GET /export`. `tasks` counts the exports under way.
 pub fn router(exports: Arc<Exports>, tasks: TaskTracker) -> Router {
     Router::new().route(EXPORT_PATH, get(export)).with_state(Shared { exports, tasks })
 }
@@ -58,7 +58,7 @@ async fn export(State(shared): State<Shared>, link: Result<Query<Link>, QueryRej
     response
 }
 
-/// What can be refused is refused before the file begins.
+/// Everything that can be refused is refused before the file begins.
 async fn open(shared: &Shared, token: &str) -> Result<Response, ExportError> {
     let export = shared.exports.open(token).await?;
     let owner = export.owner().await?;

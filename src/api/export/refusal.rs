@@ -1,4 +1,4 @@
-//! The answer to a link that does not open: a sentence that says what to do next.
+//! Answers for links that do not open, as sentences that say what to do next.
 
 use axum::{
     http::{StatusCode, header},
@@ -7,10 +7,10 @@ use axum::{
 
 use crate::accounts::{TokenError, export::ExportError};
 
-/// Seconds after which a copy under way has probably ended.
+/// Seconds after which an export under way has probably ended.
 const RETRY_AFTER: &str = "30";
 
-/// Logs what is our own fault.
+/// The answer for an error. Logs those that are our own fault.
 pub fn refusal(error: &ExportError) -> Response {
     let (status, told) = match error {
         ExportError::Token(TokenError::Invalid | TokenError::Unsignable) => {

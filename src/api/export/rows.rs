@@ -1,4 +1,4 @@
-//! The rows of an export, in the shapes of the API, without what only others may know.
+//! The rows of an export, shaped as in the API. They hold nothing that only other users may know.
 
 use serde::Serialize;
 
@@ -8,10 +8,10 @@ use crate::{
     domain::{Content, ContentKind, Counters, Media, MediaKind, Profile, account::session::Session, timeline::cursor},
 };
 
-/// Of the file's form. A new member leaves it; whatever would mislead a program raises it.
+/// Version of the file's form. New members keep it; a change that could mislead programs raises it.
 const VERSION: u32 = 1;
 
-/// Everything but the lists.
+/// Everything except the lists.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head<'a> {
@@ -47,7 +47,7 @@ struct UserMember<'a> {
     name: &'a str,
 }
 
-/// A session, without anything that it could be used by.
+/// A session, without its tokens.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRow<'a> {
@@ -57,7 +57,7 @@ pub struct SessionRow<'a> {
     user_agent: &'a str,
 }
 
-/// A content of the owner's.
+/// A content of the owner.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContentRow<'a> {
@@ -100,7 +100,7 @@ struct OthersContent<'a> {
     author: UserMember<'a>,
 }
 
-/// Somebody in a list.
+/// A user in a list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PersonRow<'a> {
@@ -145,7 +145,7 @@ impl<'a> SessionRow<'a> {
 }
 
 impl<'a> ContentRow<'a> {
-    /// What it refers to is named by its id.
+    /// References are ids.
     pub fn of(content: &'a Content, counters: Counters) -> Self {
         let Counters { replies, likes, reposts, bookmarks } = counters;
         Self {

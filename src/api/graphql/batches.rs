@@ -1,9 +1,8 @@
 //! Schedules the loaders' batches of an operation, so that fields that wait together are fetched together.
 //!
-//! A batch in a task of its own would race with the operation: it would start with the keys of the first of twenty
-//! siblings. So the batches run in the operation's task. The operation runs until all of its fields wait; then the
-//! batches run. A batch completes all of its waiting fields before any of them continues, so siblings stay together,
-//! level by level.
+//! A batch in a task of its own would race with the operation and start with the keys of the first of twenty siblings.
+//! So batches run in the operation's task. The operation runs until all of its fields wait; then the batches run. A
+//! batch completes all of its waiting fields before any of them continues, so siblings stay together, level by level.
 
 use std::{cell::RefCell, pin::pin, task::Poll};
 
@@ -25,7 +24,7 @@ pub async fn run<F: Future>(work: F) -> F::Output {
             if let Poll::Ready(output) = work.as_mut().poll(cx) {
                 return Poll::Ready(output);
             }
-            // Until nothing can go on: a batch that ends, or begins another, leaves the rest to be looked at again.
+            // Repeats until nothing can go on, because a batch that ends or begins another may unblock the rest.
             loop {
                 batches.extend(WAITING.with(RefCell::take));
                 let has_ended = matches!(batches.poll_next_unpin(cx), Poll::Ready(Some(())));
@@ -39,7 +38,7 @@ pub async fn run<F: Future>(work: F) -> F::Output {
     WAITING.scope(RefCell::default(), in_batches).await
 }
 
-/// Runs `batch` as soon as the surrounding [`run`] waits. Returns it if there is none.
+/// Runs `batch` as soon as the surrounding [`run`] waits. Without a surrounding one, returns it.
 pub fn beside(batch: FutureObj<'static, ()>) -> Option<FutureObj<'static, ()>> {
     let mut batch = Some(batch);
     let _outside = WAITING.try_with(|begun| begun.borrow_mut().extend(batch.take()));

@@ -10,7 +10,7 @@ use crate::domain::limits::{
     MAX_PAGE, MAX_REGISTRATION_ERRORS, MAX_SESSIONS, MAX_TEXT_CHARS, MAX_URL_CHARS, MAX_USER_ERRORS,
 };
 
-/// What the printed schema does not say.
+/// The hints.
 pub const COST_HINTS: CostHints<'static> = CostHints {
     lists: LISTS,
     texts: TEXTS,
@@ -19,8 +19,8 @@ pub const COST_HINTS: CostHints<'static> = CostHints {
     pages: PageSizes { usual: DEFAULT_PAGE, most: MAX_PAGE },
 };
 
-/// Lists of objects that no argument sizes: type (`*` for all), field, entries at most; the first row that fits holds.
-/// Those of connections are as long as the page.
+/// Lists of objects without a size argument: type (`*` for all), field, most entries. The first matching row counts.
+/// Connections are as long as the page.
 const LISTS: &[(&str, &str, usize)] = &[
     ("Content", "ancestors", MAX_ANCESTORS),
     ("Content", "media", MAX_MEDIA),
@@ -33,7 +33,7 @@ const LISTS: &[(&str, &str, usize)] = &[
 /// Bytes of one character at most.
 const CHAR: usize = 4;
 
-/// Texts that may be longer than a name: type (`*` for all), field, bytes at most.
+/// Texts that may be longer than a name: type (`*` for all), field, most bytes.
 const TEXTS: &[(&str, &str, usize)] = &[
     ("Content", "text", MAX_TEXT_CHARS * CHAR),
     ("Media", "url", MAX_URL_CHARS * CHAR),
@@ -47,41 +47,41 @@ const TEXTS: &[(&str, &str, usize)] = &[
     ("*", "clientMutationId", ECHO),
 ];
 
-/// Bytes of a resume token, which names what a client holds.
+/// Bytes of a resume token.
 const RESUME_TOKEN: usize = 1_024;
 /// Bytes of a signed token.
 const SIGNED_TOKEN: usize = 1_024;
-/// Bytes of what a client may have sent to hear it again. It may send more, and has paid for those then.
+/// Bytes of an echoed input. A client may send more, and has paid for it then.
 const ECHO: usize = 8_192;
 
-/// Points of one argon2 hash: some 30 ms of a core, in which a node answers a hundred pages.
+/// Points of one argon2 hash: some 30 ms of a core, in which a node serves a hundred pages.
 const PASSWORD_HASH: u64 = 2_000;
 
-/// Points of looking through the store, beside what is found.
+/// Points of a search, without its results.
 const SEARCH: u64 = 60;
 
-/// Points of finding people by a range of their names, each looked at by whom the viewer has blocked.
+/// Points of a search for people: each candidate is checked for blocks.
 const SEARCH_USERS: u64 = 20;
 
-/// Points of reading whom the followed follow.
+/// Points of suggestions, which read the follows of followed users.
 const SUGGEST: u64 = 200;
 
-/// Points of merging the timeline of a viewer, of which less is answered than read.
+/// Points of merging the viewer's timeline, which reads more than it returns.
 const TIMELINE: u64 = 20;
 
-/// Points of reading, of a list of some kinds, what it leaves out: a thousand entries of an index, about.
+/// Points of filtering a list by kind: it skips about a thousand index entries.
 const FILTERED: u64 = 20;
 
-/// Points of counting up to a hundred entries of the timeline, none of which is answered.
+/// Points of counting up to a hundred entries.
 const COUNT: u64 = 200;
 
-/// Points of delivering a content to followers, which goes on after the answer: of fifty.
+/// Points of delivering a content to fifty followers, which happens after the answer.
 const DELIVERY: u64 = 200;
 
-/// Points of reading all that an account holds, which the link does later: as a hundred pages, about.
+/// Points of an export, which reads as much as about a hundred pages.
 const EXPORT: u64 = 10_000;
 
-/// Fields of the roots that cost more than their objects and the writing.
+/// Root fields that cost more than their objects and the output.
 const SURCHARGES: &[(OperationType, &str, u64)] = &[
     (OperationType::Query, "search", SEARCH),
     (OperationType::Query, "searchUsers", SEARCH_USERS),
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Texts of a few hundred bytes at most: cursors and ids, handles and names, what the server itself says.
+    /// Texts of at most a few hundred bytes: cursors, ids, handles, names, the server's own messages.
     const SHORT: &[(&str, &str)] = &[
         ("*", "cursor"),
         ("*", "readMarker"),

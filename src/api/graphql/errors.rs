@@ -17,21 +17,21 @@ use crate::{
     store::StoreError,
 };
 
-/// The values of `extensions.code` that resolvers give; the transport has more.
+/// The values of `extensions.code` in resolvers' errors; the transport has more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
-    /// An argument is at fault.
+    /// An argument is invalid.
     BadUserInput,
-    /// A viewer is needed.
+    /// The request needs a viewer.
     Unauthenticated,
-    /// Try again later.
+    /// The client should retry later.
     RateLimited,
-    /// Our fault.
+    /// The server is at fault.
     InternalServerError,
 }
 
 impl ErrorCode {
-    /// The code as clients read it.
+    /// The code in the answer.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::BadUserInput => "BAD_USER_INPUT",
@@ -43,35 +43,35 @@ impl ErrorCode {
 }
 
 const PASSING: &str = "Something went wrong on our side. Try again in a moment.";
-const STAYING: &str = "Something went wrong on our side. If it stays, report the requestId.";
+const STAYING: &str = "Something went wrong on our side. If it happens again, report the requestId.";
 const NO_WRITES: &str =
     "The store takes no writes at the moment: it has no room, or is read-only. Reading goes on. Try again later.";
 
-/// Everything that a resolver can fail with.
+/// Every failure of a resolver.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// Nobody is signed in.
+    /// The request has no viewer.
     #[error("Sign in first: this needs a bearer token.")]
     Anonymous,
-    /// The token ended after the connection began, or its user is gone.
+    /// The token expired after the connection began, or the user was deleted.
     #[error("The sign-in has ended. Sign in again.")]
     SignInEnded,
-    /// An id of no use.
+    /// An invalid id.
     #[error(transparent)]
     Id(#[from] InvalidId),
-    /// Connection arguments that make no page.
+    /// Invalid connection arguments.
     #[error(transparent)]
     Page(#[from] InvalidPage),
-    /// A search for nothing.
+    /// An invalid search.
     #[error(transparent)]
     Search(#[from] InvalidSearch),
-    /// A search for nobody.
+    /// An invalid search for people.
     #[error(transparent)]
     People(#[from] InvalidKeyPrefix),
-    /// An `after` of `newFeed` that says nothing.
+    /// An invalid `after` of `newFeed`.
     #[error("`after` is {0}.")]
     Resume(#[from] InvalidResumePoint),
-    /// More than `nodes` takes.
+    /// More ids than `nodes` accepts.
     #[error("{0} ids are too many. Ask for at most {MAX_NODES} at a time.")]
     TooManyIds(usize),
     /// A store failed.
@@ -89,16 +89,16 @@ pub enum Failure {
     /// The request was executed without its scope.
     #[error("the request has no scope: the transport did not attach it")]
     NoScope,
-    /// More was read for one answer than it may show; the operation has stopped, and says so in its place.
+    /// The answer would read more than it may show. The whole operation fails with this error.
     #[error("More was read than an answer may have.")]
     TooMuchRead,
-    /// A loader failed; it was logged there, once for its whole batch.
+    /// A loader failed. Its batch has logged that once.
     #[error("{}", .0.message)]
     Logged(ApiError),
 }
 
 impl Failure {
-    /// What clients are told that it is.
+    /// The code for clients.
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Anonymous | Self::SignInEnded => ErrorCode::Unauthenticated,
@@ -134,7 +134,7 @@ impl Failure {
         }
     }
 
-    /// What a failure of our own says to the client, without anything of the inside.
+    /// The message for a failure of our own, without internal details.
     const fn in_words(&self) -> &'static str {
         match self {
             Self::Store(error)
@@ -149,8 +149,7 @@ impl Failure {
         }
     }
 
-    /// What the client reads. Logs what it does not: the failure with its causes; the span that it is in has the
-    /// request's id.
+    /// The error for clients. Logs the failure with its causes, inside the span that has the request's id.
     pub fn into_api_error(self) -> ApiError {
         if self.code() == ErrorCode::InternalServerError && !matches!(self, Self::Logged(_)) {
             tracing::error!(error = &self as &dyn std::error::Error, "A request failed.");
@@ -158,7 +157,7 @@ impl Failure {
         self.shown()
     }
 
-    /// As [`Self::into_api_error`], without a line in the log.
+    /// As [`Self::into_api_error`], without logging.
     pub fn shown(self) -> ApiError {
         let code = self.code();
         let retry_after_s = match &self {
@@ -180,20 +179,20 @@ impl Failure {
     }
 }
 
-/// `words` with a capital and a full stop.
+/// `words` as a sentence, with a capital and a full stop.
 pub(super) fn sentence(words: &str) -> String {
     let mut chars = words.chars();
     chars.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
 }
 
-/// An error as the client reads it.
+/// An error for clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
     /// `extensions.code`.
     pub code: ErrorCode,
-    /// Without anything of the inside.
+    /// Without internal details.
     pub message: String,
-    /// `extensions.retryAfter`: seconds after which the same may be asked again.
+    /// `extensions.retryAfter`: seconds after which to retry.
     pub retry_after_s: Option<u64>,
 }
 
@@ -228,7 +227,10 @@ mod tests {
         ] {
             let api_error = failure.into_api_error();
             assert_eq!(api_error.code, ErrorCode::InternalServerError);
-            assert_eq!(api_error.message, "Something went wrong on our side. If it stays, report the requestId.");
+            assert_eq!(
+                api_error.message,
+                "Something went wrong on our side. If it happens again, report the requestId."
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! Loads what is shown of new entries: one statement a kind for all entries of a batch and all of its subscribers.
+//! Loads what subscribers are shown of new entries: one statement for each kind, for all entries of a batch and all
+//! subscribers.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
@@ -14,17 +15,17 @@ use crate::{
     store::StoreError,
 };
 
-/// The content of `entry`, which is one of `batch`.
+/// The content of `entry`, which is in `batch`.
 pub async fn content(services: &Services, batch: &Batch<FeedShare>, entry: &Entry) -> SharedValue<Arc<Content>> {
     let contents = async {
-        // As nobody in particular: whoever is shown the entry was found to see it.
+        // Reads without a viewer: only readers who may see the entry were signalled.
         let read = services.contents.by_ids(None, &contents(batch)).await;
         logged(read).map(|all| all.into_iter().map(|it| (it.id, Arc::new(it))).collect())
     };
     one(&batch.shared().contents, contents, true, entry.content).await
 }
 
-/// What `selection` says of `entry` beside its content.
+/// The parts of `entry` in `selection`, apart from its content.
 pub async fn parts(
     services: &Services,
     batch: &Batch<FeedShare>,

@@ -1,5 +1,5 @@
-//! Shares the work for one new entry among its subscribers: each part is loaded once, and equal selections are
-//! rendered once if the result does not depend on the viewer.
+//! Shares the work for one new entry among its subscribers. Each part is loaded once. Equal selections are rendered
+//! once, if the result does not depend on the viewer.
 //!
 //! A result depends on the viewer if building it read the viewer ([`super::viewer_dependence`]) or partly failed.
 
@@ -14,12 +14,12 @@ use tokio::sync::OnceCell;
 
 use crate::domain::{Content, ContentId, Counters, Profile, UserId, account::profile::ProfileCounts};
 
-/// What was loaded of one kind; `None` if that failed, which is told once.
+/// The loaded values of one kind; `None` if loading failed, which is logged once.
 pub(super) type Loaded<K, V> = OnceCell<Option<HashMap<K, V>>>;
-/// `None` if it is not the same for all.
+/// The shared result; `None` if it differs between subscribers.
 pub(super) type Rendered = Arc<OnceCell<Option<Value>>>;
 
-/// Shared by all who are shown the entries of one batch; `feed_parts` loads.
+/// Shared by all subscribers who are shown a batch; `feed_parts` fills it.
 #[derive(Default)]
 pub struct FeedShare {
     pub(super) contents: Loaded<ContentId, Arc<Content>>,
@@ -29,21 +29,21 @@ pub struct FeedShare {
     rendered: Mutex<HashMap<RenderKey, Rendered>>,
 }
 
-/// Equal for equal answers to all who look the same way.
+/// The key of a shared result.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RenderKey {
-    /// Which entry.
+    /// The entry.
     pub content: ContentId,
-    /// Which operation.
+    /// The operation.
     pub shape: Shape,
-    /// Which of its fields: line and column.
+    /// The field, by line and column.
     pub field: (usize, usize),
-    /// Whether the result is JSON already.
+    /// Whether the result is written as JSON.
     pub is_written: bool,
 }
 
-/// What an operation is made by: its document's whole text, since nothing less tells two documents apart, its name, and
-/// the variables that matter. Looking it up costs no more for a long document.
+/// What determines an operation: the whole text of its document, its name and the relevant variables. Only the whole
+/// text distinguishes two documents. Comparing it is cheap even if it is long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     hash: u64,
@@ -57,7 +57,7 @@ impl Hash for Shape {
     }
 }
 
-/// What was loaded of an entry beside its content, for one viewer's hydration.
+/// What was loaded of an entry apart from its content, for one viewer's hydration.
 pub struct SharedEntry {
     /// Its counters.
     pub counters: SharedValue<Counters>,
@@ -67,28 +67,27 @@ pub struct SharedEntry {
     pub counts: SharedValue<ProfileCounts>,
 }
 
-/// What a load says of one thing.
+/// A shared value.
 #[derive(Debug, Clone)]
 pub enum SharedValue<T> {
-    /// Nothing: nobody asked, or the load failed.
+    /// Not loaded, or loading failed.
     Unknown,
-    /// It is as given; `None` if there is no such thing.
+    /// Loaded; `None` if it does not exist.
     Known(Option<T>),
 }
 
 impl FeedShare {
-    /// Where the answer of `key` is kept.
+    /// The place of the shared result of `key`.
     pub fn rendered(&self, key: RenderKey) -> Rendered {
         let mut rendered = self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(rendered.entry(key).or_default())
     }
 }
 
-/// What the answers of this subscription are made by: equal shapes, equal answers. `query` is the document's whole
-/// text. The variable of `after` does not count unless it is used elsewhere: it says where a client resumes, not what
-/// it is shown.
+/// The shape of a subscription: equal shapes give equal answers. `query` is the whole document. The variable of
+/// `after` is ignored unless it is used elsewhere, because it says where the client resumes and not what it is shown.
 pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
-    // As it stands in the document, a variable begins with $ and a text with a quotation mark.
+    // In the document, a variable begins with $ and a text with a quotation mark.
     let after = ctx.item.node.get_argument("after").map(|after| after.node.to_string());
     let resumes_at = after.as_deref().and_then(|after| after.strip_prefix('$'));
     let resumes_at = resumes_at.filter(|name| uses(&query, name) <= DEFINED_AND_USED);
@@ -101,10 +100,10 @@ pub fn shape(ctx: &Context<'_>, query: Arc<str>) -> Shape {
     Shape { hash: hasher.finish(), rest: rest.into(), query }
 }
 
-/// Its definition, and one use.
+/// A variable's definition and its only use.
 const DEFINED_AND_USED: usize = 2;
 
-/// How often `$name` stands in the text.
+/// How often `$name` occurs in the text.
 fn uses(query: &str, name: &str) -> usize {
     let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     query.split('$').skip(1).filter(|rest| rest.strip_prefix(name).is_some_and(|rest| !goes_on(rest))).count()

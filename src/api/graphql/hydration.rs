@@ -1,7 +1,7 @@
-//! Hydration: from ids to what is shown of them, in one batch for each kind of thing.
+//! Hydration: from ids to what clients see, in one batch for each kind.
 //!
-//! One lasts as long as what it has loaded may be shown: a query, one mutation, one event of a subscription. Objects
-//! carry theirs with them.
+//! It lives as long as its data may be shown: one query, one mutation, or one event of a subscription. Objects hold
+//! theirs.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,13 +33,13 @@ use crate::{
     store::cards::{ContentCard, ContentParts, UserCard, UserParts},
 };
 
-/// The loaders of one answer, for one viewer.
+/// The loaders of one answer for one viewer.
 pub struct Hydration {
     loader: DataLoader<Source, HashMapCache>,
 }
 
 impl Hydration {
-    /// Has loaded nothing yet.
+    /// A hydration without loaded data.
     pub fn new(services: Arc<Services>, viewer_dependence: ViewerDependence, budget: Option<AnswerBudget>) -> Self {
         let tasks = Tracked(services.tasks.clone());
         let source = Source { services, viewer_dependence, budget };
@@ -47,13 +47,13 @@ impl Hydration {
         Self { loader: loader.delay(Duration::ZERO) }
     }
 
-    /// A new one for the same eyes.
+    /// A new hydration for the same viewer.
     pub fn renewed(&self) -> Arc<Self> {
         let Source { services, viewer_dependence, budget } = self.loader.loader();
         Arc::new(Self::new(Arc::clone(services), viewer_dependence.clone(), budget.clone()))
     }
 
-    /// Use cases and ports.
+    /// The use cases and ports.
     pub fn services(&self) -> &Services {
         &self.loader.loader().services
     }
@@ -63,7 +63,7 @@ impl Hydration {
         &self.loader.loader().viewer_dependence
     }
 
-    /// Who looks at the answer, for the fields that depend on it.
+    /// The viewer's id. Reading it makes the answer depend on the viewer.
     pub fn viewer_id(&self) -> Option<UserId> {
         self.viewer().ok().map(|viewer| viewer.id)
     }
@@ -77,14 +77,14 @@ impl Hydration {
         Ok(viewer)
     }
 
-    /// Loads what `selection` says of contents and their authors in one statement, then of what they refer to. What
-    /// cannot be loaded is left to the field that shows it: it tries again, and fails alone.
+    /// Loads the selected parts of contents and their authors in one statement, then those of the contents that they
+    /// refer to. If loading fails, each field loads its own value and fails alone.
     pub async fn prime_contents(&self, contents: &[ContentId], selection: ContentSelection) {
         self.prime_each(contents, selection).await;
         self.prime_linked(contents, selection).await;
     }
 
-    /// As [`Self::prime_contents`], for the entries of a page, some of whose cards are known from the page's snapshot.
+    /// As [`Self::prime_contents`], for a page some of whose cards are known from its snapshot.
     pub async fn prime_page(&self, page: &TimelinePage, selection: ContentSelection) {
         let mut unread: Vec<ContentId> = page.folded.entries.iter().map(|entry| entry.content).collect();
         let all = unread.clone();
@@ -102,7 +102,7 @@ impl Hydration {
         self.prime_linked(&all, selection).await;
     }
 
-    /// Loads what the contents answer or repeat.
+    /// Loads the contents that these refer to.
     async fn prime_linked(&self, contents: &[ContentId], selection: ContentSelection) {
         let (mut subjects, mut linked) = (Vec::new(), Vec::new());
         if selection.reposted || selection.linked {
@@ -180,13 +180,12 @@ impl Hydration {
         }
     }
 
-    /// The content, unless it does not exist or was removed.
+    /// The content; `None` if it does not exist or was removed.
     pub async fn content(&self, id: ContentId) -> Result<Option<Arc<Content>>, Failure> {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
     }
 
-    /// The contents in this order, in one batch, with what `selection` says of them; null in the place of what does
-    /// not exist or was removed.
+    /// The contents in this order, in one batch with their selected parts; null in the place of missing ones.
     pub async fn contents(
         &self,
         ids: &[ContentId],
@@ -199,7 +198,7 @@ impl Hydration {
         Ok(ids.iter().map(|id| found.get(id).cloned().flatten()).collect())
     }
 
-    /// Whether the viewer has reposted the content; `None` when nobody is signed in.
+    /// Whether the viewer has reposted the content; `None` for anonymous viewers.
     pub async fn viewer_reposted(&self, original: ContentId) -> Result<Option<bool>, Failure> {
         if self.viewer_id().is_none() {
             return Ok(None);
@@ -212,7 +211,7 @@ impl Hydration {
         Ok(self.loader.load_one(CountersOf(id)).await.map_err(Failure::Logged)?.flatten())
     }
 
-    /// The viewer's reactions to the content; `None` when nobody is signed in.
+    /// The viewer's reactions to the content; `None` for anonymous viewers.
     pub async fn viewer_reactions(&self, id: ContentId) -> Result<Option<ViewerReactions>, Failure> {
         if self.viewer_id().is_none() {
             return Ok(None);
@@ -225,27 +224,26 @@ impl Hydration {
         Ok(self.loader.load_one(id).await.map_err(Failure::Logged)?.flatten())
     }
 
-    /// A page of a list. Pages of the same kind that are requested together are read in one statement. Counts as
-    /// reading the viewer, even if the page is cached.
+    /// A page of a list. One statement reads all pages of the same kind that are requested together. Counts as reading
+    /// the viewer, even if the page is cached.
     pub async fn page(&self, page: PageOf) -> Result<Option<Paged>, Failure> {
         let _looked = self.viewer_id();
         let loaded = self.loader.load_one(page).await.map_err(Failure::Logged)?;
         loaded.flatten().transpose().map_err(Failure::Logged)
     }
 
-    /// Remembers what was read elsewhere.
+    /// Remembers a profile that was read elsewhere.
     pub async fn remember(&self, profile: &Arc<Profile>) {
         self.loader.feed_one(profile.id, Some(Arc::clone(profile))).await;
     }
 
-    /// Remembers a content that a use case has read for the same viewer. It counts as read; what is read beyond the
-    /// budget is refused after it.
+    /// Remembers a content that a use case has read for the same viewer. It counts towards the answer's budget.
     pub async fn remember_content(&self, content: &Arc<Content>) {
         let _refused_later = self.loader.loader().count_content(content);
         self.loader.feed_one(content.id, Some(Arc::clone(content))).await;
     }
 
-    /// Remembers what was loaded for all who see `entry`; who sees it live, and is not its author, follows its author.
+    /// Remembers the shared parts of `entry`. Subscribers who see it follow its author, unless they are the author.
     pub async fn take_in(&self, entry: &Entry, found: Arc<Content>, parts: SharedEntry) {
         let Entry { content, author, .. } = *entry;
         self.loader.feed_one(content, Some(found)).await;
@@ -271,14 +269,14 @@ impl Hydration {
         Ok(self.loader.load_one(AttributesOf(id)).await.map_err(Failure::Logged)?.unwrap_or_default())
     }
 
-    /// The viewer's sessions, newest first; `None` when nobody is signed in. Read once for an answer.
+    /// The viewer's sessions, newest first; `None` for anonymous viewers. Read once for an answer.
     pub async fn sessions(&self) -> Result<Option<(Arc<Vec<Session>>, Viewer)>, Failure> {
         let Ok(viewer) = self.viewer() else { return Ok(None) };
         let sessions = self.loader.load_one(SessionsOf(viewer.id)).await.map_err(Failure::Logged)?;
         Ok(Some((sessions.unwrap_or_default(), viewer)))
     }
 
-    /// Whether the viewer follows the user; `None` when nobody is signed in, and for oneself.
+    /// Whether the viewer follows the user; `None` for anonymous viewers and for the viewer themselves.
     pub async fn viewer_follows(&self, id: UserId) -> Result<Option<bool>, Failure> {
         if self.viewer_id().is_none_or(|viewer| viewer == id) {
             return Ok(None);
@@ -286,7 +284,7 @@ impl Hydration {
         self.loader.load_one(FollowOf(id)).await.map_err(Failure::Logged)
     }
 
-    /// What the viewer has decided about the user; `None` when nobody is signed in, and for oneself.
+    /// What the viewer has decided about the user; `None` for anonymous viewers and for the viewer themselves.
     pub async fn viewer_exclusions(&self, id: UserId) -> Result<Option<ExclusionState>, Failure> {
         if self.viewer_id().is_none_or(|viewer| viewer == id) {
             return Ok(None);

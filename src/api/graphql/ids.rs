@@ -10,10 +10,10 @@ use crate::domain::{ContentId, SessionId, UserId};
 const BYTES: usize = 8;
 const USER: &str = "U_";
 const CONTENT: &str = "C_";
-/// A node that only its user can read.
+/// Only its user can read a session.
 const SESSION: &str = "S_";
 
-/// What an id names.
+/// The object that an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeId {
     /// `U_...`
@@ -24,19 +24,19 @@ pub enum NodeId {
     Session(SessionId),
 }
 
-/// The text is no id, or an id of something else.
+/// Why an id is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidId {
-    /// No id that this service has given out.
+    /// Not an id of this service.
     #[error("This is not an id of this service. Pass an `id` exactly as the service returned it.")]
     Malformed,
-    /// An id, but not a user's.
+    /// Not a user's id.
     #[error("This is not the id of a user. Those begin with U_.")]
     NotAUser,
-    /// An id, but not a content's.
+    /// Not a content's id.
     #[error("This is not the id of a content. Those begin with C_.")]
     NotAContent,
-    /// An id, but not a session's.
+    /// Not a session's id.
     #[error("This is not the id of a session. Those begin with S_.")]
     NotASession,
 }
@@ -56,7 +56,7 @@ pub fn of_session(session: SessionId) -> ID {
     encode(SESSION, session.get())
 }
 
-/// What `id` names, whether it exists or not.
+/// The object that `id` names, whether it exists or not.
 pub fn parse(id: &str) -> Result<NodeId, InvalidId> {
     if let Some(text) = id.strip_prefix(USER) {
         return UserId::try_new(decode(text)?).map(NodeId::User).map_err(|_| InvalidId::Malformed);

@@ -1,6 +1,6 @@
-//! Loaders: one statement for many keys. There is one for each field whose value the object does not hold.
+//! Loaders: one statement for many keys. Each field whose value the object does not hold has one.
 //!
-//! Every key gets a value, `None` (or zero, or `false`) for what does not exist, so that nothing is asked for twice.
+//! Every key gets a value, which is `None`, zero or `false` for a missing object, so nothing is loaded twice.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
@@ -31,16 +31,16 @@ use crate::{
     },
 };
 
-/// Where loaders read.
+/// What loaders read from.
 pub struct Source {
     pub services: Arc<Services>,
     pub viewer_dependence: ViewerDependence,
-    /// Of the operation that asks.
+    /// The budget of the operation.
     pub budget: Option<AnswerBudget>,
 }
 
 impl Source {
-    /// Counts what was read. `Err`: too much, and the operation stops.
+    /// Counts bytes that were read. `Err` stops the operation: it has read too much.
     fn count(&self, bytes: usize) -> Result<(), ApiError> {
         let fits = self.budget.as_ref().is_none_or(|budget| budget.read(bytes));
         if fits { Ok(()) } else { Err(Failure::TooMuchRead.shown()) }
@@ -57,54 +57,54 @@ impl Source {
     }
 }
 
-/// Contents of one statement: what is read beyond a budget is less than this many.
+/// Contents of one statement. An operation reads less than this many beyond its budget.
 const CONTENTS_AT_ONCE: usize = 256;
 
 fn bytes_of_card(card: &ContentCard) -> usize {
     card.content.bytes() + card.author.as_ref().map_or(0, |author| author.profile.bytes())
 }
 
-/// Key of a content with what is shown beside it.
+/// A content with the parts to load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContentCardOf(pub ContentId, pub ContentParts);
 
-/// Key of a user with what is shown beside them.
+/// A user with the parts to load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UserCardOf(pub UserId, pub UserParts);
 
-/// Key of a content's counters.
+/// A content's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountersOf(pub ContentId);
 
-/// Key of the viewer's repost of a content.
+/// The viewer's repost of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RepostedOf(pub ContentId);
 
-/// Key of a user's counts.
+/// A user's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CountsOf(pub UserId);
 
-/// Key of a user's open attributes.
+/// A user's open attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AttributesOf(pub UserId);
 
-/// Key of a user's sessions.
+/// A user's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionsOf(pub UserId);
 
-/// Key of what the viewer has decided about a user.
+/// The viewer's decisions about a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExclusionsOf(pub UserId);
 
-/// Key of whether the viewer follows a user.
+/// Whether the viewer follows a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FollowOf(pub UserId);
 
-/// Key of the viewer's reactions to a content.
+/// The viewer's reactions to a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReactionsTo(pub ContentId);
 
-/// A failed batch is logged here, once for all of its keys.
+/// Logs a failed batch once for all of its keys.
 fn logged<T>(result: Result<T, StoreError>) -> Result<T, ApiError> {
     result.map_err(|error| Failure::Store(error).into_api_error())
 }
@@ -162,7 +162,7 @@ impl Loader<UserCardOf> for Source {
     }
 }
 
-/// Ids grouped by what is asked of them.
+/// Groups ids by the parts to load.
 fn alike<P: Eq + Hash, I>(asked: impl Iterator<Item = (P, I)>) -> HashMap<P, Vec<I>> {
     let mut alike: HashMap<P, Vec<I>> = HashMap::new();
     for (parts, id) in asked {
@@ -232,7 +232,7 @@ impl Loader<SessionsOf> for Source {
     type Value = Arc<Vec<Session>>;
     type Error = ApiError;
 
-    /// One statement for each user; only the viewer's are asked for.
+    /// One statement for each user; only the viewer's sessions are requested.
     async fn load(&self, keys: &[SessionsOf]) -> Result<HashMap<SessionsOf, Self::Value>, ApiError> {
         let mut found = HashMap::with_capacity(keys.len());
         for key in keys {
@@ -284,8 +284,8 @@ fn complete<K: Copy + Eq + Hash, V: Default>(keys: &[K], found: impl Iterator<It
     keys.iter().map(|key| (*key, V::default())).chain(found).collect()
 }
 
-/// Runs a loader's batches beside the operation that asks, or else as tracked tasks; logged as of the request that
-/// came first.
+/// Runs a loader's batches beside their operation, or else as tracked tasks. Log lines carry the id of the first
+/// request.
 pub struct Tracked(pub TaskTracker);
 
 impl Spawn for Tracked {
@@ -298,7 +298,7 @@ impl Spawn for Tracked {
     }
 }
 
-/// Lets whoever is ready go first and waits no longer: a timer's shortest wait is a millisecond.
+/// Yields once instead of sleeping: a timer's shortest wait is a millisecond.
 pub struct NextTurn;
 
 impl Timer for NextTurn {

@@ -43,7 +43,7 @@ pub use self::{
     services::Services,
 };
 
-/// The schema with what is behind it; cheap to clone. Requests must have passed [`attach`].
+/// The schema and its services; cheap to clone. Requests must have passed [`attach`].
 #[derive(Clone)]
 pub struct TidefeedSchema(Bounded<Direct<Query, Mutation, SubscriptionRoot>>);
 
@@ -52,7 +52,7 @@ impl Executor for TidefeedSchema {
         batches::run(self.0.execute(request)).await
     }
 
-    /// Events are made one by one, with batches of their own.
+    /// Events are built one by one, each with its own batches.
     fn execute_stream(&self, request: Request, session: Option<Arc<Data>>) -> BoxStream<'static, Response> {
         self.0.execute_stream(request, session)
     }
@@ -74,7 +74,7 @@ pub fn build_schema(services: Arc<Services>) -> TidefeedSchema {
     TidefeedSchema(Bounded(Direct::build(roots, |builder| builder.data(services))))
 }
 
-/// The schema as text, the same each time; needs no store.
+/// The schema as text, always in the same order. Needs no store.
 pub fn schema_sdl() -> String {
     let options = SDLExportOptions::new().use_space_ident().include_specified_by();
     let sdl = Schema::new(Query, Mutation::default(), SubscriptionRoot).sdl_with_options(options);

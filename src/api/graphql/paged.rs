@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Hydration {
-    /// A page of a list of people.
+    /// A page of users.
     pub async fn people_in(&self, page: PageOf) -> Result<Arc<Listing<UserId>>, Failure> {
         match self.page(page).await? {
             Some(Paged::Users(people)) => Ok(people),
@@ -18,7 +18,7 @@ impl Hydration {
         }
     }
 
-    /// A page of a list of contents.
+    /// A page of contents.
     pub async fn entries_in(&self, page: PageOf) -> Result<Arc<Folded>, Failure> {
         match self.page(page).await? {
             Some(Paged::Entries(entries)) => Ok(entries),
@@ -26,7 +26,7 @@ impl Hydration {
         }
     }
 
-    /// What the content answers, what that answers, and so on: the farthest first.
+    /// The ancestors of a content, the farthest first.
     pub async fn above(&self, content: ContentId) -> Result<Arc<[ContentId]>, Failure> {
         let page = PageOf::Ancestors(content);
         match self.page(page).await? {
@@ -36,7 +36,7 @@ impl Hydration {
     }
 }
 
-/// The loader answered with another kind of page.
+/// The error for a page of another kind than requested.
 fn no_such_page(asked: PageOf, read: Option<&Paged>) -> Failure {
     StoreError::Unreadable(format!("{read:?} in answer to {asked:?}")).into()
 }

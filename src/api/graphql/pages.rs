@@ -1,6 +1,6 @@
-//! Pages of lists by loader: all that are asked for at once are read together.
+//! The loader for pages of lists. All pages that are requested together are read together.
 //!
-//! All lists share one type of key. So the lists of all entries of a page are read together, and so is what they show.
+//! One key type covers all lists. So the lists of all entries of a page are read together, and so are their items.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::{
 use crate::read::lists::{PageOf, Paged, PagesRead};
 
 impl Loader<PageOf> for Source {
-    /// A failed statement fails its own pages alone.
+    /// A failed statement fails only its own pages.
     type Value = Option<Result<Paged, ApiError>>;
     type Error = ApiError;
 

@@ -23,7 +23,7 @@ use crate::domain::{
     timeline::{cursor, folding::Folded, page::InvalidPage},
 };
 
-/// Reads of one page at most; contents go one at a time, so the second read nearly always shows all that it finds.
+/// How often one page is read at most. Contents disappear rarely, so the second read nearly always finds all of them.
 const MAX_PAGE_READS: usize = 4;
 
 /// The root of queries.
@@ -49,13 +49,13 @@ impl Query {
     async fn timeline(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
         first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older than the entry with this cursor.")] after: Option<String>,
-        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+        #[graphql(desc = "Only entries older than the one with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
             AnyInt,
         >,
-        #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
+        #[graphql(desc = "Only entries newer than the one with this cursor.")] before: Option<String>,
         #[graphql(desc = "Which kinds to show; all if omitted.")] filter: Option<TimelineFilter>,
     ) -> Answer<TimelineConnection> {
         answer(ctx, async {
@@ -79,7 +79,7 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "A timeline's cursor; its own entry is not counted.")] after: String,
-        #[graphql(desc = "Count up to this many, 1 to 999; 99 if it is not given.")] max: Option<AnyInt>,
+        #[graphql(desc = "Count up to this many, 1 to 999; 99 by default.")] max: Option<AnyInt>,
     ) -> Answer<NewContentCount> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
@@ -109,11 +109,11 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "Words and runs, in any order; at most 100 characters.")] text: Option<String>,
-        #[graphql(desc = "Only what this user has published; begins with U_.")] author: Option<ID>,
-        #[graphql(desc = "Only what was published at this moment or later.")] from: Option<Timestamp>,
-        #[graphql(desc = "Only what was published before this moment; later than `from`.")] to: Option<Timestamp>,
-        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older than the entry with this cursor.")] after: Option<String>,
+        #[graphql(desc = "Only contents of this user; the id begins with U_.")] author: Option<ID>,
+        #[graphql(desc = "Only contents published at this time or later.")] from: Option<Timestamp>,
+        #[graphql(desc = "Only contents published before this time; later than `from`.")] to: Option<Timestamp>,
+        #[graphql(desc = "The number of items to read, 1 to 100; 20 by default.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only entries older than the one with this cursor.")] after: Option<String>,
     ) -> Answer<ContentConnection> {
         answer(ctx, async {
             let hydration = hydration(ctx)?;
@@ -138,7 +138,7 @@ impl Query {
         &self,
         ctx: &Context<'_>,
         #[graphql(desc = "The beginning of a handle, or of any words of a name; 1 to 60 characters.")] text: String,
-        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
+        #[graphql(desc = "The number of items to read, 1 to 100; 20 by default.")] first: Option<AnyInt>,
         #[graphql(desc = "Only users after the one with this cursor.")] after: Option<String>,
     ) -> Answer<FoundUserConnection> {
         answer(ctx, async {
@@ -231,8 +231,8 @@ impl Query {
     }
 }
 
-/// A page and what is shown of it. The page is read again if a content of it goes before it is loaded, so that it is
-/// as full as it should be.
+/// A page with its contents. Reads the page again if a content disappears before it is loaded, so that the page is as
+/// full as it should be.
 async fn timeline(
     hydration: &Arc<Hydration>,
     viewer: UserId,
@@ -261,7 +261,7 @@ async fn content(hydration: &Arc<Hydration>, id: ContentId) -> Result<Option<Con
     Ok(hydration.content(id).await?.map(|content| Content::new(content, Arc::clone(hydration))))
 }
 
-/// One of the viewer's own.
+/// One of the viewer's own sessions.
 async fn session(hydration: &Hydration, id: SessionId) -> Result<Option<Session>, Failure> {
     let Some((sessions, viewer)) = hydration.sessions().await? else { return Ok(None) };
     let found = sessions.iter().find(|session| session.id == id);
@@ -276,7 +276,7 @@ async fn node(hydration: &Arc<Hydration>, id: NodeId) -> Result<Option<Node>, Fa
     })
 }
 
-/// An id of no use fails its own place only.
+/// An invalid id fails only its own place.
 async fn nodes(ctx: &Context<'_>, ids: &[ID]) -> Result<Vec<Answer<Node>>, Failure> {
     if ids.len() > MAX_NODES {
         return Err(Failure::TooManyIds(ids.len()));
@@ -291,7 +291,7 @@ async fn nodes(ctx: &Context<'_>, ids: &[ID]) -> Result<Vec<Answer<Node>>, Failu
     Ok(nodes)
 }
 
-/// Loads what is selected of all of them: contents first, then their authors together with the users.
+/// Loads the selected parts of all objects: contents first, then their authors together with the users.
 async fn prime(ctx: &Context<'_>, hydration: &Hydration, ids: &[Result<NodeId, InvalidId>]) {
     let (mut users, mut contents) = (Vec::new(), Vec::new());
     for id in ids {

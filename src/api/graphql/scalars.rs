@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use async_graphql::{InputType, InputValueError, InputValueResult, Scalar, ScalarType, Value, registry::Registry};
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// A count as `Int`; what is more than an `Int` holds is shown as the largest one, what is below zero as zero.
+/// A count as `Int`, clamped to 0 and the largest `Int`.
 pub fn count(number: i64) -> i32 {
     i32::try_from(number.max(0)).unwrap_or(i32::MAX)
 }
@@ -39,8 +39,7 @@ impl ScalarType for Timestamp {
     }
 }
 
-/// An argument of type `Int` whose range this code checks, so that the error is in our words. Beyond 32 bits the guard
-/// refuses it.
+/// An `Int` argument whose range this code checks, so that the message is ours. The guard refuses more than 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnyInt(pub i64);
 
@@ -89,7 +88,7 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused_with_the_form_that_one_has() {
-        // The beginning is by what the mask knows that it is the client's own fault.
+        // The mask recognises a client's fault by this beginning.
         let words = format!("Failed to parse \"DateTime\": {NO_MOMENT}");
         let list = Value::List(vec![Value::from("2026-11-21T09:30:00Z")]);
         for value in [Value::from(1_795_253_400_007_i64), Value::from(true), list, Value::from("2026-11-21")] {

@@ -13,19 +13,19 @@ use super::{
 };
 use crate::accounts::{Caller, Viewer};
 
-/// How a resolver of a nullable field ends: so that a failure nulls that field and no more (a `Result<Option<T>>`
-/// would null its parent).
+/// The result of a resolver of a nullable field. A failure nulls only that field; a `Result<Option<T>>` would null its
+/// parent.
 pub type Answer<T> = Option<Result<T, ApiError>>;
 
-/// Attached by the transport to every request, see [`attach`].
+/// What [`attach`] adds to every request.
 struct Scope {
     viewer_dependence: ViewerDependence,
-    /// The text of a document that may hold a subscription and has not come through the transport.
+    /// The text of a document with a subscription that did not come through the transport.
     document: Option<Arc<str>>,
     hydration: OnceLock<Arc<Hydration>>,
 }
 
-/// `request` with what the resolvers look for.
+/// `request` with its scope.
 #[must_use]
 pub fn attach(request: Request, viewer: Option<Viewer>) -> Request {
     let document = request.query.contains("subscription").then(|| request.query.as_str().into());
@@ -33,7 +33,7 @@ pub fn attach(request: Request, viewer: Option<Viewer>) -> Request {
     request.data(Scope { viewer_dependence, document, hydration })
 }
 
-/// What is loaded for this operation, shared by all of its query fields.
+/// The hydration of this operation, shared by all query fields.
 pub fn hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
     let scope = scope(ctx)?;
     if let Some(made) = scope.hydration.get() {
@@ -43,12 +43,12 @@ pub fn hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
     Ok(Arc::clone(scope.hydration.get_or_init(|| fresh)))
 }
 
-/// A hydration that has loaded nothing yet: what a mutation has changed is read anew.
+/// A hydration without loaded data, because a mutation has changed the data.
 pub fn fresh_hydration(ctx: &Context<'_>) -> Result<Arc<Hydration>, Failure> {
     hydration_with(ctx, scope(ctx)?.viewer_dependence.clone())
 }
 
-/// As [`fresh_hydration`], seen by `viewer`: whoever has signed in just now.
+/// As [`fresh_hydration`], for `viewer`, who has just signed in.
 pub fn hydration_for(ctx: &Context<'_>, viewer: Option<Viewer>) -> Result<Arc<Hydration>, Failure> {
     hydration_with(ctx, scope(ctx)?.viewer_dependence.other(viewer))
 }
@@ -59,7 +59,7 @@ fn hydration_with(ctx: &Context<'_>, viewer_dependence: ViewerDependence) -> Res
     Ok(Arc::new(Hydration::new(Arc::clone(services), viewer_dependence, budget)))
 }
 
-/// Failures of one operation that are logged: a document with thousands of fields must not write thousands of lines.
+/// Failures that one operation logs at most. A document may have thousands of failing fields.
 const LOGGED: usize = 10;
 
 /// Ends a resolver through the one error mapping.
@@ -72,12 +72,12 @@ pub async fn answer<T>(ctx: &Context<'_>, work: impl Future<Output = Result<Opti
     work.await.map_err(into_api_error).transpose()
 }
 
-/// From where the request comes; unknown if the transport did not say.
+/// The origin of the request; unknown if the transport did not give it.
 pub fn caller(ctx: &Context<'_>) -> Caller {
     ctx.data::<Caller>().ok().cloned().unwrap_or_default()
 }
 
-/// The text of the document, if it holds a subscription and the transport gave it.
+/// The text of the document, if it has a subscription and the transport gave it.
 pub fn document(ctx: &Context<'_>) -> Option<Arc<str>> {
     let shared = ctx.data_opt::<SharedDocument>().map(|document| Arc::clone(&document.0));
     shared.or_else(|| ctx.data::<Scope>().ok()?.document.clone())

@@ -7,18 +7,18 @@ use async_graphql::Lookahead;
 
 use crate::store::cards::{ContentParts, UserParts};
 
-/// What is selected of a user besides what a profile holds.
+/// The selected parts of a user that a profile does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UserSelection {
     /// Any of the counts.
     pub counts: bool,
-    /// Whether the viewer follows.
+    /// Whether the viewer follows them.
     pub following: bool,
     /// Whether the viewer has muted or blocked them, or hides from them.
     pub exclusions: bool,
 }
 
-/// What is selected of a content besides what it holds itself.
+/// The selected parts of a content that it does not hold itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each thing that a selection may name")]
 pub struct ContentSelection {
@@ -26,16 +26,16 @@ pub struct ContentSelection {
     pub counters: bool,
     /// The viewer's own reactions.
     pub reactions: bool,
-    /// Its author, and what of them.
+    /// Its author, with the selected parts.
     pub author: Option<UserSelection>,
     /// Whether the viewer has reposted it.
     pub reposted: bool,
-    /// What it answers or repeats; of that the same is wanted as of the content.
+    /// The content that it refers to, with the same parts.
     pub linked: bool,
 }
 
 impl UserSelection {
-    /// What the selection of a user's fields asks for.
+    /// The parts in a selection of user fields.
     pub fn of(user: &Lookahead<'_>) -> Self {
         let any = |names: &[&str]| names.iter().any(|name| user.field(name).exists());
         Self {
@@ -45,19 +45,19 @@ impl UserSelection {
         }
     }
 
-    /// What of it is read together with a profile.
+    /// The parts that are read together with a profile.
     pub const fn parts(self) -> UserParts {
         let Self { counts, following, exclusions } = self;
         UserParts { counts, following, exclusions }
     }
 
-    /// What the selection of a connection asks of its users; `None` if it shows none.
+    /// The parts in a connection's selection; `None` if it selects no users.
     pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
         let shown = [connection.field("edges").field("node"), connection.field("nodes")];
         shown.iter().filter(|user| user.exists()).map(Self::of).reduce(Self::and)
     }
 
-    /// What either asks for.
+    /// The parts of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl UserSelection {
 const COUNTS: [&str; 4] = ["replyCount", "likeCount", "repostCount", "bookmarkCount"];
 
 impl ContentSelection {
-    /// What the selection of a content's fields asks for.
+    /// The parts in a selection of content fields.
     pub fn of(content: &Lookahead<'_>) -> Self {
         let linked = [content.field("repostOf"), content.field("inReplyTo")];
         let selection =
@@ -91,19 +91,19 @@ impl ContentSelection {
         }
     }
 
-    /// What of it is read together with a content.
+    /// The parts that are read together with a content.
     pub fn parts(self) -> ContentParts {
         let Self { counters, reactions, author, .. } = self;
         ContentParts { counters, reactions, author: author.map(UserSelection::parts) }
     }
 
-    /// What the selection of a connection asks of its contents; `None` if it shows none.
+    /// The parts in a connection's selection; `None` if it selects no contents.
     pub fn of_connection(connection: &Lookahead<'_>) -> Option<Self> {
         let shown = [connection.field("edges").field("node"), connection.field("nodes")];
         shown.iter().filter(|content| content.exists()).map(Self::of).reduce(Self::and)
     }
 
-    /// What either asks for.
+    /// The parts of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let author = match (self.author, other.author) {

@@ -1,6 +1,6 @@
-//! What the resolvers can call: use cases, and ports of which they only read.
+//! What resolvers can call: use cases, and ports that they only read.
 //!
-//! Whatever writes is a use case. `tests/tidy.rs` lists the methods of ports that resolvers may call.
+//! Only use cases write. `tests/tidy.rs` lists the port methods that resolvers may call.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::{
     store::{Accounts, Cards, Contents, Exclusions, Follows, Profiles, Reactions},
 };
 
-/// Everything behind the schema. The fields are public, because the composition root and tests fill them.
+/// The services behind the schema. The fields are public, because the composition root and tests fill them.
 pub struct Services {
-    /// Registers and signs in.
+    /// Registers users and signs them in.
     pub accounts_service: Arc<AccountsService>,
-    /// Refreshes and ends what signing in has begun.
+    /// Refreshes and ends sessions.
     pub sessions: Arc<SessionsService>,
-    /// Makes links to copies of accounts.
+    /// Issues links to exports.
     pub exports: Arc<Exports>,
     /// Changes profiles.
     pub profiles_service: Arc<ProfilesService>,
@@ -31,13 +31,13 @@ pub struct Services {
     pub timelines: Arc<TimelineReader>,
     /// Reads lists: of contents, of people, of reactions.
     pub lists: Arc<ListReader>,
-    /// Finds contents.
+    /// Searches contents.
     pub searcher: Arc<Searcher>,
     /// Moves read markers.
     pub read_marker: Arc<ReadMarker>,
     /// Publishes and removes.
     pub publisher: Arc<Publisher>,
-    /// Likes and keeps contents, and takes that back.
+    /// Likes, bookmarks, and undoes both.
     pub reacting: Arc<Reacting>,
     /// Follows and unfollows.
     pub following: Arc<Following>,
@@ -59,8 +59,8 @@ pub struct Services {
     pub reactions: Arc<dyn Reactions>,
     /// What the viewer has decided about others.
     pub exclusions: Arc<dyn Exclusions>,
-    /// Decides whether a token has ended since it was checked.
+    /// Tells whether a token has expired since it was checked.
     pub clock: SharedClock,
-    /// Batches of the loaders run here where they run beside no operation; each ends with its statement.
+    /// Runs loaders' batches that belong to no operation. Each ends with its statement.
     pub tasks: TaskTracker,
 }

@@ -49,7 +49,7 @@ impl SubscriptionRoot {
         after: Option<String>,
         #[graphql(
             default,
-            desc = "Whether to send `TimelineMayDiffer`, upon which the client reads its entries again."
+            desc = "Whether to send `TimelineMayDiffer`, after which the client reads its entries again."
         )]
         compares: bool,
     ) -> Result<NewFeed, ApiError> {
@@ -97,7 +97,7 @@ impl Watch {
         }))
     }
 
-    /// The next change that can be shown; whatever is returned as failure is the last word.
+    /// The next change that can be shown. A failure ends the subscription.
     async fn next(&mut self) -> Result<NewFeedEvent, Failure> {
         loop {
             let event = tokio::select! {
@@ -129,13 +129,13 @@ impl Watch {
         }
     }
 
-    /// What the client can resume from once it has taken in what has happened so far.
+    /// The resume token after all events so far.
     fn token(&self) -> ResumeToken {
         Metered(if self.selects_token { self.feed.point().map(|point| point.encode()) } else { None })
     }
 
-    /// The new entry with its content as it is now; `None` if there is nothing to show: it was removed meanwhile, or
-    /// cannot be read, in which case the client is asked to read later.
+    /// The new entry with its content as it is now. `None` if the content was removed in between, or could not be
+    /// read; then the client is asked to read later.
     async fn added(&mut self, entry: &Entry, batch: Option<Arc<Batch<FeedShare>>>) -> Option<FeedEdge> {
         let batch = batch.unwrap_or_else(|| Batch::of(vec![*entry]));
         let node = match self.selection {

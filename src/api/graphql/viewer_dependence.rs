@@ -1,6 +1,7 @@
-//! Tracks whether an answer depends on its viewer: what is built without reading the viewer is the same for everybody.
+//! Tracks whether an answer depends on its viewer. An answer that was built without reading the viewer is the same for
+//! everybody.
 //!
-//! The viewer can only be read through this type. `feed_share` relies on that.
+//! The viewer can only be read through this type; `feed_share` relies on that.
 
 use std::sync::{
     Arc,
@@ -9,7 +10,7 @@ use std::sync::{
 
 use crate::accounts::Viewer;
 
-/// The viewer of an operation; clones count together.
+/// The viewer of an operation. Clones share the count.
 #[derive(Clone)]
 pub struct ViewerDependence {
     viewer: Option<Viewer>,
@@ -17,24 +18,24 @@ pub struct ViewerDependence {
 }
 
 impl ViewerDependence {
-    /// Nobody has looked yet.
+    /// For `viewer`, without any use yet.
     pub fn of(viewer: Option<Viewer>) -> Self {
         Self { viewer, uses: Arc::default() }
     }
 
-    /// Others' eyes in the same operation.
+    /// For another viewer in the same operation.
     #[must_use]
     pub fn other(&self, viewer: Option<Viewer>) -> Self {
         Self { viewer, uses: Arc::clone(&self.uses) }
     }
 
-    /// Who looks; from now on what is made counts as theirs.
+    /// The viewer. From now on the answer depends on them.
     pub fn viewer(&self) -> Option<Viewer> {
         self.uses.fetch_add(1, Ordering::Relaxed);
         self.viewer
     }
 
-    /// How often the operation asked so far.
+    /// How often the operation has read the viewer.
     pub fn uses(&self) -> u64 {
         self.uses.load(Ordering::Relaxed)
     }

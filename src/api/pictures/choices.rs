@@ -1,4 +1,4 @@
-//! Random choices of a picture. Each is drawn by its own name, so changing one leaves the others.
+//! Random choices for a picture. Each has a name of its own, so changing one keeps the others.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -6,12 +6,12 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 pub struct Choices(u64);
 
 impl Choices {
-    /// Of the picture with this number.
+    /// The choices of the picture with this number.
     pub fn of_number(number: u32) -> Self {
         Self(number.into())
     }
 
-    /// Of the picture with this name.
+    /// The choices of the picture with this name.
     pub fn of_name(name: &str) -> Self {
         Self(xxh3_64(name.as_bytes()))
     }
@@ -21,7 +21,7 @@ impl Choices {
         xxh3_64_with_seed(what.as_bytes(), self.0) % limit
     }
 
-    /// As [`Self::below`], for a hue or a place of a small picture.
+    /// As [`Self::below`], for a hue or a coordinate of a small picture.
     pub fn small(&self, what: &str, limit: u16) -> u16 {
         u16::try_from(self.below(what, limit.into())).unwrap_or(0)
     }

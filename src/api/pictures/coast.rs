@@ -1,5 +1,4 @@
-//! A piece of coast for each name: as a face, and as the banner above a profile. Both have the same sky, the same light
-//! and the same water.
+//! A coast for each name, as an avatar and as a profile banner. Both share sky, light and water.
 
 use std::fmt::Write as _;
 
@@ -20,10 +19,10 @@ const SKIES: [(u16, u16); 12] = [
     (15, 60),
     (245, 340),
 ];
-/// One coast of so many lies in the night.
+/// One coast in this many is drawn at night.
 const NIGHTS: u16 = 4;
 
-/// What face and banner share.
+/// What avatar and banner share.
 struct Coast {
     choices: Choices,
     sky: u16,
@@ -32,7 +31,7 @@ struct Coast {
     is_night: bool,
 }
 
-/// Where sun or moon stand, and how large they are.
+/// Position and size of the sun or the moon.
 type Disc = (u16, u16, u16);
 
 impl Coast {
@@ -57,7 +56,7 @@ impl Coast {
         );
     }
 
-    /// By day the sun in its glow; by night the moon and some stars.
+    /// The sun in its glow by day; the moon and some stars by night.
     fn disc(&self, svg: &mut String, (x, y, size): Disc) {
         if !self.is_night {
             let light = oklch(0.96, 0.09, self.light);
@@ -101,7 +100,7 @@ impl Coast {
     }
 }
 
-/// Swell from one side to the other: its line, its height, how long a wave is and where the first one begins.
+/// Swell across the picture: its line, its height, the length of a wave and the start of the first one.
 fn swell(svg: &mut String, (width, bottom): (u16, u16), line: u16, (high, long, shift): (u16, u16, u16), fill: &str) {
     let _ = write!(svg, r#"<path fill="{fill}" d="M-{shift} {line}q{} -{high} {long} 0"#, long / 2);
     for _ in 0..(width + shift) / long {
@@ -110,7 +109,7 @@ fn swell(svg: &mut String, (width, bottom): (u16, u16), line: u16, (high, long, 
     let _ = write!(svg, r#"V{bottom}H-{shift}Z"/>"#);
 }
 
-/// The face of that name: 64 units square, made to be cut round.
+/// The avatar for that name: 64 units square, made to be cropped to a circle.
 pub fn avatar(name: &str) -> String {
     let coast = Coast::of(name);
     let of = |what: &str, limit| coast.choices.small(what, limit);
@@ -178,7 +177,7 @@ fn headlands(svg: &mut String, coast: &Coast) {
     }
 }
 
-/// The light on the water, below where it comes from.
+/// The reflection of the light on the water.
 fn glint(svg: &mut String, coast: &Coast, (x, _, size): Disc, y: u16, nth: u16) {
     let wide = size / 2 + coast.choices.small(&format!("glint {nth}"), size);
     let light = oklch(0.95, 0.07, if coast.is_night { 95 } else { coast.light });
@@ -194,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// What browsers keep for ever must not change.
+    /// Browsers keep pictures for ever, so they must not change.
     #[test]
     fn a_name_has_the_same_coast_on_every_machine_and_in_every_release() {
         let drawn = ["U_AAAAAAAAAAE", "7"].map(|name| [avatar(name), banner(name)].map(|svg| xxh3_64(svg.as_bytes())));

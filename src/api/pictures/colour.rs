@@ -1,6 +1,6 @@
-//! Colours by how light, how vivid and of what hue they look (OKLCH), written as every viewer of SVG reads them.
+//! Converts colours from OKLCH (perceived lightness, chroma and hue) to the notation that every SVG viewer reads.
 
-/// `lightness`: 0 to 1. `chroma`: 0 to about 0.3. `hue`: degrees. What no screen shows is cut off at its limits.
+/// `lightness`: 0 to 1. `chroma`: 0 to about 0.3. `hue`: degrees. Colours outside of sRGB are clipped.
 pub fn oklch(lightness: f64, chroma: f64, hue: u16) -> String {
     let (sin, cos) = f64::from(hue % 360).to_radians().sin_cos();
     let (a, b) = (chroma * cos, chroma * sin);
@@ -18,7 +18,7 @@ pub fn oklch(lightness: f64, chroma: f64, hue: u16) -> String {
     format!("rgb({red},{green},{blue})")
 }
 
-/// Of sRGB. Whole percent are the same on every machine, whatever its arithmetic does to the last bit.
+/// A channel of sRGB. Whole percents are the same on every machine, whatever the last bit of its arithmetic is.
 fn percent(linear: f64) -> String {
     let linear = linear.clamp(0.0, 1.0);
     let shown = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };

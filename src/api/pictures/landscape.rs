@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::choices::Choices;
 
-/// Kinds of pictures: that of number n is n modulo this. In order: the sea under a low sun, the moon over the sea,
-/// hills in the haze, a sailing boat.
+/// Kinds of pictures: number n has kind n modulo this. In order: the sea under a low sun, the moon over the sea, hills
+/// in the haze, a sailing boat.
 pub const SCENES: u32 = 4;
 /// Pixels of every picture.
 pub const WIDTH: u16 = 800;
@@ -43,7 +43,7 @@ fn sky(svg: &mut String, top: (u64, u64, u64), bottom: (u64, u64, u64)) {
     );
 }
 
-/// From one side to the other at the height `base`, and all below it.
+/// A ridge across the picture at the height `base`, filled below.
 fn ridge(svg: &mut String, choices: &Choices, (name, base, swing): (&str, u64, u64), fill: &str) {
     let of = |what: &str, limit| choices.below(&format!("{name} {what}"), limit);
     let (long, short, from) = (of("long", 200) + 220, of("short", 80) + 90, of("from", 1_000));
@@ -55,7 +55,7 @@ fn ridge(svg: &mut String, choices: &Choices, (name, base, swing): (&str, u64, u
     let _ = write!(svg, r#"L{WIDTH} {HEIGHT}Z"/>"#);
 }
 
-/// Up and down once in `length`, smoothly: 0 to 1000. In whole numbers, which are the same on every machine.
+/// One smooth wave in `length`: 0 to 1000. Whole numbers are the same on every machine.
 fn wave(at: u64, length: u64) -> u64 {
     let half = 1_000 * (at % length) * 2 / length;
     let up = if half > 1_000 { 2_000 - half } else { half };
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// What browsers keep for ever must not change: whoever changes a scene gives it new numbers.
+    /// Browsers keep pictures for ever, so they must not change: a new scene needs new numbers.
     #[test]
     fn a_number_has_the_same_picture_on_every_machine_and_in_every_release() {
         let digest = |number| xxh3_64_with_seed(draw(number).as_bytes(), 0);

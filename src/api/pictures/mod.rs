@@ -1,5 +1,5 @@
-//! Small pictures that the binary draws by itself, the same for ever: landscapes for the posts of the seeded world,
-//! and a face and a banner for everybody.
+//! Draws small pictures that never change: landscapes for the posts of the seeded world, and an avatar and a banner
+//! for every user.
 //!
 //! Nothing is stored: a picture is a few kilobytes of SVG, drawn at each request.
 
@@ -22,7 +22,7 @@ use crate::domain::UserId;
 
 pub use self::landscape::{HEIGHT, SCENES, WIDTH};
 
-/// What a picture may do where it is opened by itself: nothing but be looked at.
+/// A picture opened as a page may load and run nothing.
 const POLICY: &str = "default-src 'none'; sandbox";
 /// Characters of a name.
 const MAX_NAME_CHARS: usize = 64;
@@ -45,12 +45,12 @@ pub fn router() -> Router {
         )
 }
 
-/// The name of the pictures that are this user's.
+/// The name of a user's pictures.
 pub fn name_of(user: UserId) -> String {
     ids::of_user(user).0
 }
 
-/// One address for each picture: no "007.svg", no "+7.svg".
+/// Accepts one address for each picture: no "007.svg", no "+7.svg".
 fn numbered(file: &str) -> Option<u32> {
     let number = file.strip_suffix(".svg")?.parse::<u32>().ok()?;
     Some(number).filter(|number| format!("{number}.svg") == file)
@@ -73,7 +73,7 @@ fn answer(svg: Option<String>, asked: &HeaderMap) -> Response {
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // Pages of other origins show them, too.
+        // Pages of other origins may show them.
         (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ];
     let tag = [(header::ETAG, tag)];

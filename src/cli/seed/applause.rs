@@ -1,4 +1,5 @@
-//! Likes and bookmarks within a neighbourhood, as reactions of seeded users: counters are the sums of real rows.
+//! Creates likes and bookmarks within a neighbourhood as reactions of seeded users, so that counters are the sums of
+//! real rows.
 
 use rand::{Rng, RngExt, seq::index};
 
@@ -13,15 +14,15 @@ use crate::{
     store::seeding::SeedReaction,
 };
 
-/// Likes of a content, on average. Whoever has more followers than others of the neighbourhood has more of them; a
-/// large world has no more than a small one, for they are all written with the neighbourhood.
+/// Average likes of a content. Users with more followers than their neighbours get more. The number does not grow with
+/// the world, because all reactions are written with the neighbourhood.
 const LIKES: f64 = 1.2;
-/// How many bookmarks there are for each like, on average.
+/// Average bookmarks for each like.
 const BOOKMARKS: f64 = 0.25;
-/// Contents are liked within this time.
+/// Time within which a content is liked.
 const WHILE_MS: i64 = 2 * DAY_MS;
 
-/// Lets the neighbours react to what each other has published; nobody to reposts, which stand for their originals.
+/// Lets neighbours react to each other's contents, but not to reposts.
 pub fn applaud(people: &mut [Neighbour], now_ms: i64, rng: &mut impl Rng) {
     let average = people.iter().map(|neighbour| neighbour.fame).sum::<f64>() / fraction(people.len() as u64);
     let ids: Vec<UserId> = people.iter().map(|neighbour| neighbour.author.id).collect();
@@ -42,12 +43,12 @@ pub fn applaud(people: &mut [Neighbour], now_ms: i64, rng: &mut impl Rng) {
     }
 }
 
-/// A user's reaction to what was published at that time, before now.
+/// A user's reaction to a content published at that time, made before now.
 pub fn react((user, reaction): (UserId, Reaction), published: i64, now_ms: i64, rng: &mut impl Rng) -> SeedReaction {
     SeedReaction { user, reaction, at: published + rng.random_range(0..(now_ms - published).clamp(1, WHILE_MS)) }
 }
 
-/// So many of them, or all, each once.
+/// `count` of the users, or all of them, each once.
 fn some(users: &[UserId], count: u64, rng: &mut impl Rng) -> Vec<UserId> {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(users.len());
     index::sample(rng, users.len(), count).into_iter().map(|place| users[place]).collect()

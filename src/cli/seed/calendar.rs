@@ -1,4 +1,4 @@
-//! When seeded users act: by day and night where they live.
+//! When seeded users act: by day and night in their own time zones.
 
 use rand::{Rng, RngExt};
 
@@ -7,12 +7,13 @@ use super::lexicon::Language;
 pub const MINUTE_MS: i64 = 60 * 1000;
 pub const HOUR_MS: i64 = 60 * MINUTE_MS;
 pub const DAY_MS: i64 = 24 * HOUR_MS;
-/// Nothing is younger than this, so that clocks of several machines may differ a little.
+/// The age of the newest action, so that the clocks of several machines may differ a little.
 const YOUNGEST_MS: i64 = MINUTE_MS;
-/// How likely each hour of the local day is, relative to the others: asleep, breakfast, lunch, evening.
+/// The relative activity in each hour of the local day: asleep, breakfast, lunch, evening.
 const RHYTHM: [u32; 24] = [6, 3, 1, 1, 1, 2, 6, 14, 18, 15, 12, 13, 20, 17, 12, 11, 12, 15, 19, 24, 28, 26, 19, 11];
 
-/// A time within the last `days` before `now_ms`, in the rhythm of the language's speakers. `days` is at least 1.
+/// A time within the last `days` before `now_ms`, in the daily rhythm of the language's speakers. `days` is at least
+/// 1.
 pub fn moment(language: Language, days: u32, now_ms: i64, rng: &mut impl Rng) -> i64 {
     let zone = language.hours_before_utc() * HOUR_MS;
     let midnight = (now_ms + zone).div_euclid(DAY_MS) * DAY_MS - zone;
@@ -32,7 +33,8 @@ fn hour(rng: &mut impl Rng) -> i64 {
     0
 }
 
-/// When a user was last here: most within two days, some within two weeks, a few long ago; not before `since_ms`.
+/// When a user was last seen: mostly within two days, sometimes within two weeks, rarely longer ago; not before
+/// `since_ms`.
 pub fn last_seen(since_ms: i64, now_ms: i64, rng: &mut impl Rng) -> i64 {
     let days = match rng.random_range(0..100) {
         0..60 => 2,

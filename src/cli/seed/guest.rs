@@ -22,18 +22,18 @@ use crate::{
 
 /// Its handle.
 pub const HANDLE: &str = "demo";
-/// Its password, and that of every seeded account: for trying, never for a server that others can reach.
+/// The password of every seeded account: for trying things out, never for a public server.
 pub const PASSWORD: &str = "demo-tidefeed";
 /// Authors that it follows.
 const FOLLOWS: u64 = 50;
 /// People who follow it.
 const FOLLOWERS: u64 = 12;
-/// Contents that it likes, and of these so many that it has among its bookmarks.
+/// Contents that it likes, and how many of those it bookmarks.
 const LIKES: usize = 36;
 const BOOKMARKS: usize = 24;
 const HELLO: &str =
     "Hello! I am here to look around. Follow me back, or better: publish something and watch it arrive.";
-/// What neighbours answer; the last of them is thanked, and reposts the hello.
+/// Replies from neighbours. It thanks for the last one, whose author reposts its greeting.
 const WELCOMES: [&str; 2] = [
     "Welcome aboard! Start with the people you find interesting; the rest follows.",
     "Hello! Open a thread or two: the best things here are in the replies.",
@@ -48,7 +48,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// The guest of a world; the same for the same world.
+    /// The guest of a world. The same world has the same guest.
     pub fn of(world: &World) -> anyhow::Result<Self> {
         let now_ms = world.now_ms();
         let created_at = now_ms - 24 * HOUR_MS;
@@ -70,8 +70,8 @@ impl Guest {
         Ok(Self { author, follows })
     }
 
-    /// Joins the world's first neighbourhood, where those whom it follows, and who write English, greet it and show it
-    /// to others, and looks around.
+    /// Joins the first neighbourhood, where users whom it follows and who write English reply to it and repost it.
+    /// Then it reacts to some contents.
     pub fn move_in(&self, world: &World, people: &mut Vec<SeedAuthor>) -> anyhow::Result<()> {
         let mut rng = StdRng::seed_from_u64(scramble(world.seed(), u64::MAX, 4));
         let mut author = self.author.clone();
@@ -96,7 +96,7 @@ impl Guest {
         Ok(())
     }
 
-    /// The places of those who greet it.
+    /// The places of those who reply.
     fn hosts(&self, world: &World, people: &[SeedAuthor]) -> Vec<usize> {
         let followed = self.followed();
         let ranked = (0..world.users()).zip(people).enumerate();
@@ -109,7 +109,7 @@ impl Guest {
         self.follows.iter().map(|follow| follow.author).collect()
     }
 
-    /// Likes some of what those whom it follows have published, and keeps some of that.
+    /// Likes and bookmarks some contents of followed authors.
     fn look_around(&self, now_ms: i64, people: &mut [SeedAuthor], rng: &mut StdRng) {
         let followed = self.followed();
         let known = people.iter_mut().filter(|author| followed.contains(&author.id));
@@ -132,7 +132,7 @@ fn reply(text: &str, to: ContentId, publish_time: i64, drawn: u32) -> Result<See
     Ok(content(Draft::try_new(text, Vec::new(), None)?.replying_to(to), publish_time, drawn))
 }
 
-/// People from all over the ranks.
+/// Followers from all ranks.
 fn followers(world: &World, guest: UserId, since_ms: i64) -> impl Iterator<Item = SeedFollow> + '_ {
     let step = (world.users() / FOLLOWERS).max(1);
     let ranks = (0..world.users()).step_by(usize::try_from(step).unwrap_or(usize::MAX));

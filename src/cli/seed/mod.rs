@@ -38,34 +38,33 @@ use crate::{
 
 #[derive(Debug, Clone, Args)]
 pub struct SeedArguments {
-    /// How many people.
+    /// Number of users.
     #[arg(long, default_value_t = 200, value_parser = value_parser!(u64).range(1..=10_000_000))]
     users: u64,
-    /// How many authors each follows, on average.
+    /// Average number of authors that each user follows.
     #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(0..=1_000))]
     follows_per_user: u32,
-    /// How many contents each has published, on average.
+    /// Average number of contents of each user.
     #[arg(long, default_value_t = 20, value_parser = value_parser!(u32).range(0..=1_000))]
     contents_per_user: u32,
-    /// How many days back contents go.
+    /// Age of the oldest contents, in days.
     #[arg(long, default_value_t = 21, value_parser = value_parser!(u32).range(1..=1_000))]
     days: u32,
-    /// Another seed, another world; the same one makes the same.
+    /// Seed of the random generator. The same seed makes the same world.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where pictures of some contents are; an `n` in braces stands for a number. Without it they are those that the
-    /// server draws by itself, at the address of `server.listen`: a page asks no third party. An empty one makes a
-    /// world without.
+    /// URL of the pictures; an `n` in braces stands for a number. By default the server draws them itself at
+    /// `server.listen`, so that a page contacts no third party. Empty: no pictures.
     #[arg(long, value_name = "URL")]
     pictures: Option<String>,
-    /// Where people's avatars are; an `n` in braces stands for a user's id. As with `--pictures`, the server draws them
-    /// itself unless this says otherwise, and an empty one makes people without.
+    /// URL of the avatars; an `n` in braces stands for a user's id. By default the server draws them itself. Empty: no
+    /// avatars.
     #[arg(long, value_name = "URL")]
     avatars: Option<String>,
     /// Do nothing if the database has users already.
     #[arg(long, conflicts_with = "add")]
     if_empty: bool,
-    /// Add the world to the users that are there.
+    /// Add the world to the existing users.
     #[arg(long)]
     add: bool,
 }
@@ -90,7 +89,7 @@ impl SeedArguments {
     }
 }
 
-/// Where a server that listens there, on this machine, draws the pictures of that folder.
+/// The URL of a folder of pictures on a server that listens at this address.
 fn own_pictures(listen: SocketAddr, folder: &str) -> String {
     let seen_from_here = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! How far a stage has come: a bar on a terminal, nothing elsewhere.
+//! Shows the progress of a stage: a bar on a terminal, nothing elsewhere.
 
 use std::borrow::Cow;
 
@@ -17,13 +17,13 @@ impl Progress {
         Self(bar)
     }
 
-    /// `people` are done, which has made so many `things`.
+    /// Reports that `people` are done, with this `count` of `things`.
     pub fn reached(&self, people: u64, count: u64, things: &str) {
         self.0.set_message(format!("({count} {things})"));
         self.0.set_position(people);
     }
 
-    /// The stage is over; its bar stays.
+    /// Ends the stage; its bar stays.
     pub fn finish(&self) {
         self.0.abandon();
     }

@@ -23,9 +23,9 @@ const ACCOUNTS: usize = 2_000;
 pub struct Stages<'a> {
     pub store: &'a dyn Seeding,
     pub world: &'a World,
-    /// Who is there to be tried, unless there is one.
+    /// The guest, unless one exists.
     pub guest: Option<&'a Guest>,
-    /// Ends the stages after the batch under way.
+    /// Ends the stages after the current batch.
     pub interrupted: CancellationToken,
 }
 
@@ -36,7 +36,7 @@ pub struct Written {
     pub contents: u64,
     pub reactions: u64,
     pub follows: u64,
-    /// Less than was asked for.
+    /// Whether the run was interrupted.
     pub interrupted: bool,
 }
 
@@ -55,7 +55,7 @@ impl Written {
 }
 
 impl Stages<'_> {
-    /// Writes everything; when interrupted, opens the accounts of those who are there and leaves the rest out.
+    /// Writes everything. After an interruption it still creates the accounts of those who were written.
     pub async fn run(&self, password: &PasswordHash) -> anyhow::Result<Written> {
         let mut written = Written::default();
         self.store.prepare().await?;
@@ -109,7 +109,7 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// Also when interrupted, so that nobody is left who can never sign in.
+    /// Runs after an interruption, too, so that every seeded user can sign in.
     async fn accounts(&self, ranks: u64, password: &PasswordHash) -> anyhow::Result<()> {
         let progress = Progress::of("Accounts", ranks);
         let mut batch: Vec<UserId> = self.guest.filter(|_| ranks > 0).iter().map(|guest| guest.author.id).collect();

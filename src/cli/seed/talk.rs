@@ -1,5 +1,5 @@
-//! Makes some contents of a neighbourhood replies or reposts of a fitting earlier one. Pure, and in the order of time,
-//! so that threads grow naturally.
+//! Turns some contents of a neighbourhood into replies and reposts of earlier ones, in the order of time, so that
+//! threads grow naturally.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,22 +13,22 @@ use crate::{
 
 const REPLIES_IN_A_HUNDRED: u32 = 24;
 const REPOSTS_IN_A_HUNDRED: u32 = 10;
-/// How far back people read before they answer.
+/// Age up to which people reply to contents.
 const REACH_MS: i64 = 30 * HOUR_MS;
-/// How much of that catches their eye.
+/// How many of those contents they consider.
 const GLANCES: usize = 24;
 
 /// Somebody of a neighbourhood.
 #[derive(Debug, Clone)]
 pub struct Neighbour {
     pub author: SeedAuthor,
-    /// What they write, and answer.
+    /// The language in which they write and reply.
     pub language: Language,
-    /// How many are expected to follow them.
+    /// Their expected number of followers.
     pub fame: f64,
 }
 
-/// What has been said and can be answered.
+/// A content that others can reply to.
 #[derive(Debug, Clone, Copy)]
 struct Said {
     content: ContentId,
@@ -71,14 +71,14 @@ pub fn talk(people: &mut [Neighbour], words: &People, rng: &mut impl Rng) {
 struct Talk {
     /// Oldest first.
     said: Vec<Said>,
-    /// By whom has been answered: the latest answer, until they answer it.
+    /// For each neighbour, the latest reply to them, until they reply to it.
     unanswered: HashMap<usize, usize>,
-    /// Who has reposted what.
+    /// Pairs of a neighbour and a content that they have reposted.
     reposted: HashSet<(usize, ContentId)>,
 }
 
 impl Talk {
-    /// A reply by the neighbour at the time; every other time to who has answered them.
+    /// A reply by the neighbour. Every other one goes to somebody who has replied to them.
     fn reply(
         &mut self,
         people: &[Neighbour],
@@ -101,7 +101,7 @@ impl Talk {
         self.reposted.insert((by, original)).then(|| Draft::repost(original))
     }
 
-    /// Of a few things that were said lately the most noted one, in the reader's language and not their own.
+    /// The most noted of a few recent contents, in the reader's language and by somebody else.
     fn glance(&self, people: &[Neighbour], (by, at): (usize, i64), rng: &mut impl Rng) -> Option<usize> {
         let from = self.said.partition_point(|said| said.at < at - REACH_MS);
         let glances = (0..GLANCES).filter_map(|_| {

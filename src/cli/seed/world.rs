@@ -1,5 +1,5 @@
-//! The made-up world: a pure function from a plan to people, contents and follows, one neighbourhood at a time, so
-//! that a world of any size needs little memory. The same plan gives the same world.
+//! The seeded world: a pure function from a plan to users, contents and follows, one neighbourhood at a time, so that
+//! a world of any size needs little memory.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -25,21 +25,21 @@ use crate::{
     store::seeding::{SeedAuthor, SeedContent, SeedFollow},
 };
 
-/// Contents of one person at most, so that a person and all contents fit one transaction.
+/// Most contents of one user, so that a user and all their contents fit one transaction.
 const MAX_CONTENTS: u64 = 2_000;
-/// How long before the first content people have come, in days.
+/// How long before the first content users may have registered, in days.
 const OLDEST_MEMBER_DAYS: u64 = 400;
-/// Whom somebody follows speaks the same language more often than chance has it: so many draws are made over.
+/// Extra draws that favour followed authors with the same language.
 const REDRAWS: usize = 2;
 const PICTURES_IN_A_HUNDRED: u32 = 8;
-/// People, their contents and the reactions to them, in a neighbourhood, about. They are one transaction, and ids of
-/// contents lie all over the past weeks, so that a row touches pages of its own; the more rows share a commit, the
-/// more share its pages. Still well below a second, for a service beside it to write as well.
+/// Approximate rows of a neighbourhood, which one transaction writes. Ids of contents are spread over weeks, so each
+/// row touches pages of its own, and a larger commit shares more pages. A commit still takes well below a second, so
+/// that a service can write beside it.
 const NEIGHBOURHOOD_ROWS: u64 = 20_000;
-/// What a content brings with it: itself, and reactions to it.
+/// Rows that each content brings: itself and reactions.
 const ROWS_A_CONTENT: u64 = 2;
 
-/// What one drawing is for; drawings for different purposes have nothing to do with each other.
+/// The purpose of a random draw. Draws for different purposes are independent.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     Arrival = 1,
@@ -50,22 +50,22 @@ enum Purpose {
     Talk,
 }
 
-/// What world to make.
+/// A description of the world to make.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Another seed, another world.
     pub seed: u64,
-    /// People, the guest not counted; at least 1.
+    /// Number of users without the guest; at least 1.
     pub users: u64,
-    /// How many people the database had before: places, and with them handles, go on from there.
+    /// Number of users that the database had before. Places, and so handles, continue from there.
     pub first_place: u64,
-    /// Authors that one person follows, on average.
+    /// Average number of authors that a user follows.
     pub follows_per_user: u32,
-    /// Contents of one person, on average.
+    /// Average number of contents of a user.
     pub contents_per_user: u32,
-    /// How far back contents go; at least 1.
+    /// Age of the oldest contents in days; at least 1.
     pub days: u32,
-    /// The end of the world's past, in milliseconds UTC.
+    /// The present of the world, ms UTC.
     pub now_ms: i64,
     /// Where pictures are, with `{n}` for a number; `None` makes a world without.
     pub pictures: Option<String>,
@@ -87,17 +87,17 @@ impl World {
         Self { plan, people: People::new(), popularity }
     }
 
-    /// How many people there are; their ranks are 0 to this, the most popular first.
+    /// Number of users. Ranks go from 0, the most popular first.
     pub const fn users(&self) -> u64 {
         self.plan.users
     }
 
-    /// The end of its past, in milliseconds UTC.
+    /// The present of the world, ms UTC.
     pub const fn now_ms(&self) -> i64 {
         self.plan.now_ms
     }
 
-    /// What it was made from.
+    /// The seed of the plan.
     pub const fn seed(&self) -> u64 {
         self.plan.seed
     }
@@ -108,14 +108,14 @@ impl World {
         UserId::draw(self.arrival(rank), u32::try_from(low).unwrap_or_default())
     }
 
-    /// The world's ranks, cut into neighbourhoods: those who answer each other, and who are written together.
+    /// Ranges of ranks that are written together and reply to each other.
     pub fn neighbourhoods(&self) -> impl Iterator<Item = Range<u64>> + use<> {
         let one = 1 + ROWS_A_CONTENT * u64::from(self.plan.contents_per_user);
         let (users, size) = (self.plan.users, (NEIGHBOURHOOD_ROWS / one).clamp(20, 1_000));
         (0..users.div_ceil(size)).map(move |nth| nth * size..((nth + 1) * size).min(users))
     }
 
-    /// The people of these ranks with all contents, and what they make of each other's. Whole neighbourhoods only.
+    /// The users of these ranks with their contents and reactions. Whole neighbourhoods only.
     pub fn neighbourhood(&self, ranks: Range<u64>) -> Result<Vec<SeedAuthor>, InvalidRegistration> {
         let mut rng = self.rng(ranks.start, Purpose::Talk);
         let neighbour = |rank| {
@@ -128,12 +128,12 @@ impl World {
         Ok(people.into_iter().map(|neighbour| neighbour.author).collect())
     }
 
-    /// What the person of that rank speaks.
+    /// The language of the user of that rank.
     pub fn language(&self, rank: u64) -> Language {
         People::language(self.plan.first_place + rank)
     }
 
-    /// The person of that rank with all contents, before anybody has answered anything.
+    /// The user of that rank with all contents, before any replies.
     fn author(&self, rank: u64) -> Result<SeedAuthor, InvalidRegistration> {
         let place = self.plan.first_place + rank;
         let language = self.language(rank);
@@ -150,7 +150,7 @@ impl World {
         })
     }
 
-    /// Whom the person of that rank follows: each author once, never themselves.
+    /// The authors whom the user of that rank follows: each once, never themselves.
     pub fn follows(&self, rank: u64) -> Vec<SeedFollow> {
         let mut rng = self.rng(rank, Purpose::Follows);
         let most = (self.plan.users - 1).min(MAX_FOLLOWS / 2);
@@ -162,7 +162,7 @@ impl World {
         authors.into_iter().map(|author| self.edge((follower, self.arrival(rank)), author, &mut rng)).collect()
     }
 
-    /// Whom a newcomer follows who speaks all languages: `wanted` popular authors, or all there are.
+    /// `wanted` popular authors of any language, or all authors.
     pub fn popular(&self, follower: UserId, wanted: u64) -> Vec<SeedFollow> {
         let mut rng = self.rng(u64::MAX, Purpose::Follows);
         let authors = self.choose(wanted.min(self.plan.users), None, None, &mut rng);
@@ -193,7 +193,7 @@ impl World {
         contents
     }
 
-    /// `None` for a text that nobody may publish; the words hold none.
+    /// `None` for a text that cannot be published, which the lexicon never produces.
     fn content(&self, language: Language, rng: &mut StdRng) -> Option<SeedContent> {
         let lexicon = self.people.lexicon(language);
         let publish_time = moment(language, self.plan.days, self.plan.now_ms, rng);
@@ -208,13 +208,13 @@ impl World {
         })
     }
 
-    /// How many are expected to follow the person of that rank.
+    /// The expected number of followers of the user of that rank.
     fn expected_followers(&self, rank: u64) -> f64 {
         let edges = fraction(self.plan.users) * f64::from(self.plan.follows_per_user);
         (edges * self.popularity.share(rank)).min(fraction(self.plan.users))
     }
 
-    /// Ranks, ascending: `wanted` of them unless chance stays away from some for very long.
+    /// Draws `wanted` ranks, ascending; fewer if chance misses them for very long.
     fn choose(&self, wanted: u64, but: Option<u64>, language: Option<Language>, rng: &mut StdRng) -> BTreeSet<u64> {
         let mut chosen = BTreeSet::new();
         for _ in 0..wanted.saturating_mul(8) {
@@ -241,14 +241,14 @@ impl World {
         rank
     }
 
-    /// Made some time after both were there.
+    /// An edge made some time after both users had registered.
     fn edge(&self, (follower, arrived): (UserId, i64), author: u64, rng: &mut StdRng) -> SeedFollow {
         let both = arrived.max(self.arrival(author));
         let followed_at = rng.random_range(both..self.plan.now_ms.max(both + 1));
         SeedFollow { follower, author: self.user_id(author), incarnation: edge_incarnation(rng), followed_at }
     }
 
-    /// When the person of that rank came, in milliseconds UTC: before all contents.
+    /// When the user of that rank registered, ms UTC; before all contents.
     fn arrival(&self, rank: u64) -> i64 {
         let before = u64::from(self.plan.days) + 2;
         let span = OLDEST_MEMBER_DAYS * DAY_MS.unsigned_abs();

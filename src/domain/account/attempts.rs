@@ -1,7 +1,7 @@
-//! Failed sign-ins and the waits they cause: growing, capped, and never the same for everybody.
+//! Failed sign-ins and the waits that they cause. Waits grow up to a cap.
 //!
-//! Three counts decide: an account from one network, an account from everywhere, a network on all accounts. Strangers
-//! can fill the second one, so it does not delay a user whose network has signed in to the account before.
+//! Three counts decide: one account from one network, one account from all networks, and one network on all accounts.
+//! Strangers can fill the second one, so it never delays a user whose network has signed in to the account before.
 
 use crate::domain::limits::{FREE_ATTEMPTS, FREE_ATTEMPTS_OF_ACCOUNT, FREE_ATTEMPTS_OF_NETWORK};
 
@@ -11,15 +11,15 @@ const BASE_MS: i64 = 1_000;
 const PAIR_CAP_MS: i64 = 15 * 60 * 1_000;
 /// The longest wait that others can cause.
 const WIDE_CAP_MS: i64 = 60 * 1_000;
-/// Failures are forgotten after a day without one.
+/// A day without a failure clears the count.
 pub const FORGET_MS: i64 = 24 * 60 * 60 * 1_000;
-/// A network that has signed in to the account within so long is known to it.
+/// A network that has signed in to the account within this time is known to it.
 pub const KNOWN_MS: i64 = 60 * FORGET_MS;
 
-/// What is remembered of one account from one network, of one account, or of one network. Times: ms UTC, 0 for never.
+/// The history of one account from one network, of one account, or of one network. Times are ms UTC, 0 for never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Attempts {
-    /// Failures since the last success, or since the last quiet day.
+    /// Failures since the last success or the last quiet day.
     pub failures: u32,
     /// When the last attempt was.
     pub last_at: i64,
@@ -27,32 +27,34 @@ pub struct Attempts {
     pub good_at: i64,
 }
 
-/// Whether a sign-in may be tried.
+/// Whether a sign-in may be attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// It may, and counts as failed until it has succeeded.
+    /// It may. It counts as failed until it succeeds.
     Admitted,
     /// Not before this time, ms UTC. Nothing was counted.
     NotBefore(i64),
 }
 
 impl Attempts {
-    /// Failures that count at `now_ms`.
+    /// The failures that still count at `now_ms`.
     pub const fn counted(&self, now_ms: i64) -> u32 {
         if now_ms - self.last_at >= FORGET_MS { 0 } else { self.failures }
     }
 
-    /// When the next attempt may be: at once for the first `free` failures, then 1 s after the last one, doubled each
-    /// time up to `cap_ms`.
+    /// The time of the next attempt: at once after the first `free` failures, then 1 s after the last one, doubled
+    /// each time up to `cap_ms`.
     fn next_at(&self, now_ms: i64, free: u32, cap_ms: i64) -> i64 {
         let Some(beyond) = self.counted(now_ms).checked_sub(free) else { return 0 };
         let wait = BASE_MS.saturating_mul(1_i64 << beyond.min(30)).min(cap_ms);
-        // An attempt of the future is a clock that was set back: it must not lock anybody out for longer than the cap.
+        // An attempt in the future means that the clock was set back. It must not lock anybody out for longer than the
+        // cap.
         self.last_at.min(now_ms) + wait
     }
 }
 
-/// `pair`: the account from this network; `account`: from everywhere; `network`: on all accounts.
+/// `pair`: this account from this network. `account`: this account from all networks. `network`: this network on all
+/// accounts.
 pub fn admit(pair: &Attempts, account: &Attempts, network: &Attempts, now_ms: i64) -> Admission {
     let known = pair.good_at > 0 && now_ms - pair.good_at < KNOWN_MS;
     let everywhere = if known { 0 } else { account.next_at(now_ms, FREE_ATTEMPTS_OF_ACCOUNT, WIDE_CAP_MS) };

@@ -1,26 +1,26 @@
-//! Open attributes of a profile: keys and values whose meaning is the product's, within bounds.
+//! Open attributes of a profile: bounded keys and values whose meaning the product defines.
 
 use std::collections::BTreeMap;
 
 use crate::domain::limits::{MAX_ATTRIBUTE_KEY_CHARS, MAX_ATTRIBUTE_VALUE_CHARS, MAX_ATTRIBUTES};
 
-/// Values by key, in the order of the keys.
+/// Values by key, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes(BTreeMap<String, String>);
 
-/// Why attributes are refused; `usize`: which of them, from 0.
+/// Why attributes are refused. The number is the index of the faulty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAttributes {
     /// More than [`MAX_ATTRIBUTES`].
     #[error("a profile has at most {MAX_ATTRIBUTES} attributes")]
     TooMany,
-    /// Empty, or other characters.
+    /// The key is empty or has other characters.
     #[error("an attribute's key has 1 to {MAX_ATTRIBUTE_KEY_CHARS} of the characters a to z, 0 to 9, _ and .")]
     Key(usize),
     /// A key longer than [`MAX_ATTRIBUTE_KEY_CHARS`].
     #[error("an attribute's key has at most {MAX_ATTRIBUTE_KEY_CHARS} characters")]
     KeyTooLong(usize),
-    /// A key that stands there twice.
+    /// A key that occurs twice.
     #[error("each key may occur only once")]
     Twice(usize),
     /// A value with control characters.
@@ -32,7 +32,7 @@ pub enum InvalidAttributes {
 }
 
 impl Attributes {
-    /// Checks number, keys and values; the first one at fault is told.
+    /// Checks the number, the keys and the values. Reports the first fault.
     pub fn try_new(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, InvalidAttributes> {
         let mut attributes = BTreeMap::new();
         for (index, (key, value)) in pairs.into_iter().enumerate() {

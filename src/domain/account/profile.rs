@@ -17,7 +17,7 @@ use crate::domain::{
 pub struct Handle(String);
 
 impl Handle {
-    /// Lowers the case (and a leading `@` goes) and checks length and characters.
+    /// Lowers the case, drops a leading `@`, and checks length and characters.
     pub fn try_new(raw: &str) -> Result<Self, InvalidProfile> {
         let handle = raw.trim().trim_start_matches('@').to_ascii_lowercase();
         if handle.chars().count() > MAX_HANDLE_CHARS {
@@ -51,45 +51,45 @@ pub struct Profile {
     pub handle: Handle,
     /// Display name.
     pub name: String,
-    /// A few words; may be empty.
+    /// A short text; may be empty.
     pub bio: String,
-    /// A picture elsewhere.
+    /// The URL of a picture.
     pub avatar_url: Option<String>,
     /// Milliseconds UTC.
     pub created_at: i64,
-    /// Random, drawn anew by every change of the profile.
+    /// Random, and drawn again at every change of the profile.
     pub version: i64,
 }
 
 impl Profile {
-    /// Bytes that it takes in memory.
+    /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         let avatar = self.avatar_url.as_ref().map_or(0, String::len);
         size_of_val(self) + self.handle.as_str().len() + self.name.len() + self.bio.len() + avatar
     }
 }
 
-/// How many, as a profile shows them.
+/// The counts on a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProfileCounts {
-    /// Followers, without the user.
+    /// Followers, without the user themselves.
     pub followers: i64,
-    /// Followed authors, without the user.
+    /// Followed authors, without the user themselves.
     pub following: i64,
-    /// Contents, without removed ones.
+    /// Contents, without the removed ones.
     pub contents: i64,
 }
 
-/// What somebody who registers hands in, checked.
+/// The checked input of a registration.
 #[derive(Debug, Clone)]
 pub struct Registration {
     /// Unique name.
     pub handle: Handle,
     /// Display name.
     pub name: String,
-    /// A few words; may be empty.
+    /// A short text; may be empty.
     pub bio: String,
-    /// A picture elsewhere.
+    /// The URL of a picture.
     pub avatar_url: Option<String>,
 }
 
@@ -131,7 +131,7 @@ pub enum InvalidProfile {
 }
 
 impl InvalidProfile {
-    /// The field at fault, as the API names it.
+    /// The faulty field, as the API names it.
     pub const fn field(self) -> &'static str {
         match self {
             Self::Handle | Self::HandleTooLong => "handle",
@@ -142,7 +142,7 @@ impl InvalidProfile {
         }
     }
 
-    /// Whether a shorter value might be taken.
+    /// Whether a shorter value might be accepted.
     pub const fn is_length(self) -> bool {
         match self {
             Self::HandleTooLong
@@ -155,13 +155,13 @@ impl InvalidProfile {
     }
 }
 
-/// What is wrong with each field of a registration that is at fault, in the order of its fields; one at least.
+/// The fault of each invalid field of a registration, in input order; at least one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct InvalidRegistration(pub Vec<InvalidProfile>);
 
 impl Registration {
-    /// Checks every field. White space at the ends of name and bio goes.
+    /// Checks all fields. Trims name and bio.
     pub fn try_new(
         handle: &str,
         name: &str,
@@ -179,7 +179,7 @@ impl Registration {
     }
 }
 
-/// A display name; white space at its ends goes.
+/// Checks and trims a display name.
 pub fn check_name(name: &str) -> Result<String, InvalidProfile> {
     let name = name.trim();
     if name.chars().count() > MAX_NAME_CHARS {
@@ -188,7 +188,7 @@ pub fn check_name(name: &str) -> Result<String, InvalidProfile> {
     if is_presentable(name) { Ok(name.to_owned()) } else { Err(InvalidProfile::Name) }
 }
 
-/// A few words; white space at their ends goes.
+/// Checks and trims a bio.
 pub fn check_bio(bio: &str) -> Result<String, InvalidProfile> {
     let bio = bio.trim();
     if bio.chars().count() > MAX_BIO_CHARS {
@@ -197,7 +197,7 @@ pub fn check_bio(bio: &str) -> Result<String, InvalidProfile> {
     if has_nul(bio) { Err(InvalidProfile::Bio) } else { Ok(bio.to_owned()) }
 }
 
-/// A link to a picture.
+/// Checks the URL of a picture.
 pub fn check_avatar(url: String) -> Result<String, InvalidProfile> {
     if url.chars().count() > MAX_URL_CHARS {
         return Err(InvalidProfile::AvatarTooLong);
@@ -205,7 +205,7 @@ pub fn check_avatar(url: String) -> Result<String, InvalidProfile> {
     if is_web_url(&url) { Ok(url) } else { Err(InvalidProfile::Avatar) }
 }
 
-/// Checks a password's length; any characters are welcome.
+/// Checks a password's length. It may have any characters.
 pub fn check_password(password: &str) -> Result<(), InvalidProfile> {
     if password.len() > MAX_PASSWORD_BYTES {
         return Err(InvalidProfile::PasswordTooLong);

@@ -1,50 +1,49 @@
-//! Sessions: what a refresh token of one is good for.
+//! Sessions, and what each of their refresh tokens is good for.
 //!
-//! Each use of a refresh token gives the next one. The token before is good for a moment longer and gives the same
-//! next one again: a client whose answer was lost asks once more and is not taken for a thief. Any other token of the
-//! family has been used before: two parties hold the family, and the session ends.
+//! Using a refresh token returns the next one. For a short time the previous token still returns the same next one, so
+//! a client whose answer was lost can ask again. A client that presents an older token shares the session with a
+//! thief, or is one, so the session ends.
 
 use crate::domain::ids::{SessionId, UserId};
 
-/// A session as it is kept. Digests in hexadecimal.
+/// A stored session. Digests are in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Which.
+    /// Its id.
     pub id: SessionId,
-    /// Whose.
+    /// Its user.
     pub user: UserId,
-    /// Digest of what all refresh tokens of the session share.
+    /// Digest of the part that all refresh tokens of the session share.
     pub family: String,
-    /// Digest of the refresh token that is good now.
+    /// Digest of the valid refresh token.
     pub current: String,
-    /// Digest of the one before, and the number that made the present one of it.
+    /// Digest of the previous token, and the number from which the current one was derived.
     pub previous: Option<(String, String)>,
-    /// When the present one was given, ms UTC.
+    /// When the current token was issued, ms UTC.
     pub rotated_at: i64,
     /// When the user signed in, ms UTC.
     pub created_at: i64,
-    /// Until when it can be refreshed, ms UTC.
+    /// Until when the session can be refreshed, ms UTC.
     pub good_until: i64,
-    /// What the client called itself.
+    /// The client's `User-Agent`.
     pub agent: String,
 }
 
-/// What a presented refresh token means.
+/// The meaning of a presented refresh token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presented {
-    /// It is the present one: give the next.
+    /// The current one: return the next.
     Current,
-    /// It is the one before, and its answer may have been lost: give the present one again, which this number makes of
-    /// it.
+    /// The previous one, whose answer may have been lost: return the current one again, derived with this number.
     Again(String),
-    /// It was used before: end the session.
+    /// An older one: end the session.
     Reused,
-    /// It is none of this session, or the session is over.
+    /// Not of this session, or the session is over.
     Unknown,
 }
 
 impl Session {
-    /// `family` and `token`: digests of what was presented; `grace_ms`: for how long the token before is taken.
+    /// `family` and `token` are digests of the presented token. The previous token is accepted for `grace_ms`.
     pub fn presented(&self, family: &str, token: &str, now_ms: i64, grace_ms: i64) -> Presented {
         if self.family != family || now_ms >= self.good_until {
             return Presented::Unknown;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The mode of a follow edge (docs/coverage.md). Shrinking (to `Pull`) is free at any time; growing goes
-/// `Pull -> Fill -> Push`, and only covering the edge makes the last step.
+/// The mode of a follow edge (docs/coverage.md). A change to `Pull` is safe at any time. Growth goes `Pull -> Fill ->
+/// Push`, and only covering the edge makes the last step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EdgeMode {
@@ -16,7 +16,7 @@ pub enum EdgeMode {
 }
 
 impl EdgeMode {
-    /// The number that the `follows` table keeps.
+    /// The number in the table `follows`.
     pub const fn code(self) -> i32 {
         match self {
             Self::Pull => 0,
@@ -25,8 +25,7 @@ impl EdgeMode {
         }
     }
 
-    /// The mode of a stored number. Any other (there is none: only this type writes them) reads as `Pull`, which
-    /// claims nothing.
+    /// The mode of a stored number. An unknown number reads as `Pull`, which claims nothing.
     pub const fn from_code(code: i32) -> Self {
         match code {
             2 => Self::Push,

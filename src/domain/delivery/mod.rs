@@ -1,4 +1,4 @@
-//! Which edges are pushed along, and how a delivery is cut into subtasks and resumed.
+//! Decides which edges are pushed, and how a delivery is cut into subtasks and resumed.
 
 pub mod edge;
 mod policy;

@@ -1,4 +1,4 @@
-//! The delivery policy: which edges are pushed along. Any answer is exact (docs/coverage.md); this one decides what
+//! The delivery policy: which edges are pushed. Every answer is exact (docs/coverage.md); the policy decides only what
 //! reads cost. It maps facts to a mode; other modules fetch the facts and change the edges.
 
 use super::edge::EdgeMode;
@@ -9,67 +9,67 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// The facts about an author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthorFacts {
-    /// Who.
+    /// The author.
     pub author: UserId,
-    /// How many follow; their own edge to themselves is none of them.
+    /// Followers, without the author's edge to themselves.
     pub followers: u64,
-    /// Smoothed ms between two publishes; `None` before the second.
+    /// Smoothed interval between two publishes, in ms; `None` before the second.
     pub publish_every_ms: Option<i64>,
 }
 
 /// The facts about a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReaderFacts {
-    /// Who.
+    /// The reader.
     pub reader: UserId,
-    /// In ms; `None` if never.
+    /// Time of the last visit, in ms; `None` if there was none.
     pub last_seen: Option<i64>,
-    /// Smoothed ms between two visits; `None` before the second.
+    /// Smoothed interval between two visits, in ms; `None` before the second.
     pub read_every_ms: Option<i64>,
 }
 
 impl ReaderFacts {
-    /// Ms between two visits as things stand: whoever stays away longer than usual reads less often than that. `None`
-    /// if never seen.
+    /// The interval between two visits at `now_ms`. It grows while the reader stays away. `None` if there was no
+    /// visit.
     pub fn read_interval(&self, now_ms: i64) -> Option<i64> {
         let away = now_ms.saturating_sub(self.last_seen?).max(0);
         Some(self.read_every_ms.map_or(away, |usual| usual.max(away)))
     }
 }
 
-/// By which rule an edge is pushed along or pulled.
+/// The rule by which an edge is pushed or pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeRule {
-    /// The book's (chapter 11): up to a threshold of followers an author is pushed to all; above it, to those seen
-    /// within the last M days.
+    /// The book's rule (chapter 11). Authors with few followers are pushed to all. Others are pushed to followers who
+    /// were here within the last M days.
     Threshold {
         /// Followers up to which an author is pushed to everybody.
         push_threshold: u64,
-        /// M: above the threshold, days since a follower was last seen after which the author is pulled by them.
+        /// M: days without a visit after which a follower pulls such an author.
         active_days: u32,
     },
-    /// Feeding Frenzy's (Silberstein et al., SIGMOD 2010): an edge is pushed along if that costs no more than pulling,
-    /// publish rate x `push_cost` <= read rate x `pull_cost`. What was seen less than twice has no rate: 0.
+    /// Feeding Frenzy's rule (Silberstein et al., SIGMOD 2010): push an edge if publish rate x `push_cost` <= read
+    /// rate x `pull_cost`. Fewer than two observations give the rate 0.
     Rates {
-        /// Of one inbox row, in any unit.
+        /// Cost of one inbox row, in any unit.
         push_cost: u32,
-        /// Of one author's outbox in one visit, in the same unit.
+        /// Cost of one author's outbox in one visit, in the same unit.
         pull_cost: u32,
     },
-    /// Any answer, different at any time: tests show with it that no page depends on the rule. No configuration names
-    /// it.
+    /// Random answers that change at any time. Tests use it to show that no page depends on the rule; no configuration
+    /// names it.
     Random {
-        /// Tells one run from another.
+        /// Seed of one run.
         seed: u64,
     },
 }
 
-/// The policy; all of it may change at any time.
+/// The policy. Any part of it may change at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeliveryPolicy {
-    /// Which edges are pushed along.
+    /// The rule for edges.
     pub rule: EdgeRule,
-    /// Days since a user was last seen after which deliveries skip them altogether.
+    /// Days without a visit after which all deliveries skip a user.
     pub dormant_days: u32,
 }
 
@@ -85,7 +85,7 @@ impl DeliveryPolicy {
                 match (author.publish_every_ms, reader.read_interval(now_ms)) {
                     (None, _) => true,
                     (Some(_), None) => false,
-                    // Both sides times both intervals: whole numbers, and none is divided by.
+                    // Multiplied by both intervals, so that whole numbers suffice.
                     (Some(publish), Some(read)) => {
                         i128::from(push_cost) * i128::from(read) <= i128::from(pull_cost) * i128::from(publish)
                     }
@@ -96,7 +96,7 @@ impl DeliveryPolicy {
         if push { EdgeMode::Push } else { EdgeMode::Pull }
     }
 
-    /// Whether edges of this author may have to be pulled: if not, no reader need be looked at.
+    /// Whether some edges of this author may have to be pulled. If not, no reader's facts are needed.
     pub const fn is_selective(&self, author: &AuthorFacts) -> bool {
         match self.rule {
             EdgeRule::Threshold { push_threshold, .. } => author.followers > push_threshold,
@@ -105,8 +105,8 @@ impl DeliveryPolicy {
         }
     }
 
-    /// Whoever was seen at this time (ms) or later is pushed to, whatever else is known of them; `None` if that alone
-    /// does not tell. Saves looking at most readers.
+    /// Readers seen at this time (ms) or later are pushed to, whatever else is known of them. `None` if the time alone
+    /// does not decide. Saves fetching most readers' facts.
     pub const fn pushed_if_seen_since(&self, now_ms: i64) -> Option<i64> {
         match self.rule {
             EdgeRule::Threshold { active_days, .. } => Some(now_ms.saturating_sub(active_days as i64 * DAY_MS)),
@@ -114,25 +114,25 @@ impl DeliveryPolicy {
         }
     }
 
-    /// Those of `readers` whose edge to the author should be pulled.
+    /// The `readers` whose edge to the author should be pulled.
     pub fn to_pull(&self, author: &AuthorFacts, readers: &[ReaderFacts], now_ms: i64) -> Vec<UserId> {
         let pulled = |reader: &&ReaderFacts| self.edge_mode(author, reader, now_ms) == EdgeMode::Pull;
         readers.iter().filter(pulled).map(|it| it.reader).collect()
     }
 
-    /// Those of `authors` whose edge to the reader should be pushed along, at most `limit`.
+    /// The `authors` whose edge to the reader should be pushed, at most `limit`.
     pub fn to_push(&self, authors: &[AuthorFacts], reader: &ReaderFacts, now_ms: i64, limit: usize) -> Vec<UserId> {
         let pushed = |author: &&AuthorFacts| self.edge_mode(author, reader, now_ms) == EdgeMode::Push;
         authors.iter().filter(pushed).map(|it| it.author).take(limit).collect()
     }
 
-    /// Users last seen before this time (ms) are skipped by all deliveries.
+    /// Deliveries skip users whose last visit was before this time (ms).
     pub const fn dormant_before(&self, now_ms: i64) -> i64 {
         now_ms.saturating_sub(self.dormant_days as i64 * DAY_MS)
     }
 }
 
-/// One bit of a hash (splitmix64) of everything that it may depend on.
+/// One bit of a hash (splitmix64) of all inputs.
 fn random_mode(seed: u64, author: UserId, reader: UserId, now_ms: i64) -> bool {
     let mixed = [author.get(), reader.get(), now_ms].into_iter().fold(seed, |mixed, part| {
         let mixed = (mixed ^ part.cast_unsigned()).wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -245,7 +245,7 @@ mod tests {
             prop_assert_eq!(mode == EdgeMode::Push, push < pull);
         }
 
-        /// What the reactivator promotes the executor does not demote at once, and the other way round.
+        /// The executor must not demote at once what the reactivator promotes, nor the other way round.
         #[test]
         fn reactivator_and_executor_agree_on_the_same_facts(
             rule in rules(),

@@ -1,15 +1,14 @@
-//! How often something happens, from the times at which it was seen: one smoothed interval in whole milliseconds,
-//! which a row can keep.
+//! Smooths the interval between events into one whole number of ms, which fits a column.
 
 use crate::domain::limits::{MAX_INTERVAL_MS, MIN_INTERVAL_MS};
 
-/// One part in so many of an interval is the newest gap (an exponentially weighted moving average, weight 1/4).
+/// The newest gap counts for one part in four (an exponentially weighted moving average).
 const WEIGHT: i64 = 4;
 
-/// The interval after something was seen at `now`, having been seen at `last_at` and smoothed to `before`, all in ms;
-/// `None` while it was seen less than twice. From [`MIN_INTERVAL_MS`] to [`MAX_INTERVAL_MS`].
+/// The interval after an event at `now`, when the last one was at `last_at` and the interval was `before`, all in ms.
+/// `None` before the second event. From [`MIN_INTERVAL_MS`] to [`MAX_INTERVAL_MS`].
 ///
-/// What is seen again within `one_event_ms` is the same event. A clock that has gone back says nothing.
+/// A repetition within `one_event_ms` is the same event. A clock that was set back changes nothing.
 pub fn smoothed(before: Option<i64>, last_at: Option<i64>, now: i64, one_event_ms: i64) -> Option<i64> {
     let Some(gap) = last_at.map(|last| now.saturating_sub(last)).filter(|gap| *gap >= one_event_ms.max(0)) else {
         return before;

@@ -1,26 +1,27 @@
-//! How a delivery is cut into subtasks and resumed: a chain of ranges over follower ids, and progress within each.
+//! Cuts a delivery into subtasks and resumes it: a chain of ranges over follower ids, with progress in each.
 //!
-//! Ranges are half open, `(after, through]`, and the chain starts at 0 and ends at [`END`], so that every follower
-//! there will ever be lies in exactly one range; a follower who comes while the delivery runs cannot fall between two.
+//! Ranges are half open, `(after, through]`. The chain runs from 0 to [`END`], so every follower, present or future,
+//! lies in exactly one range.
 
 use crate::domain::ids::UserId;
 
-/// The end of the last range of a complete chain: beyond every id.
+/// The end of the last range: beyond every id.
 pub const END: i64 = i64::MAX;
 
 /// A part of a content's delivery: the followers with `after < id <= through`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
-    /// Exclusive; the end of the subtask before it, 0 for the first. With the content id, the subtask's identity.
+    /// Exclusive; the end of the previous range, 0 for the first. Together with the content id it identifies the
+    /// subtask.
     pub after: i64,
     /// Inclusive; [`END`] for the last.
     pub through: i64,
 }
 
-/// The next range of a chain that ends at `after`, or `None` if the chain is complete.
+/// The next range of a chain that ends at `after`; `None` if the chain is complete.
 ///
-/// `probe` are the two followers (ascending ids above `after`) at places `size` and `size + 1`: without the second,
-/// the range is the last one and stays open-ended.
+/// `probe` has the followers at places `size` and `size + 1`, in ascending ids above `after`. Without the second one,
+/// the range is the last and stays open-ended.
 pub fn next_range(after: i64, probe: [Option<UserId>; 2]) -> Option<Range> {
     if after == END {
         return None;
@@ -32,12 +33,12 @@ pub fn next_range(after: i64, probe: [Option<UserId>; 2]) -> Option<Range> {
     Some(Range { after, through })
 }
 
-/// How far a subtask has come.
+/// The progress of a subtask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is to be served.
+    /// The whole range.
     pub range: Range,
-    /// Every follower up to and including this id has been served. `range.after` at first.
+    /// All followers up to and including this id have been served. Begins at `range.after`.
     pub pushed_through: i64,
 }
 
@@ -47,8 +48,8 @@ impl Progress {
         self.pushed_through >= self.range.through
     }
 
-    /// The next batch, or `None` when done. `last_of_batch` is the follower at the batch's size, counted in ascending
-    /// ids above `pushed_through` within the range; `None` if there are fewer.
+    /// The next batch; `None` when done. `last_of_batch` is the follower at the batch's size, counted in ascending ids
+    /// above `pushed_through` within the range; `None` if there are fewer.
     pub fn next_batch(&self, last_of_batch: Option<UserId>) -> Option<Range> {
         if self.is_done() {
             return None;

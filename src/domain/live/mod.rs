@@ -1,4 +1,4 @@
-//! What a subscriber shows of its timeline, and what it is told.
+//! What a subscriber's client holds of its timeline, and which changes it is sent.
 
 pub mod resume;
 pub mod view;

@@ -1,8 +1,8 @@
-//! What a client says it shows of its timeline when it resumes: everything above a floor that was not folded away, by
-//! content id. Opaque to clients, good on every node and for ever, for no server keeps anything of it.
+//! Resume tokens: they say what a client holds of its timeline, as a floor and the content ids above it. Clients treat
+//! them as opaque. They work on every node and never expire, because no server keeps anything about them.
 //!
 //! Bytes: 64 (no list of cursors begins with it), the floor's publish time and content id (i64, big endian), then the
-//! ids held (i64, big endian, ascending); base64url without padding. A cursor will do as well: it says "nothing above
+//! ids held (i64, big endian, ascending); base64url without padding. A cursor works as well: it means "nothing above
 //! this".
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -21,40 +21,40 @@ use crate::domain::{
 const VERSION: u8 = 64;
 const NUMBER: usize = 8;
 const HEAD: usize = 1 + 2 * NUMBER;
-/// Ids that a token names at most.
+/// Most ids in one token.
 const MOST: usize = VIEW_WINDOW + MAX_CATCH_UP as usize;
 
-/// The text is neither a resume token nor a cursor that Tidefeed has given out.
+/// The text is neither a resume token nor a cursor of this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "neither a resume token nor a cursor of this service: pass a `resumeToken` or a `cursor` exactly as the service returned it"
 )]
 pub struct InvalidResumePoint;
 
-/// Which entries above a floor a client holds. At most [`MOST`] of them: a window, and in the middle of a catch-up
-/// what has come with it.
+/// The entries above a floor that a client holds: at most [`MOST`], a window and what an unfinished catch-up has
+/// added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumePoint {
     floor: Position,
-    /// Ascending, none twice.
+    /// Ascending, without duplicates.
     held: Vec<ContentId>,
 }
 
 impl ResumePoint {
-    /// Nothing above `floor`, whatever there may be below.
+    /// Nothing above `floor`; below it, anything.
     pub const fn above(floor: Position) -> Self {
         Self { floor, held: Vec::new() }
     }
 
-    /// All of `held` above `floor`, and nothing else.
+    /// Exactly `held` above `floor`.
     pub fn exactly(floor: Position, mut held: Vec<ContentId>) -> Self {
         held.sort_unstable();
         held.dedup();
         Self { floor, held }
     }
 
-    /// What somebody shows who was answered `page`. Of a stretch of more than [`VIEW_WINDOW`] entries, folded ones
-    /// among them, the floor is raised to the newest.
+    /// What a client holds after it has received `page`. If the stretch has more than [`VIEW_WINDOW`] entries,
+    /// including folded ones, the floor rises to keep the newest.
     pub fn of_page(request: &PageRequest, page: &Folded) -> Self {
         let floor = match page.stretch.last() {
             _ if !page.has_older => Position::OLDEST,
@@ -67,17 +67,17 @@ impl ResumePoint {
         Self::exactly(floor, shown.map(|entry| entry.content).collect())
     }
 
-    /// What is at or below it, is not spoken of.
+    /// Entries at or below it are not described.
     pub const fn floor(&self) -> Position {
         self.floor
     }
 
-    /// What is held above the floor; ascending by id.
+    /// The ids held above the floor, ascending.
     pub fn held(&self) -> &[ContentId] {
         &self.held
     }
 
-    /// As clients see it.
+    /// Encodes the token for clients.
     pub fn encode(&self) -> String {
         let mut bytes = Vec::with_capacity(HEAD + NUMBER * self.held.len());
         bytes.push(VERSION);
@@ -88,7 +88,7 @@ impl ResumePoint {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Of a resume token, or of a cursor.
+    /// Decodes a resume token or a cursor.
     pub fn decode(text: &str) -> Result<Self, InvalidResumePoint> {
         if let Ok(position) = cursor::decode(text) {
             return Ok(Self::above(position));
@@ -116,7 +116,7 @@ impl ResumePoint {
     }
 }
 
-/// The bound above which `position` is the first that can be: ids are whole numbers from 1.
+/// The bound just below `position`: ids are whole numbers from 1.
 fn just_below(position: Position) -> Position {
     Position::bound(position.publish_time(), position.content_number() - 1)
 }

@@ -1,10 +1,9 @@
-//! What a subscriber shows of its timeline, and what it must be told so that this stays true. docs/live.md has the
-//! proof.
+//! Decides which changes a subscriber is sent, so that its client always holds what the timeline shows. docs/live.md
+//! has the proof.
 //!
-//! Pure: `live` listens and reads, this module decides. One law: **the client holds above the floor exactly what the
-//! window says, after every single change that it was told.** The window knows the raw timeline above the floor; what
-//! stands of it, folded, is what the client is to hold. Whatever changes the one, the difference between the two is
-//! told, so nothing needs to be known about why they differ.
+//! One law: **above the floor the client holds exactly what the window says, after every single change that it was
+//! sent.** The window has the raw timeline above the floor. Folded, that is what the client should hold. Whenever
+//! either changes, the differences are sent, whatever caused them.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -21,40 +20,40 @@ use crate::domain::{
 /// A change of what a client holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The entry stands in the timeline, at its position.
+    /// The entry is in the timeline, at its position.
     Added(Entry),
-    /// The content is in the timeline no more, or a newer entry of its subject stands for it, which has been told.
+    /// The content is no longer in the timeline, or a newer entry of its subject, sent before, replaces it.
     Removed(ContentId),
-    /// Nothing of the author is in the timeline any more, at whatever depth.
+    /// No content of the author is in the timeline any more, at any depth.
     AuthorRemoved(UserId),
-    /// What the client holds can no longer be made true by changes: it must read again.
+    /// Changes cannot bring the client up to date: it must read again.
     Refetch(Reason),
 }
 
 /// Why a client must read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// More has come than a catch-up brings.
+    /// A catch-up would have to bring more than it may.
     GapTooLarge,
-    /// Who is in the timeline has changed, and what the client holds is not known.
+    /// The reader's authors have changed, and it is unknown what the client holds.
     FollowsChanged,
-    /// Changes may have been missed, and what the client holds is not known.
+    /// Changes may have been missed, and it is unknown what the client holds.
     Missed,
 }
 
-/// What the timeline holds above a floor at one instant.
+/// The timeline above a floor at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineTop {
-    /// Folded ones, too; in any order.
+    /// The entries, including folded ones, in any order.
     pub entries: Vec<Showing>,
-    /// Whether these are all.
+    /// Whether these are all entries above the floor.
     pub whole: bool,
 }
 
-/// What a client holds, as far as it is known, and the changes that wait for it.
+/// What a client is known to hold, and the changes that wait for it.
 #[derive(Debug, Clone, Default)]
 pub struct View {
-    /// `None`: nothing is known, and changes are passed on as they come.
+    /// `None`: it is unknown what the client holds, and changes are passed on as they come.
     window: Option<Window>,
     waiting: VecDeque<Change>,
     recently: Recently,
@@ -64,34 +63,34 @@ pub struct View {
 #[derive(Debug, Clone)]
 struct Window {
     floor: Position,
-    /// The timeline as last read or announced, folded entries included; oldest first. At most [`VIEW_WINDOW`] when no
+    /// The timeline as last read or announced, including folded entries, oldest first. At most [`VIEW_WINDOW`] when no
     /// change waits.
     entries: Vec<Showing>,
-    /// What the client holds now. When no change waits, these are the entries that stand.
+    /// What the client holds now. When no change waits, these are the entries that folding keeps.
     held: HashSet<ContentId>,
 }
 
 impl View {
-    /// The view of a client that holds what `point` says while the timeline above its floor is `now`. The changes that
-    /// wait are removals, then additions, oldest first, then removals of what these fold away.
+    /// The view of a client that holds what `point` says while the timeline above its floor is `now`. The waiting
+    /// changes are removals, then additions, oldest first, then removals of what those fold away.
     pub fn resume(point: &ResumePoint, now: &TimelineTop) -> Self {
         let mut view = Self::default();
         view.become_true(point.floor(), point.held().iter().copied().collect(), now);
         view
     }
 
-    /// The position above which a catch-up reads; `None` if what the client holds is not known, so that only the client
+    /// The position above which a catch-up reads. `None` if it is unknown what the client holds: then only the client
     /// itself can read again.
     pub fn floor(&self) -> Option<Position> {
         self.window.as_ref().map(|window| window.floor)
     }
 
-    /// Changes that the client has not received yet, in their order.
+    /// Changes that the client has not received yet, in order.
     pub fn waiting(&self) -> impl Iterator<Item = &Change> {
         self.waiting.iter()
     }
 
-    /// The next change. It counts as received once it has been taken.
+    /// The next change. It counts as received once it is taken.
     pub fn take_next(&mut self) -> Option<Change> {
         let change = self.waiting.pop_front()?;
         if let Some(window) = &mut self.window {
@@ -103,8 +102,8 @@ impl View {
         Some(change)
     }
 
-    /// The timeline above [`View::floor`] is `now`, whatever was announced or missed before. To be called when no
-    /// change waits.
+    /// Takes `now` as the timeline above [`View::floor`], whatever was announced or missed before. Call it only when
+    /// no change waits.
     pub fn catch_up(&mut self, now: &TimelineTop) {
         match self.window.take() {
             Some(window) => self.become_true(window.floor, window.held, now),
@@ -112,27 +111,27 @@ impl View {
         }
     }
 
-    /// The entry was in the timeline a moment ago. To be called when no change waits.
+    /// Adds an entry that was in the timeline a moment ago. Call it only when no change waits.
     pub fn added(&mut self, new: Showing) {
         match &mut self.window {
             Some(window) if new.entry.position() > window.floor => {
                 window.insert(new);
                 self.settle();
             }
-            // A newer one stands for it.
+            // A newer entry of the subject replaces it.
             Some(window) if window.shows(new.subject) => {}
             _ if self.recently.tell(new.entry.content, true) => self.waiting.push_back(Change::Added(new.entry)),
             _ => {}
         }
     }
 
-    /// Whether a newer entry of its subject stands for `entry`.
+    /// Whether a newer entry of its subject replaces `entry`.
     pub fn folds(&self, entry: Entry) -> bool {
         let folds = |window: &Window| window.place(entry).is_ok() && !window.held.contains(&entry.content);
         self.window.as_ref().is_some_and(folds)
     }
 
-    /// The entry's content was removed. To be called when no change waits.
+    /// Removes an entry whose content was removed. Call it only when no change waits.
     pub fn removed(&mut self, entry: Entry) {
         match &mut self.window {
             Some(window) if entry.position() > window.floor => {
@@ -144,18 +143,18 @@ impl View {
         }
     }
 
-    /// Nothing of `author` is in the timeline.
+    /// Removes all contents of `author`.
     pub fn author_removed(&mut self, author: UserId) {
         self.waiting.push_back(Change::AuthorRemoved(author));
     }
 
-    /// The client must read again; from then on what it holds is not known.
+    /// Tells the client to read again. From then on it is unknown what it holds.
     pub fn refetch(&mut self, reason: Reason) {
         *self = Self::default();
         self.waiting.push_back(Change::Refetch(reason));
     }
 
-    /// What the client can resume with after the changes so far; `None` if what it holds is not known.
+    /// Where the client can resume after the changes so far; `None` if it is unknown what it holds.
     pub fn point(&self) -> Option<ResumePoint> {
         let window = self.window.as_ref()?;
         Some(ResumePoint::exactly(window.floor, window.held.iter().copied().collect()))
@@ -163,7 +162,7 @@ impl View {
 }
 
 impl View {
-    /// The client holds `held` above `floor`, where the timeline is `now`.
+    /// Sets the window to `now` above `floor`, for a client that holds `held`.
     fn become_true(&mut self, floor: Position, held: HashSet<ContentId>, now: &TimelineTop) {
         if !now.whole {
             return self.refetch(Reason::GapTooLarge);
@@ -174,8 +173,8 @@ impl View {
         self.settle();
     }
 
-    /// Queues the differences between what the client holds and what stands. Without any, cuts the window to its size.
-    /// To be called when no change waits.
+    /// Queues the differences between what the client holds and what it should hold. Without any, cuts the window to
+    /// its size. Call it only when no change waits.
     fn settle(&mut self) {
         let Some(window) = &mut self.window else { return };
         self.waiting.extend(window.differences());
@@ -188,8 +187,7 @@ impl View {
 }
 
 impl Window {
-    /// From what the client holds to what stands: what is gone, what has come, oldest first, and what that has folded
-    /// away.
+    /// The differences in order: removals, additions, oldest first, and removals of what those fold away.
     fn differences(&self) -> impl Iterator<Item = Change> + use<> {
         let stands = standing(&self.entries);
         let come = stands.iter().filter(|it| !self.held.contains(&it.entry.content));
@@ -203,7 +201,7 @@ impl Window {
         removed(gone).chain(come).chain(removed(folded))
     }
 
-    /// The client has been told.
+    /// Records that the client is sent the change.
     fn tell(&mut self, change: Change) {
         match change {
             Change::Added(entry) if entry.position() > self.floor => drop(self.held.insert(entry.content)),
@@ -221,7 +219,7 @@ impl Window {
         self.entries.iter().any(|it| it.subject == subject)
     }
 
-    /// Where the entry stands, or would.
+    /// The index at which the entry is, or belongs.
     fn place(&self, entry: Entry) -> Result<usize, usize> {
         self.entries.binary_search_by_key(&entry.position(), |it| it.entry.position())
     }
@@ -238,8 +236,8 @@ impl Window {
         }
     }
 
-    /// Gives up the oldest entries above what a window holds: the floor rises above them, the client keeps what it
-    /// holds of them, which is given.
+    /// Drops the oldest entries beyond the window's size and raises the floor above them. Returns those that the
+    /// client holds.
     fn trim(&mut self) -> Vec<ContentId> {
         let surplus = self.entries.len().saturating_sub(VIEW_WINDOW);
         let trimmed: Vec<Showing> = self.entries.drain(..surplus).collect();
@@ -250,12 +248,12 @@ impl Window {
     }
 }
 
-/// What was told of contents outside a window, so that it is not told twice: the last few.
+/// The last changes sent about contents outside a window, so that none is sent twice.
 #[derive(Debug, Clone, Default)]
 struct Recently(VecDeque<(ContentId, bool)>);
 
 impl Recently {
-    /// Whether this is news.
+    /// Records the change; whether it is new.
     fn tell(&mut self, content: ContentId, is_there: bool) -> bool {
         let known = self.0.iter().position(|(told, _)| *told == content).and_then(|place| self.0.remove(place));
         self.0.push_back((content, is_there));

@@ -1,8 +1,8 @@
-//! The terms by which people are found: the handle, and the name from each of its words on, folded as words of contents
-//! are.
+//! The keys by which people are found: the handle, and the name from each of its words on, folded like the words of
+//! contents.
 //!
-//! A stored term begins with the searched text, byte by byte, so a search is one range of an index. A change of the
-//! folding needs every row written anew.
+//! A stored key begins with the searched text, byte by byte, so a search is one range of an index. A change of the
+//! folding needs all rows written again.
 
 use std::collections::BTreeSet;
 
@@ -17,26 +17,26 @@ use crate::domain::{
     timeline::cursor::InvalidCursor,
 };
 
-/// What marks a handle where names must not be found.
+/// Begins keys that only handles match.
 const HANDLE_MARK: char = '@';
 /// The first byte of a cursor here; [`crate::domain::timeline::cursor`] has those of other lists.
 const CURSOR: u8 = 6;
 const LAST_CHAR: char = char::MAX;
 
-/// Everything by whose beginning a user is found: the handle, with a leading `@` and without, and the name from each
-/// of its first [`MAX_NAME_WORDS`] words on. Each has at most [`MAX_NAME_PREFIX_CHARS`] characters. In scripts that
-/// put no spaces between words each character begins one.
+/// The keys of a user: the handle, with a leading `@` and without, and the name from each of its first
+/// [`MAX_NAME_WORDS`] words on. Each has at most [`MAX_NAME_PREFIX_CHARS`] characters. In scripts without spaces each
+/// character begins a word.
 pub fn keys_of(handle: &Handle, name: &str) -> BTreeSet<String> {
     let name = folded(name);
     let words = word_starts(&name).take(MAX_NAME_WORDS).map(|rest| cut(rest).to_owned());
     words.chain([handle.to_string(), format!("{HANDLE_MARK}{handle}")]).collect()
 }
 
-/// What the keys of those who are looked for begin with.
+/// The common beginning of the keys that a search matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyPrefix(String);
 
-/// Why nobody can be looked for.
+/// Why a search for people is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidKeyPrefix {
     /// Blank.
@@ -45,13 +45,13 @@ pub enum InvalidKeyPrefix {
     /// More than [`MAX_NAME_PREFIX_CHARS`].
     #[error("`text` has {0} characters; the limit is {MAX_NAME_PREFIX_CHARS}")]
     TooLong(usize),
-    /// Punctuation and the like.
+    /// The text has only punctuation and the like.
     #[error("`text` needs at least one letter, digit or pictograph")]
     NothingInText,
 }
 
 impl KeyPrefix {
-    /// Trimmed and folded, from its first word on; a leading `@` looks for handles alone.
+    /// Trims and folds the text from its first word on. A leading `@` limits the search to handles.
     pub fn try_new(text: &str) -> Result<Self, InvalidKeyPrefix> {
         let text = text.trim();
         match text.chars().count() {
@@ -69,12 +69,12 @@ impl KeyPrefix {
         Ok(Self(cut(first).to_owned()))
     }
 
-    /// The first key that begins so.
+    /// The first key with this prefix.
     pub fn from(&self) -> &str {
         &self.0
     }
 
-    /// Every key that begins so is below this, and no other from [`KeyPrefix::from`] on.
+    /// Just above every key with this prefix.
     pub fn below(&self) -> String {
         let mut rest = self.0.chars();
         while let Some(last) = rest.next_back() {
@@ -89,17 +89,17 @@ impl KeyPrefix {
     }
 }
 
-/// A user in what was found: the first of their keys that begins with what is looked for.
+/// A search result: the first key of a user that matches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundUser {
     /// Folded.
     pub key: String,
-    /// Who.
+    /// The user.
     pub user: UserId,
 }
 
 impl FoundUser {
-    /// Opaque to clients, and a place also when the user has left it.
+    /// A cursor for clients. It stays valid when the user no longer matches.
     pub fn cursor(&self) -> String {
         let id = self.user.get().to_be_bytes();
         let bytes: Vec<u8> = [CURSOR].into_iter().chain(id).chain(self.key.bytes()).collect();
@@ -122,12 +122,12 @@ impl FoundUser {
     }
 }
 
-/// Normalised, with single spaces.
+/// Normalises the text, with single spaces.
 fn folded(text: &str) -> String {
     normalised(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The rest of the text from each of its words on. `_` is part of handles, hence of words.
+/// The rest of the text from each of its words on. `_` is part of handles, so it is part of words.
 fn word_starts(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_word_bound_indices();
     let words = words.filter(|(_, word)| word.contains(|c| is_telling(c) || c == '_'));

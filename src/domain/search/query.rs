@@ -1,7 +1,7 @@
 //! Plans a search by text, author and time: the sources, the rarest one first, and the pages that they give.
 //!
-//! Terms lead to candidates, newest first; what a candidate really says decides. A page is filled in rounds of bounded
-//! work, so that it may be short and still go on.
+//! Terms lead to candidates, newest first; the text of a candidate decides. A page reads a bounded number of blocks,
+//! so it may be short although more follows.
 
 use std::cmp::Reverse;
 
@@ -24,7 +24,7 @@ pub struct Search {
     to: Option<i64>,
 }
 
-/// Why nothing can be looked for.
+/// Why a search is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSearch {
     /// Neither text nor author.
@@ -33,15 +33,15 @@ pub enum InvalidSearch {
     /// More than [`MAX_SEARCH_CHARS`].
     #[error("`text` has {0} characters; the limit is {MAX_SEARCH_CHARS}")]
     TextTooLong(usize),
-    /// Punctuation and the like.
+    /// The text has only punctuation and the like.
     #[error("`text` needs at least one letter, digit or pictograph")]
     NothingInText,
-    /// No moment lies between them.
+    /// The span is empty.
     #[error("`from` must be earlier than `to`")]
     EmptySpan,
 }
 
-/// A stretch of time, seen from its newest end.
+/// A span of time, read from its newest end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Milliseconds UTC, inclusive.
@@ -50,7 +50,7 @@ pub struct Span {
     pub below: Option<Position>,
 }
 
-/// What leads to candidates in order of time.
+/// A list of contents in order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// The contents that have a term.
@@ -59,49 +59,49 @@ pub enum Source {
     Author(UserId),
 }
 
-/// How candidates are found.
+/// How to find candidates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
-    /// Read newest first.
+    /// The source that is read, newest first.
     pub along: Source,
-    /// Terms that candidates also have, at most [`MAX_PROBES`].
+    /// Terms that candidates must have, too; at most [`MAX_PROBES`].
     pub having: Vec<Term>,
-    /// Whose they are. Whoever asks for an author sees them as on the author's page; whoever does not, as in
-    /// timelines.
+    /// The author, if the search names one. Then the viewer sees what the author's page shows; otherwise what
+    /// timelines show.
     pub author: Option<UserId>,
 }
 
-/// A content that may be what is looked for.
+/// A content that may match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Where it stands.
+    /// Its entry.
     pub entry: Entry,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// What one look has found.
+/// The candidates of one block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidates {
     /// Newest first.
     pub rows: Vec<Candidate>,
-    /// Down to here, inclusive, nothing is missing; `None`: down to the span's end.
+    /// Every candidate down to this position, inclusive, is included; `None`: down to the end of the span.
     pub reached: Option<Position>,
 }
 
-/// A page of what was found.
+/// A page of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Newest first.
     pub entries: Vec<Entry>,
-    /// Whether to read on: there is more, or it was not looked any further.
+    /// Whether there is more, or the rest has not been read.
     pub has_older: bool,
-    /// Read on from here; `None` only if there is nothing to read on from.
+    /// Where to read on; `None` only at the end.
     pub end: Option<Position>,
 }
 
 impl Search {
-    /// `from` (inclusive) and `to` (exclusive) are ms UTC. A blank `text` is none.
+    /// `from` (inclusive) and `to` (exclusive) are ms UTC. A blank `text` counts as absent.
     pub fn try_new(
         text: Option<&str>,
         author: Option<UserId>,
@@ -122,20 +122,20 @@ impl Search {
         Ok(Self { phrase, author, from, to })
     }
 
-    /// Where a page that follows `after` may lie.
+    /// The span of a page that follows `after`.
     pub fn span(&self, after: Option<Position>) -> Span {
         let to = self.to.map(|to| Position::bound(to, 0));
         Span { from: self.from, below: after.into_iter().chain(to).min() }
     }
 
-    /// Everything that could lead to candidates; never nothing.
+    /// All sources that could lead to candidates; never empty.
     pub fn sources(&self) -> Vec<Source> {
         let terms = self.phrase.iter().flat_map(Phrase::terms).map(Source::Term);
         self.author.map(Source::Author).into_iter().chain(terms).collect()
     }
 
-    /// Along the source with the fewest contents, the next rarest being looked up for each. `None` if a source has
-    /// none at all.
+    /// Plans to read the source with the fewest contents and to check the next rarest ones. `None` if some source is
+    /// empty.
     pub fn look(&self, mut counted: Vec<(Source, usize)>) -> Option<Look> {
         counted.sort_by_key(|(_, count)| *count);
         let (along, fewest) = *counted.first()?;
@@ -146,19 +146,19 @@ impl Search {
         (fewest > 0).then(|| Look { along, having: terms.take(MAX_PROBES).collect(), author: self.author })
     }
 
-    /// Whether this is what is looked for.
+    /// Whether a text matches.
     pub fn wants(&self, text: &str) -> bool {
         self.phrase.as_ref().is_none_or(|phrase| phrase.is_in(text))
     }
 }
 
 impl Found {
-    /// There is nothing of the kind.
+    /// An empty result.
     pub const fn nothing() -> Self {
         Self { entries: Vec::new(), has_older: false, end: None }
     }
 
-    /// Takes up what `look` has found beyond what is here; `true` if no further look is needed for a page of `size`.
+    /// Adds the candidates of one block. `true` if a page of `size` needs no further block.
     pub fn take(&mut self, search: &Search, look: Candidates, size: PageSize) -> bool {
         let wanted = look.rows.into_iter().filter(|candidate| search.wants(&candidate.text));
         self.entries.extend(wanted.map(|candidate| candidate.entry));

@@ -1,8 +1,8 @@
-//! Terms: what a text can be found by. Pure, and part of what is stored: another form of terms is another [`FORM`].
+//! Cuts a text into the terms by which it is found. Terms are stored, so another way to cut needs another [`FORM`].
 //!
-//! A text is normalised (NFKC, case folded, joiners of no meaning dropped) and cut into words by UAX #29; a pictograph
-//! is a word. Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and their neighbours) form
-//! *runs*, of which every character and every pair of neighbours is a term.
+//! A text is normalised (NFKC, case folding, meaningless joiners dropped) and cut into words by UAX #29; a pictograph
+//! is a word. Scripts without spaces between words (Chinese, Japanese, Korean, Thai and their neighbours) form *runs*.
+//! Every character of a run and every pair of neighbours is a term.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,12 +12,12 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::domain::limits::{MAX_QUERY_TERMS, MAX_TERMS};
 
-/// The number of this form of terms. Whoever changes what terms a text has takes the next one: everything is indexed
-/// anew then.
+/// The number of this form of terms. Raise it with every change of what terms a text has: everything is indexed again
+/// then.
 pub const FORM: i64 = 1;
 const SEED: u64 = 0x7469_6465_6665_6564;
 
-/// What a word, a character or a pair of characters is kept as: 64 bits of XXH3. Different ones may share a term.
+/// The stored form of a word, a character or a pair: 64 bits of XXH3. Different ones may share a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term(i64);
 
@@ -33,7 +33,7 @@ impl From<Term> for i64 {
     }
 }
 
-/// The distinct terms of a text, ascending; at most [`MAX_TERMS`], which no text of a content exceeds.
+/// The distinct terms of a text, ascending; at most [`MAX_TERMS`], which no content exceeds.
 pub fn terms_of(text: &str) -> Vec<Term> {
     let Pieces { words, runs } = Pieces::of(text);
     let mut terms: BTreeSet<Term> = words.iter().map(|word| Term::of(word)).collect();
@@ -43,19 +43,18 @@ pub fn terms_of(text: &str) -> Vec<Term> {
     terms.into_iter().take(MAX_TERMS).collect()
 }
 
-/// Words and runs that a text must have to be found: each word as a word of it, each run within one of its runs.
+/// The words and runs that a text must have: each word as a word, each run within one of its runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase(Pieces);
 
 impl Phrase {
-    /// `None` if nothing of `text` can be looked for.
+    /// `None` if nothing in `text` can be searched.
     pub fn of(text: &str) -> Option<Self> {
         let pieces = Pieces::of(text);
         (!pieces.words.is_empty() || !pieces.runs.is_empty()).then_some(Self(pieces))
     }
 
-    /// Terms that every text has in which the phrase is, at most [`MAX_QUERY_TERMS`]; others may have them, too. Never
-    /// none.
+    /// Terms that every matching text has, at most [`MAX_QUERY_TERMS`]; never empty. Other texts may have them, too.
     pub fn terms(&self) -> Vec<Term> {
         let runs = self.0.runs.iter().flat_map(|run| {
             let length = if run.chars().nth(1).is_some() { 2 } else { 1 };
@@ -66,7 +65,7 @@ impl Phrase {
         terms.filter(|term| met.insert(*term)).take(MAX_QUERY_TERMS).collect()
     }
 
-    /// Whether the phrase is in `text`.
+    /// Whether `text` matches the phrase.
     pub fn is_in(&self, text: &str) -> bool {
         let text = Pieces::of(text);
         let words: HashSet<&str> = text.words.iter().map(String::as_str).collect();
@@ -75,7 +74,7 @@ impl Phrase {
     }
 }
 
-/// A normalised text, cut; separators are dropped.
+/// The pieces of a normalised text without separators.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Pieces {
     words: Vec<String>,
@@ -102,19 +101,19 @@ impl Pieces {
     }
 }
 
-/// The text as it is compared: NFKC, case and width folded, apostrophes alike, without joiners of no meaning.
+/// Normalises a text for comparison: NFKC, case and width folded, one kind of apostrophe, no meaningless joiners.
 pub(super) fn normalised(text: &str) -> String {
     let apostrophes = |c| if c == '\u{2019}' { '\'' } else { c };
     let folded = text.nfkc().filter(|c| !is_ignored(*c)).map(apostrophes).flat_map(folded);
     folded.nfkc().collect()
 }
 
-/// Upper case and back: so that "ß" is "ss", and a final sigma one like any other.
+/// Folds case through upper case, so that "ß" becomes "ss" and a final sigma a plain one.
 fn folded(c: char) -> impl Iterator<Item = char> {
     c.to_uppercase().flat_map(char::to_lowercase)
 }
 
-/// Every `length` characters in a row.
+/// All sequences of `length` neighbouring characters.
 fn neighbours(run: &str, length: usize) -> impl Iterator<Item = &str> {
     let ends = run.char_indices().map(|(at, _)| at).skip(length).chain([run.len()]);
     let starts = run.char_indices().map(|(at, _)| at);
@@ -140,13 +139,13 @@ fn is_ignored(c: char) -> bool {
     !c.is_ascii() && is_among(c, &RANGES)
 }
 
-/// What makes something a word: letters, digits, pictographs.
+/// Whether the character makes a piece a word: a letter, digit or pictograph.
 pub(super) fn is_telling(c: char) -> bool {
     const PICTOGRAPHS: [(u32, u32); 4] = [(0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1_F000, 0x1_FAFF)];
     c.is_alphanumeric() || (!c.is_ascii() && is_among(c, &PICTOGRAPHS))
 }
 
-/// Whether the character's script puts no spaces between words, or, as Korean, ties others to them.
+/// Whether the character's script has no spaces between words or, like Korean, attaches particles.
 pub(super) fn is_unspaced(c: char) -> bool {
     /// Thai and Lao, Myanmar, jamo, Khmer, radicals, iteration marks, kana, bopomofo and jamo, Han, Hangul, Han.
     const RANGES: [(u32, u32); 18] = [

@@ -5,22 +5,22 @@ use super::{
     position::{Entry, Position},
 };
 
-/// How a served page differs from what it must be.
+/// The difference between a served page and the right one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Difference {
-    /// Entries that the page must hold and does not.
+    /// Entries that the page lacks.
     pub missing: Vec<Entry>,
-    /// Entries that the page holds and must not.
+    /// Entries that the page must not have.
     pub surplus: Vec<Entry>,
     /// Whether the page is wrong about older entries following.
     pub wrong_end: bool,
-    /// Whether the entries are the right ones in the wrong order, or some twice.
+    /// Whether the right entries are in the wrong order, or duplicated.
     pub disorder: bool,
 }
 
 impl Difference {
-    /// Between a served page towards older entries and the oracle's answer to the same request, which holds one entry
-    /// more than the page if the timeline goes on. `None` if the page is right.
+    /// Compares a served page with the oracle's answer to the same request, which has one entry more than the page if
+    /// the timeline goes on. For pages towards older entries. `None` if the page is right.
     pub fn between(served: &Page, oracle: &[Entry], request: &PageRequest) -> Option<Self> {
         let size = request.size.get();
         let due = &oracle[..oracle.len().min(size)];
@@ -35,22 +35,22 @@ impl Difference {
     }
 }
 
-/// What makes a page wrong.
+/// The cause of a wrong page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DifferenceCause {
-    /// The invariant of docs/coverage.md is broken: a content that the inbox should hold is neither there nor in
+    /// The invariant of docs/coverage.md is broken: a content that the inbox should have is neither there nor in
     /// flight.
     Hole,
-    /// An inbox row stands elsewhere than its content, or names another author.
+    /// An inbox row differs from its content in position or author.
     Misplaced,
-    /// A cached outbox was believed and says something else than SQL.
+    /// A cached outbox was trusted but differs from SQL.
     Cache,
-    /// Rows and cache are in order: the reading itself is at fault.
+    /// Rows and cache are right, so the reading itself is wrong.
     Unexplained,
 }
 
 impl DifferenceCause {
-    /// In one word, for metrics and people.
+    /// The cause in one word, for metrics and logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hole => "hole",
@@ -60,8 +60,8 @@ impl DifferenceCause {
         }
     }
 
-    /// Of a difference that stays although nothing changes. `flawed`: the cause of a flaw among the reader's rows, if
-    /// there is one. `right_without_cache`: whether the page is right when everything is read from SQL.
+    /// The cause of a persistent difference. `flawed`: the cause of a flaw in the reader's rows, if there is one.
+    /// `right_without_cache`: whether the page is right when everything is read from SQL.
     pub const fn of(flawed: Option<Self>, right_without_cache: bool) -> Self {
         match flawed {
             Some(cause) => cause,
@@ -71,8 +71,7 @@ impl DifferenceCause {
     }
 }
 
-/// Where the audit of a walk goes on after an oracle's answer: the last entry of the page that it stands for; `None`
-/// at the end.
+/// Where to continue an audit after the oracle's answer: the last entry of its page; `None` at the end.
 pub fn next_bound(oracle: &[Entry], request: &PageRequest) -> Option<Position> {
     let size = request.size.get();
     if oracle.len() <= size {

@@ -1,4 +1,4 @@
-//! The remembered authors of a timeline: the followed and the excluded ones of one snapshot, with its version. A page
+//! The remembered authors of a timeline: the followed and the excluded ones in one snapshot, with its version. A page
 //! may use them if its own snapshot has the same version.
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::domain::{Counters, ViewerReactions, ids::UserId};
 
-/// Whose contents a reader's timeline has.
+/// The authors whose contents a reader's timeline shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineAuthors {
     version: i64,
@@ -19,19 +19,19 @@ pub struct TimelineAuthors {
     is_covered: bool,
 }
 
-/// A content that a page may show: it exists and is of the kinds that were asked for. Whether its author is in the
-/// timeline is not known yet.
+/// An existing content of the requested kinds that a page may show. Whether the timeline shows its author is not known
+/// yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
     /// Its position and its author.
     pub entry: Entry,
-    /// Who published what it reposts; `None` if it is no repost.
+    /// The author of the reposted content; `None` if it is not a repost.
     pub original_author: Option<UserId>,
-    /// `None` if they were not asked for.
+    /// `None` if the request did not ask for facts.
     pub facts: Option<CardFacts>,
 }
 
-/// What a page's snapshot says of a content that may change as long as it exists.
+/// The changing facts about a content in a page's snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CardFacts {
     /// The content's counters.
@@ -42,36 +42,36 @@ pub struct CardFacts {
     pub profile_version: i64,
 }
 
-/// What one snapshot says about a page of a reader whose authors are known.
+/// The candidates of one snapshot for a page of a reader whose authors are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidates {
-    /// The version of the reader's authors; `None` if the reader has no account.
+    /// The version of the reader's authors; `None` if there is no such account.
     pub version: Option<i64>,
     /// The reader's floor.
     pub floor: Floor,
-    /// Contents in flight, on both sides of the bound and in any order; `None` if there were too many of them, or of
-    /// `leaving`, to read all.
+    /// Contents in flight on both sides of the bound, in any order; `None` if there were too many of them, or of
+    /// `leaving`, to read.
     pub in_flight: Option<Vec<Candidate>>,
-    /// Authors whose accounts are being deleted: what is left of theirs is in no timeline.
+    /// Authors whose accounts are being deleted. No timeline shows their remaining contents.
     pub leaving: Vec<UserId>,
-    /// Rows of the inbox beyond the bound as the page meets them, from the floor on.
+    /// Inbox rows beyond the bound in reading order, down to the floor.
     pub ahead: Vec<Candidate>,
-    /// As `ahead`, at the bound and on its near side; empty if there is no bound.
+    /// As `ahead`, at the bound and on its near side; empty without a bound.
     pub behind: Vec<Candidate>,
 }
 
-/// How many rows of an inbox [`Candidates`] hold at most.
+/// Most inbox rows in [`Candidates`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CandidateLimits {
-    /// Beyond the bound.
+    /// Rows beyond the bound.
     pub ahead: usize,
-    /// At the bound and on its near side.
+    /// Rows at the bound and on its near side.
     pub behind: usize,
 }
 
 impl TimelineAuthors {
-    /// `followed` with whether deliveries and the inbox cover the edge, and `excluded`, both in any order and of one
-    /// snapshot with `version`.
+    /// `followed` says for each author whether deliveries and the inbox cover the edge. Both lists are in any order,
+    /// from the snapshot of `version`.
     pub fn new(version: i64, followed: Vec<(UserId, bool)>, mut excluded: Vec<UserId>) -> Self {
         excluded.sort_unstable();
         excluded.dedup();
@@ -82,28 +82,33 @@ impl TimelineAuthors {
         Self { version, followed: followed.into(), excluded: excluded.into(), is_covered }
     }
 
-    /// Of the snapshot that the authors were read from.
+    /// The version in the snapshot that the authors were read from.
     pub const fn version(&self) -> i64 {
         self.version
     }
 
-    /// Whether the inbox is trusted for every author; then it still is in every snapshot of the same version, as only
-    /// changes with a new version take trust away.
+    /// Whether the inbox is trusted for every author. That then holds in every snapshot of the same version, because
+    /// losing trust changes the version.
     pub const fn is_covered(&self) -> bool {
         self.is_covered
     }
 
-    /// Whether exclusions leave anybody out.
+    /// Whether some author is excluded.
     pub const fn excludes(&self) -> bool {
         !self.excluded.is_empty()
     }
 
-    /// Bytes that this holds.
+    /// Followed authors who are not left out.
+    pub const fn followed_count(&self) -> usize {
+        self.followed.len()
+    }
+
+    /// Bytes in memory.
     pub const fn bytes(&self) -> usize {
         size_of::<Self>() + (self.followed.len() + self.excluded.len()) * size_of::<UserId>()
     }
 
-    /// Whether the timeline has this one of the contents that were found.
+    /// Whether the timeline shows this one of the contents in `found`.
     pub fn shows(&self, candidate: &Candidate, found: &Candidates) -> bool {
         let is_excluded = |author: &UserId| self.excluded.binary_search(author).is_ok();
         self.followed.binary_search(&candidate.entry.author).is_ok()
@@ -111,8 +116,8 @@ impl TimelineAuthors {
             && !candidate.original_author.as_ref().is_some_and(is_excluded)
     }
 
-    /// The snapshot of a page, out of candidates of the same version that `limits` bounded. `None` if they are of
-    /// another version, or cannot make a snapshot: some edge is not covered, or too much is in flight.
+    /// The snapshot of a page, from candidates within `limits`. `None` if the versions differ, some edge is not
+    /// covered, or too much is in flight.
     pub fn snapshot(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> Option<Snapshot> {
         let in_flight = found.in_flight.as_ref()?;
         if found.version != Some(self.version) || !self.is_covered {
@@ -140,20 +145,20 @@ impl TimelineAuthors {
         })
     }
 
-    /// Whether more rows of the inbox may complete a page that these do not: on some side all that `limits` allow were
-    /// read, and too few of them are shown.
+    /// Whether more inbox rows may complete the page: on some side all rows that `limits` allow were read, and too few
+    /// of them are shown.
     pub fn wants_more_rows(&self, request: &PageRequest, found: &Candidates, limits: CandidateLimits) -> bool {
         let shown = |rows: &[Candidate]| self.entries(rows, found).len();
         let is_short = |rows: &[Candidate], limit, need| rows.len() == limit && shown(rows) < need;
         is_short(&found.ahead, limits.ahead, request.need()) || is_short(&found.behind, limits.behind, 1)
     }
 
-    /// Those of these contents, which were found, that the timeline has.
+    /// The entries of those candidates in `found` that the timeline shows.
     fn entries(&self, candidates: &[Candidate], found: &Candidates) -> Vec<Entry> {
         candidates.iter().filter(|it| self.shows(it, found)).map(|it| it.entry).collect()
     }
 
-    /// What is in flight in the window, and what the inbox has.
+    /// The runs of the contents in flight and of the inbox.
     fn runs(
         &self,
         area: &TrustedArea,
@@ -180,14 +185,14 @@ impl CandidateLimits {
         Self { ahead: request.need() * rows, behind: 4 * rows }
     }
 
-    /// Twice as much of both, unless that is more than any page needs.
+    /// Twice the limits; `None` if they exceed what any page needs.
     pub fn doubled(self, most: usize) -> Option<Self> {
         let Self { ahead, behind } = self;
         (ahead < most).then_some(Self { ahead: ahead * 2, behind: behind * 2 })
     }
 }
 
-/// Whether the page certainly reaches below this floor, judging by its bound alone.
+/// Whether the page certainly reaches below this floor, judging only by its bound.
 pub fn lies_below(request: &PageRequest, floor: Floor) -> bool {
     let edge = floor.trusted_from();
     match request.direction {

@@ -1,17 +1,17 @@
-//! Coverage as a type: some entries of a source, and how far they are *all* of its entries.
+//! Coverage as a type: entries of a source, and the range in which they are *all* of its entries.
 //!
-//! A [`Run`] cannot claim more than a constructor has checked, so that "assumed complete" cannot be expressed. Where a
-//! run ends, the merge knows nothing, and says so.
+//! A [`Run`] cannot claim more than a constructor has checked, so "assumed complete" cannot be expressed. The merge
+//! stops where a run ends.
 
 use super::{
     page::Direction,
     position::{Entry, Position},
 };
 
-/// Entries of one source in a window, and the position up to which none is missing.
+/// Entries of one source in a window, and the position down to which none is missing.
 ///
-/// Invariants: entries lie strictly beyond the bound and are ordered as the window meets them, no position twice;
-/// every entry of the source from the bound to `reaches` (inclusive) is among them; none lies beyond `reaches`.
+/// Invariants: entries lie strictly beyond the bound, in reading order, without duplicates. Every entry of the source
+/// from the bound to `reaches` (inclusive) is among them, and none lies beyond.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     direction: Direction,
@@ -19,33 +19,33 @@ pub struct Run {
     reaches: Position,
 }
 
-/// A window of an area that is trusted only up to an edge.
+/// A window of an area that is trusted down to an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustedArea {
-    /// Which way the window leads.
+    /// The direction of the window.
     pub direction: Direction,
     /// Where it starts, exclusive.
     pub bound: Option<Position>,
-    /// Rows that were asked for.
+    /// Rows that were requested.
     pub limit: usize,
-    /// The lowest position that is trusted.
+    /// The lowest trusted position.
     pub edge: Position,
 }
 
 impl Run {
-    /// What a query gave that was limited to `limit` entries: if it gave fewer, the source is exhausted.
+    /// The result of a query limited to `limit` entries. If it has fewer, the source is exhausted.
     ///
-    /// `rows` in any order; repeated positions count once.
+    /// `rows` may be in any order; duplicates count once.
     pub fn from_limited_query(direction: Direction, rows: Vec<Entry>, limit: usize) -> Self {
         let cut = rows.len() >= limit;
         Self::ordered(direction, rows, |last| if cut { last.unwrap_or(direction.start()) } else { direction.end() })
     }
 
-    /// The rows of a trusted area that ends at `edge` (a floor, or where a cache begins): a limited query's rows, of
-    /// which nothing is known beyond `edge`.
+    /// A query's rows from a trusted area that ends at `edge` (a floor, or the end of a cached outbox). Beyond `edge`
+    /// nothing is known.
     ///
-    /// Reading towards older entries the area is `edge` and all above it; towards newer ones it must start at or below
-    /// the bound, or nothing is known at all.
+    /// Towards older entries the area is everything from `edge` up. Towards newer ones the bound must lie in the area,
+    /// or else nothing is known.
     pub fn from_trusted_area(
         direction: Direction,
         bound: Option<Position>,
@@ -69,8 +69,8 @@ impl Run {
         }
     }
 
-    /// As [`Self::from_trusted_area`], of an area whose rows a filter has looked at: `seen` are the rows as they lie
-    /// there, `passed` the entries among them that are in the source.
+    /// As [`Self::from_trusted_area`], after a filter: `seen` are all rows in order, `passed` those that belong to the
+    /// source.
     pub fn from_filtered_area(area: &TrustedArea, seen: &[Position], passed: Vec<Entry>) -> Self {
         let TrustedArea { direction, bound, limit, edge } = *area;
         let trusted = match direction {
@@ -96,17 +96,27 @@ impl Run {
         Self::ordered(direction, passed, |_| reaches)
     }
 
-    /// Nothing is known of the source beyond the bound.
+    /// All entries of a source from the bound to the publish time `end_ms`, inclusive; `rows` in any order.
+    pub fn from_stretch(direction: Direction, rows: Vec<Entry>, end_ms: i64) -> Self {
+        let reaches = match direction {
+            Direction::Older => Position::bound(end_ms, 0),
+            Direction::Newer => Position::bound(end_ms, i64::MAX),
+        };
+        let rows = rows.into_iter().filter(|row| !direction.meets_first(reaches, row.position())).collect();
+        Self::ordered(direction, rows, |_| reaches)
+    }
+
+    /// A run that knows nothing beyond the bound.
     pub fn unknown(direction: Direction, bound: Option<Position>) -> Self {
         Self { direction, entries: Vec::new(), reaches: bound.unwrap_or(direction.start()) }
     }
 
-    /// The source has nothing in the window.
+    /// A run of a source without entries in the window.
     pub const fn empty(direction: Direction) -> Self {
         Self { direction, entries: Vec::new(), reaches: direction.end() }
     }
 
-    /// This run, and from where it ends the `further` one, which covers the area beyond `edge` and nothing else.
+    /// Extends this run with `further`, which covers the area beyond `edge` and nothing else.
     #[must_use]
     pub fn then(mut self, further: Self) -> Self {
         debug_assert_eq!(self.direction, further.direction);
@@ -114,12 +124,12 @@ impl Run {
         Self::ordered(self.direction, self.entries, |_| further.reaches)
     }
 
-    /// The entries, as the window meets them.
+    /// The entries in reading order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Up to here (inclusive) no entry of the source is missing.
+    /// No entry of the source is missing down to here, inclusive.
     pub const fn reaches(&self) -> Position {
         self.reaches
     }
@@ -129,7 +139,7 @@ impl Run {
         !self.direction.meets_first(self.reaches, position)
     }
 
-    /// Whether the source has nothing more in this window.
+    /// Whether the source has no further entries in this window.
     pub fn is_exhausted(&self) -> bool {
         self.reaches == self.direction.end()
     }

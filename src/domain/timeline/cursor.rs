@@ -1,7 +1,8 @@
-//! A place in a list as clients see it: opaque, stable for ever, valid even when its own entry is gone.
+//! Cursors: places in a list. Clients treat them as opaque. They never expire, and stay valid when their entry is
+//! gone.
 //!
-//! Bytes: the list's own first byte, a time (i64, big endian), an id (i64, big endian); base64url without padding
-//! (RFC 4648 section 5): 23 characters. In a timeline these are publish time and content id.
+//! Bytes: the list's own first byte, a time (i64, big endian), an id (i64, big endian); base64url without padding (RFC
+//! 4648 section 5): 23 characters. In a timeline these are publish time and content id.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
@@ -9,20 +10,20 @@ use super::position::Position;
 
 const LEN: usize = 17;
 
-/// What a cursor leads into. A cursor of one list is refused by all others: it would mean another place there.
+/// The list of a cursor. All other lists refuse it, because it would mean another place there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
-    /// Contents by publish time and id: timelines, authors' contents, what a search finds.
+    /// Contents by publish time and id: timelines, outboxes, search results.
     Contents,
-    /// Followers by the time of their following and user id.
+    /// Followers by the time of the follow and user id.
     Followers,
-    /// The followed by the time of the following and user id.
+    /// Followed users by the time of the follow and user id.
     Following,
-    /// Those who like a content, by time and user id.
+    /// Users who like a content, by time and user id.
     Likers,
-    /// Bookmarks by the time at which they became such, and content id.
+    /// Bookmarks by time and content id.
     Bookmarks,
-    /// What somebody likes, by the time of their like and content id.
+    /// A user's likes by time and content id.
     Likes,
 }
 
@@ -41,15 +42,15 @@ impl List {
 
 const LISTS: [List; 6] = [List::Contents, List::Followers, List::Following, List::Likers, List::Bookmarks, List::Likes];
 
-/// Why a text is no cursor here.
+/// Why a cursor is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCursor {
-    /// Tidefeed has not given it out.
+    /// Not a cursor of this service.
     #[error(
         "not a cursor of this service: pass a `cursor`, `startCursor` or `endCursor` exactly as the service returned it"
     )]
     Malformed,
-    /// It leads into a list of another kind.
+    /// A cursor of another list.
     #[error("a cursor of another list: pass a cursor of this list")]
     OtherList,
 }
@@ -68,12 +69,12 @@ pub fn encode_in(list: List, place: Position) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The position of a `cursor` in lists of contents; exactly one text decodes to a position.
+/// The position of a `cursor` in lists of contents. Each position has exactly one cursor.
 pub fn decode(cursor: &str) -> Result<Position, InvalidCursor> {
     decode_in(List::Contents, cursor)
 }
 
-/// The place of a `cursor` in `list`; exactly one text decodes to a place.
+/// The place of a `cursor` in `list`. Each place has exactly one cursor.
 pub fn decode_in(list: List, cursor: &str) -> Result<Position, InvalidCursor> {
     let mut bytes = [0; LEN];
     let read = URL_SAFE_NO_PAD.decode_slice(cursor, &mut bytes).map_err(|_| InvalidCursor::Malformed)?;

@@ -1,14 +1,14 @@
-//! Why an author's contents are not in a reader's timeline although the reader follows: mutes, hides, blocks.
+//! Exclusions: mutes, hides and blocks keep an author's contents out of a timeline even if the reader follows.
 //!
-//! Exclusions never touch inboxes, floors or modes. Reads leave excluded authors out, so lifting an exclusion takes
-//! effect at once.
+//! They never touch inboxes, floors or modes. Reads leave excluded authors out, so lifting an exclusion takes effect
+//! at once.
 
-/// Why an author's contents are kept out of a reader's timeline.
+/// Why a timeline leaves out an author's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ExclusionKind {
-    /// The reader does not want to see the author's contents.
+    /// The reader has muted the author.
     Muted,
-    /// The author does not want the reader to have theirs in the timeline. The author's page stays public.
+    /// The author hides from the reader's timeline. The author's page stays public.
     Hidden,
     /// The reader has blocked the author.
     BlockedByReader,
@@ -17,10 +17,10 @@ pub enum ExclusionKind {
 }
 
 impl ExclusionKind {
-    /// Every cause.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Muted, Self::Hidden, Self::BlockedByReader, Self::BlockedByAuthor];
 
-    /// The number that the `exclusions` table keeps.
+    /// The number in the table `exclusions`.
     pub const fn code(self) -> i32 {
         match self {
             Self::Muted => 1,
@@ -30,13 +30,13 @@ impl ExclusionKind {
         }
     }
 
-    /// The cause of a stored number.
+    /// The kind with a stored number.
     pub fn from_code(code: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| cause.code() == code)
     }
 }
 
-/// What one user has decided about another.
+/// One user's decisions about another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExclusionState {
     /// Has muted them.

@@ -1,11 +1,12 @@
-//! From which position on a reader's inbox is trusted.
+//! Floors: the position from which a reader's inbox is trusted.
 
 use super::position::Position;
 
-/// A reader's floor. Lowering it takes the three steps open, read, claim (docs/coverage.md); raising it is free.
+/// A reader's floor. Lowering it takes the three steps open, read, claim (docs/coverage.md). Raising it is safe at any
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Floor {
-    /// Deliveries skip the reader, who pulls everything. Also what a reader without a state row has.
+    /// Deliveries skip the reader, who pulls everything. Also the floor of a reader without a row.
     Off,
     /// Deliveries include the reader; the inbox is trusted from this position on.
     /// [`Position::NEWEST`] trusts nothing yet, [`Position::OLDEST`] trusts all.
@@ -13,10 +14,10 @@ pub enum Floor {
 }
 
 impl Floor {
-    /// Deliveries include the reader, nothing is trusted yet.
+    /// Deliveries include the reader; nothing is trusted yet.
     pub const OPEN: Self = Self::At(Position::NEWEST);
 
-    /// Where trust begins; [`Floor::Off`] reads as [`Position::NEWEST`].
+    /// The position from which the inbox is trusted; [`Floor::Off`] reads as [`Position::NEWEST`].
     pub const fn trusted_from(self) -> Position {
         match self {
             Self::Off => Position::NEWEST,
@@ -24,7 +25,7 @@ impl Floor {
         }
     }
 
-    /// Whether the reader has yet to be brought back: nothing of the inbox is trusted.
+    /// Whether nothing of the inbox is trusted, so that the reader must be reactivated.
     pub fn trusts_nothing(self) -> bool {
         self.trusted_from() == Position::NEWEST
     }

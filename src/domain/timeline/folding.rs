@@ -1,9 +1,8 @@
-//! Folding: of the entries of a page that show the same content, the newest alone.
+//! Folds pages: of entries that show the same content, only the newest stays.
 //!
-//! An entry's *subject* is what it shows: of a repost the original, of anything else the content itself. A page is
-//! made of the shortest stretch of the timeline that begins at the bound and has as many subjects as entries are
-//! wanted, or of all there is. In it the newest entry of each subject stands. This depends on nothing but the timeline
-//! and the request.
+//! An entry's *subject* is what it shows: a repost's original, otherwise the content itself. A page folds the shortest
+//! stretch of the timeline that begins at the bound and has as many subjects as the page wants, or everything up to
+//! the end. The newest entry of each subject stays. The result depends only on the timeline and the request.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,28 +12,28 @@ use super::{
 };
 use crate::domain::ids::ContentId;
 
-/// What entries show. A subject never changes, so it may be looked up at any time.
+/// The subjects of entries. A subject never changes, so it can be looked up at any time.
 #[derive(Debug, Clone, Default)]
 pub struct Subjects(HashMap<ContentId, ContentId>);
 
 impl Subjects {
-    /// Those of the page's contents of which it is not known yet what they show.
+    /// The contents of the page whose subjects are unknown.
     pub fn unknown(&self, page: &Page) -> Vec<ContentId> {
         page.entries.iter().map(|entry| entry.content).filter(|content| !self.0.contains_key(content)).collect()
     }
 
-    /// Of `contents`, these are reposts, each with its original; the others show themselves.
+    /// Learns the subjects of `contents`: `originals` has those of the reposts, the others show themselves.
     pub fn learn(&mut self, contents: &[ContentId], originals: &[(ContentId, ContentId)]) {
         self.0.extend(contents.iter().map(|content| (*content, *content)));
         self.0.extend(originals.iter().copied());
     }
 
-    /// How many entries are left of the page once it is folded.
+    /// How many entries folding leaves on the page.
     pub fn distinct(&self, page: &Page) -> usize {
         page.entries.iter().map(|entry| self.of(entry)).collect::<HashSet<_>>().len()
     }
 
-    /// `entry` with what it shows; itself, as long as nothing else is known.
+    /// `entry` with its subject, which is the entry's own content while it is unknown.
     pub fn showing(&self, entry: Entry) -> Showing {
         Showing { entry, subject: self.of(&entry) }
     }
@@ -44,16 +43,16 @@ impl Subjects {
     }
 }
 
-/// An entry and what it shows.
+/// An entry and its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Showing {
     /// The entry.
     pub entry: Entry,
-    /// Of a repost the original, of anything else the content itself.
+    /// A repost's original, otherwise the content itself.
     pub subject: ContentId,
 }
 
-/// Of `entries`, oldest first, those that stand: the newest of each subject; oldest first.
+/// The newest entry of each subject. Input and result are oldest first.
 pub fn standing(entries: &[Showing]) -> Vec<Showing> {
     let mut met = HashSet::with_capacity(entries.len());
     let mut standing: Vec<Showing> = entries.iter().rev().filter(|it| met.insert(it.subject)).copied().collect();
@@ -61,27 +60,27 @@ pub fn standing(entries: &[Showing]) -> Vec<Showing> {
     standing
 }
 
-/// A page as it is shown.
+/// A folded page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded {
-    /// Newest first, no subject twice.
+    /// Newest first, one entry for each subject.
     pub entries: Vec<Entry>,
     /// Whether an older entry follows the page's stretch.
     pub has_older: bool,
     /// Whether a newer entry precedes it.
     pub has_newer: bool,
-    /// The whole stretch, shown or left out, newest first.
+    /// The whole stretch, including what folding left out, newest first.
     pub stretch: Vec<Entry>,
 }
 
 impl Folded {
-    /// The stretch's oldest position, shown or left out: read on from here, nothing is skipped, and nothing of the
-    /// stretch comes up again. `None` on an empty page.
+    /// The oldest position of the stretch. Reading on from here skips nothing and repeats nothing. `None` on an empty
+    /// page.
     pub fn end(&self) -> Option<Position> {
         self.stretch.last().map(Entry::position)
     }
 
-    /// Whether a longer raw page would make another page of it.
+    /// Whether a longer raw page would change this page.
     pub const fn is_short(&self, request: &PageRequest) -> bool {
         let goes_on = match request.direction {
             Direction::Older => self.has_older,
@@ -91,7 +90,7 @@ impl Folded {
     }
 }
 
-/// A page of which nothing is left out.
+/// A page from which folding left out nothing.
 impl From<Page> for Folded {
     fn from(page: Page) -> Self {
         let Page { entries, has_older, has_newer } = page;
@@ -99,8 +98,7 @@ impl From<Page> for Folded {
     }
 }
 
-/// The page that `request` asks for, as far as `raw` reaches: an exact page from the same bound in the same direction,
-/// of any size.
+/// Folds `raw`, an exact page of any size from the request's bound in its direction.
 pub fn fold(request: &PageRequest, raw: Page, subjects: &Subjects) -> Folded {
     let Page { mut entries, mut has_older, mut has_newer } = raw;
     let mut met = HashSet::new();

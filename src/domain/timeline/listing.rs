@@ -1,28 +1,28 @@
-//! Lists that are ordered by when something came into them: followers, bookmarks and the like. Not timelines: one
-//! source is the whole answer.
+//! Lists ordered by the time at which an item was added: followers, bookmarks and the like. One source is the whole
+//! answer.
 
 use super::{
     page::{Cut, PageRequest},
     position::Position,
 };
 
-/// A row of a list: what, and since when.
+/// A row of a list: an item and the time at which it was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed<T> {
     /// Milliseconds UTC.
     pub since: i64,
-    /// What.
+    /// The item.
     pub item: T,
 }
 
 impl<T> Listed<T> {
-    /// Where it stands if its item has this id: rows of one moment are ordered by id.
+    /// The position of an item with this id. Ids order rows of the same time.
     pub fn place(&self, id: impl Into<i64>) -> Position {
         Position::bound(self.since, id.into())
     }
 }
 
-/// A page of a list: newest first, and whether it goes on at either end. Exact at the moment of the read.
+/// A page of a list, newest first. Exact at the moment of the read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing<T> {
     /// Newest first.

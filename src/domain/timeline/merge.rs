@@ -1,4 +1,4 @@
-//! The k-way merge: merges runs into one page, and stops where the first run stops being complete.
+//! The k-way merge: merges runs into one page and stops where the first run ends.
 
 use super::{
     coverage::Run,
@@ -6,18 +6,18 @@ use super::{
     position::{Entry, Position},
 };
 
-/// What the runs have together.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// At most as many as were needed, as the window meets them, no position twice; nothing is missing between them.
+    /// At most the needed number of entries, in reading order, without duplicates and without gaps.
     pub entries: Vec<Entry>,
-    /// Whether these are all that was needed, or all there is: more reading would change nothing.
+    /// Whether these are all the needed entries, or all entries: reading more would change nothing.
     pub complete: bool,
 }
 
-/// Merges `runs` into the first `need` entries that the window in `direction` meets.
+/// Merges `runs` into the first `need` entries in `direction`.
 ///
-/// Entries beyond the nearest end of any run are left out: the run might hold others before them.
+/// Entries beyond the nearest end of any run are left out, because that run might have others before them.
 pub fn merge(direction: Direction, runs: &[Run], need: usize) -> Merged {
     let mut heads: Vec<&[Entry]> = runs.iter().map(Run::entries).collect();
     let mut entries: Vec<Entry> = Vec::with_capacity(need);
@@ -34,7 +34,7 @@ pub fn merge(direction: Direction, runs: &[Run], need: usize) -> Merged {
     Merged { entries, complete }
 }
 
-/// Takes the entry that the window meets first off its run.
+/// Takes the next entry in reading order off its run.
 fn take_first(direction: Direction, heads: &mut [&[Entry]]) -> Option<Entry> {
     let mut best: Option<(usize, Position)> = None;
     for (index, head) in heads.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! What a timeline is: positions and cursors, sources and what they cover, how sources merge into a page, how a page
-//! is folded, and how a served page is audited.
+//! Timelines: positions and cursors, coverage, merging, folding, and auditing.
 
 pub mod audit;
 pub mod authors;
@@ -14,6 +13,7 @@ pub mod outside;
 pub mod page;
 pub mod plan;
 pub mod position;
+pub mod stretch;
 pub mod tier;
 #[cfg(test)]
 mod worked_example;

@@ -1,4 +1,4 @@
-//! Requests and pages: a bounded window of a timeline, and whether there is more at either end.
+//! Page requests and pages: a bounded window of a timeline, and whether there is more at either end.
 
 use super::{
     cursor::{self, InvalidCursor, List},
@@ -9,7 +9,7 @@ use crate::domain::{
     limits::{DEFAULT_PAGE, MAX_CATCH_UP, MAX_COUNT, MAX_PAGE, MAX_RAW_COUNT, MAX_RAW_PAGE, MAX_SUGGESTIONS},
 };
 
-/// Which way a window leads from its bound.
+/// The direction in which a window leaves its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Into the past: the entries below the bound, newest first. The book's "scroll up" (and, unbounded, "pull down").
@@ -19,7 +19,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The other way.
+    /// The opposite direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -28,7 +28,7 @@ impl Direction {
         }
     }
 
-    /// Where a window without a bound starts.
+    /// The start of a window without a bound.
     pub const fn start(self) -> Position {
         match self {
             Self::Older => Position::NEWEST,
@@ -36,12 +36,12 @@ impl Direction {
         }
     }
 
-    /// Where a window ends that has no more entries.
+    /// The end of a window without further entries.
     pub const fn end(self) -> Position {
         self.reversed().start()
     }
 
-    /// Whether a window meets `a` before `b`.
+    /// Whether a window reads `a` before `b`.
     pub fn meets_first(self, a: Position, b: Position) -> bool {
         match self {
             Self::Older => a > b,
@@ -50,8 +50,8 @@ impl Direction {
     }
 }
 
-/// A number of entries: 1 to [`MAX_PAGE`] for clients, to [`MAX_RAW_PAGE`] for a page that is folded, to [`MAX_COUNT`]
-/// where they are counted and not shown.
+/// A number of entries: 1 to [`MAX_PAGE`] for clients, up to [`MAX_RAW_PAGE`] for pages that are folded, up to
+/// [`MAX_COUNT`] for counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageSize(u16);
 
@@ -64,7 +64,7 @@ impl PageSize {
         }
     }
 
-    /// Twice as many, or [`DEFAULT_PAGE`] if that is more; `None` beyond [`MAX_RAW_PAGE`].
+    /// Twice the size, at least [`DEFAULT_PAGE`]; `None` beyond [`MAX_RAW_PAGE`].
     #[must_use]
     pub fn wider(self) -> Option<Self> {
         let wider = self.0.saturating_mul(2).clamp(DEFAULT_PAGE, MAX_RAW_PAGE);
@@ -73,16 +73,16 @@ impl PageSize {
 
     /// A single entry.
     pub const ONE: Self = Self(1);
-    /// What a count looks at when folding leaves too few of less.
+    /// The size of a count when a smaller one is short after folding.
     pub const WIDEST_COUNT: Self = Self(MAX_RAW_COUNT);
 
-    /// What tells whether there are more than this many.
+    /// One more entry, which tells whether there are more than this many.
     #[must_use]
     pub const fn one_more(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// As many as are counted at most; see [`MAX_COUNT`].
+    /// The bound of a count; see [`MAX_COUNT`].
     pub fn to_count(max: i64) -> Result<Self, InvalidPage> {
         match u16::try_from(max) {
             Ok(size) if (1..=MAX_COUNT).contains(&size) => Ok(Self(size)),
@@ -90,7 +90,7 @@ impl PageSize {
         }
     }
 
-    /// As many as are suggested at most; see [`MAX_SUGGESTIONS`].
+    /// The number of suggestions; see [`MAX_SUGGESTIONS`].
     pub fn to_suggest(first: i64) -> Result<Self, InvalidPage> {
         match u16::try_from(first) {
             Ok(size) if (1..=MAX_SUGGESTIONS).contains(&size) => Ok(Self(size)),
@@ -98,7 +98,7 @@ impl PageSize {
         }
     }
 
-    /// What a catch-up reads, which is no client's page: 1 to [`MAX_CATCH_UP`], into which `raw` is forced.
+    /// The size of a catch-up: `raw`, clamped to 1 to [`MAX_CATCH_UP`].
     pub fn of_catch_up(raw: u16) -> Self {
         Self(raw.clamp(1, MAX_CATCH_UP))
     }
@@ -115,50 +115,50 @@ impl Default for PageSize {
     }
 }
 
-/// A page of a timeline that somebody asks for.
+/// A request for a page of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageRequest {
-    /// Which way to read.
+    /// The direction to read in.
     pub direction: Direction,
-    /// Exclusive; `None` starts at the newest (or oldest) entry there is.
+    /// Exclusive. `None` starts at the newest entry, or at the oldest.
     pub bound: Option<Position>,
-    /// How many entries at most.
+    /// The most entries to return.
     pub size: PageSize,
-    /// Left out entries count nowhere: neither as entries nor for whether there are more.
+    /// The kinds to return. Others count nowhere, not even for whether there are more.
     pub kinds: Kinds,
 }
 
 /// Why the arguments of a connection are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPage {
-    /// Out of 1 to [`MAX_PAGE`].
+    /// Outside of 1 to [`MAX_PAGE`].
     #[error("a page has 1 to {MAX_PAGE} entries, not {0}")]
     Size(i64),
-    /// Out of 1 to [`MAX_COUNT`].
+    /// Outside of 1 to [`MAX_COUNT`].
     #[error("`max` must be 1 to {MAX_COUNT}, not {0}")]
     Count(i64),
-    /// Out of 1 to [`MAX_SUGGESTIONS`].
+    /// Outside of 1 to [`MAX_SUGGESTIONS`].
     #[error("`first` must be 1 to {MAX_SUGGESTIONS}, not {0}")]
     Suggestions(i64),
     /// `first` with `last`, `first` with `before`, or `last` with `after`.
     #[error("use `first` with `after` to read older entries, or `last` with `before` to read newer ones, not both")]
     Mixed,
-    /// `after` is no cursor.
+    /// `after` is not a cursor.
     #[error("`after` is {0}")]
     After(InvalidCursor),
-    /// `upTo` is no cursor.
+    /// `upTo` is not a cursor.
     #[error("`upTo` is {0}")]
     UpTo(InvalidCursor),
-    /// `before` is no cursor.
+    /// `before` is not a cursor.
     #[error("`before` is {0}")]
     Before(InvalidCursor),
-    /// A filter that nothing passes.
+    /// A filter that no content passes.
     #[error("`filter.kinds`: {0}")]
     Kinds(#[from] NoKinds),
 }
 
 impl InvalidPage {
-    /// The argument at fault.
+    /// The faulty argument.
     pub const fn argument(&self, backward: bool) -> &'static str {
         match self {
             Self::Size(_) if backward => "last",
@@ -179,8 +179,7 @@ impl PageRequest {
         Self { direction: Direction::Older, bound: None, size, kinds: Kinds::ALL }
     }
 
-    /// From the arguments of a Relay connection of contents; edges are newest first, so `after` leads to older
-    /// entries.
+    /// The request of a Relay connection. Edges are newest first, so `after` leads to older entries.
     pub fn from_connection(
         first: Option<i64>,
         after: Option<&str>,
@@ -211,13 +210,13 @@ impl PageRequest {
         Ok(Self { direction: Direction::Older, bound, size, kinds: Kinds::ALL })
     }
 
-    /// The same, of these kinds only.
+    /// The same request for these kinds.
     #[must_use]
     pub const fn of(self, kinds: Kinds) -> Self {
         Self { kinds, ..self }
     }
 
-    /// Entries to look for: one more than the page holds tells whether it goes on.
+    /// Entries to read: one more than the page holds tells whether there are more.
     pub const fn need(&self) -> usize {
         self.size.get() + 1
     }
@@ -235,8 +234,8 @@ pub struct Cut<T> {
 }
 
 impl<T> Cut<T> {
-    /// `ahead`: the rows beyond the request's bound as its direction meets them, up to its need. `behind`: whether
-    /// there is a row at the bound or on its near side.
+    /// `ahead`: rows beyond the bound in reading order, up to the request's need. `behind`: whether there is a row at
+    /// the bound or on its near side.
     pub fn of(request: &PageRequest, mut ahead: Vec<T>, behind: bool) -> Self {
         let more = ahead.len() > request.size.get();
         ahead.truncate(request.size.get());
@@ -250,10 +249,10 @@ impl<T> Cut<T> {
     }
 }
 
-/// A page: entries newest first, and whether the timeline goes on at either end. Exact at the moment of the read.
+/// A page: entries, newest first, and whether the timeline goes on at either end. Exact at the moment of the read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Newest first, no position twice.
+    /// Newest first, without duplicates.
     pub entries: Vec<Entry>,
     /// Whether an older entry follows the last one.
     pub has_older: bool,

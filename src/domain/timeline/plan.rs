@@ -1,6 +1,6 @@
 //! The read plan: decides whether the rows of one statement make the page, or what else to read.
 //!
-//! The engine (`read`) awaits and this module decides; it knows no store.
+//! `read` does the I/O; this module decides and knows no store.
 
 use super::{
     coverage::Run,
@@ -11,33 +11,31 @@ use super::{
 };
 use crate::domain::ids::UserId;
 
-/// An author whose contents may be missing from the reader's inbox, and the state that the author's outbox had in the
-/// same snapshot.
+/// An author whose contents the inbox may lack, with the version of their outbox in the same snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UncoveredAuthor {
-    /// Who must be pulled.
+    /// The author to pull.
     pub author: UserId,
-    /// Changed by every publish and removal to what it never was before; a cached outbox is believed only at exactly
-    /// this version.
+    /// Every publish and removal draws another one. A cached outbox counts only at exactly this version.
     pub version: i64,
 }
 
-/// Everything that one snapshot says about one page.
+/// What one snapshot says about one page.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The reader's floor; what is read of it decides nothing here, upkeep looks at it.
+    /// The reader's floor. The plan ignores it; `upkeep` uses it.
     pub floor: Floor,
-    /// Whether anybody is kept out of the reader's timeline; no cached outbox knows whose contents its reposts show.
+    /// Whether the reader excludes anybody. Cached outboxes do not tell whose contents a repost shows.
     pub excludes: bool,
-    /// The edges that must be pulled. Empty if `ahead` and `behind` contain their contents already.
+    /// The edges to pull; empty if `ahead` and `behind` have their contents already.
     pub uncovered: Vec<UncoveredAuthor>,
-    /// The sources of the page, each to the page's need.
+    /// The sources of the page, each read up to the page's need.
     pub ahead: Vec<Run>,
-    /// The sources on the near side of the bound (inclusive), each to one entry. Empty if there is no bound.
+    /// The sources at and behind the bound, each read up to one entry. Empty without a bound.
     pub behind: Vec<Run>,
 }
 
-/// What to do with a snapshot.
+/// The next step for a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// The page is exact.
@@ -48,7 +46,7 @@ pub enum Next {
     PullEverything,
 }
 
-/// Decides what a snapshot is good for, `outboxes` being the runs of uncovered authors that a cache could prove.
+/// Decides the next step for a snapshot. `outboxes` has the runs of uncovered authors that a cache could prove.
 ///
 /// `outboxes` is `None` before the cache was asked.
 pub fn decide(request: &PageRequest, snapshot: &Snapshot, outboxes: Option<&Outboxes>) -> Next {
@@ -62,9 +60,8 @@ pub fn decide(request: &PageRequest, snapshot: &Snapshot, outboxes: Option<&Outb
     exact_page(request, &ahead, &behind).map_or(Next::PullEverything, Next::Serve)
 }
 
-/// The page of a timeline, or of a list such as an outbox, whose sources are these: `ahead` of the request's bound,
-/// each to the page's need, and on its near side (inclusive), each to one entry. `None` if the sources do not reach far
-/// enough to make the page exact.
+/// The page made of these sources: `ahead` of the bound, each read up to the page's need, and `behind` it (inclusive),
+/// each up to one entry. `None` if the sources do not reach far enough for an exact page.
 pub fn exact_page(request: &PageRequest, ahead: &[Run], behind: &[Run]) -> Option<Page> {
     let ahead = merge(request.direction, ahead, request.need());
     if !ahead.complete {
@@ -74,8 +71,7 @@ pub fn exact_page(request: &PageRequest, ahead: &[Run], behind: &[Run]) -> Optio
     Some(page(request, ahead.entries, more_behind))
 }
 
-/// Whether anything lies behind: one entry of any source is proof enough, its exact place does not matter. `None` if no
-/// source can tell.
+/// Whether there is anything behind the bound. One entry of any source proves it. `None` if no source can tell.
 fn lies_behind(direction: Direction, runs: &[Run]) -> Option<bool> {
     if runs.iter().any(|run| !run.entries().is_empty()) {
         return Some(true);
@@ -84,7 +80,7 @@ fn lies_behind(direction: Direction, runs: &[Run]) -> Option<bool> {
     nothing.complete.then_some(false)
 }
 
-/// The runs of outboxes, on either side of the bound.
+/// The runs of outboxes on both sides of the bound.
 #[derive(Debug, Clone, Default)]
 pub struct Outboxes {
     /// As [`Snapshot::ahead`].

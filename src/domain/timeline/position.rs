@@ -1,6 +1,6 @@
-//! Where a content stands in every timeline: its position, and the entry that carries it.
+//! Positions, which order every timeline, and entries.
 //!
-//! Everything in Tidefeed is in this order: publish time, then content id as a number. Timelines are read newest first.
+//! Everything in Tidefeed is ordered by publish time, then by content id as a number. Timelines are read newest first.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::domain::ids::{ContentId, InvalidId, UserId};
 
 /// (publish time in ms UTC, content id): a total order over all contents.
 ///
-/// Fields are private so that an out-of-range pair cannot be made; [`Position::OLDEST`] lies before and
-/// [`Position::NEWEST`] after every position of a content.
+/// Private fields keep pairs in range. [`Position::OLDEST`] lies before and [`Position::NEWEST`] after the position of
+/// every content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Position {
     publish_time: i64,
     content_id: i64,
 }
 
-/// Why a pair is no position.
+/// Why a pair is not a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPosition {
     /// Publish times are milliseconds since 1970, from 0.
@@ -47,7 +47,7 @@ impl Position {
         Self { publish_time: publish_time.max(0), content_id: content.get() }
     }
 
-    /// A bound as a database keeps it: any pair from [`Position::OLDEST`] to [`Position::NEWEST`].
+    /// A bound from a database: any pair from [`Position::OLDEST`] to [`Position::NEWEST`].
     pub fn bound(publish_time: i64, content_id: i64) -> Self {
         Self { publish_time: publish_time.max(0), content_id: content_id.max(0) }
     }
@@ -63,19 +63,19 @@ impl Position {
     }
 }
 
-/// A position and its author: what an inbox or an outbox holds, never the content itself.
+/// A position and its author: a row of an inbox or an outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Entry {
     /// When it was published.
     pub publish_time: i64,
-    /// What was published.
+    /// The published content.
     pub content: ContentId,
-    /// By whom.
+    /// Its author.
     pub author: UserId,
 }
 
 impl Entry {
-    /// Where it stands.
+    /// Its position.
     pub fn position(&self) -> Position {
         Position::of(self.publish_time, self.content)
     }

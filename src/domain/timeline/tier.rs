@@ -1,40 +1,40 @@
-//! Decides how deep an inbox may grow and for how long. A reader who pages past the kept entries gets a deeper inbox,
-//! and the deeper it is, the sooner it is trimmed. The decision changes costs only; every answer is exact.
+//! Decides how deep an inbox may grow and for how long. A reader who pages past the kept entries gets a deeper inbox;
+//! the deeper it is, the sooner it is trimmed. This changes only costs.
 
-/// How much inboxes hold, by how much they grow, and how long one may hold more than is kept.
+/// The sizes of inboxes, the steps in which they grow, and the lifetime of deep ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InboxTiers {
     /// Rows that every inbox keeps.
     pub keep: u32,
-    /// Rows by which an inbox grows at a time.
+    /// Rows that one step of growth adds.
     pub step: u32,
-    /// Rows that an inbox holds at most after somebody has paged deep.
+    /// Most rows of an inbox after deep paging.
     pub deep_keep: u32,
-    /// Ms that an inbox lives which holds hardly more than is kept; none lives longer.
+    /// Lifetime in ms of an inbox barely deeper than `keep`; deeper ones live shorter.
     pub longest_ms: i64,
 }
 
-/// When the life of a deep inbox may end, in ms. A time beyond `through` is of a clock that was wrong, and counts as
-/// over.
+/// The range in which the end of a deep inbox's lifetime may lie, in ms. A later end was written by a wrong clock and
+/// counts as over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LifeEnds {
-    /// Now: what ends at or before it has ended.
+    /// Now: lifetimes that end at or before it are over.
     pub after: i64,
-    /// The longest life from now.
+    /// The latest valid end.
     pub through: i64,
 }
 
 impl InboxTiers {
-    /// Rows by which an inbox with `held` trusted rows should grow, `deep` telling whether its reader was below its
-    /// floor; 0 if it is full.
+    /// Rows by which an inbox with `held` trusted rows should grow; 0 if it is full. `deep`: a page reached below its
+    /// floor.
     pub fn growth(&self, held: u64, deep: bool) -> u32 {
         let most = if deep { self.deep_keep.max(self.keep) } else { self.keep };
         let room = u64::from(most).saturating_sub(held);
         u32::try_from(room).unwrap_or(u32::MAX).min(self.step)
     }
 
-    /// Ms that an inbox with `held` rows is left alone: the longest life times keep / held. `None` if it holds no more
-    /// than is kept.
+    /// Lifetime in ms of an inbox with `held` rows: the longest one times keep / held. `None` if it holds no more than
+    /// `keep`.
     pub fn life_ms(&self, held: u64) -> Option<i64> {
         if held <= u64::from(self.keep) {
             return None;
@@ -43,7 +43,7 @@ impl InboxTiers {
         Some(i64::try_from(life).unwrap_or(i64::MAX))
     }
 
-    /// See [`LifeEnds`].
+    /// The valid range at `now_ms`.
     pub const fn life_ends(&self, now_ms: i64) -> LifeEnds {
         LifeEnds { after: now_ms, through: now_ms.saturating_add(self.longest_ms) }
     }

@@ -10,6 +10,7 @@ use crate::{
         timeline::{
             authors::{CandidateLimits, Candidates, TimelineAuthors},
             plan::Snapshot,
+            stretch::Stretch,
         },
     },
     store::{StoreError, timelines::Depth},
@@ -26,6 +27,10 @@ struct Everybody {
 #[async_trait]
 impl Timelines for Everybody {
     async fn read(&self, _: UserId, _: &PageRequest, _: Depth) -> Result<Snapshot, StoreError> {
+        Err(StoreError::Refused("not asked here".into()))
+    }
+
+    async fn stretch(&self, _: UserId, _: &PageRequest, _: Stretch) -> Result<Snapshot, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 

@@ -1,4 +1,4 @@
-//! Keys of list pages that are read together, and what such a page holds.
+//! Keys of list pages that are read together, and the pages themselves.
 
 use std::{
     mem::{Discriminant, discriminant},
@@ -7,39 +7,39 @@ use std::{
 
 use crate::domain::{ContentId, Direction, Listing, PageRequest, UserId, timeline::folding::Folded};
 
-/// Key of a page, as the viewer sees it.
+/// The key of a page, for a given viewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PageOf {
-    /// Of a user's followers.
+    /// A user's followers.
     Followers(UserId, PageRequest),
-    /// Of those whom a user follows.
+    /// The users whom a user follows.
     Following(UserId, PageRequest),
-    /// Of those who like a content.
+    /// The users who like a content.
     Likers(ContentId, PageRequest),
-    /// Of what a user has published.
+    /// A user's contents.
     Outbox(UserId, PageRequest),
-    /// Of what a user has published with pictures or video.
+    /// A user's contents with pictures or video.
     Media(UserId, PageRequest),
-    /// Of the replies to a content.
+    /// The replies to a content.
     Replies(ContentId, PageRequest),
-    /// What a content answers, what that answers, and so on.
+    /// The content that a content replies to, the one that this replies to, and so on.
     Ancestors(ContentId),
 }
 
-/// A page that was read.
+/// A page of any list.
 #[derive(Debug, Clone)]
 pub enum Paged {
-    /// People.
+    /// Users.
     Users(Arc<Listing<UserId>>),
     /// Contents with their positions.
     Entries(Arc<Folded>),
-    /// Contents alone, the farthest first.
+    /// Contents without positions, the farthest first.
     Upward(Arc<[ContentId]>),
 }
 
 impl PageOf {
-    /// The page of the replies to `content` that follows `request`'s bound, oldest first as replies are read; its
-    /// entries are newest first as in any page.
+    /// The replies to `content` behind `request`'s bound, oldest first, as threads are read. The page's entries are
+    /// newest first, as in any page.
     pub const fn replies(content: ContentId, request: PageRequest) -> Self {
         Self::Replies(content, PageRequest { direction: Direction::Newer, ..request })
     }

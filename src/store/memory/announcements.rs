@@ -5,15 +5,15 @@ use tokio::sync::broadcast;
 
 use crate::store::{Announcements, StoreError, announcements::Announcement};
 
-/// Announcements to the listeners of this process. There is no connection to lose, so that nothing here tells a gap; a
-/// listener that falls behind by more than the buffer learns it from its channel.
+/// Announcements within this process. There is no connection to lose, so it never announces a gap. A listener that
+/// falls behind by more than the buffer learns it from its channel.
 #[derive(Debug)]
 pub struct MemoryAnnouncements {
     listeners: broadcast::Sender<Announcement>,
 }
 
 impl MemoryAnnouncements {
-    /// `buffer`: announcements that the slowest listener may be behind; 0 counts as 1.
+    /// `buffer`: how far a slow listener may be behind; 0 counts as 1.
     pub fn new(buffer: usize) -> Self {
         Self { listeners: broadcast::Sender::new(buffer.max(1)) }
     }
@@ -23,7 +23,7 @@ impl MemoryAnnouncements {
 impl Announcements for MemoryAnnouncements {
     async fn announce(&self, announcement: &Announcement) -> Result<(), StoreError> {
         if *announcement != Announcement::Gap {
-            // An error means that nobody listens, which is nobody's loss.
+            // An error only means that nobody listens.
             let _ = self.listeners.send(announcement.clone());
         }
         Ok(())

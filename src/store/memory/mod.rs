@@ -1,6 +1,5 @@
-//! Adapters that live in this process: for a node that is alone, and for tests. They keep the ports' promises with
-//! bounded memory and forget everything when the process ends, which costs delay and never a content. They know no
-//! other adapter.
+//! Adapters within this process, for a single node and for tests. They use bounded memory and forget everything when
+//! the process ends, which costs delay but never a content.
 
 mod announcements;
 mod outbox_cache;

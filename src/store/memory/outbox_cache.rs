@@ -1,7 +1,10 @@
 //! Cached outboxes within one process: a bounded map, and the pure rule of what a change does to what is cached.
 
 use async_trait::async_trait;
-use moka::{future::Cache, ops::compute::Op};
+use quick_cache::{
+    UnitWeighter,
+    sync::{Cache, EntryAction},
+};
 
 use crate::{
     domain::{Entry, Position, UserId},
@@ -11,6 +14,9 @@ use crate::{
         outbox_cache::{CachedOutbox, OutboxChange},
     },
 };
+
+/// Initial capacity; the memory grows as needed.
+const EXPECTED_AUTHORS: usize = 1_000;
 
 /// Outboxes of the authors that are pulled most.
 #[derive(Debug)]
@@ -22,35 +28,26 @@ pub struct MemoryOutboxCache {
 impl MemoryOutboxCache {
     /// At most `authors` outboxes (beyond that, little-used ones go) of at most `capacity` entries each.
     pub fn new(authors: u64, capacity: usize) -> Self {
-        Self { outboxes: Cache::new(authors), capacity }
+        Self { outboxes: Cache::with_weighter(EXPECTED_AUTHORS, authors, UnitWeighter), capacity }
     }
 }
 
 #[async_trait]
 impl OutboxCache for MemoryOutboxCache {
     async fn apply(&self, author: UserId, versions: VersionChange, change: OutboxChange) -> Result<(), StoreError> {
-        let entry = self.outboxes.entry(author);
-        entry
-            .and_compute_with(|cached| {
-                std::future::ready(
-                    cached.map_or(Op::Nop, |cached| operation(cached.into_value(), versions, change, self.capacity)),
-                )
-            })
-            .await;
+        let _ = self.outboxes.entry(&author, None, |_, cached| {
+            if update(cached, versions, change, self.capacity) { EntryAction::Retain(()) } else { EntryAction::Remove }
+        });
         Ok(())
     }
 
     async fn fetch(&self, authors: &[UserId]) -> Result<Vec<Option<CachedOutbox>>, StoreError> {
-        let mut found = Vec::with_capacity(authors.len());
-        for author in authors {
-            found.push(self.outboxes.get(author).await);
-        }
-        Ok(found)
+        Ok(authors.iter().map(|author| self.outboxes.get(author)).collect())
     }
 
     async fn fill(&self, heads: &[OutboxHead]) -> Result<(), StoreError> {
         for head in heads {
-            self.outboxes.insert(head.author, CachedOutbox::of_head(head, self.capacity)).await;
+            self.outboxes.insert(head.author, CachedOutbox::of_head(head, self.capacity));
         }
         Ok(())
     }
@@ -60,18 +57,17 @@ impl OutboxCache for MemoryOutboxCache {
     }
 }
 
-fn operation(cached: CachedOutbox, versions: VersionChange, change: OutboxChange, capacity: usize) -> Op<CachedOutbox> {
+/// Brings the outbox from one version to the next; false if it is neither of them and must go.
+fn update(cached: &mut CachedOutbox, versions: VersionChange, change: OutboxChange, capacity: usize) -> bool {
     if cached.version == versions.before {
-        Op::Put(changed(CachedOutbox { version: versions.after, ..cached }, change, capacity))
-    } else if cached.version == versions.after {
-        Op::Nop
-    } else {
-        Op::Remove
+        cached.version = versions.after;
+        apply(cached, change, capacity);
+        return true;
     }
+    cached.version == versions.after
 }
 
-/// `cached` with the change made to its entries.
-fn changed(mut cached: CachedOutbox, change: OutboxChange, capacity: usize) -> CachedOutbox {
+fn apply(cached: &mut CachedOutbox, change: OutboxChange, capacity: usize) {
     match change {
         OutboxChange::Removed(gone) => cached.entries.retain(|entry| entry.content != gone.content),
         // Below the complete part something newer may be missing already.
@@ -85,5 +81,4 @@ fn changed(mut cached: CachedOutbox, change: OutboxChange, capacity: usize) -> C
         cached.entries.truncate(capacity);
         cached.complete_from = cached.entries.last().map_or(Position::NEWEST, Entry::position);
     }
-    cached
 }

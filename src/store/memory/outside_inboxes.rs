@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use async_trait::async_trait;
-use moka::{
-    future::Cache,
-    ops::compute::{CompResult, Op},
+use quick_cache::{
+    UnitWeighter,
+    sync::{Cache, EntryAction, EntryResult},
 };
 
 use crate::{
@@ -22,6 +22,9 @@ use crate::{
     },
 };
 
+/// Initial capacity; the memory grows as needed.
+const EXPECTED_READERS: usize = 1_000;
+
 /// Inboxes of the readers who come most. Another process, or another of these, is another node.
 #[derive(Debug)]
 pub struct MemoryInboxes {
@@ -33,22 +36,18 @@ pub struct MemoryInboxes {
 impl MemoryInboxes {
     /// At most so many inboxes: beyond that, little-used ones go. `node` must be drawn at random.
     pub fn new(readers: u64, node: NodeId) -> Self {
-        Self { node, inboxes: Cache::new(readers), openings: AtomicI64::new(0) }
+        let inboxes = Cache::with_weighter(EXPECTED_READERS, readers, UnitWeighter);
+        Self { node, inboxes, openings: AtomicI64::new(0) }
     }
 
     fn admits(&self, token: Token) -> Result<(), OutsideError> {
         if token.node == self.node { Ok(()) } else { Err(OutsideError::OtherNode) }
     }
 
-    /// Lets `change` change an inbox at once; false if there is none, or `change` says that nothing was done.
-    async fn change(&self, reader: UserId, change: impl FnOnce(&mut OutsideInbox) -> bool + Send) -> bool {
-        let changed = |entry: Option<moka::Entry<UserId, OutsideInbox>>| {
-            let Some(mut inbox) = entry.map(moka::Entry::into_value) else { return std::future::ready(Op::Nop) };
-            let done = change(&mut inbox);
-            std::future::ready(if done { Op::Put(inbox) } else { Op::Nop })
-        };
-        let result = self.inboxes.entry(reader).and_compute_with(changed).await;
-        matches!(result, CompResult::ReplacedWith(_))
+    /// Changes an inbox atomically; false if there is none, or `change` has done nothing.
+    fn change(&self, reader: UserId, change: impl FnOnce(&mut OutsideInbox) -> bool) -> bool {
+        let changed = self.inboxes.entry(&reader, None, |_, inbox| EntryAction::Retain(change(inbox)));
+        matches!(changed, EntryResult::Retained(true))
     }
 }
 
@@ -59,20 +58,27 @@ impl InboxStore for MemoryInboxes {
     }
 
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
-        let inbox = self.inboxes.get(&reader).await;
+        let inbox = self.inboxes.get(&reader);
         Ok(inbox.filter(|inbox| inbox.header.fence.token.node == self.node).map(|inbox| inbox.slice(window)))
     }
 
     async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
         self.admits(fence.token)?;
         let nonce = nonce.at(self.openings.fetch_add(1, Relaxed));
-        let replaced = |entry: Option<moka::Entry<UserId, OutsideInbox>>| {
-            let revision = Revision::after(entry.map(|entry| entry.value().header.revision), nonce);
-            std::future::ready(Op::Put(OutsideInbox::open(fence, revision)))
-        };
-        match self.inboxes.entry(reader).and_compute_with(replaced).await {
-            CompResult::Inserted(entry) | CompResult::ReplacedWith(entry) => Ok(entry.value().header.revision),
-            _ => Err(StoreError::Unreadable("an inbox that was put and is not there".to_owned()).into()),
+        let entry = self.inboxes.entry(&reader, None, |_, inbox| {
+            let revision = Revision::after(Some(inbox.header.revision), nonce);
+            *inbox = OutsideInbox::open(fence, revision);
+            EntryAction::Retain(revision)
+        });
+        match entry {
+            EntryResult::Retained(revision) => Ok(revision),
+            EntryResult::Vacant(first) => {
+                let revision = Revision::after(None, nonce);
+                // Fails if the entry was evicted meanwhile. An inbox may be lost at any time.
+                let _ = first.insert(OutsideInbox::open(fence, revision));
+                Ok(revision)
+            }
+            _ => Err(StoreError::Unreadable("an inbox that is neither there nor not".to_owned()).into()),
         }
     }
 
@@ -83,7 +89,7 @@ impl InboxStore for MemoryInboxes {
             let fence = Fence { token: push.token, generation: *generation };
             let add =
                 |inbox: &mut OutsideInbox| inbox.deliver(fence, push.row, push.keep, push.nonce) == Delivered::Added;
-            let added = self.change(*reader, add).await;
+            let added = self.change(*reader, add);
             delivered.push(if added { Delivered::Added } else { Delivered::Skipped });
         }
         Ok(delivered)
@@ -98,12 +104,12 @@ impl InboxStore for MemoryInboxes {
     ) -> Result<bool, OutsideError> {
         self.admits(token)?;
         let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.claim(expected, claim, keep);
-        Ok(self.change(reader, change).await)
+        Ok(self.change(reader, change))
     }
 
     async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
         self.admits(fence.token)?;
-        Ok(self.change(reader, |inbox| inbox.cover(fence, newest, keep)).await)
+        Ok(self.change(reader, |inbox| inbox.cover(fence, newest, keep)))
     }
 
     async fn remove(
@@ -114,7 +120,7 @@ impl InboxStore for MemoryInboxes {
     ) -> Result<bool, OutsideError> {
         self.admits(token)?;
         let change = |inbox: &mut OutsideInbox| inbox.header.fence.token == token && inbox.remove(expected, cleared);
-        Ok(self.change(reader, change).await)
+        Ok(self.change(reader, change))
     }
 }
 

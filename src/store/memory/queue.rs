@@ -21,8 +21,8 @@ use crate::{
     telemetry::metrics::QUEUE_DROPPED,
 };
 
-/// The queue of a node that is alone. Bounded: a message that finds its topic full is dropped and counted, which the
-/// port allows because a message is a notification and sweepers notify again.
+/// The queue of a single node. Bounded: a message to a full topic is dropped and counted. The port allows that,
+/// because sweepers repeat lost messages.
 #[derive(Debug)]
 pub struct MemoryQueue {
     topics: [TopicQueue; Topic::ALL.len()],
@@ -51,13 +51,12 @@ struct Unacknowledged {
 }
 
 impl MemoryQueue {
-    /// `capacity`: messages of each topic, waiting and unacknowledged together. `redelivery`: how long a consumer may
-    /// take.
+    /// `capacity`: messages of each topic, including unacknowledged ones. `redelivery`: how long a consumer may take.
     pub fn new(capacity: usize, redelivery: Duration) -> Self {
         Self { topics: Default::default(), capacity, redelivery }
     }
 
-    /// Messages that found the topic full since the start.
+    /// Messages dropped because the topic was full.
     pub fn dropped(&self, topic: Topic) -> u64 {
         self.topic(topic).state().dropped
     }
@@ -90,7 +89,7 @@ impl State {
         }
     }
 
-    /// Overdue messages first, oldest first; each is due again at `due`.
+    /// Takes overdue messages first, oldest first. Each is due again at `due`.
     fn take(&mut self, max: usize, now: Instant, due: Instant) -> Vec<Received> {
         let mut taken = Vec::new();
         for (id, overdue) in self.unacknowledged.iter_mut().filter(|(_, held)| held.due <= now).take(max) {

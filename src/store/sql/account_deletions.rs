@@ -146,6 +146,8 @@ impl AccountDeletions for SqlStore {
         self.transaction(move |tx| async move {
             let mut gone = tx.execute("DELETE FROM read_markers WHERE user_id = ?", [user.get().into()]).await?;
             gone += end_sessions(&tx, user).await?.len() as u64;
+            // A visit that was being noted during the deletion may have opened the floor again.
+            gone += turn_off(&tx, user).await?;
             for column in ["reader_id", "author_id"] {
                 let sql = format!("SELECT reader_id, author_id, cause FROM exclusions WHERE {column} = ? LIMIT ?");
                 let found = tx.query(&sql, [user.get().into(), rows(limit)]).await?;
@@ -187,11 +189,17 @@ async fn blank_user(tx: &Tx, user: UserId) -> Result<(), StoreError> {
         "UPDATE users SET name = '', bio = '', avatar_url = NULL, attributes = NULL WHERE id = ?",
         "DELETE FROM user_names WHERE user_id = ?",
         "UPDATE external_identities SET subject = '' WHERE user_id = ?",
-        "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL, tier = 0, rev = rev + 1 WHERE user_id = ?",
     ] {
         tx.execute(sql, [user.get().into()]).await?;
     }
-    Ok(())
+    turn_off(tx, user).await.map(|_| ())
+}
+
+/// Turns the user's inbox off (docs/protocol.md#off); returns 1 if it was on.
+async fn turn_off(tx: &Tx, user: UserId) -> Result<u64, StoreError> {
+    let sql = "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL, tier = 0, rev = rev + 1 \
+               WHERE user_id = ? AND (floor_time IS NOT NULL OR tier <> 0)";
+    tx.execute(sql, [user.get().into()]).await
 }
 
 async fn end_sessions(tx: &Tx, user: UserId) -> Result<Vec<SessionId>, StoreError> {

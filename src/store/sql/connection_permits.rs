@@ -29,13 +29,13 @@ impl ConnectionPermits {
         Self { free: Arc::new(Semaphore::new(permits)), connections, longest_wait }
     }
 
-    /// As [`Self::take`], for a transaction that has to end: waits without a limit and logs nothing.
+    /// As [`Self::take`], for a transaction that must end: waits without a limit and logs nothing.
     pub(super) async fn take_again(&self) -> Result<OwnedSemaphorePermit, StoreError> {
         let permit = Arc::clone(&self.free).acquire_owned().await;
         permit.map_err(|_| StoreError::Unavailable(Box::new(sqlx::Error::PoolClosed)))
     }
 
-    /// Waits for a permit, which is returned when it is dropped.
+    /// Waits for a permit. Dropping it returns it.
     pub(super) async fn take(&self) -> Result<OwnedSemaphorePermit, StoreError> {
         let (began, unavailable) = (Instant::now(), |error| StoreError::Unavailable(Box::new(error)));
         let permit = timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned()).await;

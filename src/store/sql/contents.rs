@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-/// The sweeper looks at a delivery this long after its publish time at first: a dispatcher that was told of it is done
-/// by then.
+/// Delay after the publish time at which the sweeper first looks at a delivery. By then a dispatcher that got the
+/// message is done.
 const FIRST_LOOK_MS: i64 = 10_000;
 
 #[async_trait]
@@ -167,9 +167,9 @@ impl Contents for SqlStore {
     }
 }
 
-/// Gives the author's outbox its new version and, at a publish, smooths how often there is one. Always the first lock:
-/// it holds off every other publish and removal of this author until the transaction ends, so that each version follows
-/// the one that it is told to follow, and idempotency keys are looked up one after the other.
+/// Sets the outbox's new version and, at a publish, smooths the publish interval. It always takes the first lock. The
+/// lock delays every other publish and removal of this author until the transaction ends, so versions follow each
+/// other and idempotency keys are looked up one after the other.
 async fn renew_version(
     tx: &Tx,
     author: UserId,
@@ -227,7 +227,7 @@ async fn insert_content(
     tx.insert(sql, values).await
 }
 
-/// The counters, and the record of the delivery that is now to be made.
+/// Inserts the counters and the delivery record.
 async fn insert_companions(tx: &Tx, new: &NewContent) -> Result<(), StoreError> {
     let id = Value::from(new.id.get());
     tx.execute("INSERT INTO counters (content_id) VALUES (?)", [id.clone()]).await?;
@@ -238,8 +238,8 @@ async fn insert_companions(tx: &Tx, new: &NewContent) -> Result<(), StoreError> 
         .map(|_| ())
 }
 
-/// Which of the new content's unique values is there already. A used key wins: the caller must not draw another id for
-/// it.
+/// Finds which unique value of the new content exists already. A used key comes first, because the caller must not
+/// draw another id for it.
 async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreError> {
     if let Some(earlier) = with_key(tx, new).await? {
         return Ok(earlier);
@@ -250,7 +250,7 @@ async fn what_is_there(tx: &Tx, new: &NewContent) -> Result<Published, StoreErro
     }
 }
 
-/// What was published under the new content's key.
+/// The content published under the new content's key.
 async fn with_key(tx: &Tx, new: &NewContent) -> Result<Option<Published>, StoreError> {
     let Some(key) = &new.draft.idempotency_key else { return Ok(None) };
     let sql = format!("SELECT {COLUMNS}, removed_at FROM contents WHERE author_id = ? AND idempotency_key = ?");

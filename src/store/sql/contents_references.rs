@@ -18,21 +18,20 @@ use crate::{
     store::{StoreError, contents::NewContent},
 };
 
-/// What a new content's reference leads to.
+/// What a new content refers to.
 #[derive(Debug)]
 pub(super) enum Referred {
-    /// It has none.
+    /// Nothing.
     Nothing,
     /// A content of this author.
     To(UserId),
-    /// The author has reposted it before.
+    /// A content that the author has reposted before.
     Reposted(Content),
-    /// Nothing that is there for the author.
+    /// A content that the author cannot refer to.
     Missing,
 }
 
-/// Looks the reference up. The author's outbox is locked: nobody else makes or takes back a repost of theirs
-/// meanwhile.
+/// Looks up the reference. The author's outbox is locked, so nobody else makes or removes a repost of theirs.
 pub(super) async fn find(tx: &Tx, new: &NewContent) -> Result<Referred, StoreError> {
     let Some(other) = new.draft.reference.content() else { return Ok(Referred::Nothing) };
     let unblocked = not_blocked(Some(new.author), "c.author_id");
@@ -54,7 +53,7 @@ pub(super) async fn find(tx: &Tx, new: &NewContent) -> Result<Referred, StoreErr
     Ok(Referred::To(row.user(0)?))
 }
 
-/// Counts a reply or a repost, or no longer, at what it refers to.
+/// Raises or lowers the count of replies or reposts of the content referred to.
 pub(super) async fn count(tx: &Tx, reference: Reference, more: i64) -> Result<(), StoreError> {
     let (column, other) = match reference {
         Reference::Nothing => return Ok(()),

@@ -126,7 +126,7 @@ impl Exclusions for SqlStore {
 const INSERT: &str = "INSERT INTO exclusions (reader_id, author_id, cause) VALUES (?, ?, ?)";
 const DELETE: &str = "DELETE FROM exclusions WHERE reader_id = ? AND author_id = ? AND cause = ?";
 
-/// A row: whose timeline, who is left out of it, and why.
+/// A row: the reader, the excluded author, and the cause.
 type Exclusion = (UserId, UserId, ExclusionKind);
 
 /// The two rows of a block.
@@ -139,8 +139,7 @@ fn row((reader, author, cause): Exclusion) -> [Value; 3] {
 }
 
 impl SqlStore {
-    /// `other` is the one of the two who is named by a client, hence may not exist. Counts are locked first, as by a
-    /// block.
+    /// `other` is the user whom a client names, so they may not exist. Locks the counts first, as a block does.
     async fn exclude(&self, exclusion: Exclusion, other: UserId, version: i64) -> Result<Excluded, StoreError> {
         self.transaction(move |tx| async move {
             let sql = format!("SELECT 1 FROM users WHERE id = ?{}", account_exists("users.id"));

@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Finishes what is given up; clones know the same.
+/// Finishes abandoned work. Clones share its state.
 #[derive(Clone, Debug)]
 pub(super) struct Finisher {
     limit: Duration,
@@ -31,12 +31,12 @@ impl Finisher {
         Self { limit, stopped: Arc::default() }
     }
 
-    /// Once it has begun, `work` ends: here, or in a task of its own if this future is dropped before.
+    /// Runs `work` to its end: here, or in a task of its own if this future is dropped.
     pub(super) fn finish<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Finish<T> {
         Finish { work: Some(Box::pin(work)), finisher: self.clone() }
     }
 
-    /// Whether no work has stopped half way since a connection was made: it may have been that one's.
+    /// Whether no work has stopped half way since a connection of this age was made. Such work may have used it.
     pub(super) fn has_finished_all(&self, age: Duration) -> bool {
         let stopped = *self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         stopped.is_none_or(|stopped| stopped.elapsed() > age)

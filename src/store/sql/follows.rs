@@ -23,8 +23,8 @@ use crate::{
     store::{Follows, StoreError, follows::Followed, relations::Pair},
 };
 
-/// The sweeper looks at a pending relation this long after the operation at first: a worker that was told of it is
-/// done by then.
+/// Delay after an operation at which the sweeper first looks at a pending relation. By then a worker that got the
+/// message is done.
 const FIRST_LOOK_MS: i64 = 5_000;
 
 #[async_trait]
@@ -161,7 +161,7 @@ impl Follows for SqlStore {
 }
 
 impl SqlStore {
-    /// Counts before edges, as everywhere.
+    /// Locks counts before edges, like all operations.
     async fn demote_some(
         &self,
         (sql, values): (&str, Vec<Value>),
@@ -219,11 +219,11 @@ pub(super) fn pulled_authors(dialect: Dialect, follower: UserId) -> Fragment {
     Fragment::new(text, [follower.get()])
 }
 
-/// Whose counts are locked, and how many each of them follows.
+/// The users whose counts are locked, and how many each follows.
 pub(super) struct LockedCounts(Vec<(UserId, u64)>);
 
 impl LockedCounts {
-    /// Whether there is this user.
+    /// Whether this user exists.
     pub(super) fn has(&self, user: UserId) -> bool {
         self.following(user).is_some()
     }
@@ -234,8 +234,8 @@ impl LockedCounts {
     }
 }
 
-/// Locks the counts of both, which holds off every follow, unfollow and block between them until the transaction ends:
-/// one statement, which walks the key and so locks in ascending ids.
+/// Locks the counts of both users. This delays every follow, unfollow and block between them until the transaction
+/// ends. One statement walks the key, so it locks in ascending ids.
 pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<LockedCounts, StoreError> {
     let dialect = tx.dialect();
     let sql = format!(
@@ -248,7 +248,8 @@ pub(super) async fn lock_counts(tx: &Tx, pair: Pair) -> Result<LockedCounts, Sto
     counts.map(LockedCounts)
 }
 
-/// Deletes the pair's edge, lowers the counts, records the relation. `false` if there was none. The counts are locked.
+/// Deletes the pair's edge, lowers the counts and records the relation. `false` if there was no edge. The counts are
+/// locked.
 pub(super) async fn end_edge(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> Result<bool, StoreError> {
     let edge = "FROM follows WHERE follower_id = ? AND author_id = ?";
     let sql = format!("SELECT inc {edge} {}", tx.dialect().for_update());
@@ -260,15 +261,15 @@ pub(super) async fn end_edge(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> 
     Ok(true)
 }
 
-/// `false` if the pair has an edge.
+/// `false` if the pair has an edge already.
 async fn insert_edge(tx: &Tx, pair: Pair, mode: EdgeMode, incarnation: i64, now_ms: i64) -> Result<bool, StoreError> {
     let sql = "INSERT INTO follows (follower_id, author_id, mode, inc, followed_at) VALUES (?, ?, ?, ?, ?)";
     let [follower, author] = key(pair);
     tx.insert(sql, [follower, author, mode.code().into(), incarnation.into(), now_ms.into()]).await
 }
 
-/// The pair is to be looked at. `version` differs from that of every other operation on the pair, also of those whose
-/// record is gone: the edge's `incarnation` for its making, its negative for its end.
+/// Records that the pair must be looked at. `version` differs from those of all operations on the pair, past ones
+/// included: the edge's `incarnation` when it is made, its negative when it ends.
 async fn record_relation(tx: &Tx, pair: Pair, version: i64, now_ms: i64) -> Result<(), StoreError> {
     let [follower, author] = key(pair);
     let values = [follower, author, version.into(), look_at(now_ms)];
@@ -287,8 +288,8 @@ fn look_at(now_ms: i64) -> Value {
     now_ms.saturating_add(FIRST_LOOK_MS).into()
 }
 
-/// The author's followers and the follower's following, with the new version of the follower's authors; a user's own
-/// edge is not counted.
+/// Changes the author's followers and the follower's following, and sets the version of the follower's authors. A
+/// user's own edge is not counted.
 async fn add_to_counts(tx: &Tx, pair: Pair, more: i64, version: i64) -> Result<(), StoreError> {
     let Pair { follower, author } = pair;
     if follower == author {
@@ -302,8 +303,7 @@ async fn add_to_counts(tx: &Tx, pair: Pair, more: i64, version: i64) -> Result<(
     tx.execute(sql, values.map(Value::from)).await.map(|_| ())
 }
 
-/// One number serves all these edges: an `incarnation` tells an edge from earlier ones of the same pair, never from
-/// those of other pairs.
+/// All these edges get the same number: an `incarnation` only distinguishes edges of the same pair.
 async fn fill(tx: &Tx, follower: UserId, authors: &[UserId], incarnation: i64, now_ms: i64) -> Result<(), StoreError> {
     let (list, ids) = id_list(authors);
     let of_these = format!("WHERE follower_id = ? AND author_id IN {list}");

@@ -20,7 +20,7 @@ use crate::{
             Look, Source, Span,
             people::{FoundUser, KeyPrefix},
         },
-        timeline::{authors::CandidateLimits, outside::Slice},
+        timeline::{authors::CandidateLimits, outside::Slice, stretch::Stretch},
     },
     store::{deliveries::First, timelines::Depth},
 };
@@ -32,6 +32,8 @@ pub enum HotStatement {
     Page(UserId, PageRequest, Depth),
     /// The whole statement of a page of a reader whose authors are known.
     KnownPage(UserId, PageRequest, CandidateLimits),
+    /// The whole statement of a page that lies in a stretch.
+    Stretch(UserId, PageRequest, Stretch),
     /// The authors of a reader's timeline.
     Authors(UserId),
     /// The branch of a page that reads the inbox.
@@ -94,6 +96,7 @@ impl HotStatement {
             Self::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
             Self::KnownPage(reader, request, limits) => timelines::candidates(dialect, reader, &request, limits),
             Self::Authors(reader) => timelines::authors(dialect, reader),
+            Self::Stretch(reader, request, stretch) => timelines::stretch(dialect, reader, &request, stretch),
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),

@@ -120,14 +120,14 @@ impl SqlStore {
         Ok(if failed > 0 { Finding::doubtful("relations", seen, remedy) } else { Finding::fine("relations", seen) })
     }
 
-    /// The text in the first column of the only row.
+    /// The text in the only row's first column.
     async fn word(&self, sql: &str) -> Result<String, StoreError> {
         let rows = self.read(sql, []).await?;
         rows.first().ok_or_else(|| StoreError::Unreadable(format!("no answer to {sql}")))?.get(0)
     }
 }
 
-/// A question that could not be asked is a finding itself.
+/// A question that failed is a finding itself.
 fn judged(subject: &str, finding: Result<Finding, StoreError>) -> Finding {
     finding.unwrap_or_else(|error| {
         let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();

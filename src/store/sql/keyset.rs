@@ -7,7 +7,7 @@ use sea_orm::Value;
 
 use crate::domain::{Direction, Position};
 
-/// Which columns make up the position.
+/// The columns of a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns {
     /// The publish time's.

@@ -9,15 +9,15 @@ use crate::{
     store::StoreError,
 };
 
-/// Members of a union that one statement has at most: SQLite allows 500.
+/// Most members of a union in one statement: SQLite allows 500.
 pub(super) const MEMBERS_PER_STATEMENT: usize = 128;
 
-/// A list: what is selected, first of all the two columns that order it.
+/// A list: the selected columns begin with the two that order it.
 #[derive(Clone, Debug)]
 pub(super) struct List {
     /// `SELECT time, id, .. FROM .. WHERE ..`, with a condition at its end that another ` AND ..` can follow.
     pub(super) rows: Fragment,
-    /// Which columns order it.
+    /// The columns that order it.
     pub(super) columns: Columns,
 }
 
@@ -100,7 +100,7 @@ fn listing<T>(
         let since: i64 = row.get(1)?;
         ahead.push((Position::bound(since, row.get(2)?), Listed { since, item: item(row)? }));
     }
-    // A union promises no order.
+    // A union has no guaranteed order.
     ahead.sort_by_key(|(place, _)| *place);
     if request.direction == Direction::Older {
         ahead.reverse();

@@ -18,8 +18,8 @@ impl MigratorTrait for Migrations {
 }
 
 impl SqlStore {
-    /// Brings the tables up to this version; does nothing if they are. Several nodes may do so at once: one works, the
-    /// others wait for it up to a minute and then say that the store is contended. Takes as long as it takes.
+    /// Migrates the tables if necessary. Several nodes may call it at once: one works, the others wait up to a minute
+    /// and then report contention. Without a time limit.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let tx = self.begin().await?;
         for statement in self.dialect.before_migrations() {
@@ -27,7 +27,7 @@ impl SqlStore {
         }
         let done = self.migrate_alone(&tx).await;
         for statement in self.dialect.after_migrations() {
-            // A connection that is lost has given up its lock; what went wrong is told below.
+            // A lost connection has released its lock. The error is reported below.
             let _ = tx.execute(statement, []).await;
         }
         done?;

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-/// Where the store is and how long it may take.
+/// The address of the store and its limits.
 #[derive(Clone)]
 pub struct SqlOptions {
     /// `sqlite://path/to/file` or `mysql://user:password@host:port/database`.
     pub url: String,
     /// Connections at most; for SQLite those that read, the one that writes comes on top.
     pub max_connections: u32,
-    /// The wait for a free connection.
+    /// How long to wait for a free connection.
     pub acquire_timeout: Duration,
-    /// A statement, or a whole transaction, may take this long; on SQLite a write with all its waits. Waits for locks
-    /// end after a third of it, so that they can be tried again.
+    /// Limit of a statement or a whole transaction; on SQLite, of a write with all its waits. Waiting for a lock ends
+    /// after a third of it and is tried again.
     pub statement_timeout: Duration,
 }
 

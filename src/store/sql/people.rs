@@ -94,15 +94,15 @@ pub(super) fn named(
     rows.add(" ORDER BY n.folded, n.user_id LIMIT ?", [number(limit)])
 }
 
-/// `SELECT author_id ..`: whom the user has followed last.
+/// `SELECT author_id ..`: the users whom the user followed last.
 fn newest_follows(dialect: Dialect, user: UserId, limit: usize) -> Fragment {
     let list = following(dialect, None, user);
     let rows = list.rows.add(&list.columns.order(Direction::Older), []).add(" LIMIT ?", [number(limit)]);
     Fragment::new("SELECT x.author_id FROM ", []).then(rows.into_table("x"))
 }
 
-/// Whom `followed` follow, by how many of them do, then by followers. Filled up to a power of two with lists of no
-/// row: each distinct text is prepared once a connection.
+/// The users whom `followed` follow, ordered by how many of them do and then by followers. Empty lists fill it up to a
+/// power of two, because each connection prepares each distinct text once.
 pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId], limit: usize) -> Fragment {
     let idle = followed.len().next_power_of_two() - followed.len();
     let each = followed.iter().map(|user| (*user, SUGGESTING_FOLLOWS)).chain(iter::repeat_n((viewer, 0), idle));
@@ -124,7 +124,7 @@ pub(super) fn followed_by(dialect: Dialect, viewer: UserId, followed: &[UserId],
         .add(" ORDER BY k.known DESC, u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
 }
 
-/// The users whom the viewer could follow, in index order; stops when it has enough.
+/// The users whom the viewer could follow, in index order. Stops when there are enough.
 pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usize) -> Fragment {
     let index = dialect.in_order_of("most_followed");
     let all = Fragment::new(format!("SELECT u.user_id FROM user_counts u{index} WHERE 1 = 1"), []);
@@ -135,8 +135,8 @@ pub(super) fn most_followed(dialect: Dialect, viewer: Option<UserId>, limit: usi
     all.add(" ORDER BY u.followers DESC, u.user_id DESC LIMIT ?", [number(limit)])
 }
 
-/// ` AND ..`: the viewer neither follows the user whose id is in this column, as everybody follows themselves, nor do
-/// the viewer's decisions, or theirs, stand between the two. That they have muted the viewer is theirs to know.
+/// ` AND ..`: the viewer does not follow the user in this column and has not excluded them, and they neither hide from
+/// the viewer nor block them. A mute by them does not count, because it is private. Everybody follows themselves.
 fn could_follow(viewer: UserId, user: &str) -> Fragment {
     let text =
         format!(" AND (SELECT f.mode FROM follows f WHERE f.follower_id = ? AND f.author_id = {user} LIMIT 1) IS NULL");

@@ -95,7 +95,7 @@ impl Profiles for SqlStore {
     }
 }
 
-/// By what the user is found, from what the row says now; it is locked.
+/// Replaces the user's search keys by those of the current row, which is locked.
 async fn rewrite_names(tx: &Tx, user: UserId) -> Result<(), StoreError> {
     user_names::delete(tx, user).await?;
     let Some(row) = tx.query_one("SELECT handle, name FROM users WHERE id = ?", [user.get().into()]).await? else {

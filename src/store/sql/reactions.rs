@@ -1,5 +1,5 @@
-//! Reactions in SQL. The content's counters are always the first write: whoever reacts to one content waits there, and
-//! nobody can lock another out.
+//! Reactions in SQL. Each transaction writes the content's counters first, so reactions to one content queue there and
+//! cannot deadlock.
 
 use std::collections::HashMap;
 
@@ -109,7 +109,7 @@ fn key(content: ContentId, reaction: Reaction, user: UserId) -> [Value; 3] {
     [content.get().into(), reaction.code().into(), user.get().into()]
 }
 
-/// Locks the content's counters, too. Never below zero, whatever was counted before reactions were kept.
+/// Also locks the content's counters. They never fall below zero, whatever older versions have counted.
 async fn add_to_counter(tx: &Tx, content: ContentId, reaction: Reaction, more: i64) -> Result<(), StoreError> {
     let column = match reaction {
         Reaction::Like => "likes",
@@ -120,7 +120,7 @@ async fn add_to_counter(tx: &Tx, content: ContentId, reaction: Reaction, more: i
     tx.execute(&sql, [more.into(), content.get().into()]).await.map(|_| ())
 }
 
-/// Whether the content is there for this user. Neither it nor they are if the account has been deleted.
+/// Whether the content exists for this user. Neither exists for a deleted account.
 async fn is_there(tx: &Tx, content: ContentId, user: UserId) -> Result<bool, StoreError> {
     let (author, own) = (account_exists("contents.author_id"), account_exists("?"));
     let sql = format!("SELECT 1 FROM contents WHERE id = ? AND removed_at IS NULL{author}{own}");
@@ -131,7 +131,7 @@ fn entry(row: &Row) -> Result<Entry, StoreError> {
     Ok(Entry { publish_time: row.get(3)?, content: row.content(2)?, author: row.user(4)? })
 }
 
-/// Who likes the content.
+/// The users who like the content.
 pub(super) fn likers(dialect: Dialect, viewer: Option<UserId>, content: ContentId) -> List {
     let (index, like) = (dialect.in_order_of("reactions_of_content"), Reaction::Like.code());
     let text = format!("SELECT created_at, user_id FROM reactions{index} WHERE content_id = ? AND kind = {like}");
@@ -139,8 +139,7 @@ pub(super) fn likers(dialect: Dialect, viewer: Option<UserId>, content: ContentI
     List { rows, columns: Columns { time: "created_at", id: "user_id" } }
 }
 
-/// What the user has reacted to so; a removed content is passed over, so that pages are full and it is back if it is
-/// ever restored.
+/// The contents to which the user has reacted in this way. Skips removed ones, so that pages are full.
 pub(super) fn reacted_to(dialect: Dialect, user: UserId, reaction: Reaction) -> List {
     let (index, then) = (dialect.in_order_of("reactions_of_user"), dialect.join_in_order());
     let kind = reaction.code();

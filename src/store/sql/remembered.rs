@@ -9,10 +9,10 @@ use crate::domain::ContentId;
 /// Contents whose subjects are remembered, some dozens of bytes each.
 const CONTENTS: usize = 131_072;
 
-/// Subjects of contents: what each repeats, or else itself. Bounded; clones share it.
+/// The subjects of contents: a repost's original, otherwise the content itself. Bounded; clones share it.
 ///
-/// A content's row never changes but for its removal. An id is a time and 32 drawn bits, so that none comes back as
-/// another content's, not even after SQL lost commits.
+/// Only the removal changes a content's row. An id is a time and drawn bits, so it never comes back as another
+/// content's, even if SQL has lost commits.
 #[derive(Clone)]
 pub(super) struct RememberedSubjects(Arc<Cache<ContentId, ContentId>>);
 
@@ -29,12 +29,12 @@ impl std::fmt::Debug for RememberedSubjects {
 }
 
 impl RememberedSubjects {
-    /// `None` if the content's row was not read yet, or is forgotten.
+    /// `None` if the content's row has not been read yet, or was evicted.
     pub(super) fn get(&self, content: ContentId) -> Option<ContentId> {
         self.0.get(&content)
     }
 
-    /// Notes what a committed row of `content` says.
+    /// Remembers the subject in a committed row of `content`.
     pub(super) fn note(&self, content: ContentId, subject: ContentId) {
         self.0.insert(content, subject);
     }

@@ -9,15 +9,15 @@ use crate::{
     store::StoreError,
 };
 
-/// Ids that one statement takes at most: SQLite takes 32 766 values.
+/// Most ids in one statement: SQLite takes 32 766 values.
 pub(super) const MAX_LIST: usize = 16_384;
 
 /// A row of an answer; columns by place, from 0.
 #[derive(Debug)]
 pub(super) enum Row {
-    /// Of a connection of sea-orm's.
+    /// A row from a connection of sea-orm.
     Driver(QueryResult),
-    /// Of a reader of a SQLite file.
+    /// A row from a reader of a SQLite file.
     Cells(Vec<Cell>),
 }
 

@@ -51,7 +51,7 @@ pub(super) async fn delete(tx: &Tx, at: Position, terms: &[Term]) -> Result<(), 
     Ok(())
 }
 
-/// All contents have their terms, as there is none.
+/// Marks the index as complete, because there is no content yet.
 pub(super) async fn nothing_to_catch_up(tx: &Tx) -> Result<(), StoreError> {
     let done = format!("{} is_done = 1", tx.dialect().on_conflict_update("form"));
     let sql = format!("INSERT INTO search_progress (form, through_id, is_done) VALUES (?, 0, 1) {done}");
@@ -81,8 +81,8 @@ impl SqlStore {
     }
 }
 
-/// The contents are locked: a removal waits, and deletes what was written here. The progress is locked, too: nobody
-/// else is at the same contents.
+/// The contents are locked, so a removal waits and then deletes these rows. The progress is locked, so no other node
+/// indexes the same contents.
 async fn index_after(tx: Tx, after: i64) -> Result<Ended<Indexed>, StoreError> {
     let sql = format!(
         "SELECT publish_time, id, text, removed_at FROM contents WHERE id > ? ORDER BY id LIMIT {MAX_INDEXED_CONTENTS} {}",

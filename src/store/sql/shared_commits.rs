@@ -26,33 +26,33 @@ use tokio::{
 use super::{connection_permits::ConnectionPermits, error::commit_error};
 use crate::store::StoreError;
 
-/// A commit is shared by transactions that end within this time after the first began.
+/// Transactions that end within this time after the first began may share its commit.
 const LONGEST: Duration = Duration::from_millis(10);
 
 /// Transactions that have ended and wait for their commit.
 pub(super) struct Group {
-    /// The first one's, which the others are savepoints of.
+    /// The first transaction; the others are its savepoints.
     outer: DatabaseTransaction,
     began: Instant,
     waiting: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
 
 impl Group {
-    /// A savepoint of the first transaction.
+    /// Begins a savepoint of the first transaction.
     pub(super) async fn begin(&self) -> Result<DatabaseTransaction, DbErr> {
         self.outer.begin().await
     }
 
-    /// Of the first transaction alone.
+    /// A group with only the first transaction.
     pub(super) fn of(outer: DatabaseTransaction, began: Instant) -> Self {
         Self { outer, began, waiting: Vec::new() }
     }
 
-    /// Commits, and tells all who wait.
+    /// Commits and answers all waiting callers.
     async fn commit(self) {
         let done = self.outer.commit().await.map_err(commit_error);
         for waiting in self.waiting {
-            // Who has given up is not told.
+            // A caller that has given up gets no answer.
             let _ = waiting.send(done.as_ref().copied().map_err(for_another));
         }
     }
@@ -127,17 +127,17 @@ impl SharedCommits {
     }
 }
 
-/// One whose sender was dropped was undone with its group.
+/// If the sender was dropped, the group was rolled back.
 fn told(ended: Result<Result<(), StoreError>, oneshot::error::RecvError>) -> Result<(), StoreError> {
     ended.unwrap_or_else(|_| Err(undone()))
 }
 
-/// Nothing was done, and trying again may help.
+/// Nothing was done; a retry may help.
 fn undone() -> StoreError {
     StoreError::Contended("undone with the transactions whose commit it would have shared".into())
 }
 
-/// The same failure, told to another one.
+/// A copy of the error for another caller.
 fn for_another(error: &StoreError) -> StoreError {
     let cause = error.with_causes().into();
     match error {

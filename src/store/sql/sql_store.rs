@@ -1,4 +1,4 @@
-//! The store's connections, and single statements that read.
+//! The store's connections, and single reading statements.
 
 use std::{
     sync::{
@@ -43,7 +43,7 @@ pub struct SqlStore {
     pub(super) writability: Writability,
 }
 
-/// Where single statements that read are sent.
+/// Where single reading statements run.
 #[derive(Clone, Debug)]
 pub(super) enum Readers {
     /// Connections to a server.
@@ -52,7 +52,7 @@ pub(super) enum Readers {
     File(Arc<SqliteReaders>),
 }
 
-/// How long things may take before the caller is told that the store is unavailable or contended.
+/// How long operations may take before they fail as unavailable or contended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimeLimits {
     /// For a statement, or a transaction as a whole, with the wait for a connection; the caller's side of it.

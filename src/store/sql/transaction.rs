@@ -35,12 +35,12 @@ const ATTEMPTS: u32 = 6;
 /// The pause after the first attempt; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
-/// What a transaction gave that was ended; made by [`Tx::commit`] and [`Tx::roll_back`] alone, so that none can be
-/// left open.
+/// The result of a transaction that has ended. Only [`Tx::commit`] and [`Tx::roll_back`] make it, so none can be left
+/// open.
 #[derive(Debug)]
 pub(super) struct Ended<T>(T);
 
-/// An open transaction. Undone when it is dropped; a statement that is under way then ends first.
+/// An open transaction. Dropping it rolls it back, after a running statement has ended.
 pub(super) struct Tx {
     dialect: Dialect,
     inner: Arc<Open>,
@@ -48,10 +48,10 @@ pub(super) struct Tx {
     finisher: Finisher,
 }
 
-/// What an open transaction has; there until it is ended or dropped.
+/// The parts of an open transaction, until it is ended or dropped.
 struct Open(Option<Parts>);
 
-/// Dropped from the first to the last: a savepoint is undone before what it lies in, and then the turn ends.
+/// Dropped in order: a savepoint is rolled back before its group, and then the permit is returned.
 struct Parts {
     inner: DatabaseTransaction,
     /// On SQLite, if `inner` is a savepoint in it.
@@ -76,7 +76,7 @@ impl Parts {
         commits.end(group, self.permit).await
     }
 
-    /// A savepoint has to wait for its group: it may have read what the others wrote.
+    /// A savepoint waits for its group, because it may have read what the others wrote.
     async fn roll_back(self) -> Result<(), StoreError> {
         self.inner.rollback().await.map_err(store_error)?;
         match (self.shared_commits, self.group) {
@@ -93,22 +93,22 @@ impl Open {
     }
 }
 
-/// A savepoint that was given up is undone, and those it shares a commit with are not.
+/// Rolls back an abandoned savepoint without the others of its group.
 impl Drop for Open {
     fn drop(&mut self) {
         let Some(parts) = self.0.take_if(|parts| parts.group.is_some()) else { return };
         let Ok(runtime) = Handle::try_current() else { return };
         runtime.spawn(async move {
-            // If that fails, the whole group is undone, and told so.
+            // If that fails, the whole group is rolled back, and its callers get an error.
             let _ = parts.roll_back().await;
         });
     }
 }
 
 impl SqlStore {
-    /// Runs `work` in one transaction, which `work` ends. While it is contended (a deadlock, a lock that was waited
-    /// for in vain) it is undone, and after a short pause run again from the start: `work` may be called several
-    /// times, and keeps nothing from a call that failed.
+    /// Runs `work` in one transaction, which `work` ends. After contention (a deadlock or a lock time-out) it is
+    /// rolled back and run again after a short pause. So `work` may run several times and must not keep anything from
+    /// a failed run.
     pub(super) async fn transaction<T, F>(&self, work: impl Fn(Tx) -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<Ended<T>, StoreError>>,
@@ -141,7 +141,7 @@ impl SqlStore {
         done
     }
 
-    /// Ends what takes longer than the store's limit.
+    /// Limits `work` to the store's time limit.
     pub(super) async fn in_time<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
         match timeout(self.limits.operation, work).await {
             Ok(done) => done,
@@ -149,7 +149,7 @@ impl SqlStore {
         }
     }
 
-    /// Repeats `attempt` while it is contended; all attempts together end in the store's limit for a write.
+    /// Repeats `attempt` while it is contended, within the store's limit for a write.
     async fn while_contended<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -159,7 +159,8 @@ impl SqlStore {
         let mut attempts = 1;
         loop {
             match timeout_at(deadline, attempt()).await {
-                // One that would be cut off is not begun: what is told as contended has done nothing.
+                // An attempt that would be cut off is not begun, so that a contended result means that nothing was
+                // done.
                 Ok(Err(StoreError::Contended(_)))
                     if attempts < ATTEMPTS && Instant::now() + pause + self.limits.lock_wait <= deadline =>
                 {
@@ -173,8 +174,8 @@ impl SqlStore {
         }
     }
 
-    /// On SQLite the writer's lock is taken at once: a transaction that reads first and writes later would fail where
-    /// another process wrote in between.
+    /// On SQLite it takes the writer's lock at once. Otherwise a transaction that reads first would fail if another
+    /// process wrote in between.
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
         let immediate = Some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode: immediate, ..TransactionOptions::default() };
@@ -193,9 +194,8 @@ impl SqlStore {
         Ok(Tx { dialect: self.dialect, inner: Arc::new(inner), sent: Arc::clone(&self.sent), finisher })
     }
 
-    /// Runs `work`, which takes a connection, once it has a turn; gives its result and the turn. If the caller gives
-    /// up, work that has a turn goes on to its end, and work that waits for one is dropped: so tasks that nobody waits
-    /// for never queue for connections.
+    /// Runs `work` with a permit and returns both. If the caller is dropped, work that has a permit runs to its end,
+    /// and work that waits for one is dropped, so abandoned tasks never queue for connections.
     pub(super) async fn finished<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -206,7 +206,7 @@ impl SqlStore {
 }
 
 impl Tx {
-    /// Whether it shares a commit with others that began before it.
+    /// Whether it shares a commit with transactions that began before it.
     #[cfg(test)]
     pub(super) fn shares(&self) -> bool {
         self.inner.0.as_ref().is_some_and(|parts| parts.group.is_some())
@@ -249,25 +249,25 @@ impl Tx {
         Ok(self.query(sql, values).await?.into_iter().next())
     }
 
-    /// The engine's words.
+    /// The engine's dialect.
     pub(super) const fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// For migrations, which speak to sea-orm.
+    /// For migrations, which use sea-orm.
     pub(super) fn inner(&self) -> Result<&DatabaseTransaction, StoreError> {
         self.inner.inner().map_err(store_error)
     }
 
-    /// Makes all of it so, then gives `value`. Without the engine's word that it has committed, whether it has is
-    /// unknown: [`StoreError::Unavailable`].
+    /// Commits, then returns `value`. Without the engine's confirmation the outcome is unknown:
+    /// [`StoreError::Unavailable`].
     pub(super) async fn commit<T>(self, value: T) -> Result<Ended<T>, StoreError> {
         let (parts, finisher) = self.into_parts()?;
         finisher.finish(parts.commit()).await?;
         Ok(Ended(value))
     }
 
-    /// Undoes all of it, then gives `value`.
+    /// Rolls back, then returns `value`.
     pub(super) async fn roll_back<T>(self, value: T) -> Result<Ended<T>, StoreError> {
         let (parts, finisher) = self.into_parts()?;
         finisher.finish(parts.roll_back()).await?;
@@ -281,7 +281,7 @@ impl Tx {
         Ok(sent.await?.rows_affected())
     }
 
-    /// Fails while a statement that was given up is under way.
+    /// Fails while an abandoned statement is running.
     fn into_parts(self) -> Result<(Parts, Finisher), StoreError> {
         let parts = Arc::into_inner(self.inner).and_then(|mut open| open.0.take());
         let parts = parts.ok_or("a statement that was given up is under way");

@@ -1,4 +1,4 @@
-//! Who sees whom: conditions on exclusions and accounts for any statement.
+//! Conditions on exclusions and accounts that decide who sees whom.
 
 use sea_orm::Value;
 

@@ -6,13 +6,13 @@ use tokio::{sync::watch, time::error::Elapsed};
 
 use crate::store::StoreError;
 
-/// What is known of writing.
+/// What is known about writing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Writes {
-    /// Nothing else is known.
+    /// No write is known to have failed.
     #[default]
     Taken,
-    /// A write took too long: a probe will tell.
+    /// A write took too long; a probe will tell.
     Doubted,
     /// The store has no room or is read-only; with the reason, for operators.
     Refused(String),
@@ -29,8 +29,8 @@ impl Default for Writability {
 }
 
 impl Writability {
-    /// Learns from how a write has ended. One that was done takes no refusal back: a smaller one may have found the
-    /// last room. That is for a probe.
+    /// Notes the outcome of a write. A success does not end a refusal, because a smaller write may have used the last
+    /// room: only a probe does.
     pub(super) fn note<T>(&self, ended: &Result<T, StoreError>) {
         let Err(error) = ended else { return };
         match error {
@@ -59,7 +59,7 @@ impl Writability {
         }
     }
 
-    /// Word of every change.
+    /// A receiver of all changes.
     pub(super) fn watch(&self) -> watch::Receiver<Writes> {
         self.0.subscribe()
     }

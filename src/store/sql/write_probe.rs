@@ -1,4 +1,4 @@
-//! A small write that tells whether the store takes writes.
+//! A small write that shows whether the store takes writes.
 
 use sea_orm::Value;
 use tokio::sync::watch;
@@ -10,21 +10,21 @@ use crate::store::StoreError;
 const PROBE_ROWS: usize = 500;
 
 impl SqlStore {
-    /// What is known of writing, and word of every change.
+    /// What is known about writing, with its changes.
     pub fn writes(&self) -> watch::Receiver<Writes> {
         self.writability.watch()
     }
 
-    /// Tries whether the store takes writes: adds some rows that mean nothing, in as much room as a publish needs, and
-    /// deletes them. [`Self::writes`] knows what was found.
+    /// Probes writing: inserts meaningless rows of about the size of a publish and deletes them. [`Self::writes`] has
+    /// the outcome.
     pub async fn probe_writes(&self) -> Result<(), StoreError> {
         let ended = self.write_and_delete().await;
         self.writability.note_probe(&ended);
         ended
     }
 
-    /// The rows are sign-in attempts of nobody, without a failure; those that a crash leaves are forgotten with other
-    /// old ones.
+    /// The rows are sign-in attempts without a subject or a failure. Rows left by a crash are deleted with other old
+    /// ones.
     async fn write_and_delete(&self) -> Result<(), StoreError> {
         let subjects = (0..PROBE_ROWS).map(|number| Value::from(format!("probe:{number:058}")));
         let sql = format!(

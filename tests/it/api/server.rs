@@ -21,7 +21,7 @@ use crate::{
 /// Longer than any story takes.
 const TOKEN_TTL: Duration = Duration::from_hours(365 * 24);
 
-/// A house with its API on a port.
+/// Use cases with their API on a port.
 pub struct ApiServer {
     pub app: Arc<TestApp>,
     pub address: std::net::SocketAddr,

@@ -14,6 +14,7 @@ use tidefeed::{
         timeline::{
             authors::CandidateLimits,
             outside::{Fence, Generation, Header, NodeId, Revision, Slice, Token},
+            stretch::Stretch,
         },
     },
     store::{sql::HotStatement, timelines::Depth},
@@ -324,6 +325,27 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
     Ok(())
 }
 
+/// A stretch is a range of the outbox index for each followed author, and the entry at its bound is a probe.
+async fn stretches_are_ranges(world: &World, backend: Backend) -> Result<()> {
+    for request in requests()? {
+        let page =
+            plan(world, backend, HotStatement::Stretch(user(1), request, Stretch { end_ms: 400_000, most_rows: 100 }))
+                .await?;
+        match backend {
+            Backend::Sqlite => {
+                line(&page, &["search f using", "(follower_id=?"])?;
+                line(&page, &["search c using", "index outbox (author_id=? and publish_time"])?;
+            }
+            Backend::MariaDb | Backend::Mysql => {
+                line(&page, &[" f ", " ref ", " primary "])?;
+                line(&page, &[" c ", " ref ", " outbox "])?;
+            }
+        }
+        ensure!(!page.iter().any(|line| line.starts_with("scan") || line.contains("filesort")), "{page:#?}");
+    }
+    Ok(())
+}
+
 on_each_backend! {
     async fn every_hot_statement_is_answered_by_its_index(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
@@ -366,6 +388,7 @@ on_each_backend! {
         }
         known_pages_are_ranges(&world, backend).await?;
         inboxes_outside_are_probes(&world, backend).await?;
+        stretches_are_ranges(&world, backend).await?;
         lists_are_ranges(&world, backend).await?;
         searches_are_ranges(&world, backend).await?;
         people_are_ranges(&world, backend).await?;

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use tidefeed::domain::{
-    ContentId, Direction, Handle, PageRequest, PageSize, Reaction, Reference, Run, UserId,
+    ContentId, Direction, Floor, Handle, PageRequest, PageSize, Reaction, Reference, Run, UserId,
     account::profile::{ProfileCounts, Registration},
     content::Draft,
     limits::MAX_LEAVING_ACCOUNTS,
@@ -21,7 +21,7 @@ use tidefeed::store::{
 
 use crate::{
     harness::{Around, TestApp},
-    servers::{connect_sql, numbers, on_each_backend},
+    servers::{connect_sql, execute, numbers, on_each_backend},
     store::conformance::{World, account, user},
     usecases::delivery::followed_author,
 };
@@ -163,6 +163,9 @@ on_each_backend! {
             ports.contents.remove(user(GONE), content.entry.content, app.rng.version(), now).await?;
         }
         ensure!(!app.remover.run_once().await?, "it is somebody else's for now");
+        // A visit opens the inbox in a transaction that does not see the deletion yet.
+        let open = "UPDATE inbox_states SET floor_time = 0, floor_content = 0 WHERE user_id = 1";
+        execute(&connect_sql(app.database_url()).await?, open).await?;
         app.clock.advance(30_001);
         while app.remover.run_once().await? {}
         ensure!(story.number("SELECT COUNT(*) FROM account_deletions WHERE look_at IS NULL").await? == 0, "writes may be under way");
@@ -175,6 +178,7 @@ on_each_backend! {
             (0, "SELECT COUNT(*) FROM reactions WHERE user_id = 1"),
             (0, "SELECT COUNT(*) FROM exclusions WHERE author_id = 1 OR reader_id = 1"),
             (0, "SELECT COUNT(*) FROM user_counts WHERE user_id = 1"),
+            (0, "SELECT COUNT(*) FROM inbox_states WHERE user_id = 1 AND floor_time IS NOT NULL"),
             (1, "SELECT COUNT(*) FROM account_deletions WHERE look_at IS NULL"),
             (1, "SELECT COUNT(*) FROM users WHERE id = 1 AND handle = 'user1' AND name = '' AND bio = ''"),
             (0, "SELECT COUNT(*) FROM search_terms t JOIN contents c ON c.id = t.content_id WHERE c.author_id = 1"),
@@ -204,6 +208,10 @@ on_each_backend! {
         ensure!(!ports.profiles.edit(gone, &edit, 2001).await?);
         ensure!(ports.profiles.rename(gone, &Handle::try_new("back")?, 2002).await? == Renamed::NoUser);
         ensure!(ports.account_deletions.delete(gone, None, now).await? == Deleted::Unknown);
+        let seen = ports.inboxes.mark_seen(&[gone, user(3)], now).await?;
+        ensure!(seen.iter().map(|it| it.reader.reader).eq([user(3)]), "{seen:?}");
+        ensure!(ports.inboxes.mark_seen(&[gone], now).await?.is_empty());
+        ensure!(ports.inboxes.floor(gone).await? == Floor::Off, "a late visit opens the inbox again");
         let registration = Registration::try_new("user1", "Another", "", None)?;
         let another = NewAccount { id: user(77), registration, password_hash: None, incarnation: 1, now_ms: now };
         ensure!(ports.accounts.register(another).await? == Registered::HandleTaken, "a handle is nobody else's");

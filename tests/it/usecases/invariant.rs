@@ -62,7 +62,7 @@ const ACTORS: [Actor; 11] = [
     Actor::Sweeper,
 ];
 
-fn settings_of_a_small_house(rule: EdgeRule) -> Settings {
+fn small_settings(rule: EdgeRule) -> Settings {
     let policy = DeliveryPolicy { rule, dormant_days: 30 };
     let tiers = InboxTiers { keep: 6, step: 4, deep_keep: 14, longest_ms: 2_000 };
     Settings { policy, subtask_size: 2, batch_size: 1, tiers, ..settings() }
@@ -133,7 +133,7 @@ async fn audit_until(auditor: &Auditor, stop: &AtomicBool) -> Result<()> {
 }
 
 async fn holds_while_everything_happens_at_once(backend: Backend, rule: EdgeRule) -> Result<()> {
-    let app = TestApp::start_with(backend, Around::Memory, settings_of_a_small_house(rule)).await?;
+    let app = TestApp::start_with(backend, Around::Memory, small_settings(rule)).await?;
     followed_author(&app, PEOPLE - 1).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let (mut actors, mut workers) = (JoinSet::new(), JoinSet::new());

@@ -2,7 +2,10 @@
 
 use tidefeed::{
     app::Ports,
-    domain::{ContentId, PageRequest, UserId, timeline::authors::CandidateLimits},
+    domain::{
+        ContentId, Direction, PageRequest, Position, UserId,
+        timeline::{authors::CandidateLimits, stretch::Stretch},
+    },
     store::{
         accounts::{NewAccount, PasswordHash},
         timelines::Depth,
@@ -16,6 +19,7 @@ pub enum Act {
     Page(UserId, PageRequest, Depth),
     Authors(UserId),
     KnownPage(UserId, PageRequest, CandidateLimits),
+    Stretch(UserId, PageRequest, Stretch),
     Visible(UserId, Vec<ContentId>),
     VisibleTo(ContentId, Vec<UserId>),
     Oracle(UserId, PageRequest),
@@ -35,7 +39,15 @@ impl Act {
                 let limits = CandidateLimits { ahead: from.rng.index(6) + 1, behind: from.rng.index(3) + 1 };
                 Self::KnownPage(from.user(), from.request(), limits)
             }
-            9..=18 => {
+            9..=11 => {
+                let request = from.request();
+                let far = from.rng.within(0, 40_000) * if request.direction == Direction::Older { -1 } else { 1 };
+                let begin = request.bound.map_or(from.later(), Position::publish_time);
+                // The model reads few of them.
+                let most_rows = from.rng.index(request.need() + 2);
+                Self::Stretch(from.user(), request, Stretch { end_ms: (begin + far).max(0), most_rows })
+            }
+            12..=18 => {
                 let depth = from.rng.pick(&[Depth::Inbox, Depth::Everything, Depth::Everything]);
                 Self::Page(from.user(), from.request(), depth)
             }
@@ -60,6 +72,7 @@ impl Act {
                     page
                 }))
             }
+            Self::Stretch(reader, request, stretch) => outcome(timelines.stretch(*reader, request, *stretch).await),
             Self::Authors(reader) => outcome(timelines.authors(*reader).await),
             Self::KnownPage(reader, request, limits) => {
                 outcome(timelines.page_candidates(*reader, request, *limits, false).await.map(|mut page| {

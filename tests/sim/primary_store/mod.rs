@@ -20,6 +20,7 @@ mod known_authors;
 mod outside;
 mod references;
 mod relations;
+mod stretch;
 pub mod tables;
 mod timelines;
 mod trace;

@@ -7,6 +7,7 @@ use tidefeed::{
         timeline::{
             authors::{CandidateLimits, Candidates, TimelineAuthors},
             plan::{Snapshot, UncoveredAuthor},
+            stretch::Stretch,
         },
     },
     store::{StoreError, Timelines, timelines::Depth},
@@ -79,6 +80,11 @@ impl Timelines for PrimaryStore {
         PrimaryStore::read(self, |tables| view.snapshot(tables, request, depth, tables.floor(reader))).await
     }
 
+    async fn stretch(&self, reader: UserId, request: &PageRequest, stretch: Stretch) -> Result<Snapshot, StoreError> {
+        let view = View { primary_store: self, reader };
+        PrimaryStore::read(self, |tables| view.stretch(tables, request, stretch)).await
+    }
+
     async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
         known_authors::authors(self, reader).await
     }
@@ -132,9 +138,10 @@ impl Timelines for PrimaryStore {
     }
 }
 
-struct View<'a> {
-    primary_store: &'a PrimaryStore,
-    reader: UserId,
+/// A reader's view of the tables.
+pub struct View<'a> {
+    pub primary_store: &'a PrimaryStore,
+    pub reader: UserId,
 }
 
 /// The uncovered authors, with their versions, and the floor.
@@ -142,7 +149,7 @@ type Claims<'a> = (&'a [UncoveredAuthor], Floor);
 
 impl View<'_> {
     /// Whether nothing keeps the author out.
-    fn shows(&self, tables: &Tables, author: UserId) -> bool {
+    pub fn shows(&self, tables: &Tables, author: UserId) -> bool {
         self.primary_store.breaks(Rule::ExcludedIsShown) || !tables.is_excluded(self.reader, author, EVERY_CAUSE)
     }
 
@@ -160,7 +167,7 @@ impl View<'_> {
     }
 
     /// All contents of the author that this side may show.
-    fn outbox<'a>(&'a self, tables: &'a Tables, author: UserId, side: Side) -> impl Iterator<Item = Entry> + 'a {
+    pub fn outbox<'a>(&'a self, tables: &'a Tables, author: UserId, side: Side) -> impl Iterator<Item = Entry> + 'a {
         let of_kind = tables.outbox(author).filter(move |it| tables.is_of(it.content, side.kinds));
         of_kind.filter(|it| self.shows_repost(tables, it.content))
     }
@@ -195,7 +202,7 @@ impl View<'_> {
     }
 
     /// Whether the reader keeps anybody out.
-    fn excludes(&self, tables: &Tables) -> bool {
+    pub fn excludes(&self, tables: &Tables) -> bool {
         !self.primary_store.breaks(Rule::ExclusionsAreNotTold) && tables.excludes(self.reader)
     }
 

@@ -13,6 +13,7 @@ use tidefeed::{
         timeline::{
             authors::{Candidate, CandidateLimits, Candidates, CardFacts, TimelineAuthors},
             plan::Snapshot,
+            stretch::Stretch,
         },
     },
     store::{
@@ -185,6 +186,10 @@ fn card(entry: &Entry, named: Named) -> ContentCard {
 #[async_trait]
 impl Timelines for Sql {
     async fn read(&self, _: UserId, _: &PageRequest, _: Depth) -> Result<Snapshot, StoreError> {
+        Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
+    }
+
+    async fn stretch(&self, _: UserId, _: &PageRequest, _: Stretch) -> Result<Snapshot, StoreError> {
         Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
     }
 

@@ -1,10 +1,11 @@
 //! What the tests of a running system share: real servers, the binary as a process, and the use cases over real stores.
 //!
-//! `tests/it` and `tests/chaos` build on it.
+//! `tests/it`, `tests/chaos` and `benches` build on it.
 
 #![recursion_limit = "256"] // the futures of a database connection nest deeper than the default
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they kill, and read their seed from the environment")]
 
+pub mod benched;
 pub mod binary;
 pub mod coverage;
 pub mod harness;

@@ -9,7 +9,7 @@ use axum::{
     },
 };
 
-/// The answer to a request that does not: HTTP/1.1 without `Host`, or any with two or with one that is no host.
+/// The refusal of a request without exactly one valid host.
 pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response<Body>> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let fits = match (hosts.next(), hosts.next()) {

@@ -47,33 +47,33 @@ use crate::{
     payer::Payer,
 };
 
-/// Bytes that are read of a connection before somebody takes them; a request's head has to fit. The longest URL takes
-/// 64 KiB.
+/// Bytes of a connection that are buffered before a handler takes them. A request's head has to fit; the longest URL
+/// takes 64 KiB.
 pub(super) const BUFFER_BYTES: usize = 72 * 1024;
 
-/// Bounds of the connections of one node.
+/// Limits of the connections of one node.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
-    /// Connections open at once. 10,000.
+    /// Open connections. 10,000.
     pub connections: usize,
-    /// Of them, those of one address (IPv6: of one /64); 0 for any number. Trusted proxies have no bound. 2,000.
+    /// Open connections of one address (a /64 in IPv6); 0 for no limit. Trusted proxies have no limit. 2,000.
     pub per_address: usize,
-    /// Beyond all of these: connections that are answered once, and only what [`Routes::full`] has. 64.
+    /// Connections beyond these limits, which are answered once with [`Routes::full`]. 64.
     pub spare: usize,
-    /// From the beginning of a connection to its first request's head. 10 s.
+    /// Time from the start of a connection to its first request's head. 10 s.
     pub head_time: Duration,
     /// The same for connections beyond the bound. 2 s.
     pub spare_head_time: Duration,
-    /// From an answer to the next request's head. 75 s: longer than balancers keep theirs.
+    /// Time from an answer to the next request's head. 75 s: longer than load balancers wait.
     pub idle_time: Duration,
-    /// A client that takes no byte of what is sent to it for so long has left. 60 s.
+    /// A client that takes no byte for this long counts as gone. 60 s.
     pub stall_time: Duration,
-    /// Bytes of heads that are on their way, beyond 8 KiB each: 64 MiB; of one address 16 MiB. Who sends more is cut
-    /// off.
+    /// Bytes of incomplete heads beyond 8 KiB each: 64 MiB; 16 MiB for one address. Clients that send more are
+    /// disconnected.
     pub heads: LedgerLimits,
-    /// Networks whose machines are proxies: one of them speaks for many.
+    /// Networks of trusted proxies, each of which serves many clients.
     pub trusted_proxies: Vec<IpNet>,
-    /// What its measurements are called.
+    /// The names of the metrics.
     pub metrics: MetricNames,
 }
 
@@ -94,17 +94,17 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// What is served.
+/// The routes to serve.
 #[derive(Clone)]
 pub struct Routes {
     /// For connections within the limit.
     pub all: Router,
-    /// For connections beyond it: the endpoints of operators and load balancers, and a refusal of everything else.
+    /// For connections beyond the limit: operators' endpoints, and a refusal of everything else.
     pub full: Router,
 }
 
-/// `listener`, with answers that leave at once. A small one would otherwise wait some 40 ms for the acknowledgement of
-/// the one before it (Nagle's algorithm).
+/// `listener` with Nagle's algorithm off. Otherwise a small answer waits some 40 ms for the acknowledgement of the
+/// previous one.
 fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
@@ -113,8 +113,8 @@ fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     })
 }
 
-/// Serves until `stop`, and until the requests that are open then have ended. A connection is HTTP/1.1; a handler
-/// finds the peer's address as `ConnectInfo<SocketAddr>`.
+/// Serves HTTP/1.1 until `stop`, and until the open requests have ended. Handlers find the peer's address as
+/// `ConnectInfo<SocketAddr>`.
 pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimits, stop: CancellationToken) {
     let mut listener = prompt(listener);
     let slots = ConnectionSlots::new(&limits);
@@ -135,7 +135,7 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     open.wait().await;
 }
 
-/// Who may come in.
+/// The slots for connections.
 struct ConnectionSlots {
     all: Arc<Semaphore>,
     spare: Arc<Semaphore>,
@@ -145,11 +145,11 @@ struct ConnectionSlots {
     metrics: MetricNames,
 }
 
-/// What a connection holds as long as it is open.
+/// The slots of one open connection.
 struct ConnectionPermit {
     is_spare: bool,
     heads: Ledger,
-    /// For whom heads are held; a proxy speaks for many.
+    /// The client whose heads are counted; `None` for proxies, which serve many.
     client: Option<Payer>,
     _permit: OwnedSemaphorePermit,
     _place: Option<Slot<Payer>>,
@@ -168,7 +168,7 @@ impl ConnectionSlots {
         }
     }
 
-    /// `None`: not even for a refusal.
+    /// `None`: there is no slot, not even for a refusal.
     fn enter(&self, peer: SocketAddr) -> Option<ConnectionPermit> {
         let address = peer.ip().to_canonical();
         let is_proxy = self.trusted_proxies.iter().any(|net| net.contains(&address));
@@ -203,7 +203,7 @@ impl ConnectionSlots {
     }
 }
 
-/// One connection, from its first byte to its end, or to its upgrade.
+/// Serves one connection until its end or its upgrade.
 async fn talk(
     (stream, peer): (TcpStream, SocketAddr),
     permit: ConnectionPermit,
@@ -223,7 +223,7 @@ async fn talk(
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
         request.extensions_mut().insert(received.clone());
-        // The head is whole; who reads the body holds it.
+        // The head is complete; whoever reads the body holds its memory.
         received.hold_with(None);
         let (router, received, next_head) = (router.clone(), received.clone(), heads.open(client));
         async move {
@@ -238,7 +238,7 @@ async fn talk(
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.idle_time).keep_alive(!is_spare);
     builder.max_buf_size(BUFFER_BYTES);
-    // The extensions of a request have it then; WebSockets are answered so.
+    // Stores the header case in the request's extensions, for WebSocket answers.
     builder.preserve_header_case(true);
     let mut conversation = pin!(builder.serve_connection(TokioIo::new(wire), service).with_upgrades());
     let mut late = pin!(sleep(if is_spare { limits.spare_head_time } else { limits.head_time }));

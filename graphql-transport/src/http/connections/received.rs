@@ -5,21 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::memory::{Hold, NoRoom};
 
-/// Bytes that a connection's own buffers have room for anyway.
+/// Bytes that a connection's own buffers hold anyway.
 const FREE_BYTES: u64 = 8 * 1024;
-/// Room is taken in pieces of so many bytes.
+/// Memory is reserved in pieces of this size.
 const PIECE_BYTES: usize = 8 * 1024;
 
-/// How many bytes have come on a connection; every request on it has it among its extensions. Clones are one.
+/// The number of bytes received on a connection. Every request on it has it in its extensions. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Received(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     bytes: u64,
-    /// Of them, those of what has come whole.
+    /// Bytes of complete heads and messages.
     whole: u64,
-    /// Holds the rest; `None` while somebody else does, or nobody.
+    /// The memory of the rest; `None` while another part counts it.
     hold: Option<Hold>,
 }
 
@@ -29,18 +29,18 @@ impl Received {
         self.state().bytes
     }
 
-    /// Bytes of what is not whole yet.
+    /// Bytes of the incomplete head or message.
     pub(crate) fn unfinished(&self) -> u64 {
         let state = self.state();
         state.bytes - state.whole
     }
 
-    /// All that has come is whole.
+    /// Marks everything received as complete.
     pub(crate) fn finish(&self) {
         self.finish_some(u64::MAX);
     }
 
-    /// Of what was not whole, so many bytes are.
+    /// Marks `bytes` of the incomplete part as complete.
     pub(crate) fn finish_some(&self, bytes: u64) {
         let mut state = self.state();
         state.whole = state.bytes.min(state.whole.saturating_add(bytes));
@@ -51,14 +51,14 @@ impl Received {
         }
     }
 
-    /// All that has come is whole; what comes from now on is held by `hold`, or by whoever reads it.
+    /// Marks everything received as complete. From now on `hold`, or whoever reads the data, counts what arrives.
     pub(crate) fn hold_with(&self, hold: Option<Hold>) {
         let mut state = self.state();
         state.whole = state.bytes;
         state.hold = hold;
     }
 
-    /// So many more have come.
+    /// Counts `bytes` more.
     pub(super) fn come(&self, bytes: usize) -> Result<(), NoRoom> {
         let mut state = self.state();
         state.bytes += bytes as u64;

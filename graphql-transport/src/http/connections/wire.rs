@@ -1,6 +1,6 @@
 //! Counts the bytes of a connection as they arrive, and breaks the connection when the peer stops reading.
 //!
-//! This holds for HTTP, streams of events and WebSocket alike.
+//! This applies to HTTP, event streams and WebSocket alike.
 
 use std::{
     io::{self, IoSlice},
@@ -17,23 +17,23 @@ use tokio::{
 
 use super::received::Received;
 
-/// A connection, which keeps its room `R` until it is closed, whatever is spoken on it by then.
+/// A connection. It keeps its slot `R` until it is closed, even after an upgrade.
 pub(super) struct Wire<R> {
     stream: TcpStream,
     received: Received,
     stall_time: Duration,
-    /// Since a write has found no room.
+    /// Runs while a write finds no room.
     stalled: Option<Pin<Box<Sleep>>>,
     _room: R,
 }
 
 impl<R> Wire<R> {
-    /// `stall_time`: what waits to be sent for so long, without a byte being taken, breaks the connection.
+    /// `stall_time`: how long a write may make no progress before the connection breaks.
     pub(super) fn new(stream: TcpStream, room: R, received: Received, stall_time: Duration) -> Self {
         Self { stream, received, stall_time, stalled: None, _room: room }
     }
 
-    /// `written`, or an error if nothing could be written for too long.
+    /// `written`, or an error if no write has made progress for too long.
     fn in_time<T>(&mut self, written: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;

@@ -38,19 +38,19 @@ use crate::{
 
 /// Time for operations to report that the session has ended.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// What a reservation costs: as much as the least operation.
+/// Points of a reservation: as many as the cheapest operation costs.
 const RESERVATION_POINTS: u64 = 1;
 /// Characters of an operation's id.
 const ID_CHARS: usize = 128;
 
-/// Reserves a stream for the client and answers 201 with its token, which opens one stream.
+/// Reserves a stream and answers 201 with its token, which opens it once.
 pub fn reserve<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     scope: Scope<V>,
 ) -> Result<Response<Body>, Refused> {
     core.engine.charge(&scope, RESERVATION_POINTS)?;
     let permit = take_permit(core, &scope)?;
-    // Twice the width of a request's id: whoever guesses the token can read the stream.
+    // Twice as long as a request's id, because guessing the token would open the stream.
     let token = [RequestId::new(&core.entropy), RequestId::new(&core.entropy)].map(|half| half.to_string()).concat();
     let (events, queue) = channel(core.settings.stream.queued_events.max(1));
     let reserved = Arc::new(Reserved {
@@ -113,11 +113,11 @@ pub fn fulfil<E, V: Viewer>(core: &Core<E, V>, token: &str, id: &RequestId) -> R
     Ok(response(events, id))
 }
 
-/// Where the results of one of several operations go.
+/// The destination of the results of one operation on a reserved stream.
 struct ReservedSink {
     id: String,
     reserved: Arc<Reserved>,
-    /// Of one result, at most.
+    /// Most bytes of one result.
     answer_bytes: usize,
 }
 
@@ -153,7 +153,7 @@ impl OperationSink for ReservedSink {
     }
 }
 
-/// Runs `admitted` beside what runs already; its results go to the stream of `token`. 202.
+/// Runs `admitted` beside the running operations and sends its results to the stream of `token`. 202.
 pub fn join<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     token: &str,
@@ -203,7 +203,7 @@ async fn part<E: PreparedExecutor, V: Viewer>(
         if let Err(refused) = ended {
             part.say("next", Some(Payload::refused(&refused.errors, &extensions_of(&refused, &request_id)))).await;
         }
-        // Free before the client can know: it may use the id again at once.
+        // Freed before the client can know, because it may reuse the id at once.
         part.reserved.operations(|operations| operations.remove(&part.id));
         part.say("complete", None).await;
     };
@@ -215,7 +215,7 @@ async fn part<E: PreparedExecutor, V: Viewer>(
     }
 }
 
-/// Ends an operation of the stream of `token`; one that has ended already stays so. 200.
+/// Ends an operation on the stream of `token`, if it still runs. 200.
 pub fn cancel<E, V: Viewer>(core: &Core<E, V>, request: &Request) -> Result<Response<Body>, Refused> {
     let token = token_of(request).unwrap_or_default();
     let reserved = core.streams.get(&token)?;

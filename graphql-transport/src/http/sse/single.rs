@@ -1,4 +1,4 @@
-//! The distinct connections mode: one operation a stream, which ends with it.
+//! The distinct connections mode: each stream carries one operation and ends with it.
 
 use std::sync::Arc;
 
@@ -28,10 +28,10 @@ use crate::{
     memory::Hold,
 };
 
-/// Where the results of the one operation go.
+/// The destination of the operation's results.
 struct SingleSink {
     events: Sender<Bytes>,
-    /// Of one result, at most.
+    /// Most bytes of one result.
     answer_bytes: usize,
 }
 
@@ -48,7 +48,7 @@ impl OperationSink for SingleSink {
     }
 }
 
-/// A stream of `admitted`'s results, until it ends, the client leaves, the token ends or the server stops.
+/// A stream of `admitted`'s results. It ends with the operation, the client, the token or the server.
 pub fn open<E: PreparedExecutor, V: Viewer>(
     core: &Arc<Core<E, V>>,
     admitted: AdmittedOperation,
@@ -80,13 +80,13 @@ async fn follow<E: PreparedExecutor, V: Viewer>(
     let ended = tokio::select! {
         ended = runner::run(core, Box::new(admitted), scope, &sink) => ended,
         () = events.closed() => return,
-        // Without `complete` the client knows that it has to come again.
+        // A client that gets no `complete` reconnects.
         () = core.stop.cancelled() => return,
         () = over => Err(signed_out(&request_id)),
     };
     let last = async {
         if let Err(refused) = ended {
-            // Why there is no answer always fits: its length has bounds of its own.
+            // A refusal always fits, because its length is bounded.
             let refusal = serde_json::to_vec(&Payload::refused(&refused.errors, &extensions_of(&refused, &request_id)));
             send(&events, event("next", &refusal.unwrap_or_default()).into()).await;
         }

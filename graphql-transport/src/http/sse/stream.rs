@@ -52,16 +52,16 @@ pub fn take_permit<E, V: Viewer>(core: &Core<E, V>, scope: &Scope<V>) -> Result<
     Ok(StreamPermit { _node: permit, _client: place, _gauged: Gauged::new(core.settings.metrics.streams) })
 }
 
-/// Waits until the queue has room. Ends the stream of a client that does not read: a missing event would go unnoticed.
+/// Waits until the queue has room. If the client does not read, the stream ends, because a missing event would go
+/// unnoticed.
 pub(super) async fn send(events: &Sender<Bytes>, event: Bytes) {
     if timeout(UNREAD, events.send(event)).await.is_err() {
-        // The queue stays full, and nothing else is put in; whoever waits for its end is woken.
+        // The queue stays full, and the reader of its end is woken.
         std::future::pending::<()>().await;
     }
 }
 
-/// What comes out of `events`, with comments where nothing comes for `keep_alive`. Begins with one: then the client
-/// knows that it is heard.
+/// The events, with comments in pauses of `keep_alive`. The first comment tells the client that the stream is open.
 pub(super) fn body(
     events: Receiver<Bytes>,
     keep_alive: Duration,
@@ -85,7 +85,7 @@ pub(super) fn response(
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, Media::EventStream.content_type());
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // nginx would collect events before it passes them on.
+    // nginx would buffer events otherwise.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     headers.insert(request_id::HEADER, id.to_header());
     response

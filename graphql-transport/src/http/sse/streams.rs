@@ -1,4 +1,4 @@
-//! The register of the streams that are reserved or open on this node.
+//! The streams that are reserved or open on this node.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ impl Streams {
 /// One stream.
 pub struct Reserved {
     pub(super) events: Sender<Bytes>,
-    /// Until the stream is opened.
+    /// `None` once the stream is opened.
     pub(super) queue: Mutex<Option<Receiver<Bytes>>>,
     pub(super) operations: Mutex<HashMap<String, CancellationToken>>,
     pub(super) opened: CancellationToken,
@@ -55,13 +55,13 @@ impl Reserved {
     }
 }
 
-/// The token that a request names its stream by, in a header or, as a browser's `EventSource` must, in the URL.
+/// The token of a request's stream, from a header or, for a browser's `EventSource`, from the URL.
 pub fn token_of(request: &Request) -> Option<String> {
     let given = request.headers().get(TOKEN_HEADER).map(|value| value.to_str().unwrap_or_default().to_owned());
     given.or_else(|| parameter(request, "token"))
 }
 
-/// What the URL says of this name.
+/// The URL's parameter with this name.
 pub(super) fn parameter(request: &Request, name: &str) -> Option<String> {
     let pairs = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
     pairs.into_iter().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())

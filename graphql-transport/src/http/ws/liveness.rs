@@ -9,7 +9,7 @@ use tokio::{
 
 use crate::http::connections::Received;
 
-/// What there is to do.
+/// The next step.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Ping,
@@ -22,7 +22,7 @@ pub(super) struct Liveness<'a> {
     /// Notified when a ping has been sent.
     pinged: &'a Notify,
     time: Duration,
-    /// A byte of a message that is on its way shows life as well as a pong. Without it whole frames alone do.
+    /// Counts received bytes: a part of a message shows life as a pong does. Without it, only complete frames count.
     received: Option<Received>,
     phase: Phase,
 }
@@ -30,7 +30,7 @@ pub(super) struct Liveness<'a> {
 #[derive(Clone, Copy)]
 enum Phase {
     Quiet,
-    /// A ping waits behind what the client has not read yet: that has a deadline of its own.
+    /// A ping waits in the queue, whose own deadline applies.
     Queued,
     /// A ping was sent when this many bytes had arrived.
     Sent {
@@ -40,14 +40,14 @@ enum Phase {
 }
 
 impl<'a> Liveness<'a> {
-    /// `every`: from one ping to the next; `time`: for the answer to one.
+    /// `every`: time between pings. `time`: time to answer one.
     pub(super) fn new(every: Duration, time: Duration, pinged: &'a Notify, received: Option<Received>) -> Self {
         let mut pings = interval_at(Instant::now() + every, every);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self { pings, pinged, time, received, phase: Phase::Quiet }
     }
 
-    /// Waits for the next thing to do. May be dropped at any time: nothing is lost.
+    /// Waits for the next step. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Step {
         loop {
             let deadline = match self.phase {
@@ -74,14 +74,14 @@ impl<'a> Liveness<'a> {
         }
     }
 
-    /// Sent -> Quiet: a frame has come.
+    /// Sent -> Quiet: a frame has arrived.
     pub(super) fn heard(&mut self) {
         if matches!(self.phase, Phase::Sent { .. }) {
             self.phase = Phase::Quiet;
         }
     }
 
-    /// Sent -> Quiet at the deadline; whether not even a part of a frame has come.
+    /// Sent -> Quiet at the deadline. Whether not even a part of a frame has arrived.
     fn is_gone(&mut self) -> bool {
         let Phase::Sent { bytes, .. } = self.phase else { return false };
         self.phase = Phase::Quiet;

@@ -16,7 +16,7 @@ use crate::{
 /// The subprotocol's name.
 pub(super) const SUBPROTOCOL: &str = "graphql-transport-ws";
 
-/// What a client says.
+/// A message of the client.
 #[derive(Debug, PartialEq)]
 pub(super) enum ClientMessage {
     ConnectionInit { payload: Map<String, Json> },
@@ -27,7 +27,7 @@ pub(super) enum ClientMessage {
 }
 
 impl ClientMessage {
-    /// `Err`: what is wrong with it, short enough for a close frame.
+    /// `Err`: why it is invalid, short enough for a close frame.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let Ok(Json::Object(mut message)) = serde_json::from_str(text) else {
             return Err("a message has to be a JSON object".to_owned());
@@ -46,7 +46,7 @@ impl ClientMessage {
                 Ok(Self::Subscribe { id: id(&message)?, payload: Json::Object(payload) })
             }
             "complete" => Ok(Self::Complete { id: id(&message)? }),
-            other => Err(format!("\"{}\" is no message type", other.chars().take(40).collect::<String>())),
+            other => Err(format!("\"{}\" is not a message type", other.chars().take(40).collect::<String>())),
         }
     }
 }
@@ -66,7 +66,7 @@ fn id(message: &Map<String, Json>) -> Result<String, String> {
     }
 }
 
-/// What the server says.
+/// A message of the server.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ServerMessage<'a> {
@@ -93,7 +93,7 @@ impl ServerMessage<'_> {
         Message::Text(serde_json::to_string(self).unwrap_or_default().into())
     }
 
-    /// Holding its bytes; `None` if it has more than `most`.
+    /// A frame that holds its memory; `None` if it exceeds `most` bytes.
     pub(super) fn to_held_frame(&self, most: usize, mut hold: Hold) -> Option<(Message, Hold)> {
         let mut json = String::from_utf8(json_within(self, most)?).ok()?;
         json.shrink_to_fit();
@@ -118,7 +118,7 @@ pub(super) enum Closing {
     BadMessage(String),
     Unauthorized,
     Forbidden(String),
-    /// The token was good when the socket began.
+    /// The token was valid when the socket began.
     SignInEnded,
     InitTimeout,
     NoPong {
@@ -132,7 +132,7 @@ pub(super) enum Closing {
     TooManySockets {
         limit: usize,
     },
-    /// For more of a message that is on its way.
+    /// There is no memory for a longer part of a message.
     NoRoom(NoRoom),
 }
 
@@ -164,7 +164,7 @@ impl Closing {
         }
     }
 
-    /// Why a message could not be read. `limit`: its bytes.
+    /// Why a message could not be read. `limit`: its most bytes.
     pub(super) fn unreadable(error: axum::Error, limit: usize) -> Self {
         match error.into_inner().downcast_ref() {
             Some(tungstenite::Error::Utf8(_)) => Self::NotUtf8,
@@ -174,7 +174,7 @@ impl Closing {
         }
     }
 
-    /// The close frame; its reason is cut to the 123 bytes that a control frame has room for.
+    /// The close frame. Its reason is cut to the 123 bytes of a control frame.
     pub(super) fn to_frame(&self) -> Message {
         let (code, mut reason) = self.code_and_reason();
         reason.truncate(reason.floor_char_boundary(123));
@@ -182,7 +182,7 @@ impl Closing {
     }
 }
 
-/// Whether reading was given up for want of room.
+/// Whether reading stopped for lack of memory.
 fn no_room(error: &io::Error) -> Option<NoRoom> {
     error.get_ref()?.downcast_ref().copied()
 }
@@ -198,7 +198,7 @@ mod tests {
             ("[]", "JSON object"),
             ("{}", "\"type\""),
             ("{\"type\": 1}", "\"type\""),
-            ("{\"type\": \"start\"}", "\"start\" is no message type"),
+            ("{\"type\": \"start\"}", "\"start\" is not a message type"),
             ("{\"type\": \"connection_init\", \"payload\": 1}", "\"payload\" has to be an object"),
             ("{\"type\": \"pong\", \"payload\": \"x\"}", "\"payload\" has to be an object"),
             ("{\"type\": \"subscribe\", \"id\": \"1\"}", "has to have a \"payload\""),

@@ -40,7 +40,7 @@ use crate::{execution::PreparedExecutor, payer::Payer};
 /// Bytes read from a socket at once, and kept by an idle one.
 const READ_BUFFER_BYTES: usize = 4096;
 
-/// Opens a WebSocket, if its page may, the client speaks the subprotocol, and there is room.
+/// Opens a WebSocket if the origin is allowed, the client offers the subprotocol, and there is room.
 pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     State(core): State<Arc<Core<E, V>>>,
     extensions: Extensions,
@@ -71,7 +71,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     let received = extensions.get().cloned();
     let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, place };
     let limits = core.settings.socket;
-    // The library gives up on what exceeds its bound without a word; up to twice ours, we can say why.
+    // The library drops messages beyond its bound silently. Up to twice our limit we can give the reason.
     let largest = limits.message_bytes.saturating_mul(2);
     let counted = core.sockets.token();
     let upgrade = upgrade.read_buffer_size(READ_BUFFER_BYTES).max_message_size(largest).max_frame_size(largest);
@@ -82,8 +82,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
         }
         .instrument(span)
     });
-    // With them the letters in which the client writes headers: Python's gql finds `Sec-WebSocket-Protocol` in no
-    // others.
+    // Keeps the client's spelling of headers: Python's gql requires its own spelling of `Sec-WebSocket-Protocol`.
     response.extensions_mut().extend(extensions);
     ([told], response).into_response()
 }
@@ -97,8 +96,8 @@ fn refusal(headers: &HeaderMap, upgrade: &WebSocketUpgrade, origins: &Origins) -
     upgrade.selected_protocol().is_none().then(|| (StatusCode::BAD_REQUEST, message()))
 }
 
-/// Holds the conversation and ends it as the protocol wants: what the server has to say is sent, its close frame is
-/// answered, or the client's is.
+/// Serves the socket and ends it as the protocol requires: sends the last messages, then completes the closing
+/// handshake.
 async fn serve<E: PreparedExecutor, V: Viewer>(core: Arc<Core<E, V>>, socket: WebSocket, caller: Caller) {
     let limits = core.settings.socket;
     let (sink, mut frames) = socket.split();
@@ -117,7 +116,7 @@ async fn serve<E: PreparedExecutor, V: Viewer>(core: Arc<Core<E, V>>, socket: We
         Ending::Lost => {}
         Ending::Closed => drain(&mut frames, limits.close_time).await,
         Ending::Close(closing) => {
-            // What ends with the sign-in is not over for the client: it goes on with a new one.
+            // Operations that end with the sign-in are not complete: the client continues them after the next sign-in.
             let completes = completes.into_iter().filter(|_| closing != Closing::SignInEnded);
             let last = completes.chain([closing.to_frame()]).collect();
             if control.finish(last).is_ok() && timeout(limits.close_time, writing).await.is_ok() {

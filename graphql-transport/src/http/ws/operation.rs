@@ -1,4 +1,4 @@
-//! One operation of a socket, from `subscribe` to `complete`, and the register of those that run. Each is a task.
+//! One operation of a socket, from `subscribe` to `complete`, and the register of running ones. Each is a task.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use crate::{
     memory::Hold,
 };
 
-/// The ids in use on one socket, each with what stops its operation.
+/// The ids in use on one socket, each with the token that stops its operation.
 #[derive(Clone, Default)]
 pub(super) struct Register(Arc<Mutex<HashMap<String, CancellationToken>>>);
 
@@ -57,13 +57,13 @@ impl Register {
     }
 }
 
-/// Where an operation's results go.
+/// The destination of an operation's results.
 pub(super) struct OperationSink {
     pub(super) id: String,
     pub(super) stop: CancellationToken,
     pub(super) register: Register,
     pub(super) events: Sender<Box<Event>>,
-    /// Of one result, at most.
+    /// Most bytes of one result.
     pub(super) answer_bytes: usize,
 }
 
@@ -74,11 +74,11 @@ impl OperationSink {
 
     async fn put(&self, (frame, held): (Message, Option<Hold>)) {
         let event = Event { frame, operation: Some(self.stop.clone()), held };
-        // A closed queue is a socket that is gone: the task is about to be aborted.
+        // The queue is closed only when the socket is gone and the task is about to be aborted.
         let _ = self.events.send(Box::new(event)).await;
     }
 
-    /// The last message. The id is free before the client can know: it may use it again at once.
+    /// Sends the last message. The id is freed before the client can know, because it may reuse it at once.
     async fn end(&self, errors: Option<Vec<ServerError>>) {
         if self.register.remove(&self.id).is_none() {
             return;

@@ -1,4 +1,4 @@
-//! The reading half of a socket: what a client may say, and when. Operations and sending run beside it.
+//! The reading half of a socket: decides what a client may send, and when. Operations and sending run beside it.
 
 use std::sync::Arc;
 
@@ -37,14 +37,14 @@ use crate::{
     payer::Payer,
 };
 
-/// How a conversation ends.
+/// How a socket ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// The server closes.
     Close(Closing),
-    /// The client has closed; its close frame is answered by reading on.
+    /// The client has closed. Reading on answers its close frame.
     Closed,
-    /// The client has left or stopped reading.
+    /// The client has left, or stopped reading.
     Lost,
 }
 
@@ -54,7 +54,7 @@ impl From<NotDraining> for Ending {
     }
 }
 
-/// One client's conversation.
+/// The connection with one client.
 pub(super) struct Conversation<E, V: Viewer> {
     core: Arc<Core<E, V>>,
     caller: Caller,
@@ -66,21 +66,21 @@ pub(super) struct Conversation<E, V: Viewer> {
 }
 
 enum Phase<V> {
-    /// Until this moment, for `connection_init`.
+    /// Waiting for `connection_init` until this moment.
     Waiting(Instant),
-    /// From then on, until the token ends or somebody ends the sign-in.
+    /// Open until the token expires or the sign-in is revoked.
     Open { viewer: Option<V>, over: BoxFuture<'static, ()> },
 }
 
 /// The client of a socket.
 pub(super) struct Caller {
     pub(super) id: RequestId,
-    /// What the upgrade request said about who asks.
+    /// The credentials in the upgrade request.
     pub(super) credentials: Credentials,
     pub(super) client: Client,
-    /// Bytes received on its connection; `None` if they are not counted.
+    /// Bytes received on the connection; `None` if they are not counted.
     pub(super) received: Option<Received>,
-    /// Its address's place among the sockets; once a viewer is known, the viewer's.
+    /// The slot of the address; once a viewer is known, the viewer's.
     pub(super) place: Slot<Payer>,
 }
 
@@ -95,7 +95,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         Self { core, caller, phase, control, events, register: Register::default(), tasks: JoinSet::new() }
     }
 
-    /// Reads until there is a reason to stop. `pinged` is notified of each ping that has been sent.
+    /// Reads until the socket must end. `pinged` is notified of each sent ping.
     pub(super) async fn run(
         &mut self,
         frames: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
@@ -109,7 +109,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         let hold = self.core.bodies.open(self.caller.client.holders());
         let mut unfinished = Unfinished::new(self.caller.received.clone(), hold);
         let mut looks = interval_at(begin + limits.message_time, limits.message_time);
-        // Two looks at once would see a message that has had no time.
+        // Two checks in a row would treat a message that had no time to arrive as stuck.
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let (deadline, over) = match &mut self.phase {
@@ -145,7 +145,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         }
     }
 
-    /// Stops every operation and answers the `complete`s of those that were running.
+    /// Stops all operations and returns the `complete` messages of the running ones.
     pub(super) async fn stop_operations(&mut self) -> Vec<Message> {
         self.tasks.shutdown().await;
         let running = self.register.take_all();
@@ -169,7 +169,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         };
         let message = ClientMessage::parse(&text).map_err(|what| Ending::Close(Closing::BadMessage(what)))?;
         match message {
-            // Once a socket: an idle one does not keep room for it.
+            // Boxed: it runs once, and idle sockets need not reserve its room.
             ClientMessage::ConnectionInit { payload } => Box::pin(self.init(&payload)).await,
             ClientMessage::Ping { payload } => Ok(self.control.send(ServerMessage::Pong { payload }.to_frame())?),
             ClientMessage::Pong => Ok(()),
@@ -194,7 +194,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
             Some(Json::String(text)) => Credentials::of_text(text),
             Some(_) => Credentials::Unreadable,
         };
-        // Authentication is ours, not the client's: it has the time of a request beyond the client's deadline.
+        // The client's deadline does not include authentication, which has the time of a request.
         let until = *deadline + self.core.settings.request.time;
         let viewer = tokio::select! {
             viewer = credentials.viewer(&*self.core.authenticate) => viewer,
@@ -215,7 +215,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         Ok(self.control.send(ServerMessage::ConnectionAck.to_frame())?)
     }
 
-    /// From now on the socket is the viewer's, not its address's.
+    /// Moves the socket from its address's slot to the viewer's.
     fn count(&mut self, viewer: Option<&V>) -> Result<(), Ending> {
         let Some(viewer) = viewer else { return Ok(()) };
         let limit = self.core.settings.socket.per_client;
@@ -224,7 +224,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
         Ok(())
     }
 
-    /// `bytes`: of the message.
+    /// `bytes`: the length of the message.
     fn subscribe(&mut self, id: String, payload: Json, bytes: usize) -> Result<(), Closing> {
         let Phase::Open { viewer, .. } = &self.phase else {
             return Err(Closing::Unauthorized);
@@ -258,7 +258,7 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
     }
 }
 
-/// Reads and forgets until the client has closed too, or `time` is up.
+/// Reads and ignores until the client has closed, too, or `time` is up.
 pub(super) async fn drain(
     frames: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
     time: std::time::Duration,

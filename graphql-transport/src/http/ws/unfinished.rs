@@ -7,12 +7,12 @@ use axum::extract::ws::Message;
 
 use crate::{http::connections::Received, memory::Hold};
 
-/// A client's control frame without its payload: two bytes and the mask (RFC 6455 section 5.2).
+/// A control frame of a client without payload: two bytes and the mask (RFC 6455 section 5.2).
 const CONTROL_HEAD_BYTES: u64 = 6;
 
-/// What has come of a socket and is no whole message yet.
+/// The bytes of a message that is not complete.
 pub(super) struct Unfinished {
-    /// Without it nobody knows.
+    /// `None` if received bytes are not counted.
     received: Option<Received>,
     was_there: bool,
 }
@@ -26,7 +26,7 @@ impl Unfinished {
         Self { received, was_there: false }
     }
 
-    /// A whole message, or a control frame, which may come between the parts of one.
+    /// Counts a complete message, or a control frame between the parts of one.
     pub(super) fn heard<E>(&mut self, frame: Option<&Result<Message, E>>) {
         let Some(received) = &self.received else { return };
         match frame {
@@ -41,7 +41,7 @@ impl Unfinished {
         }
     }
 
-    /// Asked at intervals: whether a part of the same message was there the last time already.
+    /// Called at intervals: whether the same message was incomplete at the last call, too.
     pub(super) fn is_stuck(&mut self) -> bool {
         let is_there = self.received.as_ref().is_some_and(|received| received.unfinished() > 0);
         std::mem::replace(&mut self.was_there, is_there) && is_there

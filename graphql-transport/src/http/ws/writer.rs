@@ -17,15 +17,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::memory::Hold;
 
-/// What a socket keeps of a frame that is no longer than this counts for nothing.
+/// Memory of a frame up to this length is not counted.
 const KEPT_BYTES: usize = 64 * 1024;
 
-/// A frame of an operation: dropped if the client has ended the operation by the time its turn comes.
+/// A frame of an operation. It is dropped if the client has ended the operation before it is sent.
 pub(super) struct Event {
     pub(super) frame: Message,
-    /// Cancelled when the client ends the operation; `None` for a frame of the socket's own.
+    /// Cancelled when the client ends the operation; `None` for the socket's own frames.
     pub(super) operation: Option<CancellationToken>,
-    /// What it takes of memory, until the client has taken it.
+    /// Its memory, held until the client has taken it.
     pub(super) held: Option<Hold>,
 }
 
@@ -39,21 +39,21 @@ impl Event {
     }
 }
 
-/// Where frames wait for a client. In boxes: an empty queue has room for 32 of what it queues.
+/// The frames that wait for a client. Boxed, because an empty queue reserves room for 32 items.
 pub(super) struct Queues {
     control: Receiver<Box<Control>>,
     events: Receiver<Box<Event>>,
 }
 
-/// What goes before events.
+/// Frames that are sent before events.
 enum Control {
     Frame(Message),
     Ping,
-    /// The last frames: after what waits already, nothing else is sent.
+    /// The last frames: after those already waiting, nothing else is sent.
     Last(Vec<Message>),
 }
 
-/// What is written at once.
+/// Frames that are written together.
 #[derive(Clone, Copy)]
 enum Batch {
     Frames,
@@ -61,11 +61,11 @@ enum Batch {
     Last,
 }
 
-/// Puts in what the reading half has to say; never waits.
+/// The queue of the reading half's frames; never waits.
 #[derive(Clone)]
 pub(super) struct ControlQueue(Sender<Box<Control>>);
 
-/// The client has left so much unread that there is no room for an answer.
+/// The client has left so much unread that an answer has no room.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotDraining;
 
@@ -88,20 +88,20 @@ impl ControlQueue {
     }
 }
 
-/// Both queues, each with room for `room` frames.
+/// Both queues, each with `room` frames.
 pub(super) fn queues(room: usize) -> (ControlQueue, Sender<Box<Event>>, Queues) {
     let (control, control_queue) = channel(room.max(1));
     let (events, event_queue) = channel(room.max(1));
     (ControlQueue(control), events, Queues { control: control_queue, events: event_queue })
 }
 
-/// Sends until the last frames have gone, or a frame takes longer than `send_time`, or the socket fails.
+/// Sends until the last frames are sent, a frame takes longer than `send_time`, or the socket fails.
 ///
-/// What waits together goes together: a result and its `complete` are one write. `pinged` is notified of each ping
-/// that has been sent.
+/// Frames that wait together are written together, such as a result and its `complete`. `pinged` is notified of each
+/// sent ping.
 pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_time: Duration, pinged: &Notify) {
     let mut sink = pin!(sink);
-    // The library keeps the memory of the longest frame that it has sent.
+    // The library keeps the memory of its longest frame.
     let mut kept: Option<Hold> = None;
     loop {
         let (events, what): (Vec<Event>, Batch) = tokio::select! {
@@ -142,7 +142,7 @@ pub(super) async fn write(sink: impl Sink<Message>, mut queues: Queues, send_tim
 }
 
 impl Queues {
-    /// The events that wait now, as many as the queue has room for.
+    /// The waiting events, at most as many as the queue's capacity.
     fn waiting(&mut self) -> Vec<Event> {
         let count = self.events.len();
         (0..count).map_while(|_| self.events.try_recv().ok().map(|event| *event)).collect()

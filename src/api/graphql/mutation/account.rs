@@ -163,7 +163,10 @@ fn registered(outcome: RegisterOutcome) -> Result<SignedIn, Vec<UserError>> {
             vec![UserError::about(&["handle"], UserErrorCode::Taken, "this handle is taken: choose another")]
         }
         RegisterOutcome::Closed => {
-            vec![UserError::general(UserErrorCode::NotAllowed, "registration is closed: ask whoever runs this service")]
+            vec![UserError::general(
+                UserErrorCode::NotAllowed,
+                "registration is closed: ask the operator of this service",
+            )]
         }
     })
 }

@@ -124,7 +124,7 @@ impl ContentMutation {
             let DeleteContentInput { content_id, client_mutation_id } = input;
             let content = ids::parse_content(&content_id)?;
             let mut outcome = hydration.services().publisher.remove(viewer.id, content).await?;
-            // What stands behind a block is answered as what is not there.
+            // A content behind a block is answered like a missing one.
             if outcome == RemoveOutcome::NotTheAuthor && hydration.content(content).await?.is_none() {
                 outcome = RemoveOutcome::Unknown;
             }
@@ -135,13 +135,13 @@ impl ContentMutation {
     }
 }
 
-/// The edge of what the viewer has published.
+/// The edge of a content that the viewer has published.
 pub(super) fn own_edge(content: Content, hydration: &Arc<Hydration>) -> TimelineEdge {
     let entry = content.entry();
     TimelineEdge::new(&entry, Some(objects::Content::new(Arc::new(content), Arc::clone(hydration))))
 }
 
-/// `reference` is the field of the input that names what the content refers to.
+/// `reference` is the input field that names the content referred to.
 pub(super) fn published(outcome: PublishOutcome, reference: &str) -> Result<Result<Content, UserError>, Failure> {
     match outcome {
         PublishOutcome::Published(content) | PublishOutcome::Repeated(Some(content)) => Ok(Ok(content)),
@@ -165,7 +165,7 @@ fn removed(outcome: RemoveOutcome) -> Result<(), UserError> {
     }
 }
 
-/// Neither does it tell whether there is one behind a block.
+/// The same error for missing contents and for those behind a block.
 fn no_such_content(field: &str) -> UserError {
     UserError::about(&[field], UserErrorCode::NotFound, "there is no such content, or it was deleted")
 }

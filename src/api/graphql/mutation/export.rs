@@ -24,10 +24,10 @@ struct ExportViewerInput {
 /// A link to a copy of the viewer's account.
 #[derive(SimpleObject)]
 struct ExportViewerPayload {
-    /// Where to `GET` the copy, without a token, as one JSON file: a path on this server. Whoever has the link gets
-    /// the file: hand it to a browser and to nobody else.
+    /// Where to `GET` the copy as one JSON file, without a token: a path on this server. Anyone with the link gets the
+    /// file, so give it only to the viewer's browser.
     url: Option<String>,
-    /// When the link ends. It ends earlier with the session of the request.
+    /// When the link expires. It also ends with the session of the request.
     expires_at: Option<Timestamp>,
     /// Why the mutation was refused; empty if it was not.
     user_errors: Vec<UserError>,

@@ -24,7 +24,7 @@ pub use self::export::EXPORT_PATH;
 /// it.
 pub const WITHOUT_TOKEN: [&str; 3] = ["registerUser", "signIn", "refreshToken"];
 
-/// What ends sessions: it takes little, and whoever wants it wants it now, however much else there is to do.
+/// Mutations that end sessions. They are cheap, and run however busy the server is.
 pub const ALWAYS_ADMITTED: [&str; 3] = ["signOut", "signOutEverywhere", "endSession"];
 
 /// Mutations. Several in one request run one after the other, in their order.

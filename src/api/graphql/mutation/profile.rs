@@ -140,7 +140,7 @@ async fn viewer_after(
     Ok((user, refusal.into_iter().collect()))
 }
 
-/// Null is an empty text, no picture or no attributes; what is left out stays as it is.
+/// Null means an empty text, no picture or no attributes. Omitted fields stay as they are.
 fn change(input: UpdateProfileInput) -> ProfileChange {
     let text = |given: MaybeUndefined<String>| given.as_opt_ref().map(|text| text.cloned().unwrap_or_default());
     let pairs = |all: &Vec<AttributeInput>| all.iter().map(|it| (it.key.clone(), it.value.clone())).collect();

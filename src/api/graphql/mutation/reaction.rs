@@ -116,8 +116,8 @@ impl ReactionMutation {
     }
 }
 
-/// Reacts, or takes the reaction back; the content as it is after that. One's own reaction is taken back behind a
-/// block, too, without the content being shown.
+/// Reacts or undoes a reaction, and reads the content afterwards. Undoing works behind a block, too, without showing
+/// the content.
 async fn change(
     ctx: &Context<'_>,
     content_id: &ID,

@@ -124,7 +124,7 @@ impl RepostMutation {
     }
 }
 
-/// A repost of somebody whom the viewer has muted is not.
+/// A repost of a muted user's content is not.
 async fn is_in_own_timeline(hydration: &Hydration, viewer: UserId, repost: ContentId) -> Result<bool, Failure> {
     Ok(!hydration.services().timelines.visible(viewer, &[repost]).await?.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The user and the tokens that every sign-in answers.
+//! The user and the tokens in the payload of every sign-in.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ pub struct Tokens {
     token: Option<String>,
     /// When the access token expires. Null if refused.
     expires_at: Option<Timestamp>,
-    /// Exchange it once for new tokens with `refreshToken`. Whoever has it can act as the user: keep it secret. Null
-    /// if refused.
+    /// Exchange it once for new tokens with `refreshToken`. Anyone who has it can act as the user: keep it secret.
+    /// Null if refused.
     refresh_token: Option<String>,
     /// When the session ends unless its tokens are refreshed. Null if refused.
     refresh_expires_at: Option<Timestamp>,
 }
 
-/// The payload's part; the new user is the viewer already.
+/// The tokens for a payload. Its fields see the new user as the viewer.
 pub async fn tokens(
     ctx: &Context<'_>,
     result: Result<SignedIn, Vec<UserError>>,

@@ -25,8 +25,8 @@ struct MarkTimelineReadInput {
 /// The viewer's read marker.
 #[derive(SimpleObject)]
 struct MarkTimelineReadPayload {
-    /// As passed, or newer if another device has read further, or the timeline's newest entry if what was passed lies
-    /// above it. Null if the timeline is empty and was never marked.
+    /// The cursor as passed; a newer one if another device has read further; or the newest entry of the timeline if
+    /// the cursor lies above it. Null if the timeline is empty and was never marked.
     read_marker: Option<String>,
     /// The viewer, whose `timelineReadMarker` has moved.
     viewer: Option<User>,

@@ -14,13 +14,13 @@ pub enum UserErrorCode {
     Invalid,
     /// A value is too long.
     TooLong,
-    /// Somebody else has it already.
+    /// Another user has it already.
     Taken,
-    /// There is none, or it was deleted.
+    /// It does not exist, or was deleted.
     NotFound,
     /// The viewer may not do this.
     NotAllowed,
-    /// Handle and password do not belong together.
+    /// The handle and the password do not match.
     WrongCredentials,
     /// It contradicts an earlier request.
     Conflict,
@@ -37,18 +37,17 @@ pub struct UserError {
     message: String,
     /// The code for programs.
     code: UserErrorCode,
-    /// The path to the value at fault, from the mutation's arguments on: `["input", "handle"]`. Null if it is none of
-    /// them.
+    /// The path to the faulty argument, such as `["input", "handle"]`. Null if no single argument is at fault.
     field: Option<Vec<String>>,
 }
 
 impl UserError {
-    /// About no value in particular.
+    /// An error about no argument in particular.
     pub fn general(code: UserErrorCode, message: &str) -> Self {
         Self { message: sentence(message), code, field: None }
     }
 
-    /// About the value of `input` that `path` leads to.
+    /// An error about the value of `input` at `path`.
     pub fn about(path: &[&str], code: UserErrorCode, message: &str) -> Self {
         let field = std::iter::once("input").chain(path.iter().copied()).map(str::to_owned).collect();
         Self { message: sentence(message), code, field: Some(field) }
@@ -56,7 +55,7 @@ impl UserError {
 }
 
 impl UserError {
-    /// About a value of a profile, in the input's `field`.
+    /// An error about a value of a profile, in the input's `field`.
     pub fn about_profile(field: &str, fault: InvalidProfile) -> Self {
         let code = if fault.is_length() { UserErrorCode::TooLong } else { UserErrorCode::Invalid };
         Self::about(&[field], code, &fault.to_string())

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// A page's place in its list.
+/// Whether a page has neighbours, and how to read them.
 #[derive(SimpleObject)]
 #[graphql(crate = "graphql_transport::objects")]
 pub(super) struct PageInfo {
@@ -56,7 +56,7 @@ pub struct TimelineConnection {
 }
 
 impl TimelineConnection {
-    /// With what `newFeed` can go on from.
+    /// Adds the token from which `newFeed` continues.
     #[must_use]
     pub fn with_token(mut self, token: Option<String>) -> Self {
         self.resume_token = Metered(token);
@@ -74,7 +74,7 @@ pub struct TimelineEdge {
     node: Option<Content>,
 }
 
-/// A page of contents, an author's or what a search has found, newest first.
+/// A page of contents by an author or from a search, newest first.
 #[derive(SimpleObject)]
 #[graphql(crate = "graphql_transport::objects")]
 pub struct ContentConnection {
@@ -86,7 +86,7 @@ pub struct ContentConnection {
     page_info: PageInfo,
 }
 
-/// A content of such a page.
+/// A content on such a page.
 #[derive(SimpleObject)]
 #[graphql(crate = "graphql_transport::objects")]
 struct ContentEdge {
@@ -96,7 +96,7 @@ struct ContentEdge {
     node: Option<Content>,
 }
 
-/// A page with its contents, ready to be shown.
+/// A page with its loaded contents.
 pub struct Shown {
     rows: Vec<(String, Option<Content>)>,
     page_info: PageInfo,
@@ -105,7 +105,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Loads what `selection` says in one batch for each kind, however long the page; nothing if it is `None`.
+    /// Loads the parts in `selection`, in one batch for each kind; nothing if it is `None`.
     pub async fn load(
         hydration: &Arc<Hydration>,
         page: &Folded,
@@ -115,7 +115,7 @@ impl Shown {
         Self::primed(hydration, page, selection.is_some()).await
     }
 
-    /// As [`Self::load`], of contents that have been loaded; without contents if none are selected.
+    /// As [`Self::load`], for contents that are loaded already.
     pub async fn primed(hydration: &Arc<Hydration>, page: &Folded, with_contents: bool) -> Result<Self, Failure> {
         let rows = Self::rows(hydration, &page.entries, with_contents).await?;
         let page_info = PageInfo {
@@ -128,7 +128,7 @@ impl Shown {
         Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_created_at })
     }
 
-    /// As [`Self::load`], for what a search has found.
+    /// As [`Self::load`], for search results.
     pub async fn found(
         hydration: &Arc<Hydration>,
         page: &Found,
@@ -145,7 +145,7 @@ impl Shown {
         Ok(Self { is_whole: rows.len() == page.entries.len(), rows, page_info, oldest_created_at: Metered(None) })
     }
 
-    /// Whether every entry of the page is shown: none of their contents has gone since the page's snapshot.
+    /// Whether all entries of the page still have their contents.
     pub const fn is_whole(&self) -> bool {
         self.is_whole
     }
@@ -175,7 +175,7 @@ impl Shown {
         Ok(rows)
     }
 
-    /// The same, oldest first: what was the next page is the previous one.
+    /// The same page, oldest first: next and previous are swapped.
     pub fn reversed(self) -> Self {
         let PageInfo { has_next_page, has_previous_page, start_cursor, end_cursor } = self.page_info;
         let page_info = PageInfo {
@@ -193,7 +193,7 @@ impl Shown {
 }
 
 impl TimelineEdge {
-    /// The edge of `entry`, whose content is `node`.
+    /// The edge of `entry` with its content.
     pub fn new(entry: &Entry, node: Option<Content>) -> Self {
         Self { cursor: Metered(cursor::encode(entry.position())), node }
     }

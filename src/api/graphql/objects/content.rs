@@ -77,7 +77,7 @@ impl Content {
     async fn other(&self, ctx: &Context<'_>, id: Option<ContentId>) -> Answer<Self> {
         answer(ctx, async {
             let Some(id) = id else { return Ok(None) };
-            // Whether a block stands before it depends on who looks, be it loaded already or not.
+            // Whether a block hides it depends on the viewer, even if it is loaded already.
             let _looked = self.hydration.viewer_id();
             Ok(self.hydration.content(id).await?.map(|content| Self::new(content, Arc::clone(&self.hydration))))
         })
@@ -171,8 +171,8 @@ impl Content {
     async fn replies(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
-        #[graphql(desc = "Only what follows the reply with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of items to read, 1 to 100; 20 by default.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only replies after the one with this cursor.")] after: Option<String>,
     ) -> Answer<ReplyConnection> {
         answer(ctx, async {
             let request = PageRequest::from_connection(first.map(|it| it.0), after.as_deref(), None, None)?;
@@ -199,13 +199,13 @@ impl Content {
     async fn likers(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
         first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
-        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
             AnyInt,
         >,
-        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Likers)?;

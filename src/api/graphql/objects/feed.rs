@@ -1,4 +1,4 @@
-//! What `newFeed` tells, as clients see it.
+//! The events of `newFeed`.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -61,7 +61,7 @@ pub struct EntryAdded {
 pub struct ContentRemoved {
     /// The id of the content.
     pub content_id: Metered<ID>,
-    /// Where to go on from; see `EntryAdded.resumeToken`.
+    /// Where to resume; see `EntryAdded.resumeToken`.
     pub resume_token: ResumeToken,
 }
 
@@ -70,19 +70,19 @@ pub struct ContentRemoved {
 pub struct AuthorRemoved {
     /// The id of the author.
     pub author_id: Metered<ID>,
-    /// Where to go on from; see `EntryAdded.resumeToken`.
+    /// Where to resume; see `EntryAdded.resumeToken`.
     pub resume_token: ResumeToken,
 }
 
-/// The viewer has followed or unfollowed somebody, on this device or another. What that adds to the timeline follows as
-/// `EntryAdded`, as far as the client's entries reach; what it takes away as `AuthorRemoved`.
+/// The viewer has followed or unfollowed an author, on this device or another. The author's contents follow as
+/// `EntryAdded`, as far as the client's entries reach, or go with `AuthorRemoved`.
 #[derive(SimpleObject)]
 pub struct RelationChanged {
     /// The other user. Null if they cannot be read now.
     pub user: Option<User>,
     /// Whether the viewer follows them now.
     pub viewer_is_following: Metered<bool>,
-    /// Where to go on from; see `EntryAdded.resumeToken`.
+    /// Where to resume; see `EntryAdded.resumeToken`.
     pub resume_token: ResumeToken,
 }
 
@@ -91,7 +91,7 @@ pub struct RelationChanged {
 pub struct ReadMarkerMoved {
     /// The cursor up to which the viewer has read.
     pub read_marker: Metered<String>,
-    /// Where to go on from; see `EntryAdded.resumeToken`.
+    /// Where to resume; see `EntryAdded.resumeToken`.
     pub resume_token: ResumeToken,
 }
 
@@ -100,18 +100,18 @@ pub struct ReadMarkerMoved {
 /// `compares`: after the replay, and whenever it may have happened again.
 #[derive(SimpleObject)]
 pub struct TimelineMayDiffer {
-    /// Where to go on from; see `EntryAdded.resumeToken`.
+    /// Where to resume; see `EntryAdded.resumeToken`.
     pub resume_token: ResumeToken,
 }
 
-/// Read the timeline again, and subscribe anew with its `resumeToken`.
+/// Read the timeline again, and subscribe again with its `resumeToken`.
 #[derive(SimpleObject)]
 pub struct RefetchNeeded {
-    /// What has happened.
+    /// The reason.
     pub reason: Metered<RefetchReason>,
 }
 
-/// A change of the viewer's timeline, as `newFeed` tells it.
+/// A change of the viewer's timeline, as `newFeed` reports it.
 #[derive(Union)]
 pub enum NewFeedEvent {
     EntryAdded(EntryAdded),
@@ -123,25 +123,25 @@ pub enum NewFeedEvent {
     RefetchNeeded(RefetchNeeded),
 }
 
-/// `None` unless the subscription knows what the client holds, and the client asks.
+/// `None` unless the client asks for it and it is known what the client holds.
 pub type ResumeToken = Metered<Option<String>>;
 
-/// A new entry's edge, made once for all subscribers who are shown the same. To clients a [`TimelineEdge`].
+/// The edge of a new entry, built once for all subscribers who are shown the same. Clients see a [`TimelineEdge`].
 pub struct FeedEdge {
-    /// Of which entry.
+    /// The entry.
     pub entry: Entry,
-    /// With which others it has come, and what is shared with whom.
+    /// The batch that it came with, and the data shared through it.
     pub batch: Arc<Batch<FeedShare>>,
-    /// Its content, and what is selected of it; `None` if nothing is.
+    /// The content and its selected parts; `None` if nothing of it is selected.
     pub node: Option<(Arc<Content>, ContentSelection)>,
-    /// The subscription's.
+    /// The subscription's hydration.
     pub hydration: Arc<Hydration>,
-    /// What this subscriber asks; nothing is shared if that is not known.
+    /// What this subscriber selects. Without it, nothing is shared.
     pub shape: Option<Shape>,
 }
 
 impl FeedEdge {
-    /// As this subscriber is shown it.
+    /// The edge for this subscriber.
     async fn edge(&self) -> TimelineEdge {
         let Some((content, selection)) = &self.node else { return TimelineEdge::new(&self.entry, None) };
         let hydration = self.hydration.renewed();
@@ -150,7 +150,7 @@ impl FeedEdge {
         TimelineEdge::new(&self.entry, Some(shown::Content::new(Arc::clone(content), hydration)))
     }
 
-    /// Its value, and whether it is the same for all.
+    /// The rendered value, and whether it is the same for all.
     async fn own(&self, ctx: &ContextSelectionSet<'_>, field: &Positioned<Field>) -> (ServerResult<Value>, bool) {
         let uses = || self.hydration.viewer_dependence().uses();
         let before = (uses(), failures(ctx));
@@ -196,7 +196,7 @@ impl OutputType for FeedEdge {
     }
 }
 
-/// Of the fields of this event so far.
+/// Failures among the fields of this event so far.
 fn failures(ctx: &ContextSelectionSet<'_>) -> usize {
     ctx.query_env.errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner).len()
 }

@@ -13,7 +13,7 @@ pub struct TimelineFilter {
 }
 
 impl TimelineFilter {
-    /// What `filter` chooses; everything if it is not given.
+    /// The kinds in `filter`; all without a filter.
     pub fn kinds(filter: Option<Self>) -> Result<Kinds, InvalidPage> {
         let Some(kinds) = filter.and_then(|filter| filter.kinds) else { return Ok(Kinds::ALL) };
         Ok(Kinds::try_new(kinds.into_iter().map(Into::into))?)

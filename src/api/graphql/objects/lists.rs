@@ -37,13 +37,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// What is asked for of contents by position.
+    /// The request for a list of contents.
     pub fn of_contents(&self) -> Result<PageRequest, InvalidPage> {
         let (first, last) = (self.first.map(|it| it.0), self.last.map(|it| it.0));
         PageRequest::from_connection(first, self.after.as_deref(), last, self.before.as_deref())
     }
 
-    /// What is asked for, the cursors being of this kind of list.
+    /// The request for a list with this kind of cursor.
     pub fn request(&self, of: List) -> Result<PageRequest, InvalidPage> {
         let (first, last) = (self.first.map(|it| it.0), self.last.map(|it| it.0));
         PageRequest::in_list(of, first, self.after.as_deref(), last, self.before.as_deref())
@@ -66,14 +66,14 @@ pub struct UserConnection {
 struct UserEdge {
     /// Opaque; valid as `after` or `before` even after the user has left the list.
     cursor: Metered<String>,
-    /// When the follow or like was made that the list is of.
+    /// When the follow or like was made.
     created_at: Metered<Timestamp>,
     /// The user. Null if they cannot be read now.
     node: Option<User>,
 }
 
 impl UserConnection {
-    /// The page, with what `selection` says in one batch a kind; only places if it is `None`.
+    /// Loads the parts in `selection`, in one batch for each kind; only cursors if it is `None`.
     pub async fn load(
         hydration: &Arc<Hydration>,
         list: List,
@@ -96,7 +96,7 @@ impl UserConnection {
     }
 }
 
-/// Whether and how to read on from a page with these cursors.
+/// The page info of a page with these cursors.
 pub(super) fn page_info<'a, T>(
     listing: &Listing<T>,
     mut cursors: impl DoubleEndedIterator<Item = &'a String> + Clone,

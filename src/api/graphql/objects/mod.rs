@@ -1,6 +1,6 @@
-//! What clients see: objects of the schema, each over a domain value and the hydration that it is shown with.
+//! The objects of the schema, each over a domain value and its hydration.
 //!
-//! They are neither the domain's types nor the stores'. Fields that the value does not hold go through loaders.
+//! They are neither domain nor store types. Fields that the value does not hold go through loaders.
 
 mod connection;
 mod content;

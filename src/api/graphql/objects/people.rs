@@ -36,7 +36,7 @@ struct FoundUserEdge {
 }
 
 impl FoundUserConnection {
-    /// The page, in one statement and one batch a kind of what `selection` says; only places if it is `None`.
+    /// The page, in one statement and one batch for each kind in `selection`; only cursors if it is `None`.
     pub async fn load(
         hydration: &Arc<Hydration>,
         text: &str,
@@ -68,7 +68,7 @@ impl FoundUserConnection {
     }
 }
 
-/// Whom the viewer could follow; whoever goes meanwhile is left out.
+/// The suggested users, without those who disappear in between.
 pub async fn suggested(
     hydration: &Arc<Hydration>,
     first: Option<i64>,

@@ -1,4 +1,4 @@
-//! What a user has reacted to, the newest reaction first, as connections: what they like, what they have bookmarked.
+//! Connections of the contents that a user likes or has bookmarked, newest reaction first.
 
 use std::sync::Arc;
 
@@ -58,14 +58,14 @@ struct LikeEdge {
     node: Option<Content>,
 }
 
-/// A page with its contents, ready to be shown.
+/// A page with its loaded contents.
 pub struct Reacted {
     rows: Vec<(Metered<String>, Metered<Timestamp>, Option<Content>)>,
     page_info: PageInfo,
 }
 
 impl Reacted {
-    /// A page of `list`, with what `selection` says in one batch a kind; only places if it is `None`.
+    /// A page of `list` with the parts in `selection`, in one batch for each kind; only cursors if it is `None`.
     pub async fn load(
         hydration: &Arc<Hydration>,
         list: List,

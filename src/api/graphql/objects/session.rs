@@ -24,7 +24,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// `viewing`: the session that asks.
+    /// `viewing`: the session of the request.
     pub fn new(session: Kept, viewing: Option<SessionId>) -> Self {
         let current = viewing == Some(session.id);
         Self { session, current }

@@ -51,7 +51,7 @@ impl User {
         answer(ctx, async { Ok(self.hydration.viewer_exclusions(self.profile.id).await?.map(of)) }).await
     }
 
-    /// Null unless they are the viewer.
+    /// Null unless the user is the viewer.
     async fn reacted_to(
         &self,
         ctx: &Context<'_>,
@@ -206,8 +206,8 @@ impl User {
     async fn muted_users(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
-        #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of items to read, 1 to 100; 20 by default.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only users after the one with this cursor.")] after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
         self.excluded(ctx, ExclusionList::Muted, first, after).await
     }
@@ -216,8 +216,8 @@ impl User {
     async fn blocked_users(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
-        #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of items to read, 1 to 100; 20 by default.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only users after the one with this cursor.")] after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
         self.excluded(ctx, ExclusionList::Blocked, first, after).await
     }
@@ -226,8 +226,8 @@ impl User {
     async fn hidden_followers(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many, 1 to 100; 20 if it is not given.")] first: Option<AnyInt>,
-        #[graphql(desc = "Only what follows the user with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of items to read, 1 to 100; 20 by default.")] first: Option<AnyInt>,
+        #[graphql(desc = "Only users after the one with this cursor.")] after: Option<String>,
     ) -> Answer<ExcludedUserConnection> {
         self.excluded(ctx, ExclusionList::HiddenFrom, first, after).await
     }
@@ -237,13 +237,13 @@ impl User {
     async fn contents(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
         first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older than the entry with this cursor.")] after: Option<String>,
-        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+        #[graphql(desc = "Only entries older than the one with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
             AnyInt,
         >,
-        #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
+        #[graphql(desc = "Only entries newer than the one with this cursor.")] before: Option<String>,
         #[graphql(desc = "Which kinds to show; all if omitted.")] filter: Option<TimelineFilter>,
     ) -> Answer<ContentConnection> {
         answer(ctx, async {
@@ -257,13 +257,13 @@ impl User {
     async fn media_contents(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
         first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older than the entry with this cursor.")] after: Option<String>,
-        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+        #[graphql(desc = "Only entries older than the one with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
             AnyInt,
         >,
-        #[graphql(desc = "Only what is newer than the entry with this cursor.")] before: Option<String>,
+        #[graphql(desc = "Only entries newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<ContentConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.of_contents()?;
@@ -277,13 +277,13 @@ impl User {
     async fn followers(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
         first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
-        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
             AnyInt,
         >,
-        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Followers)?;
@@ -299,13 +299,13 @@ impl User {
     async fn following(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
         first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
-        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
             AnyInt,
         >,
-        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<UserConnection> {
         answer(ctx, async {
             let request = Window { first, after, last, before }.request(List::Following)?;
@@ -320,13 +320,13 @@ impl User {
     async fn bookmarks(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
         first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
-        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
             AnyInt,
         >,
-        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<BookmarkConnection> {
         answer(ctx, async {
             let window = Window { first, after, last, before };
@@ -340,13 +340,13 @@ impl User {
     async fn likes(
         &self,
         ctx: &Context<'_>,
-        #[graphql(desc = "Read this many towards the past, 1 to 100; 20 if neither `first` nor `last` is given.")]
+        #[graphql(desc = "The number of older items to read, 1 to 100; 20 if neither `first` nor `last` is given.")]
         first: Option<AnyInt>,
-        #[graphql(desc = "Only what is older in the list than what has this cursor.")] after: Option<String>,
-        #[graphql(desc = "Read this many towards the present, 1 to 100. Not with `first` or `after`.")] last: Option<
+        #[graphql(desc = "Only items older than the one with this cursor.")] after: Option<String>,
+        #[graphql(desc = "The number of newer items to read, 1 to 100. Not with `first` or `after`.")] last: Option<
             AnyInt,
         >,
-        #[graphql(desc = "Only what is newer in the list than what has this cursor.")] before: Option<String>,
+        #[graphql(desc = "Only items newer than the one with this cursor.")] before: Option<String>,
     ) -> Answer<LikeConnection> {
         answer(ctx, async {
             let window = Window { first, after, last, before };

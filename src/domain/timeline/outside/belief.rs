@@ -1,34 +1,36 @@
-//! Whether a slice of an outside inbox counts: the same before and after the statement, under the statement's fence.
+//! Decides whether a slice of an outside inbox counts: it must be equal before and after the statement, under the
+//! statement's fence.
 
 use super::{
     fence::{Basis, Fence},
     inbox::Slice,
 };
 
-/// What the page's SQL statement says about the reader's outside inbox, in its own snapshot.
+/// What the page's statement says about the reader's outside inbox, in its own snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
     /// The bucket's token and the reader's generation.
     pub fence: Fence,
-    /// Of the last build or extension.
+    /// The basis of the last build or extension.
     pub basis: Basis,
 }
 
-/// What a page may do with the slice it has read.
+/// What a page may do with a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Belief {
     /// The slice is the inbox at the statement's instant.
     Believed,
-    /// It changed meanwhile. Another try may help.
+    /// The inbox changed during the read. Another try may help.
     Changed,
-    /// There is no inbox, it is of another fence or basis, or the reader is not in the outside tier.
+    /// There is no inbox, its fence or basis differs, or the reader is not in the outside tier.
     Foreign,
 }
 
-/// Compares the slice read before the statement, the one read after it, and what the statement said; `None` for no
-/// header, and for a reader who is not in the outside tier or whose bucket has no token.
+/// Compares the slice before the statement, the slice after it, and what the statement said. `None` stands for a
+/// missing header, and for a reader outside the tier or in a bucket without a token.
 ///
-/// Within a revision rows are only added. So equal slices, before and after, are the slice at every instant between.
+/// Within a revision rows are only added. So a slice that is equal before and after is the slice at every instant
+/// between.
 pub fn believe(before: Option<&Slice>, after: Option<&Slice>, expected: Option<Expected>) -> Belief {
     let (Some(before), Some(after), Some(expected)) = (before, after, expected) else { return Belief::Foreign };
     if before != after {

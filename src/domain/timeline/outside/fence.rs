@@ -1,4 +1,4 @@
-//! Fences: identities and random numbers that tell a current claim from a lost, restored or overtaken one.
+//! Fences: identities and random numbers that tell a current claim from a lost, restored or outdated one.
 
 use std::{fmt, str::FromStr};
 
@@ -12,13 +12,13 @@ use crate::domain::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId([u8; NODE_ID_BYTES]);
 
-/// Why a text is no [`NodeId`].
+/// Why a text is not a [`NodeId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a node's identity has 40 hexadecimal digits")]
 pub struct InvalidNodeId;
 
 impl NodeId {
-    /// From its bytes.
+    /// The identity with these bytes.
     pub const fn of(bytes: [u8; NODE_ID_BYTES]) -> Self {
         Self(bytes)
     }
@@ -65,7 +65,8 @@ macro_rules! random_number {
 }
 
 random_number! {
-    /// A random number, drawn anew whenever a reader enters the outside tier: an inbox of an earlier stay is another.
+    /// A random number, drawn whenever a reader enters the outside tier. It distinguishes the inboxes of different
+    /// stays.
     Generation
 }
 random_number! {
@@ -120,16 +121,16 @@ const fn mixed(a: i64, b: i64) -> i64 {
 pub struct Token {
     /// The node that must answer.
     pub node: NodeId,
-    /// A random number, drawn anew each time the bucket is admitted.
+    /// A random number, drawn each time the bucket is admitted.
     pub epoch: i64,
 }
 
-/// Which inbox of a reader is meant: what a delivery and a header must agree on.
+/// Identifies an inbox of a reader: a delivery and the header must agree on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fence {
-    /// Of the reader's bucket.
+    /// The token of the reader's bucket.
     pub token: Token,
-    /// Of the reader.
+    /// The reader's generation.
     pub generation: Generation,
 }
 

@@ -1,5 +1,5 @@
-//! One outside inbox and each operation on it, as one script does it at once. The memory adapter and the simulation
-//! use this code; the Lua scripts of the Redis adapter do the same, which the conformance suite shows.
+//! One outside inbox, and each operation on it as one atomic step. The memory adapter and the simulation use this
+//! code. The Lua scripts of the Redis adapter do the same, as the conformance suite shows.
 
 use std::{collections::BTreeSet, ops::Bound};
 
@@ -10,35 +10,35 @@ use crate::domain::timeline::{
     position::{Entry, Position},
 };
 
-/// What the rows are worth.
+/// The header: what the rows prove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What the inbox was built under.
+    /// The fence under which the inbox was built.
     pub fence: Fence,
     /// Changes whenever rows go or claims change.
     pub revision: Revision,
-    /// What the claim was read from; `None` while nothing is claimed yet.
+    /// What the claim was read from; `None` while nothing is claimed.
     pub basis: Option<Basis>,
-    /// No entry of a pushed author at or above it is missing, once it was delivered. [`Position::NEWEST`] claims
-    /// nothing, [`Position::OLDEST`] everything.
+    /// No delivered entry of a pushed author at or above it is missing. [`Position::NEWEST`] claims nothing,
+    /// [`Position::OLDEST`] everything.
     pub floor: Position,
 }
 
 impl Header {
-    /// Opens an inbox: deliveries of this fence add to it, and it claims nothing.
+    /// The header of a new inbox: deliveries of this fence add to it, and it claims nothing.
     pub const fn opened(fence: Fence, revision: Revision) -> Self {
         Self { fence, revision, basis: None, floor: Position::NEWEST }
     }
 }
 
-/// Which rows a page looks at.
+/// The rows that a page reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Which way to read.
+    /// The direction to read in.
     pub direction: Direction,
     /// Exclusive; `None` starts at the newest (or oldest) row.
     pub bound: Option<Position>,
-    /// Rows at most.
+    /// The most rows to return.
     pub limit: usize,
 }
 
@@ -61,13 +61,13 @@ impl Window {
 pub struct Slice {
     /// What they are worth.
     pub header: Header,
-    /// At most as many as the window allows.
+    /// At most as many rows as the window allows.
     pub rows: Vec<Position>,
 }
 
 impl Slice {
-    /// What the slice proves of the timeline: `shown` are the entries among its rows that the statement let pass.
-    /// Entries that the slice does not hold are left out.
+    /// What the slice proves about the timeline: `shown` are the entries among its rows that the statement returned.
+    /// Other entries are left out.
     pub fn run(&self, window: &Window, shown: Vec<Entry>) -> Run {
         let shown = shown.into_iter().filter(|entry| self.rows.contains(&entry.position())).collect();
         let area = TrustedArea {
@@ -80,12 +80,12 @@ impl Slice {
     }
 }
 
-/// A new claim: what a build or an extension has read.
+/// A new claim, made of what a build or an extension has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The rows read, in any order.
     pub rows: Vec<Position>,
-    /// From where on they are complete; see [`floor_of_newest`].
+    /// The rows are complete from here on; see [`floor_of_newest`].
     pub floor: Position,
     /// Committed in the transaction that read them.
     pub basis: Basis,
@@ -93,21 +93,21 @@ pub struct Claim {
     pub nonce: Nonce,
 }
 
-/// What a delivery did to one inbox.
+/// The outcome of a delivery to one inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivered {
-    /// The row is there.
+    /// The inbox has the row.
     Added,
-    /// No inbox, or one of another fence: whoever builds the next one reads the content from SQL.
+    /// There is no inbox, or it has another fence. The next build reads the content from SQL.
     Skipped,
 }
 
-/// Rows above which an inbox is trimmed to `keep`: 110 %.
+/// The number of rows above which an inbox is trimmed to `keep`: 110 %.
 pub const fn trimmed_above(keep: usize) -> usize {
     keep.saturating_add(keep / 10)
 }
 
-/// From where on the newest `limit` contents, or fewer, are complete: everywhere if there were fewer.
+/// The position from which the newest `limit` contents are complete: everything, if there were fewer.
 pub fn floor_of_newest(rows: &[Position], limit: usize) -> Position {
     match rows.iter().min() {
         Some(oldest) if rows.len() >= limit => *oldest,
@@ -119,13 +119,13 @@ pub fn floor_of_newest(rows: &[Position], limit: usize) -> Position {
 /// An inbox outside SQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideInbox {
-    /// What its rows are worth.
+    /// What its rows prove.
     pub header: Header,
     rows: BTreeSet<Position>,
 }
 
 impl OutsideInbox {
-    /// Replaces whatever was there: no rows, and no claim.
+    /// Replaces the inbox with one that has no rows and no claim.
     pub const fn open(fence: Fence, revision: Revision) -> Self {
         Self { header: Header::opened(fence, revision), rows: BTreeSet::new() }
     }
@@ -142,8 +142,8 @@ impl OutsideInbox {
         Delivered::Added
     }
 
-    /// Adds what a build or an extension has read and claims it, if the revision is still `expected`. Rows that came
-    /// meanwhile stay.
+    /// Adds the rows of a build or an extension and claims them, if the revision is still `expected`. Rows that came
+    /// in between stay.
     pub fn claim(&mut self, expected: Revision, claim: &Claim, keep: usize) -> bool {
         if self.header.revision != expected {
             return false;
@@ -156,8 +156,8 @@ impl OutsideInbox {
         true
     }
 
-    /// Adds the newest contents of an author who is about to be trusted. If there are older ones (`cut`), the floor
-    /// rises to the oldest that was added.
+    /// Adds the newest contents of an author who is about to be trusted. If the author has older ones, the floor rises
+    /// to the oldest that was added.
     pub fn cover(&mut self, fence: Fence, newest: &Cover, keep: usize) -> bool {
         if self.header.fence != fence {
             return false;
@@ -169,8 +169,7 @@ impl OutsideInbox {
         true
     }
 
-    /// Removes the rows of `cleared`, of authors who are no longer followed, if the revision is still `expected`. What
-    /// stays is claimed from the same floor on.
+    /// Removes the rows of authors who are no longer followed, if the revision is still `expected`. The floor stays.
     pub fn remove(&mut self, expected: Revision, cleared: &Cleared) -> bool {
         if self.header.revision != expected {
             return false;
@@ -183,7 +182,7 @@ impl OutsideInbox {
         true
     }
 
-    /// The header, and the rows that the window shows.
+    /// The header, and the rows in the window.
     pub fn slice(&self, window: &Window) -> Slice {
         let start = window.bound.map_or(Bound::Unbounded, Bound::Excluded);
         let rows = match window.direction {
@@ -214,7 +213,7 @@ impl OutsideInbox {
 pub struct Cleared {
     /// In any order.
     pub rows: Vec<Position>,
-    /// Committed in the transaction that found nobody following: if SQL loses the unfollow, the inbox without these
+    /// Committed in the transaction that found nobody following. If SQL loses the unfollow, the inbox without these
     /// rows must not count.
     pub basis: Basis,
     /// Gives the next revision.
@@ -226,7 +225,7 @@ pub struct Cleared {
 pub struct Cover {
     /// In any order.
     pub rows: Vec<Position>,
-    /// From where on they are complete; see [`floor_of_newest`].
+    /// The rows are complete from here on; see [`floor_of_newest`].
     pub floor: Position,
     /// Gives the next revision.
     pub nonce: Nonce,

@@ -1,7 +1,7 @@
-//! Inboxes that are kept outside SQL: what they claim, when they are believed, and what each operation does to them.
+//! Inboxes outside SQL: what they claim, when they are trusted, and what each operation does.
 //!
-//! The outside store may lose anything. So an inbox carries a header that says what its rows are worth, and a page
-//! believes it only if the primary store names the same fence and the same basis (docs/protocol.md#outside).
+//! The outside store may lose anything. So an inbox has a header that says what its rows prove, and a page trusts it
+//! only if the primary store names the same fence and the same basis (docs/protocol.md#outside).
 
 pub mod belief;
 pub mod fence;

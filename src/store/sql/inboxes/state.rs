@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use sea_orm::Value;
 
 use super::super::{
+    account_deletions::account_exists,
     rows::{Row, id_list},
     transaction::Tx,
 };
@@ -68,11 +69,15 @@ fn locked(row: &Row) -> Result<Locked, StoreError> {
     Ok(Locked { floor: floor(row, 0)?, is_outside, last_seen: row.get(2)?, read_every_ms: row.get(3)? })
 }
 
-/// The readers were seen: floors that are off open, unless the inbox lies outside, and no others change. `readers` is
-/// not empty and ascends, so that two who note the same readers lock them in one order.
+/// Marks readers as seen: opens floors that are off, unless the inbox lies outside, and changes no others. Leaves out
+/// deleted accounts. `readers` is not empty and ascends, so that two callers lock the same readers in one order.
 pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError> {
     let states = lock_all(tx, readers).await?;
-    let seen: Vec<Seen> = readers.iter().map(|reader| seen(*reader, states.get(reader), now_ms)).collect();
+    let existing = readers.iter().filter_map(|reader| Some((*reader, states.get(reader)?)));
+    let seen: Vec<Seen> = existing.map(|(reader, state)| seen(reader, *state, now_ms)).collect();
+    if seen.is_empty() {
+        return Ok(seen);
+    }
     let row = |seen: &Seen| -> [Value; 5] {
         let (time, content) = columns_of(seen.floor);
         let reader = [seen.reader.reader.get().into(), now_ms.into(), seen.reader.read_every_ms.into()];
@@ -96,16 +101,16 @@ pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<
     Ok(seen)
 }
 
-fn seen(reader: UserId, state: Option<&Locked>, now_ms: i64) -> Seen {
-    let Locked { floor, is_outside, last_seen, read_every_ms } = state.copied().unwrap_or(ABSENT);
+fn seen(reader: UserId, state: Locked, now_ms: i64) -> Seen {
+    let Locked { floor, is_outside, last_seen, read_every_ms } = state;
     let read_every_ms = rate::smoothed(read_every_ms, last_seen, now_ms, VISIT_MS);
     let floor = if floor == Floor::Off && !is_outside { Floor::OPEN } else { floor };
     Seen { before: last_seen, reader: ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms }, floor }
 }
 
-/// As [`lock`], in ascending ids.
+/// As [`lock`], in ascending ids, without deleted accounts.
 async fn lock_all(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>, StoreError> {
-    let states = lock_those_there(tx, readers).await?;
+    let states = lock_existing_accounts(tx, readers).await?;
     let absent: Vec<UserId> = readers.iter().copied().filter(|reader| !states.contains_key(reader)).collect();
     if absent.is_empty() {
         return Ok(states);
@@ -113,15 +118,16 @@ async fn lock_all(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>
     let rows = vec!["(?, 0)"; absent.len()].join(", ");
     let sql = format!("{} inbox_states (user_id, rev) VALUES {rows}", tx.dialect().insert_ignore());
     tx.execute(&sql, absent.iter().map(|reader| reader.get().into())).await?;
-    lock_those_there(tx, readers).await
+    lock_existing_accounts(tx, readers).await
 }
 
-async fn lock_those_there(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>, StoreError> {
+async fn lock_existing_accounts(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>, StoreError> {
     let (list, values) = id_list(readers);
     let sql = format!(
         "SELECT floor_time, floor_content, last_seen, read_every_ms, tier, user_id FROM inbox_states{by_key} \
-         WHERE user_id IN {list} ORDER BY user_id {for_update}",
+         WHERE user_id IN {list}{exists} ORDER BY user_id {for_update}",
         by_key = tx.dialect().force_index("PRIMARY"),
+        exists = account_exists("inbox_states.user_id"),
         for_update = tx.dialect().for_update()
     );
     tx.query(&sql, values).await?.iter().map(|row| Ok((row.user(5)?, locked(row)?))).collect()

@@ -7,6 +7,7 @@ mod pulled;
 mod shown;
 mod side;
 mod statement;
+mod stretch;
 
 use async_trait::async_trait;
 use sea_orm::Value;
@@ -30,6 +31,7 @@ use crate::{
         timeline::{
             authors::{CandidateLimits, Candidates, TimelineAuthors},
             plan::{Snapshot, UncoveredAuthor},
+            stretch::Stretch,
         },
     },
     store::{StoreError, Timelines, timelines::Depth},
@@ -44,6 +46,11 @@ impl Timelines for SqlStore {
         let ahead = answer.runs(Side::ahead(request), depth);
         let behind = Side::behind(request).map(|side| answer.runs(side, depth)).unwrap_or_default();
         Ok(Snapshot { floor, excludes, uncovered: answer.uncovered, ahead, behind })
+    }
+
+    async fn stretch(&self, reader: UserId, request: &PageRequest, stretch: Stretch) -> Result<Snapshot, StoreError> {
+        let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch);
+        stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch)
     }
 
     async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
@@ -140,6 +147,11 @@ pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, dept
 /// The statement of [`Timelines::candidates`].
 pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, limits: CandidateLimits) -> Fragment {
     Timeline { dialect, reader }.candidates(request, limits, true)
+}
+
+/// The statement of [`Timelines::stretch`].
+pub(super) fn stretch(dialect: Dialect, reader: UserId, request: &PageRequest, stretch: Stretch) -> Fragment {
+    Timeline { dialect, reader }.stretch(request, stretch)
 }
 
 /// The statement of [`Timelines::authors`].

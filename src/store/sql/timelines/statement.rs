@@ -35,13 +35,7 @@ pub(super) const ROW: Columns = Columns { time: "i.publish_time", id: "i.content
 impl Timeline {
     /// The whole statement: rows of a tag and three numbers, an entry's in the order of `Row::entry`.
     pub(super) fn statement(self, request: &PageRequest, depth: Depth) -> Fragment {
-        let reader = self.reader.get();
-        let text = format!(
-            "SELECT {STATE} AS tag, floor_time AS t, floor_content AS c, \
-             COALESCE((SELECT 1 FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT 1), 0) AS a FROM inbox_states WHERE user_id = ?",
-            by_key = self.by_key(),
-        );
-        let mut whole = Fragment::new(text, [reader, reader]);
+        let mut whole = self.state();
         if depth == Depth::Inbox {
             whole = whole.add(" UNION ALL ", []).then(self.uncovered_edges());
         }
@@ -53,6 +47,17 @@ impl Timeline {
             }
         }
         whole
+    }
+
+    /// The row of the reader's state; none if the reader has none.
+    pub(super) fn state(self) -> Fragment {
+        let reader = self.reader.get();
+        let text = format!(
+            "SELECT {STATE} AS tag, floor_time AS t, floor_content AS c, \
+             COALESCE((SELECT 1 FROM exclusions x{by_key} WHERE x.reader_id = ? LIMIT 1), 0) AS a FROM inbox_states WHERE user_id = ?",
+            by_key = self.by_key(),
+        );
+        Fragment::new(text, [reader, reader])
     }
 
     /// The covered authors' newest `limit` entries below `floor`, whatever the reader's state says.

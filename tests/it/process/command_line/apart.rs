@@ -177,7 +177,7 @@ async fn add_followers(app: &TestApp, author: UserId, bob: UserId) -> Result<()>
     execute(&connect_sql(app.database_url()).await?, &on).await
 }
 
-/// A house over the same database, which reads past both processes; and what the tests ask them.
+/// Use cases over the same database, which reads past both processes; and what the tests ask them.
 struct Witness {
     app: std::sync::Arc<TestApp>,
     database: DatabaseConnection,

@@ -14,6 +14,7 @@ use tidefeed::{
             authors::CandidateLimits,
             exclusion::ExclusionKind,
             plan::{Next, Outboxes, UncoveredAuthor, decide},
+            stretch::Stretch,
         },
     },
     store::{Timelines as _, timelines::Depth},
@@ -234,6 +235,8 @@ struct Seen {
     inbox_refused: usize,
     known_served: usize,
     known_refused: usize,
+    stretch_served: usize,
+    stretch_refused: usize,
 }
 
 /// A followed author's posts, all in an inbox that is trusted as `floor` says: what serves its pages is no matter of
@@ -272,6 +275,7 @@ async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &
     let (page, needed) = state.page(request);
     ensure!(world.store.oracle(reader, request).await? == needed, "the oracle is wrong");
     check_known(world, &page, request, seen).await?;
+    check_stretches(world, state, (&page, request), seen).await?;
     let snapshot = world.store.read(reader, request, Depth::Everything).await?;
     ensure!(snapshot.floor == state.floor() && snapshot.uncovered.is_empty(), "{snapshot:?}");
     let next = decide(request, &snapshot, None);
@@ -319,6 +323,28 @@ async fn check_known(world: &World, page: &Page, request: &PageRequest, seen: &m
     Ok(())
 }
 
+/// The page from a stretch that ends at some content, and from one that holds all.
+async fn check_stretches(
+    world: &World,
+    state: &State,
+    (page, request): (&Page, &PageRequest),
+    seen: &mut Seen,
+) -> Result<()> {
+    let all = if request.direction == Direction::Older { 0 } else { i64::MAX };
+    let one = state.contents.first().map(|it| Stretch { end_ms: it.entry.publish_time, most_rows: request.need() });
+    let rest = [request.need(), 100].map(|most_rows| Stretch { end_ms: all, most_rows });
+    for stretch in one.into_iter().chain(rest) {
+        let snapshot = world.store.stretch(user(1), request, stretch).await?;
+        if let Next::Serve(served) = decide(request, &snapshot, None) {
+            ensure!(served == *page, "a stretch gives {served:?}, wanted {page:?}, of {snapshot:?}");
+            seen.stretch_served += 1;
+        } else {
+            seen.stretch_refused += 1;
+        }
+    }
+    Ok(())
+}
+
 fn check_uncovered(state: &State, uncovered: &[UncoveredAuthor]) -> Result<()> {
     let mut named: Vec<UncoveredAuthor> = uncovered.to_vec();
     named.sort_by_key(|it| it.author);
@@ -355,6 +381,7 @@ on_each_backend! {
         let off = check(&world, &of_one_author(Floor::Off), 3).await?;
         assert!(off.inbox_served == 0 && off.inbox_refused > 0, "{off:?}");
         assert!(off.known_served == 0 && off.known_refused > 0, "{off:?}");
+        assert!(off.stretch_served > 0 && off.stretch_refused > 0, "{off:?}");
         over_states(&world, if backend == Backend::Sqlite { 200 } else { 25 })
     }
 

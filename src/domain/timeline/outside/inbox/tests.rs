@@ -1,4 +1,4 @@
-//! Each operation on an outside inbox: what it adds, what it refuses, and what it claims afterwards.
+//! Tests what each operation on an outside inbox adds, refuses and claims.
 
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 

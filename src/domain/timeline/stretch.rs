@@ -1,0 +1,175 @@
+//! How far a page probably reaches. By this guess one statement reads the outboxes of all followed authors in a short
+//! stretch of time, instead of every author's newest contents.
+//!
+//! A guess decides what a page costs, and never what it says: a stretch that is too short does not make the page.
+
+use super::{
+    page::{Direction, Page, PageRequest},
+    position::{Entry, Position},
+};
+
+/// A stretch is this many times as long as the page probably is, because entries come in bursts.
+const SLACK: i64 = 3;
+/// Rows that are read for each entry that the page needs.
+const MOST_ROWS_AN_ENTRY: usize = 8;
+
+/// A stretch of time that begins at a page's bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// The publish time (ms) at which it ends, inclusive.
+    pub end_ms: i64,
+    /// Rows that are read at most. A stretch that holds more says nothing.
+    pub most_rows: usize,
+}
+
+/// The mean time between two entries of a timeline, in microseconds, at least 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace(i64);
+
+impl Pace {
+    /// Of a page's entries, newest first; `None` for fewer than two.
+    pub fn of(entries: &[Entry]) -> Option<Self> {
+        let (newest, oldest) = (entries.first()?, entries.last()?);
+        let steps = i64::try_from(entries.len() - 1).ok().filter(|steps| *steps > 0)?;
+        let us = newest.publish_time.saturating_sub(oldest.publish_time).saturating_mul(1_000);
+        Some(Self((us / steps).max(1)))
+    }
+
+    /// The mean time between two contents of one of the authors of this timeline.
+    #[must_use]
+    pub fn of_one_of(self, authors: usize) -> Self {
+        Self(self.0.saturating_mul(i64::try_from(authors.max(1)).unwrap_or(i64::MAX)))
+    }
+
+    /// The pace of a timeline of `authors` authors if this is one author's.
+    #[must_use]
+    pub fn of_all(self, authors: usize) -> Self {
+        Self((self.0 / i64::try_from(authors.max(1)).unwrap_or(i64::MAX)).max(1))
+    }
+
+    /// Microseconds.
+    pub const fn us(self) -> i64 {
+        self.0
+    }
+
+    /// As [`Self::us`] has it; `None` if that is below 1.
+    pub const fn from_us(us: i64) -> Option<Self> {
+        if us < 1 { None } else { Some(Self(us)) }
+    }
+
+    /// Milliseconds that so many entries probably span, with slack.
+    fn length_ms(self, entries: usize) -> i64 {
+        let entries = i64::try_from(entries).unwrap_or(i64::MAX);
+        self.0.saturating_mul(entries).saturating_mul(SLACK) / 1_000 + 1
+    }
+}
+
+/// What earlier pages suggest about a timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hints {
+    /// Of the page that was read last.
+    pub pace: Option<Pace>,
+    /// The publish time of the newest entry, when a page with it was read last.
+    newest_ms: Option<i64>,
+    /// The publish time of the oldest entry, if the last page ended the timeline; the far future if that has no entry.
+    oldest_ms: Option<i64>,
+}
+
+impl Hints {
+    /// Takes them from a page.
+    pub fn note(&mut self, page: &Page) {
+        self.pace = Pace::of(&page.entries).or(self.pace);
+        if !page.has_newer {
+            self.newest_ms = page.entries.first().map(|newest| newest.publish_time).or(self.newest_ms);
+        }
+        let oldest_ms = page.entries.last().map_or(i64::MAX, |oldest| oldest.publish_time);
+        self.oldest_ms = if page.has_older { None } else { Some(oldest_ms) };
+    }
+
+    /// The stretch that probably holds a page: as long as one of this pace, or of the `typical` one if no page has
+    /// shown any. It goes on to the end of the timeline if it gets near. `None` for the page of the oldest entries,
+    /// and if nothing suggests a length.
+    pub fn stretch(&self, request: &PageRequest, typical: Option<Pace>, now_ms: i64) -> Option<Stretch> {
+        let length = self.pace.or(typical).map(|pace| pace.length_ms(request.need()));
+        let length = length.or(self.oldest_ms.map(|_| 0))?;
+        let bound = request.bound.map(Position::publish_time);
+        let newest_ms = self.newest_ms.unwrap_or(now_ms);
+        let end_ms = match request.direction {
+            Direction::Older => {
+                let end = bound.unwrap_or(newest_ms).saturating_sub(length).max(0);
+                if self.oldest_ms.is_some_and(|oldest| end <= oldest) { 0 } else { end }
+            }
+            Direction::Newer => {
+                let end = bound?.saturating_add(length);
+                if end >= newest_ms { i64::MAX } else { end }
+            }
+        };
+        Some(Stretch { end_ms, most_rows: request.need() * MOST_ROWS_AN_ENTRY })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+    use super::*;
+    use crate::domain::{ContentId, PageSize, UserId};
+
+    fn entries(times: &[i64]) -> Vec<Entry> {
+        let (content, author) = (ContentId::try_new(1).unwrap(), UserId::try_new(1).unwrap());
+        times.iter().map(|time| Entry { publish_time: *time, content, author }).collect()
+    }
+
+    #[test]
+    fn a_pace_is_the_mean_time_between_two_entries() {
+        assert_eq!(Pace::of(&entries(&[100, 70, 40])), Pace::from_us(30_000));
+        assert_eq!(Pace::of(&entries(&[7, 7, 6])), Pace::from_us(500));
+        assert_eq!(Pace::of(&entries(&[7, 7, 7])), Pace::from_us(1), "a burst");
+        assert_eq!(Pace::of(&entries(&[7])), None);
+        assert_eq!(Pace::of(&entries(&[])), None);
+        let pace = Pace::from_us(30).unwrap();
+        assert_eq!(pace.of_one_of(10).us(), 300);
+        assert_eq!(pace.of_one_of(10).of_all(100).us(), 3);
+        assert_eq!(Pace::from_us(0), None);
+    }
+
+    fn page(times: &[i64], has_older: bool, has_newer: bool) -> Page {
+        Page { entries: entries(times), has_older, has_newer }
+    }
+
+    fn hints(pages: &[Page]) -> Hints {
+        let mut hints = Hints::default();
+        for page in pages {
+            hints.note(page);
+        }
+        hints
+    }
+
+    #[test]
+    fn a_stretch_begins_at_the_bound_and_is_longer_than_the_page() {
+        let middle = hints(&[page(&[9_000, 8_990], true, false), page(&[700, 690, 680], true, true)]);
+        let newest = PageRequest::newest(PageSize::try_new(9).unwrap());
+        let length = 10 * 10 * SLACK + 1;
+        let end = |request: &PageRequest| middle.stretch(request, None, 1).map(|it| it.end_ms);
+        assert_eq!(middle.stretch(&newest, None, 1).unwrap().most_rows, 80);
+        assert_eq!(end(&newest), Some(9_000 - length));
+        let at = |bound, direction| PageRequest { bound: Some(Position::bound(bound, 1)), direction, ..newest };
+        assert_eq!(end(&at(5_000, Direction::Older)), Some(5_000 - length));
+        assert_eq!(end(&at(5_000, Direction::Newer)), Some(5_000 + length));
+        assert_eq!(end(&at(100, Direction::Older)), Some(0), "all there is");
+        assert_eq!(end(&at(8_999, Direction::Newer)), Some(i64::MAX), "whatever is new");
+        assert_eq!(end(&PageRequest { direction: Direction::Newer, ..newest }), None);
+    }
+
+    #[test]
+    fn a_timeline_that_is_known_to_end_is_read_to_its_end() {
+        let newest = PageRequest::newest(PageSize::try_new(9).unwrap());
+        let all = |hints: Hints| hints.stretch(&newest, None, 50_000).map(|it| it.end_ms);
+        assert_eq!(all(Hints::default()), None, "nothing is known");
+        assert_eq!(all(hints(&[page(&[], false, false)])), Some(0));
+        assert_eq!(all(hints(&[page(&[7_000], false, false)])), Some(0));
+        assert_eq!(all(hints(&[page(&[7_000, 6_990], false, false)])), Some(0));
+        let long = hints(&[page(&[7_000, 6_990], false, false), page(&[7_005, 6_995], true, false)]);
+        assert_eq!(all(long), Some(7_005 - 301), "it does not end there any more");
+        assert!(Hints::default().stretch(&newest, Pace::from_us(10), 50_000).is_some(), "of others");
+    }
+}

@@ -1,0 +1,25 @@
+//! Pages that no inbox can give, read from the outboxes of all followed authors in a short stretch of time.
+
+use std::collections::HashMap;
+
+use super::{TimelineReader, count, outcome::Raw};
+use crate::{
+    domain::{
+        PageRequest, UserId,
+        timeline::plan::{Next, decide},
+    },
+    store::StoreError,
+};
+
+impl TimelineReader {
+    /// The page from a stretch whose length earlier pages suggest; `None` if there were none, or it does not hold the
+    /// page.
+    pub(super) async fn read_stretch(&self, reader: UserId, request: &PageRequest) -> Result<Option<Raw>, StoreError> {
+        let Some(stretch) = self.known.stretch(reader, request, self.visits.now_ms()) else { return Ok(None) };
+        let snapshot = self.timelines.stretch(reader, request, stretch).await?;
+        let Next::Serve(page) = decide(request, &snapshot, None) else { return Ok(None) };
+        count("stretch");
+        self.known.note_page(reader, &page, snapshot.floor);
+        Ok(Some(Raw::of(page, snapshot.floor, HashMap::new())))
+    }
+}

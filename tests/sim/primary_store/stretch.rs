@@ -1,0 +1,60 @@
+//! Pages by their definition in a stretch of time, in the model.
+
+use tidefeed::domain::{
+    Direction, Entry, PageRequest, Run,
+    timeline::{plan::Snapshot, stretch::Stretch},
+};
+
+use super::{
+    tables::Tables,
+    timelines::{Side, View},
+};
+use crate::rules::Rule;
+
+/// Rows of a stretch beyond what the page needs; few, so that more of them are common.
+const BESIDE: usize = 2;
+
+impl View<'_> {
+    /// See `Timelines::stretch`.
+    pub fn stretch(&self, tables: &Tables, request: &PageRequest, stretch: Stretch) -> Snapshot {
+        let Side { direction, bound, .. } = Side::ahead(request);
+        let within = |entry: &Entry| match direction {
+            Direction::Older => entry.publish_time >= stretch.end_ms,
+            Direction::Newer => entry.publish_time <= stretch.end_ms,
+        };
+        let shown = |side: Side| -> Vec<Entry> {
+            let edges = tables.edges(self.reader).filter(|(author, _)| self.shows(tables, *author));
+            side.first(edges.flat_map(|(author, _)| self.outbox(tables, author, side)).collect())
+        };
+        let all = Side { limit: usize::MAX, ..Side::ahead(request) };
+        let mut found: Vec<Entry> = shown(all).into_iter().filter(within).collect();
+        let most_rows = stretch.most_rows.min(request.need() + BESIDE);
+        let is_cut = found.len() > most_rows;
+        // As the index has them: the rows that are read are those of the first authors.
+        found.sort_unstable_by_key(|it| (it.author, it.position()));
+        found.truncate(most_rows);
+        let ahead = if self.primary_store.breaks(Rule::StretchIsAll) {
+            Run::from_limited_query(direction, found, usize::MAX)
+        } else if is_cut && !self.primary_store.breaks(Rule::CutStretchIsWhole) {
+            Run::unknown(direction, bound)
+        } else {
+            Run::from_stretch(direction, found, stretch.end_ms)
+        };
+        let behind = Side::behind(request).map(|side| {
+            let nearest = shown(Side { limit: 1, ..side });
+            let at_bound: Vec<Entry> = nearest.into_iter().filter(|it| Some(it.position()) == bound).collect();
+            match at_bound.is_empty() && !self.primary_store.breaks(Rule::NothingAtBoundIsNothingBehind) {
+                true => Run::unknown(side.direction, bound),
+                false if at_bound.is_empty() => Run::empty(side.direction),
+                false => Run::from_limited_query(side.direction, at_bound, 1),
+            }
+        });
+        Snapshot {
+            floor: tables.floor(self.reader),
+            excludes: self.excludes(tables),
+            uncovered: Vec::new(),
+            ahead: vec![ahead],
+            behind: behind.into_iter().collect(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The store and the use cases that benches measure: nothing but SQL, without Redis.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Result;
+use tidefeed::{
+    app::{Ports, Settings, UseCases},
+    clock::{ManualClock, SharedClock},
+    rng::SharedRng,
+    store::{
+        memory::{MemoryAnnouncements, MemoryQueue},
+        sql::{SqlOptions, SqlStore},
+    },
+};
+
+/// Messages of one topic that wait at most.
+const QUEUE: usize = 10_000;
+
+/// A store at `url` with all tables and this many connections.
+pub async fn open_store(url: String, connections: u32) -> Result<SqlStore> {
+    let options = SqlOptions {
+        url,
+        max_connections: connections,
+        acquire_timeout: Duration::from_secs(30),
+        statement_timeout: Duration::from_mins(1),
+    };
+    let store = SqlStore::connect(&options).await?;
+    store.migrate().await?;
+    Ok(store)
+}
+
+/// What a bench asks.
+pub struct Benched {
+    /// The use cases.
+    pub use_cases: UseCases,
+    /// Their ports.
+    pub ports: Ports,
+    /// A clock that stands still.
+    pub clock: SharedClock,
+    /// The same numbers in every run.
+    pub rng: SharedRng,
+}
+
+/// Use cases over the store, with a clock that stands at `now_ms`.
+pub fn use_cases(store: &SqlStore, settings: Settings, now_ms: i64) -> Benched {
+    let queue = Arc::new(MemoryQueue::new(QUEUE, Duration::from_secs(30)));
+    let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));
+    let (clock, rng): (SharedClock, _) = (Arc::new(ManualClock::at(now_ms)), SharedRng::from_seed(1));
+    Benched { use_cases: UseCases::build(&ports, settings, &clock, &rng), ports, clock, rng }
+}
