@@ -38,8 +38,8 @@ pub const LIVE_CATCH_UPS: &str = "tidefeed_live_catch_ups_total";
 pub const LIVE_RENDERINGS: &str = "tidefeed_live_renderings_total";
 /// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
-/// Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached), stretch or everything (both pulled from
-/// SQL).
+/// Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached), stretch or everything (both pulled
+/// from SQL).
 pub const PAGES: &str = "tidefeed_timeline_pages_total";
 /// Looks at inboxes outside SQL, by outcome: believed, changed, foreign, absent, short or away.
 pub const OUTSIDE_READS: &str = "tidefeed_outside_inbox_reads_total";
