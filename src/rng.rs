@@ -48,6 +48,11 @@ impl SharedRng {
         self.incarnation()
     }
 
+    /// Any number: what tells claims of outside inboxes apart.
+    pub fn number(&self) -> i64 {
+        self.u64().cast_signed()
+    }
+
     /// Fills `bytes`: a key, a salt.
     pub fn fill(&self, bytes: &mut [u8]) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(bytes);

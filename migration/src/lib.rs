@@ -15,6 +15,7 @@ mod m20261123_000010_media;
 mod m20261124_000011_versions;
 mod m20261124_000012_counters;
 mod m20261124_000013_targets;
+mod m20261124_000014_outside;
 mod table;
 
 pub use sea_orm_migration::prelude::{DbErr, MigrationName, MigrationTrait, MigratorTrait, SchemaManager, async_trait};
@@ -39,6 +40,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261124_000011_versions::Migration),
             Box::new(m20261124_000012_counters::Migration),
             Box::new(m20261124_000013_targets::Migration),
+            Box::new(m20261124_000014_outside::Migration),
         ]
     }
 }

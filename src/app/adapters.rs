@@ -7,13 +7,14 @@ use tokio_util::task::TaskTracker;
 
 use super::{AppError, use_cases::Ports};
 use crate::{
-    config::{Config, SqlEngine},
+    config::{Config, InboxPlace, SqlEngine},
     lifecycle::Lifecycle,
     rng::SharedRng,
     store::{
         Announcements, OutboxCache, Queue,
         memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
-        redis::{Redis, RedisAnnouncements, RedisOptions, RedisOutboxCache, RedisQueue},
+        outside_states::OutsideStores,
+        redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
         sql::{SqlOptions, SqlStore},
     },
 };
@@ -101,10 +102,22 @@ pub async fn open(config: &Config, lifecycle: &Lifecycle, rng: &SharedRng) -> Re
     let for_deliveries = Arc::new(open_for_deliveries(config, &store).await?);
     let ports =
         Ports::with_primary_store(Arc::new(store.clone()), queue, cache, announcements).delivering_by(for_deliveries);
+    let ports = Ports { outside: outside(config, &store, redis.as_ref()), ..ports };
     Ok(Adapters { store, redis, ports })
 }
 
-/// The options for Redis; `None` if it is not configured.
+/// Inboxes outside SQL, if they are configured.
+pub fn outside(config: &Config, store: &SqlStore, redis: Option<&Redis>) -> Option<OutsideStores> {
+    let redis = redis.filter(|_| config.inbox.store == InboxPlace::Redis)?;
+    Some(OutsideStores {
+        inboxes: Arc::new(RedisInboxes::new(redis.clone())),
+        states: Arc::new(store.clone()),
+        keep: config.inbox.keep,
+        active_ms: i64::from(config.inbox.redis_hours) * 60 * 60 * 1_000,
+    })
+}
+
+/// How Redis is reached, if at all.
 pub fn redis_options(config: &Config) -> Option<RedisOptions> {
     let urls: Vec<String> = config.redis.urls.iter().map(|url| url.expose().to_owned()).collect();
     let command_timeout_ms = u64::try_from(config.redis.command_timeout_ms.as_i64()).unwrap_or(0);

@@ -20,9 +20,9 @@ use crate::{
     store::{
         AccountDeletions, Accounts, Announcements, Attempts, Cards, Contents, Deliveries, Exclusions, FollowLists,
         Follows, Identities, Inboxes, OutboxCache, People, Profiles, Queue, Reactions, ReadMarkers, Relations,
-        SearchTerms, Sessions, Timelines,
+        SearchTerms, Sessions, Timelines, outside_states::OutsideStores,
     },
-    upkeep::{Reactivator, ReactivatorOptions, Sweeper, SweptStores, Trimmer},
+    upkeep::{OutsideKeeper, Reactivator, ReactivatorOptions, Sweeper, SweptStores, Trimmer},
 };
 
 /// The adapters of every port.
@@ -74,6 +74,8 @@ pub struct Ports {
     pub outbox_cache: Option<Arc<dyn OutboxCache>>,
     /// Announcements between nodes.
     pub announcements: Arc<dyn Announcements>,
+    /// Inboxes outside SQL; without them all are there.
+    pub outside: Option<OutsideStores>,
 }
 
 impl Ports {
@@ -130,6 +132,7 @@ impl Ports {
             queue,
             outbox_cache,
             announcements,
+            outside: None,
         }
     }
 }
@@ -212,7 +215,9 @@ pub struct UseCases {
     pub reconciler: Arc<RelationReconciler>,
     /// Reactivates returning readers.
     pub reactivator: Arc<Reactivator>,
-    /// Repeats lost notifications, and turns dormant readers off.
+    /// Inboxes outside SQL, if there are any.
+    pub keeper: Option<Arc<OutsideKeeper>>,
+    /// Lost notifications, lapsed readers.
     pub sweeper: Arc<Sweeper>,
     /// Trims overfull inboxes.
     pub trimmer: Arc<Trimmer>,
@@ -229,12 +234,14 @@ impl UseCases {
     pub fn build(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Self {
         let hub = Arc::new(Hub::new(ports.timelines.clone(), settings.live.buffer));
         let visits = Arc::new(Visits::new(ports.queue.clone(), clock.clone(), settings.seen_every_ms));
-        let reader = Arc::new(TimelineReader::new(
+        let reader = TimelineReader::new(
             ports.timelines.clone(),
             ports.contents.clone(),
             ports.outbox_cache.clone(),
             visits.clone(),
-        ));
+        );
+        let reader = Arc::new(reader.with_outside(ports.outside.clone()));
+        let keeper = ports.outside.clone().map(|stores| Arc::new(keeper(ports, settings, stores, (clock, rng))));
         Self {
             visits,
             searcher: Arc::new(Searcher::new(ports.search_terms.clone())),
@@ -265,20 +272,9 @@ impl UseCases {
             reader,
             dispatcher: Arc::new(dispatcher(ports, settings, clock, rng)),
             executor: Arc::new(executor(ports, settings, clock, rng)),
-            reconciler: Arc::new(RelationReconciler::new(
-                ports.relations.clone(),
-                ports.inboxes.clone(),
-                ports.queue.clone(),
-                settings.tiers.keep,
-                (clock.clone(), rng.clone()),
-            )),
-            reactivator: Arc::new(Reactivator::new(
-                ports.inboxes.clone(),
-                ports.follows.clone(),
-                ports.queue.clone(),
-                ReactivatorOptions { policy: settings.policy, tiers: settings.tiers },
-                (clock.clone(), rng.clone()),
-            )),
+            reconciler: Arc::new(reconciler(ports, settings, clock, rng)),
+            reactivator: Arc::new(reactivator(ports, settings, clock, rng).with_outside(keeper.clone())),
+            keeper,
             sweeper: Arc::new(sweeper(ports, settings, clock, rng)),
             trimmer: Arc::new(Trimmer::new(ports.inboxes.clone(), settings.tiers, clock.clone())),
             pruner: Arc::new(Pruner::new(ports.sessions.clone(), ports.attempts.clone(), clock.clone())),
@@ -313,6 +309,7 @@ fn dispatcher(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &Shar
         batch: DISPATCH_BATCH,
     };
     Dispatcher::new(ports.deliveries.clone(), ports.queue.clone(), options, clock.clone(), rng.clone())
+        .with_outside(ports.outside.clone())
 }
 
 fn executor(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> SubtaskExecutor {
@@ -325,6 +322,29 @@ fn executor(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &Shared
         options,
         (clock.clone(), rng.clone()),
     )
+    .with_outside(ports.outside.clone())
+}
+
+fn reconciler(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> RelationReconciler {
+    let (inboxes, keep) = (ports.inboxes.clone(), settings.tiers.keep);
+    let times = (clock.clone(), rng.clone());
+    RelationReconciler::new(ports.relations.clone(), inboxes, ports.queue.clone(), keep, times)
+        .with_outside(ports.outside.clone())
+}
+
+fn reactivator(ports: &Ports, settings: Settings, clock: &SharedClock, rng: &SharedRng) -> Reactivator {
+    let options = ReactivatorOptions { policy: settings.policy, tiers: settings.tiers };
+    let times = (clock.clone(), rng.clone());
+    Reactivator::new(ports.inboxes.clone(), ports.follows.clone(), ports.queue.clone(), options, times)
+}
+
+fn keeper(
+    ports: &Ports,
+    settings: Settings,
+    stores: OutsideStores,
+    (clock, rng): (&SharedClock, &SharedRng),
+) -> OutsideKeeper {
+    OutsideKeeper::new(stores, ports.inboxes.clone(), settings.tiers.step, (clock.clone(), rng.clone()))
 }
 
 fn remover(ports: &Ports, clock: &SharedClock, rng: &SharedRng) -> AccountRemover {

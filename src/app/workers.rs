@@ -15,7 +15,7 @@ use crate::{
     publish::{Dispatcher, Indexer, SubtaskExecutor},
     rng::SharedRng,
     store::{Schema, StoreError},
-    upkeep::{Auditor, Reactivator, Sweeper, Trimmer},
+    upkeep::{Auditor, OutsideKeeper, Reactivator, Sweeper, Trimmer},
 };
 
 /// How long a worker waits for a message before it checks whether the process is draining.
@@ -24,7 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(1);
 /// Time between two checks for deleted accounts, after one that found none.
 const REMOVE_EVERY: Duration = Duration::from_secs(5);
-/// Pause of indexer and remover between two steps.
+/// Time between two looks at the nodes of outside inboxes: a restarted Redis serves no inbox for so long.
+const KEEP_EVERY: Duration = Duration::from_secs(2);
+/// Pause of the indexer and the remover between two steps.
 const INDEX_PAUSE: Duration = Duration::from_millis(20);
 /// How often the store updates its table statistics.
 const STATISTICS_EVERY: Duration = Duration::from_mins(30);
@@ -85,6 +87,21 @@ pub fn spawn(use_cases: &UseCases, config: &Config, lifecycle: &Lifecycle, rng: 
     prune(lifecycle, Arc::clone(&use_cases.pruner));
     remove_accounts(lifecycle, Arc::clone(&use_cases.remover));
     index(lifecycle, Arc::clone(&use_cases.indexer));
+    if let Some(keeper) = &use_cases.keeper {
+        keep_outside(lifecycle, Arc::clone(keeper));
+    }
+}
+
+/// Compares the tokens of outside inboxes with the nodes that answer.
+fn keep_outside(lifecycle: &Lifecycle, keeper: Arc<OutsideKeeper>) {
+    let draining = lifecycle.draining();
+    let mut health = Health::new("keeper of inboxes in Redis", draining.clone());
+    lifecycle.spawn("outside keeper", async move {
+        while !draining.is_cancelled() {
+            health.of(keeper.run_once().await).await;
+            pause(&draining, KEEP_EVERY).await;
+        }
+    });
 }
 
 fn consume(lifecycle: &Lifecycle, name: &'static str, worker: Arc<dyn Consumer>, me: String) {

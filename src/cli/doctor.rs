@@ -6,9 +6,9 @@ use super::{outcome::Outcome, print};
 use crate::{
     app::{AppError, inspect_redis, open_for_deliveries, open_store},
     clock::{Clock, SystemClock},
-    config::{Config, SqlEngine},
+    config::{Config, InboxPlace, SqlEngine},
     store::{
-        Deliveries, Inspect, Schema, StoreError,
+        Deliveries, Inspect, OutsideStates, Schema, StoreError,
         deliveries::Delivery,
         inspection::{Finding, Verdict},
     },
@@ -95,6 +95,7 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     findings.push(own_connections(own.await));
     if ready {
         findings.extend(deliveries(&store, config.delivery.failing_after, clock.now_ms()).await);
+        findings.push(inboxes(&store, config.inbox.store).await);
     }
     findings
 }
@@ -116,6 +117,24 @@ async fn tables(schema: &dyn Schema) -> Finding {
         Ok(pending) if pending.is_empty() => Finding::fine("tables", "up to date"),
         Ok(pending) => Finding::broken("tables", format!("pending: {}", pending.join(", ")), "run `tidefeed migrate`"),
         Err(error) => unanswered("tables", error),
+    }
+}
+
+/// Where readers' inboxes are, and whether this node may deliver to them.
+async fn inboxes(states: &dyn OutsideStates, place: InboxPlace) -> Finding {
+    let occupancy = match states.occupancy().await {
+        Ok(occupancy) => occupancy,
+        Err(error) => return unanswered("inboxes", error),
+    };
+    let seen = format!("{} readers have theirs in Redis, {} buckets admitted", occupancy.readers, occupancy.admitted);
+    match place {
+        InboxPlace::Sql if occupancy.admitted > 0 || occupancy.readers > 0 => Finding::broken(
+            "inboxes",
+            seen,
+            "set inbox.store = \"redis\" as on the other nodes, or stop them and run `tidefeed inbox move`; deliveries of this node wait, pages are right",
+        ),
+        InboxPlace::Sql => Finding::fine("inboxes", "in SQL"),
+        InboxPlace::Redis => Finding::fine("inboxes", seen),
     }
 }
 

@@ -4,6 +4,7 @@
 mod audit;
 mod configuration;
 mod doctor;
+mod inbox;
 mod migrate;
 mod node;
 mod outcome;
@@ -57,7 +58,9 @@ enum Command {
     Config(configuration::ConfigArguments),
     /// Check every timeline against its definition, report differences and repair them.
     Audit(audit::AuditArguments),
-    /// Try every server, look for stuck work, and say what to do.
+    /// Look after readers' inboxes in Redis.
+    Inbox(inbox::InboxArguments),
+    /// Try every server, look for work that is stuck, and say what to do.
     Doctor,
 }
 
@@ -112,6 +115,7 @@ async fn with_stores(command: Command, config: &Config) -> anyhow::Result<Outcom
         Command::Migrate(arguments) => migrate::run(&arguments, config).await,
         Command::Seed(arguments) => seed::run(arguments, config).await,
         Command::Audit(arguments) => audit::run(arguments, config).await,
+        Command::Inbox(arguments) => inbox::run(&arguments, config).await,
         Command::Doctor => doctor::run(config).await,
         Command::Schema | Command::Config(_) => Ok(Outcome::Done),
     }

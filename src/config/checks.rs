@@ -1,6 +1,6 @@
 //! Checks between settings that are valid one by one.
 
-use super::{Config, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
+use super::{Config, InboxPlace, SqlEngine, reader::Reader, signing_secret::MIN_SECRET_BYTES};
 
 /// Each former secret is tried on tokens that name none of our keys.
 const MAX_FORMER_SECRETS: usize = 4;
@@ -16,8 +16,15 @@ pub fn check(config: &Config, reader: &mut Reader) {
     redis(config, reader);
     server(config, reader);
     graphql(config, reader);
+    inbox(config, reader);
+}
+
+fn inbox(config: &Config, reader: &mut Reader) {
     if config.inbox.deep_keep < config.inbox.keep {
         reader.refuse("inbox.deep_keep", format!("expected at least inbox.keep, {}", config.inbox.keep));
+    }
+    if config.inbox.store == InboxPlace::Redis && config.redis.urls.is_empty() {
+        reader.refuse("inbox.store", "\"redis\" needs redis.urls".to_owned());
     }
 }
 

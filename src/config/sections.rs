@@ -9,8 +9,8 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Address, AdmissionSettings, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxSettings,
-    IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings,
+    Address, AdmissionSettings, AuditSettings, AuthSettings, Config, DeliverySettings, GraphqlSettings, InboxPlace,
+    InboxSettings, IssuerSettings, LiveSettings, LogFormat, LogSettings, MetricsSettings, Millis, OutboxCacheSettings,
     PersistedSettings, PolicyName, RateLimitSettings, RedisSettings, Secret, ServerSettings, SseSettings,
     StoreSettings, UpkeepSettings, WebsocketSettings,
     reader::{Reader, URL_ALIAS},
@@ -31,12 +31,7 @@ pub fn read(reader: &mut Reader) -> Config {
         auth: auth(reader),
         issuer: issuer(reader),
         delivery: delivery(reader),
-        inbox: InboxSettings {
-            keep: reader.whole("inbox.keep", 20..=10_000),
-            extend_step: reader.whole("inbox.extend_step", 20..=10_000),
-            deep_keep: reader.whole("inbox.deep_keep", 20..=100_000),
-            deep_minutes: reader.whole("inbox.deep_minutes", 0..=525_600),
-        },
+        inbox: inbox(reader),
         upkeep: upkeep(reader),
         audit: AuditSettings {
             every_ms: millis(reader, "audit.every_ms", 0, DAY_MS),
@@ -165,6 +160,22 @@ fn delivery(reader: &mut Reader) -> DeliverySettings {
         executors: reader.whole("delivery.executors", 1..=1024),
         lease_ms: millis(reader, "delivery.lease_ms", 1000, 60 * MINUTE_MS),
         failing_after: reader.whole("delivery.failing_after", 1..=1000),
+    }
+}
+
+fn inbox(reader: &mut Reader) -> InboxSettings {
+    let place = |text: &str| match text {
+        "sql" => Ok(InboxPlace::Sql),
+        "redis" => Ok(InboxPlace::Redis),
+        _ => Err("expected \"sql\" or \"redis\"".to_owned()),
+    };
+    InboxSettings {
+        keep: reader.whole("inbox.keep", 20..=10_000),
+        extend_step: reader.whole("inbox.extend_step", 20..=10_000),
+        deep_keep: reader.whole("inbox.deep_keep", 20..=100_000),
+        deep_minutes: reader.whole("inbox.deep_minutes", 0..=525_600),
+        store: reader.parsed("inbox.store", place),
+        redis_hours: reader.whole("inbox.redis_hours", 1..=8_760),
     }
 }
 

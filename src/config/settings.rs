@@ -171,6 +171,18 @@ pub struct InboxSettings {
     pub extend_step: u32,
     pub deep_keep: u32,
     pub deep_minutes: u32,
+    pub store: InboxPlace,
+    pub redis_hours: u32,
+}
+
+/// Where readers who come have their inboxes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InboxPlace {
+    /// In the primary store.
+    #[default]
+    Sql,
+    /// In Redis.
+    Redis,
 }
 
 /// `[upkeep]`

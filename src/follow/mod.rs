@@ -2,6 +2,7 @@
 
 mod commands;
 mod excluding;
+mod outside_cover;
 mod reconciler;
 
 pub use commands::{FollowOutcome, Following, UnfollowOutcome};

@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use super::outside_cover;
 use crate::{
     clock::SharedClock,
     domain::backoff,
@@ -12,6 +13,7 @@ use crate::{
     store::{
         Inboxes, Queue, Relations, StoreError,
         inboxes::Covered,
+        outside_states::{NotConfigured, OutsideStores},
         queue::{Message, Topic},
         relations::{Pair, PendingRelation},
     },
@@ -26,6 +28,7 @@ pub struct RelationReconciler {
     relations: Arc<dyn Relations>,
     inboxes: Arc<dyn Inboxes>,
     queue: Arc<dyn Queue>,
+    outside: Option<OutsideStores>,
     keep: u32,
     clock: SharedClock,
     rng: SharedRng,
@@ -41,7 +44,13 @@ impl RelationReconciler {
         keep: u32,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { relations, inboxes, queue, keep, clock, rng }
+        Self { relations, inboxes, queue, outside: None, keep, clock, rng }
+    }
+
+    /// Also covers edges of readers whose inboxes lie outside SQL.
+    #[must_use]
+    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
+        Self { outside, ..self }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were.
@@ -78,6 +87,7 @@ impl RelationReconciler {
         let Pair { follower, author } = relation.pair;
         let outcome = match self.inboxes.cover(follower, author, self.keep).await? {
             Covered::Yes { .. } => "covered",
+            Covered::Outside => self.cover_outside(relation.pair).await?,
             Covered::NotFilling => {
                 self.inboxes.clear_unfollowed(follower, author).await?;
                 "cleared"
@@ -85,5 +95,17 @@ impl RelationReconciler {
         };
         metrics::counter!(RELATIONS, "outcome" => outcome).increment(1);
         self.relations.done(relation).await
+    }
+
+    async fn cover_outside(&self, pair: Pair) -> Result<&'static str, StoreError> {
+        let outside = self.outside.as_ref().ok_or(NotConfigured)?;
+        if outside_cover::cover(outside, &self.rng, pair).await? {
+            return Ok("covered");
+        }
+        // The reader left the outside tier meanwhile, or the edge has changed.
+        match self.inboxes.cover(pair.follower, pair.author, self.keep).await? {
+            Covered::Outside => Err(StoreError::Contended("another worker covers the same edge".into())),
+            Covered::Yes { .. } | Covered::NotFilling => Ok("covered"),
+        }
     }
 }

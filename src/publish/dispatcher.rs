@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream};
 
+use super::outside_delivery;
 use crate::{
     clock::SharedClock,
     domain::{ContentId, backoff, delivery::DeliveryPolicy, limits::MAX_SUBTASKS_PER_TX},
@@ -13,6 +14,7 @@ use crate::{
     store::{
         Deliveries, Queue, StoreError,
         deliveries::{AtOnce, First},
+        outside_states::OutsideStores,
         queue::{Message, Received, Topic},
     },
     telemetry::metrics::{DELIVERY_FAILURES, ROWS_PUSHED},
@@ -49,6 +51,7 @@ pub struct DispatcherOptions {
 pub struct Dispatcher {
     deliveries: Arc<dyn Deliveries>,
     queue: Arc<dyn Queue>,
+    outside: Option<OutsideStores>,
     options: DispatcherOptions,
     clock: SharedClock,
     rng: SharedRng,
@@ -63,7 +66,13 @@ impl Dispatcher {
         clock: SharedClock,
         rng: SharedRng,
     ) -> Self {
-        Self { deliveries, queue, options, clock, rng }
+        Self { deliveries, queue, outside: None, options, clock, rng }
+    }
+
+    /// Also delivers to inboxes outside SQL.
+    #[must_use]
+    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
+        Self { outside, ..self }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were.
@@ -109,7 +118,9 @@ impl Dispatcher {
     /// of subtasks and sends the open ones. A complete one ends.
     pub async fn dispatch(&self, content: ContentId) -> Result<(), StoreError> {
         let DispatcherOptions { at_once, policy, .. } = &self.options;
-        if let AtOnce::Ended { rows } = self.deliveries.deliver_at_once(content, *at_once, policy).await? {
+        let (deliveries, small) = (&*self.deliveries, (content, *at_once, policy));
+        let outcome = outside_delivery::deliver_at_once(deliveries, self.outside.as_ref(), &self.rng, small).await?;
+        if let AtOnce::Ended { rows } = outcome {
             metrics::counter!(ROWS_PUSHED).increment(rows);
             return Ok(());
         }

@@ -4,6 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::outside_delivery;
 use crate::{
     clock::SharedClock,
     domain::{
@@ -17,6 +18,7 @@ use crate::{
     store::{
         Deliveries, Follows, Queue, StoreError,
         deliveries::Subtask,
+        outside_states::OutsideStores,
         queue::{Message, Topic},
     },
     telemetry::metrics::{DELIVERY_FAILURES, EDGES_DEMOTED, ROWS_PUSHED, SUBTASKS},
@@ -38,6 +40,7 @@ pub struct SubtaskExecutor {
     deliveries: Arc<dyn Deliveries>,
     follows: Arc<dyn Follows>,
     queue: Arc<dyn Queue>,
+    outside: Option<OutsideStores>,
     options: ExecutorOptions,
     clock: SharedClock,
     rng: SharedRng,
@@ -53,7 +56,13 @@ impl SubtaskExecutor {
         options: ExecutorOptions,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { deliveries, follows, queue, options, clock, rng }
+        Self { deliveries, follows, queue, outside: None, options, clock, rng }
+    }
+
+    /// Also delivers to inboxes outside SQL.
+    #[must_use]
+    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
+        Self { outside, ..self }
     }
 
     /// Takes one subtask off the queue, waiting up to `wait`, and runs it. Returns how many messages there were.
@@ -97,7 +106,9 @@ impl SubtaskExecutor {
         self.demote_unworthy(&subtask).await?;
         let mut left = Some(subtask.progress);
         while let Some(progress) = left.filter(|progress| !progress.is_done()) {
-            let pushed = self.deliveries.push_batch(&Subtask { progress, ..subtask }, self.options.batch_size).await?;
+            let batch = (&Subtask { progress, ..subtask }, self.options.batch_size);
+            let deliveries = &*self.deliveries;
+            let pushed = outside_delivery::push_batch(deliveries, self.outside.as_ref(), &self.rng, batch).await?;
             metrics::counter!(ROWS_PUSHED).increment(pushed.rows);
             left = pushed.progress;
         }

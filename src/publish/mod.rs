@@ -4,6 +4,7 @@
 mod dispatcher;
 mod executor;
 mod indexer;
+mod outside_delivery;
 mod publisher;
 mod reactions;
 

@@ -10,6 +10,8 @@ pub mod lists;
 mod marker;
 mod outboxes;
 mod outcome;
+mod outside;
+mod outside_inbox;
 mod pulling;
 mod remembered_cards;
 mod search;
@@ -24,6 +26,7 @@ use tokio::time::Instant;
 use self::{
     known_authors::KnownAuthors,
     outcome::{Outcome, Raw},
+    outside_inbox::OutsideReader,
     pulling::Pulling,
     remembered_cards::RememberedCards,
 };
@@ -36,7 +39,10 @@ use crate::{
             plan::{Next, Snapshot, decide},
         },
     },
-    store::{Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, timelines::Depth},
+    store::{
+        Contents, OutboxCache, StoreError, Timelines, cards::ContentCard, outside_states::OutsideStores,
+        timelines::Depth,
+    },
     telemetry::metrics::{PAGE_SECONDS, PAGES},
 };
 
@@ -64,6 +70,7 @@ pub struct TimelineReader {
     excluding: Pulling,
     known: KnownAuthors,
     cards: RememberedCards,
+    outside: Option<OutsideReader>,
 }
 
 /// A folded page, with the cards of those entries that this node remembers.
@@ -92,7 +99,14 @@ impl TimelineReader {
             excluding: Pulling::default(),
             known: KnownAuthors::default(),
             cards: RememberedCards::default(),
+            outside: None,
         }
+    }
+
+    /// Also reads inboxes outside SQL.
+    #[must_use]
+    pub fn with_outside(self, outside: Option<OutsideStores>) -> Self {
+        Self { outside: outside.map(OutsideReader::new), ..self }
     }
 
     /// The folded page of `reader`'s timeline, exact at one instant during the call.
@@ -152,6 +166,9 @@ impl TimelineReader {
 
     /// The raw page. It has facts only where they cost no extra statement.
     async fn read(&self, reader: UserId, request: &PageRequest, with_facts: bool) -> Result<Raw, StoreError> {
+        if let Some(page) = self.read_outside(reader, request).await? {
+            return Ok(page);
+        }
         match self.read_known(reader, request, with_facts).await? {
             Outcome::Page(page) => return Ok(page),
             Outcome::BelowFloor => return self.read_past_the_inbox(reader, request).await,

@@ -16,6 +16,8 @@ pub enum Covered {
     },
     /// There is no edge, or it is not `Fill`.
     NotFilling,
+    /// The edge is `Fill` and the reader's inbox lies outside SQL: nothing was done here.
+    Outside,
 }
 
 /// The outcome of an extension.
@@ -54,9 +56,10 @@ pub trait Inboxes: Send + Sync {
     async fn floor(&self, reader: UserId) -> Result<Floor, StoreError>;
 
     /// docs/protocol.md#on and "mark seen", readers in ascending order: last seen becomes `now_ms`, and a floor that
-    /// is off (or absent) becomes [`Floor::OPEN`]; no other floor changes. How often a reader comes is smoothed; notes
-    /// within [`crate::domain::limits::VISIT_MS`] are one visit. Two statements for every 256 readers, and two more if
-    /// some have no state. In their order, without deleted accounts, whose inboxes stay off.
+    /// is off (or absent) becomes [`Floor::OPEN`], unless the inbox lies outside SQL; no other floor changes. How
+    /// often a reader comes is smoothed; notes within [`crate::domain::limits::VISIT_MS`] are one visit. Two
+    /// statements for every 256 readers, and two more if some have no state. In their order, without deleted
+    /// accounts, whose inboxes stay off.
     async fn mark_seen(&self, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError>;
 
     /// docs/protocol.md#cover: the newest `keep` contents of the author at or above the floor become inbox rows, the

@@ -1,13 +1,13 @@
-//! Inboxes outside SQL. Each method is one script on each inbox, and checks which node answers. No page uses them yet.
-//! docs/protocol.md#outside states what each operation guarantees.
+//! Inboxes in a store beside SQL: each method is one script on each inbox, and checks at its own instant which node
+//! answers. docs/protocol.md#outside says what each operation keeps true.
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{StoreError, error::OfRedis};
 use crate::domain::{
     Position, UserId,
     timeline::outside::{
-        Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Revision, Slice, Token, Window,
+        Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Nonce, Revision, Slice, Token, Window,
     },
 };
 
@@ -17,13 +17,23 @@ pub enum OutsideError {
     /// The answering node is not a master, or not the one in the token. The inbox is unchanged: read the token again.
     #[error("a different node of the inbox store answered")]
     OtherNode,
-    /// The operation may or may not have been done. Repeated or late operations can bring back an old revision:
-    /// docs/protocol.md#outside says what is still open.
+    /// Whether it was done is unknown. It may be repeated, and may still run late: neither brings an old revision
+    /// back.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// One content for inboxes of one bucket.
+/// Another node may be the right one soon.
+impl From<OutsideError> for StoreError {
+    fn from(error: OutsideError) -> Self {
+        match error {
+            OutsideError::OtherNode => Self::Unavailable(Box::new(OfRedis(Box::new(error)))),
+            OutsideError::Store(error) => error,
+        }
+    }
+}
+
+/// One content for the inboxes of one bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Push {
     /// The position of the content.
@@ -34,8 +44,8 @@ pub struct Push {
     pub token: Token,
     /// Rows that an inbox keeps. Above 110 % it is trimmed.
     pub keep: usize,
-    /// The next revision of a trimmed inbox.
-    pub revision: Revision,
+    /// Gives the next revision of each inbox that is trimmed.
+    pub nonce: Nonce,
 }
 
 /// The store of outside inboxes. It may lose anything at any time; its claims then no longer count.
@@ -48,9 +58,9 @@ pub trait InboxStore: Send + Sync {
     /// under another node's identity.
     async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError>;
 
-    /// Replaces the inbox with one without rows and claim. A repetition with the same revision, before any claim,
-    /// keeps what was delivered since, because a finished delivery does not come again.
-    async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError>;
+    /// Replaces whatever is there by an inbox without rows that claims nothing; its revision. Each run gives another
+    /// one, so that a claim on the revision of one run fails if the opening ran once more.
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError>;
 
     /// Adds a row to each recipient's inbox with the right token and generation, and skips the others. Idempotent, and
     /// atomic for each inbox. Results are in the order of the recipients.
@@ -65,8 +75,8 @@ pub trait InboxStore: Send + Sync {
         keep: usize,
     ) -> Result<bool, OutsideError>;
 
-    /// Adds an author's newest contents if the fence matches, and raises the floor if there are older ones. Returns
-    /// whether it matched. Idempotent except for the revision.
+    /// Adds an author's newest contents and raises the floor if there are older ones, if the inbox has this fence;
+    /// whether it had. Repeated, it changes nothing but the revision.
     async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError>;
 
     /// Removes rows if token and revision still match. Returns whether they did.

@@ -38,8 +38,19 @@ pub const LIVE_CATCH_UPS: &str = "tidefeed_live_catch_ups_total";
 pub const LIVE_RENDERINGS: &str = "tidefeed_live_renderings_total";
 /// Time to read one page of a timeline, without hydration.
 pub const PAGE_SECONDS: &str = "tidefeed_timeline_page_seconds";
-/// Timeline pages by way: inbox, outboxes (cached), stretch or everything (both pulled from SQL).
+/// Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached), stretch or everything (both pulled
+/// from SQL).
 pub const PAGES: &str = "tidefeed_timeline_pages_total";
+/// Looks at inboxes outside SQL, by outcome: believed, changed, foreign, absent, short or away.
+pub const OUTSIDE_READS: &str = "tidefeed_outside_inbox_reads_total";
+/// Rows written to inboxes outside SQL by deliveries.
+pub const OUTSIDE_ROWS: &str = "tidefeed_outside_inbox_rows_total";
+/// Inboxes outside SQL that were built, by outcome: built, or overtaken.
+pub const OUTSIDE_BUILDS: &str = "tidefeed_outside_inbox_builds_total";
+/// Readers who changed their tier, by where to: outside or sql.
+pub const TIER_CHANGES: &str = "tidefeed_inbox_tier_changes_total";
+/// Buckets of inboxes outside SQL that were admitted or given up.
+pub const BUCKET_CHANGES: &str = "tidefeed_outside_inbox_buckets_total";
 /// Outboxes asked of the cache, by outcome: hit or miss.
 pub const OUTBOX_CACHE: &str = "tidefeed_outbox_cache_lookups_total";
 /// Contents of pages, by whether the node remembered their card (hit) or read it (miss).
@@ -159,8 +170,18 @@ const TABLE: &[(&str, Kind, Unit, &str)] = &[
         PAGES,
         Kind::Counter,
         Unit::Count,
-        "Timeline pages by way: inbox, outboxes (cached) or everything (pulled from SQL)",
+        "Timeline pages by way: inbox, outside (an inbox in Redis), outboxes (cached), stretch or everything (both pulled from SQL)",
     ),
+    (
+        OUTSIDE_READS,
+        Kind::Counter,
+        Unit::Count,
+        "Looks at inboxes in Redis by outcome: believed, changed, foreign, absent, short or away",
+    ),
+    (OUTSIDE_ROWS, Kind::Counter, Unit::Count, "Rows that deliveries wrote to inboxes in Redis"),
+    (OUTSIDE_BUILDS, Kind::Counter, Unit::Count, "Inboxes built in Redis, by outcome: built or overtaken"),
+    (TIER_CHANGES, Kind::Counter, Unit::Count, "Readers whose inbox has moved, by where to: redis or sql"),
+    (BUCKET_CHANGES, Kind::Counter, Unit::Count, "Buckets of inboxes in Redis that were admitted or given up"),
     (OUTBOX_CACHE, Kind::Counter, Unit::Count, "Outboxes asked of the cache, by outcome: hit or miss"),
     (
         REMEMBERED_CARDS,

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use super::OutsideKeeper;
 use crate::{
     clock::SharedClock,
     domain::{
@@ -39,6 +40,7 @@ pub struct Reactivator {
     inboxes: Arc<dyn Inboxes>,
     follows: Arc<dyn Follows>,
     queue: Arc<dyn Queue>,
+    outside: Option<Arc<OutsideKeeper>>,
     options: ReactivatorOptions,
     clock: SharedClock,
     rng: SharedRng,
@@ -54,7 +56,13 @@ impl Reactivator {
         options: ReactivatorOptions,
         (clock, rng): (SharedClock, SharedRng),
     ) -> Self {
-        Self { inboxes, follows, queue, options, clock, rng }
+        Self { inboxes, follows, queue, outside: None, options, clock, rng }
+    }
+
+    /// Readers who come have their inboxes outside SQL.
+    #[must_use]
+    pub fn with_outside(self, outside: Option<Arc<OutsideKeeper>>) -> Self {
+        Self { outside, ..self }
     }
 
     /// Handles the waiting messages, or waits up to `wait` for one. Returns how many there were. All visits are stored
@@ -100,6 +108,15 @@ impl Reactivator {
     /// Reactivates one reader; `reached` is as in [`Message::ReaderSeen`].
     async fn bring_back(&self, seen: &Seen, reached: Option<i64>, now: i64) -> Result<(), StoreError> {
         self.promote(&seen.reader, now).await?;
+        // Of those who were just seen, only they are off.
+        let is_outside = seen.floor == Floor::Off;
+        let is_settled = match &self.outside {
+            Some(outside) => outside.settle(seen.reader.reader, is_outside).await?,
+            None => is_outside,
+        };
+        if is_settled {
+            return Ok(());
+        }
         self.fill(seen.reader.reader, seen.floor, reached).await
     }
 

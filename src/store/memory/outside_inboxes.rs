@@ -1,5 +1,7 @@
 //! Outside inboxes within one process: a bounded map, whose identity is drawn when it is made.
 
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
 use async_trait::async_trait;
 use quick_cache::{
     UnitWeighter,
@@ -10,7 +12,8 @@ use crate::{
     domain::{
         UserId,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, OutsideInbox, Revision, Slice, Token, Window,
+            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, OutsideInbox, Revision, Slice, Token,
+            Window,
         },
     },
     store::{
@@ -27,12 +30,14 @@ const EXPECTED_READERS: usize = 1_000;
 pub struct MemoryInboxes {
     node: NodeId,
     inboxes: Cache<UserId, OutsideInbox>,
+    openings: AtomicI64,
 }
 
 impl MemoryInboxes {
     /// At most so many inboxes: beyond that, little-used ones go. `node` must be drawn at random.
     pub fn new(readers: u64, node: NodeId) -> Self {
-        Self { node, inboxes: Cache::with_weighter(EXPECTED_READERS, readers, UnitWeighter) }
+        let inboxes = Cache::with_weighter(EXPECTED_READERS, readers, UnitWeighter);
+        Self { node, inboxes, openings: AtomicI64::new(0) }
     }
 
     fn admits(&self, token: Token) -> Result<(), OutsideError> {
@@ -57,20 +62,24 @@ impl InboxStore for MemoryInboxes {
         Ok(inbox.filter(|inbox| inbox.header.fence.token.node == self.node).map(|inbox| inbox.slice(window)))
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError> {
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
         self.admits(fence.token)?;
-        let opened = OutsideInbox::open(fence, revision);
+        let nonce = nonce.at(self.openings.fetch_add(1, Relaxed));
         let entry = self.inboxes.entry(&reader, None, |_, inbox| {
-            if inbox.header != opened.header {
-                *inbox = opened.clone();
-            }
-            EntryAction::Retain(())
+            let revision = Revision::after(Some(inbox.header.revision), nonce);
+            *inbox = OutsideInbox::open(fence, revision);
+            EntryAction::Retain(revision)
         });
-        if let EntryResult::Vacant(first) = entry {
-            // Fails if the entry was evicted meanwhile. An inbox may be lost at any time.
-            let _ = first.insert(opened);
+        match entry {
+            EntryResult::Retained(revision) => Ok(revision),
+            EntryResult::Vacant(first) => {
+                let revision = Revision::after(None, nonce);
+                // Fails if the entry was evicted meanwhile. An inbox may be lost at any time.
+                let _ = first.insert(OutsideInbox::open(fence, revision));
+                Ok(revision)
+            }
+            _ => Err(StoreError::Unreadable("an inbox that is neither there nor not".to_owned()).into()),
         }
-        Ok(())
     }
 
     async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
@@ -79,7 +88,7 @@ impl InboxStore for MemoryInboxes {
         for (reader, generation) in &push.recipients {
             let fence = Fence { token: push.token, generation: *generation };
             let add =
-                |inbox: &mut OutsideInbox| inbox.deliver(fence, push.row, push.keep, push.revision) == Delivered::Added;
+                |inbox: &mut OutsideInbox| inbox.deliver(fence, push.row, push.keep, push.nonce) == Delivered::Added;
             let added = self.change(*reader, add);
             delivered.push(if added { Delivered::Added } else { Delivered::Skipped });
         }
@@ -136,7 +145,7 @@ mod tests {
 
     fn push(fence: Fence, generation: i64) -> Push {
         let recipients = vec![(reader(), Generation(generation))];
-        Push { row: Position::bound(5, 5), recipients, token: fence.token, keep: 10, revision: Revision(9) }
+        Push { row: Position::bound(5, 5), recipients, token: fence.token, keep: 10, nonce: Nonce(9) }
     }
 
     #[tokio::test]
@@ -144,29 +153,25 @@ mod tests {
         let store = MemoryInboxes::new(10, NodeId::of([1; 20]));
         let (fence, claim) = (
             fence(1),
-            Claim {
-                rows: vec![Position::bound(4, 4)],
-                floor: Position::OLDEST,
-                basis: Basis(1),
-                revision: Revision(2),
-            },
+            Claim { rows: vec![Position::bound(4, 4)], floor: Position::OLDEST, basis: Basis(1), nonce: Nonce(2) },
         );
         assert_eq!(store.slice(reader(), &ALL).await.unwrap(), None);
         assert_eq!(store.deliver(&push(fence, 1)).await.unwrap(), [Delivered::Skipped], "there is no inbox");
-        store.open(reader(), fence, Revision(1)).await.unwrap();
+        let opened = store.open(reader(), fence, Nonce(1)).await.unwrap();
         assert_eq!(store.deliver(&push(fence, 2)).await.unwrap(), [Delivered::Skipped], "it is of another generation");
         assert_eq!(store.deliver(&push(fence, 1)).await.unwrap(), [Delivered::Added]);
         assert!(!store.claim(reader(), (fence.token, Revision(7)), &claim, 10).await.unwrap());
-        assert!(store.claim(reader(), (fence.token, Revision(1)), &claim, 10).await.unwrap());
+        assert!(store.claim(reader(), (fence.token, opened), &claim, 10).await.unwrap());
         let slice = store.slice(reader(), &ALL).await.unwrap().unwrap();
         assert_eq!(slice.rows, [Position::bound(5, 5), Position::bound(4, 4)]);
-        assert_eq!((slice.header.floor, slice.header.revision), (Position::OLDEST, Revision(2)));
+        assert_eq!(slice.header.floor, Position::OLDEST);
+        assert_ne!(slice.header.revision, opened);
     }
 
     #[tokio::test]
     async fn another_nodes_token_is_refused() {
         let store = MemoryInboxes::new(10, NodeId::of([1; 20]));
-        let refused = store.open(reader(), fence(2), Revision(1)).await;
+        let refused = store.open(reader(), fence(2), Nonce(1)).await;
         assert!(matches!(refused, Err(OutsideError::OtherNode)));
         assert!(matches!(store.deliver(&push(fence(2), 1)).await, Err(OutsideError::OtherNode)));
         assert_eq!(store.slice(reader(), &ALL).await.unwrap(), None);

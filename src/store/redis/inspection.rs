@@ -11,6 +11,9 @@ const OLDEST_MAJOR: u32 = 7;
 /// Redis' default for the entries of a compact sorted set.
 const LISTPACK_HINT: &str = "zset-max-listpack-entries";
 
+/// The identity as the scripts on inboxes see it.
+const IDENTITY: &str = "return string.match(redis.call('INFO', 'replication'), '\\nmaster_replid:(%x+)') or false";
+
 /// Findings of every configured server, in the order of the addresses.
 pub async fn inspect(options: &RedisOptions) -> Vec<Finding> {
     let addresses = match options.addresses() {
@@ -48,6 +51,7 @@ async fn judge(options: &RedisOptions, name: &str, mut link: MultiplexedConnecti
     let mut probe = redis::cmd("SET");
     probe.arg(format!("{}probe", options.prefix)).arg("").arg("PX").arg(1_000);
     findings.push(writes(name, probe.query_async(&mut link).await));
+    findings.push(identity(name, redis::cmd("EVAL").arg(IDENTITY).arg(0).query_async(&mut link).await));
     findings.push(listpack(name, options.outbox_capacity, setting(&mut link, LISTPACK_HINT).await.ok()));
     if options.cluster {
         let state: RedisResult<String> = redis::cmd("CLUSTER").arg("INFO").query_async(&mut link).await;
@@ -70,6 +74,23 @@ fn writes(name: &str, probe: RedisResult<()>) -> Finding {
             "raise maxmemory, or let it evict; where a dump has failed, make room on its disk. Pages are right meanwhile, live updates and deliveries late",
         ),
         _ => Finding::fine(name, "takes writes"),
+    }
+}
+
+/// Inboxes in Redis rest on it that a script sees which server it runs on.
+fn identity(name: &str, told: RedisResult<Option<String>>) -> Finding {
+    match told {
+        Ok(Some(_)) => Finding::fine(name, "scripts see its identity"),
+        Ok(None) => Finding::doubtful(
+            name,
+            "scripts do not see its identity",
+            "keep inbox.store = \"sql\": inboxes in Redis need `INFO replication` in scripts",
+        ),
+        Err(error) => Finding::doubtful(
+            name,
+            format!("scripts do not see its identity: {error}"),
+            "keep inbox.store = \"sql\", or let the user run EVAL and INFO",
+        ),
     }
 }
 
@@ -155,6 +176,12 @@ mod tests {
         assert_eq!(cluster_state("r", Some("cluster_state:ok\r\ncluster_slots_ok:16384\r\n")).verdict, Verdict::Fine);
         assert_eq!(cluster_state("r", Some("cluster_state:fail\r\n")).verdict, Verdict::Broken);
         assert_eq!(cluster_state("r", None).verdict, Verdict::Broken);
+    }
+
+    #[test]
+    fn a_server_whose_scripts_do_not_see_it_is_doubtful() {
+        assert_eq!(identity("r", Ok(Some("a1".to_owned()))).verdict, Verdict::Fine);
+        assert_eq!(identity("r", Ok(None)).verdict, Verdict::Doubtful);
     }
 
     #[tokio::test]

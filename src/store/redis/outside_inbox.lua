@@ -47,6 +47,12 @@ local function write(key, head)
   replace(key, -1, head.old_floor, head.floor)
 end
 
+-- The revision that an operation with this nonce makes of `before`. It depends on both, so that a script that runs twice, or
+-- late, gives another one each time. 52 bits, which a number of Lua holds exactly.
+local function next_revision(before, nonce)
+  return string.format('%.0f', tonumber(string.sub(redis.sha1hex(before .. ':' .. nonce), 1, 13), 16))
+end
+
 -- Adds the rows that stand in ARGV from `first` on, each as score and member.
 local function add(key, first)
   for from = first, #ARGV, PIECE do

@@ -13,8 +13,8 @@ use crate::{
     domain::{
         Direction, Position, UserId,
         timeline::outside::{
-            Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, Header, NodeId, Revision, Slice, Token,
-            Window, inbox::trimmed_above,
+            Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, NodeId, Nonce, Revision, Slice, Token, Window,
+            inbox::trimmed_above,
         },
     },
     store::{
@@ -100,7 +100,7 @@ impl RedisInboxes {
 
     async fn deliver_piece(&self, push: &Push, piece: &[(UserId, Generation)]) -> Result<Vec<Delivered>, OutsideError> {
         let mut call = self.scripts.deliver.prepare_invoke();
-        call.arg(outside_member::token(push.token)).arg(push.keep).arg(trimmed_above(push.keep)).arg(push.revision.0);
+        call.arg(outside_member::token(push.token)).arg(push.keep).arg(trimmed_above(push.keep)).arg(push.nonce.0);
         call.arg(scored(push.row)?);
         for (reader, generation) in piece {
             call.key(self.key(*reader)).arg(generation.0);
@@ -144,12 +144,13 @@ impl InboxStore for RedisInboxes {
         Ok(Some(Slice { header, rows }))
     }
 
-    async fn open(&self, reader: UserId, fence: Fence, revision: Revision) -> Result<(), OutsideError> {
-        let header = Header::opened(fence, revision);
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
         let mut call = self.scripts.open.key(self.key(reader));
         call.arg(outside_member::token(fence.token)).arg(LIFE_MS);
-        call.arg(outside_member::numbers(&header)).arg(outside_member::floor(header.floor));
-        self.change(&call).await
+        call.arg(fence.generation.0).arg(nonce.0).arg(outside_member::floor(Position::NEWEST));
+        let revision: String = self.change(&call).await?;
+        let unreadable = |_| StoreError::Unreadable(format!("a revision {revision:?}"));
+        Ok(Revision(revision.parse().map_err(unreadable)?))
     }
 
     /// One script for each piece of the recipients, one after the other. If one fails, those before it were done.
@@ -170,7 +171,7 @@ impl InboxStore for RedisInboxes {
     ) -> Result<bool, OutsideError> {
         let mut call = self.scripts.claim.key(self.key(reader));
         call.arg(outside_member::token(token)).arg(expected.0).arg(keep).arg(trimmed_above(keep));
-        call.arg(claim.revision.0).arg(claim.basis.0).arg(outside_member::floor(claim.floor)).arg(LIFE_MS);
+        call.arg(claim.nonce.0).arg(claim.basis.0).arg(outside_member::floor(claim.floor)).arg(LIFE_MS);
         for row in &claim.rows {
             call.arg(scored(*row)?);
         }
@@ -180,7 +181,7 @@ impl InboxStore for RedisInboxes {
     async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
         let mut call = self.scripts.cover.key(self.key(reader));
         call.arg(outside_member::token(fence.token)).arg(fence.generation.0).arg(keep).arg(trimmed_above(keep));
-        call.arg(newest.revision.0).arg(outside_member::floor(newest.floor));
+        call.arg(newest.nonce.0).arg(outside_member::floor(newest.floor));
         for row in &newest.rows {
             call.arg(scored(*row)?);
         }
@@ -194,7 +195,7 @@ impl InboxStore for RedisInboxes {
         cleared: &Cleared,
     ) -> Result<bool, OutsideError> {
         let mut call = self.scripts.remove.key(self.key(reader));
-        call.arg(outside_member::token(token)).arg(expected.0).arg(cleared.revision.0).arg(cleared.basis.0);
+        call.arg(outside_member::token(token)).arg(expected.0).arg(cleared.nonce.0).arg(cleared.basis.0);
         for row in &cleared.rows {
             call.arg(outside_member::member(*row));
         }

@@ -8,8 +8,8 @@
 //! | `<generation>:<revision>:<basis, or nothing>` | -2 |
 //! | `<floor time>:<floor id>` | -1 |
 //!
-//! The floor's numbers have 20 digits each, so that floors compare as text. All of it is one key: eviction, expiry or a
-//! restored dump cannot tear rows from their header.
+//! The floor's numbers have 20 digits each, so that floors compare as text. All of it is one key: eviction, expiry or
+//! a restored dump cannot tear rows from their header.
 
 use redis::{FromRedisValue as _, RedisError, Value};
 
@@ -48,12 +48,6 @@ pub fn bound_score(bound: Position) -> String {
     if time <= MAX_SCORE { time.to_string() } else { "+inf".to_owned() }
 }
 
-/// The header's numbers: its generation, revision and basis.
-pub fn numbers(header: &Header) -> String {
-    let basis = header.basis.map(|basis| basis.to_string()).unwrap_or_default();
-    format!("{}:{}:{basis}", header.fence.generation, header.revision)
-}
-
 /// Reads what the script that reads a slice answers: header and rows, oldest first. `None`: no inbox.
 pub fn read(reply: &Value) -> Result<Option<(Header, Vec<Position>)>, StoreError> {
     let unreadable = |error: RedisError| StoreError::Unreadable(error.to_string());
@@ -89,6 +83,12 @@ fn read_header(token: &str, numbers: &str, floor: &str) -> Option<Header> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As the scripts write them: generation, revision and basis.
+    fn numbers(header: &Header) -> String {
+        let basis = header.basis.map(|basis| basis.to_string()).unwrap_or_default();
+        format!("{}:{}:{basis}", header.fence.generation, header.revision)
+    }
 
     #[test]
     fn a_header_is_read_as_it_is_written() {

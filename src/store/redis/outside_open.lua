@@ -1,9 +1,11 @@
--- Replaces whatever is there by an inbox that claims nothing. Repeated, it keeps what was delivered since.
--- KEYS[1] the inbox. ARGV: token, time to live in ms, the header's numbers, its floor.
+-- Replaces whatever is there by an inbox that claims nothing; answers its revision. Where there is no inbox, the server's
+-- clock tells one run from another.
+-- KEYS[1] the inbox. ARGV: token, time to live in ms, generation, nonce, floor.
 if not admits(ARGV[1]) then return other_node() end
 local head = redis.call('TYPE', KEYS[1]).ok == 'zset' and header(KEYS[1])
-if head and head.token == ARGV[1] and head.numbers == ARGV[3] and head.floor == ARGV[4] then return 1 end
+local nonce = table.concat(redis.call('TIME'), '.') .. ':' .. ARGV[4]
+local revision = next_revision(head and head.revision or '', nonce)
 redis.call('DEL', KEYS[1])
-redis.call('ZADD', KEYS[1], -3, ARGV[1], -2, ARGV[3], -1, ARGV[4])
+redis.call('ZADD', KEYS[1], -3, ARGV[1], -2, table.concat({ ARGV[3], revision, '' }, ':'), -1, ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
+return revision

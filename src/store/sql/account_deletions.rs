@@ -197,8 +197,8 @@ async fn blank_user(tx: &Tx, user: UserId) -> Result<(), StoreError> {
 
 /// Turns the user's inbox off (docs/protocol.md#off); returns 1 if it was on.
 async fn turn_off(tx: &Tx, user: UserId) -> Result<u64, StoreError> {
-    let sql = "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL, rev = rev + 1 \
-               WHERE user_id = ? AND floor_time IS NOT NULL";
+    let sql = "UPDATE inbox_states SET floor_time = NULL, floor_content = NULL, tier = 0, rev = rev + 1 \
+               WHERE user_id = ? AND (floor_time IS NOT NULL OR tier <> 0)";
     tx.execute(sql, [user.get().into()]).await
 }
 

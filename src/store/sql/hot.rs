@@ -1,5 +1,5 @@
-//! The statements of the hot paths as the engine gets them, for EXPLAIN: in tests/it/store/explain.rs, and by hand on a
-//! slow server.
+//! The statements of the hot paths as the engine gets them, for EXPLAIN: in tests/it/store/explain.rs, and by hand on
+//! a slow server.
 
 use super::{
     SqlStore, cards,
@@ -20,7 +20,7 @@ use crate::{
             Look, Source, Span,
             people::{FoundUser, KeyPrefix},
         },
-        timeline::{authors::CandidateLimits, stretch::Stretch},
+        timeline::{authors::CandidateLimits, outside::Slice, stretch::Stretch},
     },
     store::{deliveries::First, timelines::Depth},
 };
@@ -40,6 +40,10 @@ pub enum HotStatement {
     Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
     FanOut(Entry, Range),
+    /// The recipients outside SQL of a delivery's batch.
+    OutsideRecipients(Entry, Range),
+    /// The branch of a page that says which contents of an inbox outside SQL are shown.
+    OutsideShown(UserId, PageRequest, Slice),
     /// The rows of those who are served first, led by the author's targets or by who was seen last.
     First(Entry, First, bool),
     /// The deliveries due at a time (ms), and their maximum number.
@@ -95,6 +99,8 @@ impl HotStatement {
             Self::Stretch(reader, request, stretch) => timelines::stretch(dialect, reader, &request, stretch),
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
+            Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
+            Self::OutsideShown(reader, request, slice) => timelines::outside_shown(dialect, reader, &request, &slice),
             Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
             Self::Followers(viewer, authors, request) => {

@@ -31,6 +31,7 @@ mod keyset;
 mod listing;
 mod migrate;
 mod options;
+mod outside;
 mod people;
 mod profiles;
 mod reactions;

@@ -11,7 +11,11 @@ use tidefeed::{
             people::{FoundUser, KeyPrefix},
             terms::terms_of,
         },
-        timeline::{authors::CandidateLimits, stretch::Stretch},
+        timeline::{
+            authors::CandidateLimits,
+            outside::{Fence, Generation, Header, NodeId, Revision, Slice, Token},
+            stretch::Stretch,
+        },
     },
     store::{sql::HotStatement, timelines::Depth},
 };
@@ -248,6 +252,40 @@ async fn cards_are_probes(world: &World, backend: Backend) -> Result<()> {
 
 /// The page of remembered authors is a range of the inbox on each side of its bound, each row with its content by key;
 /// the authors are three ranges.
+/// Recipients by a range of the author's targets, and a page's contents one by one.
+async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<()> {
+    let range = Range { after: 10_500, through: 11_500 };
+    let recipients = plan(world, backend, HotStatement::OutsideRecipients(entry(1, user(STAR), 5), range)).await?;
+    let header = Header {
+        fence: Fence { token: Token { node: NodeId::of([1; 20]), epoch: 1 }, generation: Generation(1) },
+        revision: Revision(1),
+        basis: None,
+        floor: Position::OLDEST,
+    };
+    let slice = Slice { header, rows: (1..30).map(|id| Position::bound(1_000 + id / 2, id)).collect() };
+    let shown = HotStatement::OutsideShown(user(1), request(Direction::Older, None)?, slice);
+    let shown = plan(world, backend, shown).await?;
+    nothing_sorted(&shown)?;
+    match backend {
+        Backend::Sqlite => {
+            line(
+                &recipients,
+                &["covering index targets (author_id=? and mode=? and follower_id>? and follower_id<?)"],
+            )?;
+            line(&recipients, &["search b using integer primary key (rowid=?)"])?;
+            line(&shown, &["search c using integer primary key (rowid=?)"])?;
+            line(&shown, &["search f using", "(follower_id=? and author_id=?)"])?;
+        }
+        Backend::MariaDb | Backend::Mysql => {
+            line(&recipients, &[" f ", " range ", " targets ", "using index"])?;
+            line(&recipients, &[" b ", " eq_ref ", " primary "])?;
+            line(&shown, &[" c ", " range ", " primary "])?;
+            line(&shown, &[" f ", " eq_ref ", " primary "])?;
+        }
+    }
+    Ok(())
+}
+
 async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
     for request in requests()? {
         let limits = CandidateLimits { ahead: request.need(), behind: 4 };
@@ -349,6 +387,7 @@ on_each_backend! {
             Backend::MariaDb | Backend::Mysql => drop(line(&fan_out, &[" f ", " range ", " targets ", "using index"])?),
         }
         known_pages_are_ranges(&world, backend).await?;
+        inboxes_outside_are_probes(&world, backend).await?;
         stretches_are_ranges(&world, backend).await?;
         lists_are_ranges(&world, backend).await?;
         searches_are_ranges(&world, backend).await?;

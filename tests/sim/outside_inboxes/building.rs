@@ -2,10 +2,15 @@
 
 use tidefeed::domain::{
     EdgeMode, Position,
-    timeline::outside::{Basis, Claim, Fence, Header, OutsideInbox, Revision, floor_of_newest},
+    timeline::outside::{Basis, Claim, Fence, Header, Revision, floor_of_newest},
 };
 
-use super::{nodes::EVERYTHING, rules::Rule, world::World};
+use super::{
+    nodes::{EVERYTHING, OtherNode},
+    rules::Rule,
+    scripts::Script,
+    world::World,
+};
 
 /// A build of a reader's inbox.
 #[derive(Debug)]
@@ -39,15 +44,8 @@ impl Build {
 
     /// A script: an inbox that claims nothing, over whatever is there.
     fn open(mut self, world: &mut World, read: Option<(Vec<Position>, Basis)>) -> Option<Self> {
-        let node = world.route();
-        let there = world.nodes.each[node].inboxes.get(&self.reader).map(|inbox| inbox.header.revision);
-        let revision = match (world.broken, there) {
-            (Some(Rule::OpeningKeepsRevision), Some(there)) => there,
-            _ => world.revision(there),
-        };
-        let inboxes = world.nodes.enter(node, self.fence.token.node).ok()?;
-        inboxes.insert(self.reader, OutsideInbox::open(self.fence, revision));
-        self.opened = Some(revision);
+        let nonce = world.nonce();
+        self.opened = world.send(self.reader, Script::Open { fence: self.fence, nonce }).ok()?;
         self.read = read;
         Some(self)
     }
@@ -114,12 +112,8 @@ fn newest(world: &World, reader: usize, below: Position) -> Vec<Position> {
 /// A script: adds the rows and claims them, if nothing was claimed or given up since.
 fn claim(world: &mut World, reader: usize, fence: Fence, expected: Revision, read: (Vec<Position>, Position, Basis)) {
     let (rows, floor, basis) = read;
-    let (node, any) = (world.route(), world.breaks(Rule::ClaimOfAnyRevision));
-    // An extension holds more than is kept, until the next delivery.
-    let keep = 2 * world.keep;
-    let revision = world.revision(Some(expected));
-    let Ok(inboxes) = world.nodes.enter(node, fence.token.node) else { return };
-    let Some(inbox) = inboxes.get_mut(&reader) else { return };
-    let expected = if any { inbox.header.revision } else { expected };
-    inbox.claim(expected, &Claim { rows, floor, basis, revision }, keep);
+    let (node, nonce) = (fence.token.node, world.nonce());
+    let claim = Claim { rows, floor, basis, nonce };
+    // Another node: the inbox is built anew some time.
+    let _ran: Result<_, OtherNode> = world.send(reader, Script::Claim { node, expected, claim });
 }

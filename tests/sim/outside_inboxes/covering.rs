@@ -2,10 +2,10 @@
 
 use tidefeed::domain::{
     EdgeMode, Position,
-    timeline::outside::{self, Basis, Cleared, Fence, Header, Revision, Slice, floor_of_newest},
+    timeline::outside::{self, Basis, Cleared, Fence, Header, Slice, floor_of_newest},
 };
 
-use super::{nodes::EVERYTHING, rules::Rule, world::World};
+use super::{nodes::EVERYTHING, rules::Rule, scripts::Script, world::World};
 
 /// A covering of one edge.
 #[derive(Debug)]
@@ -45,21 +45,12 @@ impl Cover {
 
     /// One script. An inbox that is not there, or of another fence, is built from SQL later, and this edge with it.
     fn push(&self, world: &mut World, fence: Fence) -> bool {
-        let (node, keep, broken) = (world.route(), world.keep, world.broken);
-        let there = world.nodes.each[node].inboxes.get(&self.pair.0).map(|inbox| inbox.header.revision);
-        let revision: Revision = world.revision(there);
-        let Ok(inboxes) = world.nodes.enter(node, fence.token.node) else { return false };
-        let Some(inbox) = inboxes.get_mut(&self.pair.0) else { return true };
-        let before = inbox.header;
-        let floor = match broken {
+        let floor = match world.broken {
             Some(Rule::CutCoverKeepsFloor) => Position::OLDEST,
-            _ => floor_of_newest(&self.rows, keep),
+            _ => floor_of_newest(&self.rows, world.keep),
         };
-        let newest = outside::Cover { rows: self.rows.clone(), floor, revision };
-        if inbox.cover(fence, &newest, keep) && broken == Some(Rule::CoverKeepsRevision) {
-            inbox.header.revision = before.revision;
-        }
-        true
+        let newest = outside::Cover { rows: self.rows.clone(), floor, nonce: world.nonce() };
+        world.send(self.pair.0, Script::Cover { fence, newest }).is_ok()
     }
 
     /// A transaction: the edge is trusted, if it is the one whose contents were read.
@@ -93,11 +84,9 @@ impl Clean {
 
     pub fn step(self, world: &mut World) -> Option<Self> {
         let Some(basis) = self.basis else { return self.look(world) };
-        let (node, any) = (world.route(), world.breaks(Rule::CleanOfAnyRevision));
-        let revision = world.revision(Some(self.header.revision));
-        let inbox = world.nodes.enter(node, self.header.fence.token.node).ok()?.get_mut(&self.reader)?;
-        let expected = if any { inbox.header.revision } else { self.header.revision };
-        inbox.remove(expected, &Cleared { rows: self.rows, basis, revision });
+        let Header { fence, revision: expected, .. } = self.header;
+        let cleared = Cleared { rows: self.rows, basis, nonce: world.nonce() };
+        world.send(self.reader, Script::Remove { node: fence.token.node, expected, cleared }).ok()?;
         None
     }
 

@@ -3,9 +3,9 @@
 use tidefeed::domain::{EdgeMode, Position, timeline::outside::Fence};
 
 use super::{
-    nodes::after_trim,
     primary::{Content, Delivery},
     rules::Rule,
+    scripts::Script,
     world::World,
 };
 
@@ -22,7 +22,8 @@ pub struct Deliver {
 }
 
 impl Deliver {
-    /// Reads the recipients of the next batch of some delivery, and leaves an attempt's number in the same transaction.
+    /// Reads the recipients of the next batch of some delivery, and leaves an attempt's number in the same
+    /// transaction.
     pub fn begin(world: &mut World) -> Option<Self> {
         let waiting: Vec<Position> = world.primary.deliveries.keys().copied().collect();
         let content = *waiting.get(world.rng.index(waiting.len()))?;
@@ -62,25 +63,8 @@ impl Deliver {
 
     /// One script; false if the node is another, so that the batch must be read again.
     fn push(&self, world: &mut World, reader: usize, fence: Fence) -> bool {
-        let (node, keep, broken) = (world.route(), world.keep, world.broken);
-        let next = world.draw();
-        let Ok(inboxes) = world.nodes.enter(node, fence.token.node) else { return false };
-        let Some(inbox) = inboxes.get_mut(&reader) else { return true };
-        let before = inbox.header;
-        let skipped = match broken {
-            Some(Rule::BelowFloorIsSkipped) => before.floor != Position::NEWEST && self.content < before.floor,
-            Some(Rule::UnclaimedIsSkipped) => before.floor == Position::NEWEST,
-            _ => false,
-        };
-        if !skipped {
-            let next = match broken {
-                Some(Rule::RevisionIsCounted) => before.revision.0 + 1,
-                _ => next,
-            };
-            inbox.deliver(fence, self.content, keep, tidefeed::domain::timeline::outside::Revision(next));
-            after_trim(inbox, before, broken);
-        }
-        true
+        let nonce = world.nonce();
+        world.send(reader, Script::Deliver { fence, row: self.content, nonce }).is_ok()
     }
 
     fn progress(&self, world: &mut World) {

@@ -10,6 +10,7 @@ mod nodes;
 mod primary;
 mod reading;
 mod rules;
+mod scripts;
 mod stories;
 mod walk;
 mod world;

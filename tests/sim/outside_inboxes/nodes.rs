@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tidefeed::domain::{
     Direction,
-    timeline::outside::{Basis, Cleared, Header, NodeId, OutsideInbox, Revision, Slice, Window},
+    timeline::outside::{Basis, Cleared, Header, NodeId, Nonce, OutsideInbox, Slice, Window},
 };
 
 use super::rules::Rule;
@@ -125,7 +125,8 @@ impl Nodes {
                 let inbox = inboxes.get_mut(reader).unwrap();
                 let rows = inbox.slice(&EVERYTHING).rows;
                 let Header { revision, basis, .. } = inbox.header;
-                inbox.remove(revision, &Cleared { rows, basis: basis.unwrap_or(Basis(0)), revision });
+                inbox.remove(revision, &Cleared { rows, basis: basis.unwrap_or(Basis(0)), nonce: Nonce(0) });
+                inbox.header.revision = revision;
             }
             _ => drop(inboxes.remove(reader)),
         }
@@ -134,29 +135,6 @@ impl Nodes {
 
 /// All rows.
 pub const EVERYTHING: Window = Window { direction: Direction::Older, bound: None, limit: usize::MAX };
-
-/// What a trimming has done, undone where a broken rule says so.
-pub fn after_trim(inbox: &mut OutsideInbox, before: Header, broken: Option<Rule>) {
-    if inbox.header.revision == before.revision {
-        return;
-    }
-    match broken {
-        Some(Rule::TrimKeepsFloor) => inbox.header.floor = before.floor,
-        Some(Rule::TrimKeepsRevision) => inbox.header.revision = before.revision,
-        Some(Rule::TrimLowersFloor) => {
-            inbox.header.floor = inbox.slice(&EVERYTHING).rows.last().copied().unwrap_or(before.floor);
-        }
-        _ => {}
-    }
-}
-
-/// The next revision: random, or counted where a broken rule says so.
-pub fn next_revision(before: Option<Revision>, rng: &mut SimRng, broken: Option<Rule>) -> Revision {
-    match broken {
-        Some(Rule::RevisionIsCounted) => Revision(before.map_or(1, |revision| revision.0 + 1)),
-        _ => Revision(draw(rng)),
-    }
-}
 
 /// A random number that no other is equal to.
 pub fn draw(rng: &mut SimRng) -> i64 {

@@ -22,6 +22,8 @@ crate::rules::rules! {
     TrimKeepsRevision "Trim" "rows go and the revision stays";
     OpeningKeepsRevision "Build" "an inbox is opened over another without a new revision";
     RevisionIsCounted "Build" "revisions are counted in each inbox, not drawn";
+    LateScriptRepeatsRevision "Build" "the next revision is the script's own number, whatever it finds, and a script runs twice";
+    LateOpeningRepeatsRevision "Build" "an opening that runs twice gives the same revision where there is no inbox";
     BuildReadsBeforeOpening "Build" "contents are read before the inbox is opened";
     BuildOfPushedOnly "Build" "a build passes over edges that are pulled or being filled";
     BuildWithoutPulled "Build" "a build passes over edges that are pulled";

@@ -44,6 +44,7 @@ enum Happening {
     Remember,
     ReplicateSql,
     LoseCommits,
+    RunLate,
 }
 
 use Happening as H;
@@ -85,6 +86,7 @@ const FAULTS: &[(Happening, u64)] = &[
     (H::Flush, 1),
     (H::Evict, 4),
     (H::LoseCommits, 5),
+    (H::RunLate, 12),
 ];
 
 /// What came of a walk: what happened, and the first wrong page.
@@ -158,6 +160,7 @@ fn happen(world: &mut World, happening: Happening) {
         H::ReadAtOnce => world.read_at_once(),
         H::ReplicateSql => world.replicate_sql(),
         H::LoseCommits => world.lose_commits(),
+        H::RunLate => world.run_late(),
         _ => begin_or_fail(world, happening),
     }
 }

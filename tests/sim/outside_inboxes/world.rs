@@ -5,13 +5,14 @@ use super::{
     covering::{Clean, Cover},
     delivering::Deliver,
     events::Admit,
-    nodes::{Nodes, draw, next_revision},
+    nodes::{Nodes, draw},
     primary::{Primary, Reader},
     reading::Read,
     rules::Rule,
+    scripts::Script,
 };
 use crate::rng::SimRng;
-use tidefeed::domain::timeline::outside::{Basis, Generation, Revision};
+use tidefeed::domain::timeline::outside::{Basis, Generation, Nonce};
 
 /// Processes under way at most.
 const PROCESSES: usize = 12;
@@ -35,6 +36,8 @@ pub struct World {
     pub past: Vec<Primary>,
     pub nodes: Nodes,
     pub processes: Vec<Process>,
+    /// The last scripts, by reader.
+    pub sent: Vec<(usize, Script)>,
     pub readers: usize,
     pub authors: usize,
     /// Rows that inboxes keep.
@@ -76,6 +79,7 @@ impl World {
             primary,
             nodes,
             processes: Vec::new(),
+            sent: Vec::new(),
             readers,
             authors,
             keep,
@@ -94,8 +98,8 @@ impl World {
         draw(&mut self.rng)
     }
 
-    pub fn revision(&mut self, before: Option<Revision>) -> Revision {
-        next_revision(before, &mut self.rng, self.broken)
+    pub fn nonce(&mut self) -> Nonce {
+        Nonce(self.draw())
     }
 
     /// The node that the next script happens to reach.

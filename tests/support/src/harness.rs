@@ -16,23 +16,27 @@ use tidefeed::{
     domain::{
         ContentId, ContentKind, UserId,
         delivery::{DeliveryPolicy, EdgeRule},
-        timeline::tier::InboxTiers,
+        timeline::{outside::NodeId, tier::InboxTiers},
     },
     live::LiveSettings,
     publish::FirstServed,
     rng::SharedRng,
     store::{
-        Announcements, OutboxCache, Queue,
-        memory::{MemoryAnnouncements, MemoryOutboxCache, MemoryQueue},
+        Announcements, InboxStore, OutboxCache, Queue,
+        memory::{MemoryAnnouncements, MemoryInboxes, MemoryOutboxCache, MemoryQueue},
+        outside_states::OutsideStores,
         queue::Topic,
-        redis::{Redis, RedisAnnouncements, RedisOptions, RedisOutboxCache, RedisQueue},
+        redis::{Redis, RedisAnnouncements, RedisInboxes, RedisOptions, RedisOutboxCache, RedisQueue},
         sql::{SqlOptions, SqlStore},
     },
+    upkeep::OutsideKeeper,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::servers::{self, Backend};
 
+/// Who has not come for so long has the inbox in SQL again.
+const ACTIVE_MS: i64 = 24 * LONG_MS;
 /// When every test's story begins, in ms.
 pub const BEGINNING: i64 = 1_700_000_000_000;
 /// Longer than any backoff and any lease.
@@ -96,6 +100,16 @@ struct Place {
     around: Around,
     redis: Option<RedisOptions>,
     settings: Settings,
+    outside: Option<Inboxes>,
+}
+
+/// Where inboxes outside SQL are.
+#[derive(Clone)]
+pub enum Inboxes {
+    /// In process.
+    Memory,
+    /// On a Redis, or a cluster.
+    Redis(RedisOptions),
 }
 
 impl TestApp {
@@ -107,7 +121,7 @@ impl TestApp {
     /// As [`Self::start`], with these settings.
     pub async fn start_with(backend: Backend, around: Around, settings: Settings) -> Result<Arc<Self>> {
         let database = Arc::new(backend.fresh_database().await?);
-        let place = Place { around, redis: redis(around).await?, settings };
+        let place = Place { around, redis: redis(around).await?, settings, outside: None };
         let app = Self::open(database, place, 7).await?;
         app.store.migrate().await?;
         Ok(app)
@@ -116,10 +130,29 @@ impl TestApp {
     /// On a Redis of the test's own, or a cluster.
     pub async fn start_on(backend: Backend, redis: RedisOptions) -> Result<Arc<Self>> {
         let around = if redis.cluster { Around::Cluster } else { Around::Redis };
-        let place = Place { around, redis: Some(redis), settings: settings() };
+        let place = Place { around, redis: Some(redis), settings: settings(), outside: None };
         let app = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
         app.store.migrate().await?;
         Ok(app)
+    }
+
+    /// As [`Self::start_with`], with inboxes outside SQL. Every bucket is admitted.
+    pub async fn start_outside(
+        backend: Backend,
+        around: Around,
+        inboxes: Inboxes,
+        settings: Settings,
+    ) -> Result<Arc<Self>> {
+        let place = Place { around, redis: redis(around).await?, settings, outside: Some(inboxes) };
+        let app = Self::open(Arc::new(backend.fresh_database().await?), place, 7).await?;
+        app.store.migrate().await?;
+        app.outside_keeper()?.run_once().await?;
+        Ok(app)
+    }
+
+    /// What keeps the inboxes outside SQL; only after [`Self::start_outside`].
+    pub fn outside_keeper(&self) -> Result<&OutsideKeeper> {
+        self.app.keeper.as_deref().context("inboxes outside SQL")
     }
 
     /// Another node: the same database and Redis, everything else its own.
@@ -132,6 +165,7 @@ impl TestApp {
         let stop = CancellationToken::new();
         let (queue, outbox_cache, announcements) = surroundings(&place, &stop).await?;
         let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, outbox_cache, announcements);
+        let ports = Ports { outside: outside(&place, &store).await?, ..ports };
         let (clock, rng) = (Arc::new(ManualClock::at(BEGINNING)), SharedRng::from_seed(seed));
         let shared: SharedClock = clock.clone();
         let app = UseCases::build(&ports, place.settings, &shared, &rng);
@@ -258,6 +292,16 @@ async fn redis(around: Around) -> Result<Option<RedisOptions>> {
         }
     };
     Ok(Some(RedisOptions { command_timeout_ms: 60_000, connect_timeout_ms: 60_000, outbox_capacity: 50, ..options }))
+}
+
+async fn outside(place: &Place, store: &SqlStore) -> Result<Option<OutsideStores>> {
+    let inboxes: Arc<dyn InboxStore> = match place.outside.clone() {
+        None => return Ok(None),
+        Some(Inboxes::Memory) => Arc::new(MemoryInboxes::new(10_000, NodeId::of([5; 20]))),
+        Some(Inboxes::Redis(options)) => Arc::new(RedisInboxes::new(Redis::connect(options).await?)),
+    };
+    let (states, keep) = (Arc::new(store.clone()), place.settings.tiers.keep);
+    Ok(Some(OutsideStores { inboxes, states, keep, active_ms: ACTIVE_MS }))
 }
 
 async fn surroundings(place: &Place, stop: &CancellationToken) -> Result<Surroundings> {

@@ -70,16 +70,53 @@ random_number! {
     Generation
 }
 random_number! {
-    /// A random number, drawn whenever rows go or claims change. Added rows do not change it.
+    /// Changes whenever rows go or claims change, and never comes back: see [`Revision::after`]. Appended rows do not
+    /// change it.
     Revision
 }
 random_number! {
-    /// A random number that SQL stores as well, drawn in the transaction that reads what a claim is made of. If SQL
-    /// loses that transaction, it loses the number, and the claim no longer counts.
+    /// A random number, drawn by whoever sends an operation. With what the operation finds it gives the next revision.
+    Nonce
+}
+random_number! {
+    /// A random number that SQL keeps as well, drawn in the transaction that reads what a claim is made of. If SQL
+    /// loses that transaction, it loses the number, and the claim counts no longer.
     Basis
 }
 
-/// The token of a bucket's claims. A bucket without a token is not trusted.
+impl Revision {
+    /// The one that an operation with this nonce makes of `before`; `None`: there is no inbox. It depends on both, so
+    /// that an operation that runs twice, or late, gives another one each time.
+    pub const fn after(before: Option<Self>, nonce: Nonce) -> Self {
+        let before = match before {
+            Some(Self(before)) => before,
+            None => 0,
+        };
+        Self(mixed(before, nonce.0))
+    }
+}
+
+impl Nonce {
+    /// As it counts at one instant of the store. Where there is no inbox, no revision tells one run of an opening from
+    /// another; the instant does.
+    #[must_use]
+    pub const fn at(self, instant: i64) -> Self {
+        Self(mixed(instant, self.0))
+    }
+}
+
+/// Spreads both over all 64 bits: two rounds of splitmix64.
+const fn mixed(a: i64, b: i64) -> i64 {
+    const fn round(number: u64) -> u64 {
+        let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        number ^ (number >> 31)
+    }
+    round(round(a.cast_unsigned()) ^ b.cast_unsigned()).cast_signed()
+}
+
+/// What a bucket's claims hold under. A bucket without a token is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token {
     /// The node that must answer.
@@ -107,7 +144,17 @@ impl Bucket {
         Self(u16::try_from(reader.get() % i64::from(INBOX_BUCKETS)).unwrap_or_default())
     }
 
-    /// From 0, below [`INBOX_BUCKETS`].
+    /// By its number; `None` if there is no such bucket.
+    pub fn try_new(number: u16) -> Option<Self> {
+        (number < INBOX_BUCKETS).then_some(Self(number))
+    }
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..INBOX_BUCKETS).map(Self)
+    }
+
+    /// From 0 up to and without [`INBOX_BUCKETS`].
     pub const fn number(self) -> u16 {
         self.0
     }
@@ -126,6 +173,17 @@ mod tests {
         {
             assert_eq!(wrong.parse::<NodeId>(), Err(InvalidNodeId), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_repeated_operation_gives_another_revision() {
+        let (first, nonce) = (Revision::after(None, Nonce(7)), Nonce(8));
+        let second = Revision::after(Some(first), nonce);
+        let third = Revision::after(Some(second), nonce);
+        assert_eq!(Revision::after(Some(first), nonce), second);
+        assert!(first != second && second != third && first != third);
+        assert_ne!(Revision::after(Some(first), Nonce(9)), second);
+        assert_ne!(Revision::after(None, nonce.at(1)), Revision::after(None, nonce.at(2)), "there is no inbox twice");
     }
 
     #[test]

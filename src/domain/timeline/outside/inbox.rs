@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, ops::Bound};
 
-use super::fence::{Basis, Fence, Revision};
+use super::fence::{Basis, Fence, Nonce, Revision};
 use crate::domain::timeline::{
     coverage::{Run, TrustedArea},
     page::Direction,
@@ -42,7 +42,21 @@ pub struct Window {
     pub limit: usize,
 }
 
-/// The header and the rows of a window, in reading order, at one instant.
+impl Window {
+    /// A window that begins at `bound` and includes it.
+    pub fn from(bound: Position, direction: Direction, limit: usize) -> Self {
+        let (time, id) = (bound.publish_time(), bound.content_number());
+        let before = match direction {
+            Direction::Older if id < i64::MAX => Position::bound(time, id + 1),
+            Direction::Older => Position::bound(time.saturating_add(1), 0),
+            Direction::Newer if id > 0 => Position::bound(time, id - 1),
+            Direction::Newer => Position::bound(time - 1, i64::MAX),
+        };
+        Self { direction, bound: Some(before), limit }
+    }
+}
+
+/// Header and rows of a window, read at one instant. Rows stand as the window meets them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
     /// What they are worth.
@@ -75,8 +89,8 @@ pub struct Claim {
     pub floor: Position,
     /// Committed in the transaction that read them.
     pub basis: Basis,
-    /// The inbox's next revision.
-    pub revision: Revision,
+    /// Gives the next revision.
+    pub nonce: Nonce,
 }
 
 /// The outcome of a delivery to one inbox.
@@ -116,14 +130,15 @@ impl OutsideInbox {
         Self { header: Header::opened(fence, revision), rows: BTreeSet::new() }
     }
 
-    /// Adds a content, whatever the floor and the claim are: a build under way relies on it. Above 110 % of `keep` the
-    /// inbox is trimmed, and `revision` is its next one.
-    pub fn deliver(&mut self, fence: Fence, row: Position, keep: usize, revision: Revision) -> Delivered {
+    /// Delivers a content. Neither the floor nor a missing claim is a reason to skip: a build under way relies on it.
+    /// Above 110 % of `keep` the inbox is trimmed, and gets the next revision.
+    pub fn deliver(&mut self, fence: Fence, row: Position, keep: usize, nonce: Nonce) -> Delivered {
         if self.header.fence != fence {
             return Delivered::Skipped;
         }
         self.rows.insert(row);
-        self.trim(keep, revision);
+        let next = self.next(nonce);
+        self.trim(keep, next);
         Delivered::Added
     }
 
@@ -136,8 +151,8 @@ impl OutsideInbox {
         self.rows.extend(&claim.rows);
         self.header.floor = claim.floor;
         self.header.basis = Some(claim.basis);
-        self.header.revision = claim.revision;
-        self.trim(keep, claim.revision);
+        self.header.revision = self.next(claim.nonce);
+        self.trim(keep, self.header.revision);
         true
     }
 
@@ -149,8 +164,8 @@ impl OutsideInbox {
         }
         self.rows.extend(&newest.rows);
         self.header.floor = self.header.floor.max(newest.floor);
-        self.header.revision = newest.revision;
-        self.trim(keep, newest.revision);
+        self.header.revision = self.next(newest.nonce);
+        self.trim(keep, self.header.revision);
         true
     }
 
@@ -163,7 +178,7 @@ impl OutsideInbox {
             self.rows.remove(row);
         }
         self.header.basis = Some(cleared.basis);
-        self.header.revision = cleared.revision;
+        self.header.revision = self.next(cleared.nonce);
         true
     }
 
@@ -175,6 +190,10 @@ impl OutsideInbox {
             Direction::Newer => self.rows.range((start, Bound::Unbounded)).take(window.limit).copied().collect(),
         };
         Slice { header: self.header, rows }
+    }
+
+    const fn next(&self, nonce: Nonce) -> Revision {
+        Revision::after(Some(self.header.revision), nonce)
     }
 
     fn trim(&mut self, keep: usize, revision: Revision) {
@@ -197,8 +216,8 @@ pub struct Cleared {
     /// Committed in the transaction that found nobody following. If SQL loses the unfollow, the inbox without these
     /// rows must not count.
     pub basis: Basis,
-    /// The inbox's next revision.
-    pub revision: Revision,
+    /// Gives the next revision.
+    pub nonce: Nonce,
 }
 
 /// The newest contents of one author.
@@ -208,8 +227,8 @@ pub struct Cover {
     pub rows: Vec<Position>,
     /// The rows are complete from here on; see [`floor_of_newest`].
     pub floor: Position,
-    /// The inbox's next revision.
-    pub revision: Revision,
+    /// Gives the next revision.
+    pub nonce: Nonce,
 }
 
 #[cfg(test)]

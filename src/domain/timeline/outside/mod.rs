@@ -8,5 +8,5 @@ pub mod fence;
 pub mod inbox;
 
 pub use belief::{Belief, Expected, believe};
-pub use fence::{Basis, Bucket, Fence, Generation, NodeId, Revision, Token};
+pub use fence::{Basis, Bucket, Fence, Generation, NodeId, Nonce, Revision, Token};
 pub use inbox::{Claim, Cleared, Cover, Delivered, Header, OutsideInbox, Slice, Window, floor_of_newest};

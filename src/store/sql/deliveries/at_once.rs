@@ -3,7 +3,7 @@
 
 use super::{
     super::{rows::Row, transaction::Tx},
-    batch, records,
+    batch, fences, records,
 };
 use crate::{
     domain::{
@@ -22,6 +22,18 @@ pub(super) struct DeliveryState {
     pub(super) removed: bool,
     pub(super) author: AuthorFacts,
     pub(super) is_cut: bool,
+    /// The last one that has read who is reached outside.
+    attempt: Option<i64>,
+    /// Whether any bucket of outside inboxes has a token.
+    is_outside_used: bool,
+}
+
+impl DeliveryState {
+    /// Whether one transaction may serve everybody.
+    pub(super) fn is_small(&self, most: u32, policy: &DeliveryPolicy) -> bool {
+        // Authors follow themselves: one row more.
+        !self.is_cut && self.author.followers < u64::from(most) && !policy.is_selective(&self.author)
+    }
 }
 
 /// Nobody else cuts or ends the delivery while its record is locked, so everything else is read after it. The
@@ -32,22 +44,25 @@ pub(super) async fn deliver(
     content: ContentId,
     most: u32,
     policy: &DeliveryPolicy,
+    attempt: Option<i64>,
 ) -> Result<AtOnce, StoreError> {
     if records::lock(tx, content).await?.is_none() {
         return Ok(AtOnce::Ended { rows: 0 });
     }
-    let Some(DeliveryState { entry, removed, author, is_cut }) = state_of(tx, content).await? else {
-        return Ok(AtOnce::Ended { rows: 0 });
-    };
-    if removed {
+    let Some(state) = state_of(tx, content).await? else { return Ok(AtOnce::Ended { rows: 0 }) };
+    if state.removed {
         records::delete_with_subtasks(tx, content).await?;
         return Ok(AtOnce::Ended { rows: 0 });
     }
-    // Authors follow themselves: one row more.
-    if is_cut || author.followers >= u64::from(most) || policy.is_selective(&author) {
+    if !state.is_small(most, policy) {
         return Ok(AtOnce::ToBeCut);
     }
-    let rows = batch::insert(tx, entry, Range { after: 0, through: END }).await?;
+    match attempt {
+        None => fences::expect_unused(state.is_outside_used)?,
+        Some(_) if state.attempt != attempt => return Ok(AtOnce::Ended { rows: 0 }),
+        Some(_) => {}
+    }
+    let rows = batch::insert(tx, state.entry, Range { after: 0, through: END }).await?;
     records::delete(tx, content).await?;
     Ok(AtOnce::Ended { rows })
 }
@@ -55,7 +70,8 @@ pub(super) async fn deliver(
 pub(super) async fn state_of(tx: &Tx, content: ContentId) -> Result<Option<DeliveryState>, StoreError> {
     let sql = "SELECT d.publish_time, d.content_id, d.author_id, c.id IS NULL OR c.removed_at IS NOT NULL, \
                COALESCE(u.followers, 0), o.publish_every_ms, \
-               EXISTS (SELECT 1 FROM subtasks s WHERE s.content_id = d.content_id) \
+               EXISTS (SELECT 1 FROM subtasks s WHERE s.content_id = d.content_id), d.attempt, \
+               EXISTS (SELECT 1 FROM inbox_buckets b WHERE b.node IS NOT NULL) \
                FROM deliveries d LEFT JOIN contents c ON c.id = d.content_id \
                LEFT JOIN user_counts u ON u.user_id = d.author_id \
                LEFT JOIN outbox_heads o ON o.author_id = d.author_id WHERE d.content_id = ?";
@@ -65,5 +81,12 @@ pub(super) async fn state_of(tx: &Tx, content: ContentId) -> Result<Option<Deliv
 fn read(row: &Row) -> Result<DeliveryState, StoreError> {
     let entry = row.entry(0)?;
     let author = AuthorFacts { author: entry.author, followers: row.count(4)?, publish_every_ms: row.get(5)? };
-    Ok(DeliveryState { entry, removed: row.get::<i64>(3)? != 0, author, is_cut: row.get::<i64>(6)? != 0 })
+    Ok(DeliveryState {
+        entry,
+        removed: row.get::<i64>(3)? != 0,
+        author,
+        is_cut: row.get::<i64>(6)? != 0,
+        attempt: row.get(7)?,
+        is_outside_used: row.get::<i64>(8)? != 0,
+    })
 }

@@ -3,6 +3,7 @@
 use super::{
     super::{dialect::Dialect, fragment::Fragment, transaction::Tx},
     chain::{SELECT_SUBTASK, subtask, targets_at},
+    fences,
 };
 use crate::{
     domain::{
@@ -15,14 +16,36 @@ use crate::{
     },
 };
 
+const GONE: Pushed = Pushed { progress: None, rows: 0 };
+
 /// Serves the next followers of the subtask as it stands in the database; the row stays locked meanwhile, so that
 /// executors at one subtask take turns.
 pub(super) async fn push(tx: &Tx, task: &Subtask, size: u32) -> Result<Pushed, StoreError> {
-    let gone = Pushed { progress: None, rows: 0 };
-    let Some(progress) = lock(tx, task).await? else { return Ok(gone) };
-    let Some(entry) = entry(tx, task).await? else { return Ok(gone) };
+    let Some((progress, _)) = lock(tx, task).await? else { return Ok(GONE) };
+    let Some((entry, is_outside_used)) = entry(tx, task).await? else { return Ok(GONE) };
+    fences::expect_unused(is_outside_used)?;
     let last = last_of_batch(tx, entry.author, progress, size).await?;
     let Some(batch) = progress.next_batch(last) else { return Ok(Pushed { progress: Some(progress), rows: 0 }) };
+    advance(tx, task, (entry, progress), batch).await
+}
+
+/// As [`push`], up to `through`, if `attempt` is the last one that has read who is reached outside.
+pub(super) async fn push_as(tx: &Tx, task: &Subtask, through: i64, attempt: i64) -> Result<Pushed, StoreError> {
+    let Some((progress, Some(last))) = lock(tx, task).await? else { return Ok(GONE) };
+    let Some((entry, _)) = entry(tx, task).await?.filter(|_| last == attempt) else { return Ok(GONE) };
+    let batch = Range { after: progress.pushed_through, through: through.min(progress.range.through) };
+    if batch.through <= batch.after {
+        return Ok(Pushed { progress: Some(progress), rows: 0 });
+    }
+    advance(tx, task, (entry, progress), batch).await
+}
+
+async fn advance(
+    tx: &Tx,
+    task: &Subtask,
+    (entry, progress): (Entry, Progress),
+    batch: Range,
+) -> Result<Pushed, StoreError> {
     let rows = insert(tx, entry, batch).await?;
     let sql = format!(
         "UPDATE subtasks SET pushed_through = {}(pushed_through, ?) WHERE content_id = ? AND first_fan = ?",
@@ -32,18 +55,27 @@ pub(super) async fn push(tx: &Tx, task: &Subtask, size: u32) -> Result<Pushed, S
     Ok(Pushed { progress: Some(Progress { pushed_through: batch.through, ..progress }), rows })
 }
 
-async fn lock(tx: &Tx, task: &Subtask) -> Result<Option<Progress>, StoreError> {
+/// How far it has come, and the last attempt that has read who is reached outside.
+pub(super) async fn lock(tx: &Tx, task: &Subtask) -> Result<Option<(Progress, Option<i64>)>, StoreError> {
     let sql = format!("{SELECT_SUBTASK} WHERE content_id = ? AND first_fan = ? {}", tx.dialect().for_update());
     let row = tx.query_one(&sql, [task.content.get().into(), task.progress.range.after.into()]).await?;
-    Ok(row.as_ref().map(subtask).transpose()?.map(|task| task.progress))
+    row.map(|row| Ok((subtask(&row)?.progress, row.get(5)?))).transpose()
 }
 
-async fn entry(tx: &Tx, task: &Subtask) -> Result<Option<Entry>, StoreError> {
-    let sql = "SELECT publish_time, content_id, author_id FROM deliveries WHERE content_id = ?";
-    tx.query_one(sql, [task.content.get().into()]).await?.map(|row| row.entry(0)).transpose()
+/// The entry, and whether any bucket of outside inboxes has a token.
+pub(super) async fn entry(tx: &Tx, task: &Subtask) -> Result<Option<(Entry, bool)>, StoreError> {
+    let sql = "SELECT publish_time, content_id, author_id, EXISTS (SELECT 1 FROM inbox_buckets b WHERE b.node IS NOT NULL) \
+               FROM deliveries WHERE content_id = ?";
+    let row = tx.query_one(sql, [task.content.get().into()]).await?;
+    row.map(|row| Ok((row.entry(0)?, row.get::<i64>(3)? != 0))).transpose()
 }
 
-async fn last_of_batch(tx: &Tx, author: UserId, progress: Progress, size: u32) -> Result<Option<UserId>, StoreError> {
+pub(super) async fn last_of_batch(
+    tx: &Tx,
+    author: UserId,
+    progress: Progress,
+    size: u32,
+) -> Result<Option<UserId>, StoreError> {
     let left = Range { after: progress.pushed_through, through: progress.range.through };
     let [last, _] = targets_at(tx, author, left, size).await?;
     Ok(last)

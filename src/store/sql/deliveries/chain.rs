@@ -13,8 +13,9 @@ use crate::{
     store::{StoreError, deliveries::Subtask},
 };
 
-/// Selects what [`subtask`] reads.
-pub(super) const SELECT_SUBTASK: &str = "SELECT content_id, task_no, first_fan, last_fan, pushed_through FROM subtasks";
+/// Selects what [`subtask`] reads, and the attempt.
+pub(super) const SELECT_SUBTASK: &str =
+    "SELECT content_id, task_no, first_fan, last_fan, pushed_through, attempt FROM subtasks";
 
 /// A row of [`SELECT_SUBTASK`].
 pub(super) fn subtask(row: &Row) -> Result<Subtask, StoreError> {

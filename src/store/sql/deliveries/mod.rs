@@ -4,7 +4,9 @@
 mod at_once;
 mod batch;
 mod chain;
+pub(super) mod fences;
 mod first;
+pub(super) mod outside;
 mod records;
 
 use async_trait::async_trait;
@@ -52,13 +54,7 @@ impl Deliveries for SqlStore {
         most: u32,
         policy: &DeliveryPolicy,
     ) -> Result<AtOnce, StoreError> {
-        self.transaction(move |tx| async move {
-            match at_once::deliver(&tx, content, most, policy).await? {
-                AtOnce::ToBeCut => tx.roll_back(AtOnce::ToBeCut).await,
-                ended @ AtOnce::Ended { .. } => tx.commit(ended).await,
-            }
-        })
-        .await
+        outside::deliver_at_once(self, content, (most, policy), None).await
     }
 
     async fn serve_first(&self, content: ContentId, first: First) -> Result<u64, StoreError> {

@@ -22,9 +22,12 @@ const CONTENT: Columns = Columns { time: "publish_time", id: "id" };
 
 /// See [`crate::store::Inboxes::cover`].
 pub(super) async fn cover(tx: &Tx, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {
-    let floor = state::lock(tx, reader).await?.floor;
+    let state::Locked { floor, is_outside, .. } = state::lock(tx, reader).await?;
     if lock_edge(tx, reader, author).await? != Some(EdgeMode::Fill) {
         return Ok(Covered::NotFilling);
+    }
+    if is_outside {
+        return Ok(Covered::Outside);
     }
     let (rows, floor) = match floor {
         Floor::At(from) if !floor.trusts_nothing() => {

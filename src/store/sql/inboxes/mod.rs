@@ -2,7 +2,7 @@
 //! reader's state row, and whatever else is read is read after it. On SQLite the transaction itself is that lock.
 
 mod growth;
-mod state;
+pub(super) mod state;
 mod upkeep;
 
 use async_trait::async_trait;
@@ -55,7 +55,7 @@ impl Inboxes for SqlStore {
     async fn cover(&self, reader: UserId, author: UserId, keep: u32) -> Result<Covered, StoreError> {
         self.transaction(move |tx| async move {
             match growth::cover(&tx, reader, author, keep).await? {
-                Covered::NotFilling => tx.roll_back(Covered::NotFilling).await,
+                undone @ (Covered::NotFilling | Covered::Outside) => tx.roll_back(undone).await,
                 covered @ Covered::Yes { .. } => tx.commit(covered).await,
             }
         })

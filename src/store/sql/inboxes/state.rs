@@ -27,11 +27,16 @@ pub(super) fn floor(row: &Row, place: usize) -> Result<Floor, StoreError> {
     })
 }
 
+/// The tier of a reader whose inbox lies outside SQL; 0 is the one of all others.
+pub(in super::super) const OUTSIDE: i64 = 1;
+
 /// A state that is locked.
 #[derive(Clone, Copy)]
-pub(super) struct Locked {
+pub(in super::super) struct Locked {
     /// From where on the inbox is trusted.
     pub(super) floor: Floor,
+    /// Whether the inbox lies outside SQL; the floor is off then, and stays so.
+    pub(in super::super) is_outside: bool,
     /// In ms.
     last_seen: Option<i64>,
     /// Smoothed, in ms.
@@ -39,10 +44,10 @@ pub(super) struct Locked {
 }
 
 /// Of a reader who has no state.
-const ABSENT: Locked = Locked { floor: Floor::Off, last_seen: None, read_every_ms: None };
+const ABSENT: Locked = Locked { floor: Floor::Off, is_outside: false, last_seen: None, read_every_ms: None };
 
 /// Locks the reader's state. A reader without one gets one that is off, which means the same and can be locked.
-pub(super) async fn lock(tx: &Tx, reader: UserId) -> Result<Locked, StoreError> {
+pub(in super::super) async fn lock(tx: &Tx, reader: UserId) -> Result<Locked, StoreError> {
     if let Some(locked) = lock_existing(tx, reader).await? {
         return Ok(locked);
     }
@@ -53,18 +58,19 @@ pub(super) async fn lock(tx: &Tx, reader: UserId) -> Result<Locked, StoreError> 
 
 async fn lock_existing(tx: &Tx, reader: UserId) -> Result<Option<Locked>, StoreError> {
     let sql = format!(
-        "SELECT floor_time, floor_content, last_seen, read_every_ms FROM inbox_states WHERE user_id = ? {}",
+        "SELECT floor_time, floor_content, last_seen, read_every_ms, tier FROM inbox_states WHERE user_id = ? {}",
         tx.dialect().for_update()
     );
     tx.query_one(&sql, [reader.get().into()]).await?.as_ref().map(locked).transpose()
 }
 
 fn locked(row: &Row) -> Result<Locked, StoreError> {
-    Ok(Locked { floor: floor(row, 0)?, last_seen: row.get(2)?, read_every_ms: row.get(3)? })
+    let is_outside = row.get::<i64>(4)? == OUTSIDE;
+    Ok(Locked { floor: floor(row, 0)?, is_outside, last_seen: row.get(2)?, read_every_ms: row.get(3)? })
 }
 
-/// Marks readers as seen: opens floors that are off and changes no others. Leaves out deleted accounts. `readers` is
-/// not empty and ascends, so that two callers lock the same readers in one order.
+/// Marks readers as seen: opens floors that are off, unless the inbox lies outside, and changes no others. Leaves out
+/// deleted accounts. `readers` is not empty and ascends, so that two callers lock the same readers in one order.
 pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<Seen>, StoreError> {
     let states = lock_all(tx, readers).await?;
     let existing = readers.iter().filter_map(|reader| Some((*reader, states.get(reader)?)));
@@ -73,10 +79,10 @@ pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<
         return Ok(seen);
     }
     let row = |seen: &Seen| -> [Value; 5] {
-        let at = seen.floor.trusted_from();
+        let (time, content) = columns_of(seen.floor);
         let reader = [seen.reader.reader.get().into(), now_ms.into(), seen.reader.read_every_ms.into()];
         let [id, last_seen, read_every_ms] = reader;
-        [id, last_seen, read_every_ms, at.publish_time().into(), at.content_number().into()]
+        [id, last_seen, read_every_ms, time.into(), content.into()]
     };
     let mut rows: Vec<[Value; 5]> = seen.iter().map(row).collect();
     if let Some(last) = rows.last().cloned() {
@@ -96,9 +102,9 @@ pub(super) async fn see(tx: &Tx, readers: &[UserId], now_ms: i64) -> Result<Vec<
 }
 
 fn seen(reader: UserId, state: Locked, now_ms: i64) -> Seen {
-    let Locked { floor, last_seen, read_every_ms } = state;
+    let Locked { floor, is_outside, last_seen, read_every_ms } = state;
     let read_every_ms = rate::smoothed(read_every_ms, last_seen, now_ms, VISIT_MS);
-    let floor = if floor == Floor::Off { Floor::OPEN } else { floor };
+    let floor = if floor == Floor::Off && !is_outside { Floor::OPEN } else { floor };
     Seen { before: last_seen, reader: ReaderFacts { reader, last_seen: Some(now_ms), read_every_ms }, floor }
 }
 
@@ -118,21 +124,25 @@ async fn lock_all(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>
 async fn lock_existing_accounts(tx: &Tx, readers: &[UserId]) -> Result<HashMap<UserId, Locked>, StoreError> {
     let (list, values) = id_list(readers);
     let sql = format!(
-        "SELECT floor_time, floor_content, last_seen, read_every_ms, user_id FROM inbox_states{by_key} \
+        "SELECT floor_time, floor_content, last_seen, read_every_ms, tier, user_id FROM inbox_states{by_key} \
          WHERE user_id IN {list}{exists} ORDER BY user_id {for_update}",
         by_key = tx.dialect().force_index("PRIMARY"),
         exists = account_exists("inbox_states.user_id"),
         for_update = tx.dialect().for_update()
     );
-    tx.query(&sql, values).await?.iter().map(|row| Ok((row.user(4)?, locked(row)?))).collect()
+    tx.query(&sql, values).await?.iter().map(|row| Ok((row.user(5)?, locked(row)?))).collect()
 }
 
 /// Notes that something was claimed or given up, and sets the floor. The state is locked.
-pub(super) async fn save(tx: &Tx, reader: UserId, floor: Floor) -> Result<(), StoreError> {
-    let (time, content) = match floor {
-        Floor::Off => (None, None),
-        Floor::At(position) => (Some(position.publish_time()), Some(position.content_number())),
-    };
+pub(in super::super) async fn save(tx: &Tx, reader: UserId, floor: Floor) -> Result<(), StoreError> {
+    let (time, content) = columns_of(floor);
     let sql = "UPDATE inbox_states SET floor_time = ?, floor_content = ?, rev = rev + 1 WHERE user_id = ?";
     tx.execute(sql, [time.into(), content.into(), reader.get().into()]).await.map(|_| ())
+}
+
+fn columns_of(floor: Floor) -> (Option<i64>, Option<i64>) {
+    match floor {
+        Floor::Off => (None, None),
+        Floor::At(position) => (Some(position.publish_time()), Some(position.content_number())),
+    }
 }

@@ -2,6 +2,7 @@
 //! text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
 
 mod candidates;
+mod outside;
 mod pulled;
 mod shown;
 mod side;
@@ -11,6 +12,7 @@ mod stretch;
 use async_trait::async_trait;
 use sea_orm::Value;
 
+pub(super) use self::outside::{page_with as outside_page, shown_of as outside_shown};
 use self::{
     shown::{Timeline, repost_shown_to, shown_to},
     side::Side,
@@ -128,6 +130,12 @@ impl Timelines for SqlStore {
 /// covers, as `Row::entry` takes them.
 pub(super) fn covered_below(dialect: Dialect, reader: UserId, floor: Position, limit: usize) -> Fragment {
     Timeline { dialect, reader }.covered_below(floor, limit)
+}
+
+/// The newest `limit` entries of all whom the reader follows, whatever the modes and whoever is excluded, as
+/// `Row::entry` takes them.
+pub(super) fn newest_of_followed(dialect: Dialect, reader: UserId, limit: usize) -> Fragment {
+    Timeline { dialect, reader }.newest_of_followed(limit)
 }
 
 /// The whole statement of a page, and the branch that reads its inbox.

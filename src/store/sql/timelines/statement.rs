@@ -72,6 +72,14 @@ impl Timeline {
         pulled(self.dialect, side, Fragment::new(text, [self.reader.get()]), "")
     }
 
+    /// The newest `limit` entries of all whom the reader follows.
+    pub(super) fn newest_of_followed(self, limit: usize) -> Fragment {
+        let (direction, kinds) = (Direction::Older, Kinds::ALL);
+        let side = Side { direction, bound: None, inclusive: false, limit, tag: 0, kinds, timeline: None };
+        let text = format!("SELECT e.author_id FROM follows e{} WHERE e.follower_id = ?", self.by_key());
+        pulled(self.dialect, side, Fragment::new(text, [self.reader.get()]), "")
+    }
+
     fn sources(self, side: Side, depth: Depth) -> Vec<(i64, Fragment)> {
         let mut sources = vec![(IN_FLIGHT, self.in_flight(side)), (INBOX, self.inbox(side))];
         if depth == Depth::Everything {
@@ -94,7 +102,7 @@ impl Timeline {
 
     /// F. Whether it scans the deliveries or seeks each followed author's is the planner's choice: it knows how many
     /// there are.
-    fn in_flight(self, side: Side) -> Fragment {
+    pub(super) fn in_flight(self, side: Side) -> Fragment {
         let text = format!(
             "SELECT d.publish_time, d.content_id, d.author_id FROM deliveries d \
              JOIN follows f{by_key} ON f.follower_id = ? AND f.author_id = d.author_id \
@@ -127,7 +135,7 @@ impl Timeline {
             .then(side.first(ROW))
     }
 
-    fn uncovered_authors(self) -> Fragment {
+    pub(super) fn uncovered_authors(self) -> Fragment {
         let text = format!(
             "SELECT e.author_id FROM follows e{uncovered} WHERE e.follower_id = ? AND e.mode IN ({pull}, {fill})",
             uncovered = self.dialect.force_index("uncovered"),

@@ -8,8 +8,8 @@ use tidefeed::{
     domain::{
         Direction, Position, UserId,
         timeline::outside::{
-            Basis, Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, Header, NodeId, Revision, Slice, Token,
-            Window,
+            Basis, Bucket, Claim, Cleared, Cover, Delivered, Fence, Generation, Header, NodeId, Nonce, Revision, Slice,
+            Token, Window,
         },
     },
     store::{
@@ -22,6 +22,7 @@ use tidefeed::{
 
 use super::{
     outside_model,
+    outside_numbered::Numbered,
     places::{Place, on_each_place},
 };
 
@@ -30,7 +31,8 @@ const ALL: Window = Window { direction: Direction::Older, bound: None, limit: us
 
 on_each_place!(
     an_opened_inbox_has_no_rows_and_claims_nothing,
-    a_repeated_opening_keeps_what_was_delivered_since,
+    a_repeated_opening_is_another_one,
+    no_operation_brings_a_revision_back,
     deliveries_answer_in_the_order_of_the_recipients,
     a_claim_needs_the_expected_revision_and_token,
     covering_needs_the_fence_and_raises_the_floor,
@@ -43,11 +45,12 @@ on_each_place!(
     random_operations_give_the_answers_of_the_model,
 );
 
-pub async fn store(place: Place) -> Result<Arc<dyn InboxStore>> {
-    Ok(match place.redis(|_| ()).await? {
+async fn store(place: Place) -> Result<Arc<Numbered>> {
+    let store: Arc<dyn InboxStore> = match place.redis(|_| ()).await? {
         None => Arc::new(MemoryInboxes::new(1_000, NodeId::of([7; 20]))),
         Some(redis) => Arc::new(RedisInboxes::new(redis)),
-    })
+    };
+    Ok(Arc::new(Numbered::new(store)))
 }
 
 /// A reader of bucket 1.
@@ -64,18 +67,18 @@ pub async fn fence(store: &dyn InboxStore) -> Result<Fence> {
     Ok(Fence { token: Token { node, epoch: -3 }, generation: Generation(i64::MAX) })
 }
 
-pub fn push(fence: Fence, row: Position, revision: i64) -> Push {
+pub fn push(fence: Fence, row: Position, nonce: i64) -> Push {
     let recipients = vec![(reader(1), fence.generation)];
-    Push { row, recipients, token: fence.token, keep: KEEP, revision: Revision(revision) }
+    Push { row, recipients, token: fence.token, keep: KEEP, nonce: Nonce(nonce) }
 }
 
-fn claim(rows: Vec<Position>, floor: Position, revision: i64) -> Claim {
-    Claim { rows, floor, basis: Basis(-5), revision: Revision(revision) }
+fn claim(rows: Vec<Position>, floor: Position, nonce: i64) -> Claim {
+    Claim { rows, floor, basis: Basis(-5), nonce: Nonce(nonce) }
 }
 
 async fn opened(store: &dyn InboxStore) -> Result<Fence> {
     let fence = fence(store).await?;
-    store.open(reader(1), fence, Revision(1)).await?;
+    store.open(reader(1), fence, Nonce(1)).await?;
     Ok(fence)
 }
 
@@ -96,20 +99,42 @@ async fn an_opened_inbox_has_no_rows_and_claims_nothing(place: Place) -> Result<
     assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[])));
     store.deliver(&push(fence, at(5), 9)).await?;
     let next = Fence { generation: Generation(2), ..fence };
-    store.open(reader(1), next, Revision(2)).await?;
+    store.open(reader(1), next, Nonce(2)).await?;
     assert_eq!(all(&*store).await?, Some(slice(next, 2, None, &[])));
     Ok(())
 }
 
-async fn a_repeated_opening_keeps_what_was_delivered_since(place: Place) -> Result<()> {
+async fn a_repeated_opening_is_another_one(place: Place) -> Result<()> {
     let store = store(place).await?;
     let fence = opened(&*store).await?;
     store.deliver(&push(fence, at(5), 9)).await?;
-    store.open(reader(1), fence, Revision(1)).await?;
-    assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[5])));
-    assert!(store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(4)], at(4), 2), KEEP).await?);
-    store.open(reader(1), fence, Revision(1)).await?;
-    assert_eq!(all(&*store).await?, Some(slice(fence, 1, None, &[])), "a claim came between");
+    assert_eq!(store.open(reader(1), fence, Nonce(1)).await?, Revision(2));
+    let made = claim(vec![at(4)], at(4), 2);
+    assert!(!store.claim(reader(1), (fence.token, Revision(1)), &made, KEEP).await?, "of the first opening");
+    assert_eq!(all(&*store).await?, Some(slice(fence, 2, None, &[])));
+    assert!(store.claim(reader(1), (fence.token, Revision(2)), &made, KEEP).await?);
+    store.open(reader(1), fence, Nonce(1)).await?;
+    assert!(!store.claim(reader(1), (fence.token, Revision(2)), &made, KEEP).await?, "it was claimed before");
+    assert_eq!(all(&*store).await?, Some(slice(fence, 4, None, &[])));
+    Ok(())
+}
+
+async fn no_operation_brings_a_revision_back(place: Place) -> Result<()> {
+    let store = store(place).await?;
+    let fence = opened(&*store).await?;
+    let cover = Cover { rows: vec![at(3)], floor: at(3), nonce: Nonce(1) };
+    for next in 2..5 {
+        assert!(store.cover(reader(1), fence, &cover, KEEP).await?);
+        assert_eq!(all(&*store).await?.unwrap().header.revision, Revision(next), "covered");
+    }
+    for next in 5..8 {
+        assert_eq!(store.deliver(&Push { keep: 0, ..push(fence, at(5), 1) }).await?, [Delivered::Added]);
+        assert_eq!(all(&*store).await?.unwrap().header.revision, Revision(next), "trimmed");
+    }
+    for next in 8..11 {
+        assert!(store.claim(reader(1), (fence.token, Revision(next - 1)), &claim(Vec::new(), at(3), 1), KEEP).await?);
+        assert_eq!(all(&*store).await?.unwrap().header.revision, Revision(next), "claimed");
+    }
     Ok(())
 }
 
@@ -118,7 +143,7 @@ async fn deliveries_answer_in_the_order_of_the_recipients(place: Place) -> Resul
     let fence = fence(&*store).await?;
     // More than one call of a script takes.
     for number in (1..=600).step_by(2) {
-        store.open(reader(number), fence, Revision(1)).await?;
+        store.open(reader(number), fence, Nonce(1)).await?;
     }
     let recipients = |generation| (1..=600).rev().map(|number| (reader(number), generation)).collect();
     let expected: Vec<Delivered> =
@@ -152,7 +177,7 @@ async fn a_claim_needs_the_expected_revision_and_token(place: Place) -> Result<(
     assert!(!store.claim(reader(1), (fence.token, Revision(1)), &made, KEEP).await?, "it was claimed already");
     let nothing = claim(Vec::new(), Position::OLDEST, -9);
     assert!(store.claim(reader(1), (fence.token, Revision(2)), &nothing, KEEP).await?);
-    assert_eq!(all(&*store).await?, Some(slice(fence, -9, Some(Position::OLDEST), &[8, 7, 6, 2])));
+    assert_eq!(all(&*store).await?, Some(slice(fence, 3, Some(Position::OLDEST), &[8, 7, 6, 2])));
     Ok(())
 }
 
@@ -160,7 +185,7 @@ async fn covering_needs_the_fence_and_raises_the_floor(place: Place) -> Result<(
     let store = store(place).await?;
     let fence = opened(&*store).await?;
     store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9)], at(5), 2), KEEP).await?;
-    let cover = |floor, revision| Cover { rows: vec![at(7), at(3)], floor, revision: Revision(revision) };
+    let cover = |floor, nonce| Cover { rows: vec![at(7), at(3)], floor, nonce: Nonce(nonce) };
     let (token, generation) = (Token { epoch: 8, ..fence.token }, Generation(8));
     for other in [Fence { token, ..fence }, Fence { generation, ..fence }] {
         assert!(!store.cover(reader(1), other, &cover(at(3), 3), KEEP).await?);
@@ -168,13 +193,13 @@ async fn covering_needs_the_fence_and_raises_the_floor(place: Place) -> Result<(
     assert_eq!(all(&*store).await?, Some(slice(fence, 2, Some(at(5)), &[9])));
     assert!(store.cover(reader(1), fence, &cover(Position::OLDEST, 3), KEEP).await?);
     assert_eq!(all(&*store).await?, Some(slice(fence, 3, Some(at(5)), &[9, 7, 3])), "the floor does not sink");
-    for _ in 0..2 {
+    for next in 4..6 {
         assert!(store.cover(reader(1), fence, &cover(at(6), 4), KEEP).await?);
-        assert_eq!(all(&*store).await?, Some(slice(fence, 4, Some(at(6)), &[9, 7, 3])));
+        assert_eq!(all(&*store).await?, Some(slice(fence, next, Some(at(6)), &[9, 7, 3])));
     }
-    let nothing = Cover { rows: Vec::new(), floor: Position::NEWEST, revision: Revision(5) };
+    let nothing = Cover { rows: Vec::new(), floor: Position::NEWEST, nonce: Nonce(5) };
     assert!(store.cover(reader(1), fence, &nothing, KEEP).await?);
-    assert_eq!(all(&*store).await?, Some(slice(fence, 5, Some(Position::NEWEST), &[9, 7, 3])));
+    assert_eq!(all(&*store).await?, Some(slice(fence, 6, Some(Position::NEWEST), &[9, 7, 3])));
     Ok(())
 }
 
@@ -182,7 +207,7 @@ async fn rows_are_removed_at_the_expected_revision_only(place: Place) -> Result<
     let store = store(place).await?;
     let fence = opened(&*store).await?;
     store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(9), at(8)], at(8), 2), KEEP).await?;
-    let cleared = |rows, revision| Cleared { rows, basis: Basis(-5), revision: Revision(revision) };
+    let cleared = |rows, nonce| Cleared { rows, basis: Basis(-5), nonce: Nonce(nonce) };
     let one = cleared(vec![at(9), at(1)], 3);
     let other = Token { epoch: 8, ..fence.token };
     assert!(!store.remove(reader(1), (fence.token, Revision(1)), &one).await?);
@@ -199,8 +224,8 @@ async fn rows_are_removed_at_the_expected_revision_only(place: Place) -> Result<
 async fn nothing_is_done_without_an_inbox(place: Place) -> Result<()> {
     let store = store(place).await?;
     let fence = fence(&*store).await?;
-    let cover = Cover { rows: vec![at(3)], floor: at(3), revision: Revision(3) };
-    let cleared = Cleared { rows: vec![at(3)], basis: Basis(1), revision: Revision(3) };
+    let cover = Cover { rows: vec![at(3)], floor: at(3), nonce: Nonce(3) };
+    let cleared = Cleared { rows: vec![at(3)], basis: Basis(1), nonce: Nonce(3) };
     assert_eq!(store.deliver(&push(fence, at(3), 9)).await?, [Delivered::Skipped]);
     assert!(!store.claim(reader(1), (fence.token, Revision(1)), &claim(vec![at(3)], at(3), 2), KEEP).await?);
     assert!(!store.cover(reader(1), fence, &cover, KEEP).await?);
@@ -211,10 +236,10 @@ async fn nothing_is_done_without_an_inbox(place: Place) -> Result<()> {
 
 pub async fn is_refused_everywhere(store: &dyn InboxStore, fence: Fence) -> Result<()> {
     let (reader, expected) = (reader(1), (fence.token, Revision(1)));
-    let cover = Cover { rows: vec![at(3)], floor: at(3), revision: Revision(3) };
-    let cleared = Cleared { rows: vec![at(3)], basis: Basis(1), revision: Revision(3) };
+    let cover = Cover { rows: vec![at(3)], floor: at(3), nonce: Nonce(3) };
+    let cleared = Cleared { rows: vec![at(3)], basis: Basis(1), nonce: Nonce(3) };
     let refusals = [
-        store.open(reader, fence, Revision(1)).await.err(),
+        store.open(reader, fence, Nonce(1)).await.err(),
         store.deliver(&push(fence, at(3), 9)).await.err(),
         store.claim(reader, expected, &claim(vec![at(3)], at(3), 2), KEEP).await.err(),
         store.cover(reader, fence, &cover, KEEP).await.err(),
@@ -248,7 +273,7 @@ async fn an_inbox_is_trimmed_above_a_tenth_more_than_is_kept(place: Place) -> Re
     let made = claim(vec![at(1), at(2)], Position::OLDEST, 4);
     store.claim(reader(1), (fence.token, Revision(3)), &made, KEEP).await?;
     assert_eq!(all(&*store).await?, Some(slice(fence, 4, Some(at(3)), &ten)), "what is claimed is trimmed as well");
-    let cover = Cover { rows: vec![at(1), at(2)], floor: at(9), revision: Revision(5) };
+    let cover = Cover { rows: vec![at(1), at(2)], floor: at(9), nonce: Nonce(5) };
     store.cover(reader(1), fence, &cover, KEEP).await?;
     assert_eq!(all(&*store).await?, Some(slice(fence, 5, Some(at(9)), &ten)), "the floor stays above the lowest row");
     store.deliver(&Push { keep: 0, ..push(fence, at(13), 6) }).await?;
@@ -283,17 +308,15 @@ async fn the_largest_numbers_are_kept_exactly(place: Place) -> Result<()> {
     let node = store.identify(Bucket::of(reader(1))).await?;
     let fence = Fence { token: Token { node, epoch: i64::MIN }, generation: Generation(i64::MAX - 1) };
     let near = Fence { generation: Generation(i64::MAX), ..fence };
-    let revision = Revision(i64::MIN + 1);
-    store.open(reader(1), fence, revision).await?;
+    store.open(reader(1), fence, Nonce(i64::MIN)).await?;
     let rows = [i64::MAX, i64::MAX - 1, 10, 9].map(|id| Position::bound(1_767_225_600_001, id));
     assert_eq!(store.deliver(&push(near, rows[0], 2)).await?, [Delivered::Skipped]);
     for row in rows {
         assert_eq!(store.deliver(&push(fence, row, 2)).await?, [Delivered::Added]);
     }
-    let made = Claim { rows: vec![rows[0]], floor: rows[1], basis: Basis(i64::MAX), revision: Revision(i64::MAX) };
-    assert!(!store.claim(reader(1), (fence.token, Revision(i64::MIN)), &made, KEEP).await?);
-    assert!(store.claim(reader(1), (fence.token, revision), &made, KEEP).await?);
-    let header = Header { fence, revision: made.revision, basis: Some(made.basis), floor: rows[1] };
+    let made = Claim { rows: vec![rows[0]], floor: rows[1], basis: Basis(i64::MAX), nonce: Nonce(i64::MAX) };
+    assert!(store.claim(reader(1), (fence.token, Revision(1)), &made, KEEP).await?);
+    let header = Header { fence, revision: Revision(2), basis: Some(made.basis), floor: rows[1] };
     assert_eq!(all(&*store).await?, Some(Slice { header, rows: rows.to_vec() }));
     Ok(())
 }

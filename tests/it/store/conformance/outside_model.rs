@@ -13,7 +13,7 @@ use tidefeed::{
     domain::{
         Direction, Position,
         timeline::outside::{
-            Basis, Bucket, Claim, Cleared, Cover, Fence, Generation, NodeId, Revision, Slice, Token, Window,
+            Basis, Bucket, Claim, Cleared, Cover, Fence, Generation, NodeId, Nonce, Revision, Slice, Token, Window,
         },
     },
     store::{
@@ -24,42 +24,42 @@ use tidefeed::{
 };
 use tokio::runtime::Handle;
 
-use super::outside_inboxes::reader;
+use super::{outside_inboxes::reader, outside_numbered::Numbered};
 
 /// An operation on readers 1 to 3. Small numbers: fences and revisions often agree, times are often equal.
 #[derive(Debug, Clone)]
 enum Step {
-    Open { reader: i64, fence: (i64, i64), revision: i64 },
-    Deliver { generation: i64, epoch: i64, row: i64, revision: i64, keep: usize },
+    Open { reader: i64, fence: (i64, i64), nonce: i64 },
+    Deliver { generation: i64, epoch: i64, row: i64, nonce: i64, keep: usize },
     Claim { reader: i64, at: (i64, i64), claimed: Rows, basis: i64, keep: usize },
     Cover { reader: i64, fence: (i64, i64), newest: Rows, keep: usize },
     Remove { reader: i64, at: (i64, i64), cleared: Rows, basis: i64 },
     Slice { reader: i64, newer: bool, bound: Option<i64>, limit: usize },
 }
 
-/// Rows by content id, a floor, and the next revision.
+/// Rows by content id, a floor, and what gives the next revision.
 #[derive(Debug, Clone)]
 struct Rows {
     ids: Vec<i64>,
     floor: i64,
-    revision: i64,
+    nonce: i64,
 }
 
 const IDS: std::ops::Range<i64> = 0..60;
 
 fn rows() -> impl Strategy<Value = Rows> {
-    (vec(IDS, 0..12), -1..62_i64, 0..3_i64).prop_map(|(ids, floor, revision)| Rows { ids, floor, revision })
+    (vec(IDS, 0..12), -1..62_i64, 0..3_i64).prop_map(|(ids, floor, nonce)| Rows { ids, floor, nonce })
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let (reader, fence, at) = (1..4_i64, (0..2_i64, 0..2_i64), (0..2_i64, 0..3_i64));
-    let (keep, revision) = (prop_oneof![Just(0), 3..20_usize], 0..3_i64);
+    let (keep, nonce) = (prop_oneof![Just(0), 3..20_usize], 0..3_i64);
     let bound = prop::option::of(-1..62_i64);
     prop_oneof![
-        2 => (reader.clone(), fence.clone(), revision.clone())
-            .prop_map(|(reader, fence, revision)| Step::Open { reader, fence, revision }),
-        8 => (fence.clone(), IDS, revision, keep.clone()).prop_map(|((epoch, generation), row, revision, keep)| {
-            Step::Deliver { generation, epoch, row, revision, keep }
+        2 => (reader.clone(), fence.clone(), nonce.clone())
+            .prop_map(|(reader, fence, nonce)| Step::Open { reader, fence, nonce }),
+        8 => (fence.clone(), IDS, nonce, keep.clone()).prop_map(|((epoch, generation), row, nonce, keep)| {
+            Step::Deliver { generation, epoch, row, nonce, keep }
         }),
         4 => (reader.clone(), at.clone(), rows(), 0..9_i64, keep.clone())
             .prop_map(|(reader, at, claimed, basis, keep)| Step::Claim { reader, at, claimed, basis, keep }),
@@ -95,32 +95,30 @@ fn told<T: std::fmt::Debug>(answer: Result<T, OutsideError>) -> Result<Answer> {
     })
 }
 
-async fn run_step(store: &dyn InboxStore, node: NodeId, step: &Step) -> Result<Answer> {
+async fn run_step(store: &Numbered, node: NodeId, step: &Step) -> Result<Answer> {
     let token = |epoch| Token { node, epoch };
     let fence = |(epoch, generation)| Fence { token: token(epoch), generation: Generation(generation) };
-    let at = |(epoch, revision)| (token(epoch), Revision(revision));
+    let at = |who, (epoch, back)| (token(epoch), Revision(store.last(reader(who)) - back));
     let all = |rows: &Rows| rows.ids.iter().copied().map(position).collect();
     match step.clone() {
-        Step::Open { reader: who, fence: of, revision } => {
-            told(store.open(reader(who), fence(of), Revision(revision)).await)
-        }
-        Step::Deliver { generation, epoch, row, revision, keep } => {
+        Step::Open { reader: who, fence: of, nonce } => told(store.open(reader(who), fence(of), Nonce(nonce)).await),
+        Step::Deliver { generation, epoch, row, nonce, keep } => {
             let recipients = (1..4).map(|who| (reader(who), Generation(generation))).collect();
-            let (row, token, revision) = (position(row), token(epoch), Revision(revision));
-            told(store.deliver(&Push { row, recipients, token, keep, revision }).await)
+            let (row, token, nonce) = (position(row), token(epoch), Nonce(nonce));
+            told(store.deliver(&Push { row, recipients, token, keep, nonce }).await)
         }
         Step::Claim { reader: who, at: expected, claimed, basis, keep } => {
-            let (floor, revision) = (position(claimed.floor), Revision(claimed.revision));
-            let claim = Claim { rows: all(&claimed), floor, basis: Basis(basis), revision };
-            told(store.claim(reader(who), at(expected), &claim, keep).await)
+            let (floor, nonce) = (position(claimed.floor), Nonce(claimed.nonce));
+            let claim = Claim { rows: all(&claimed), floor, basis: Basis(basis), nonce };
+            told(store.claim(reader(who), at(who, expected), &claim, keep).await)
         }
         Step::Cover { reader: who, fence: of, newest, keep } => {
-            let (floor, revision) = (position(newest.floor), Revision(newest.revision));
-            told(store.cover(reader(who), fence(of), &Cover { rows: all(&newest), floor, revision }, keep).await)
+            let (floor, nonce) = (position(newest.floor), Nonce(newest.nonce));
+            told(store.cover(reader(who), fence(of), &Cover { rows: all(&newest), floor, nonce }, keep).await)
         }
         Step::Remove { reader: who, at: expected, cleared, basis } => {
-            let cleared = Cleared { rows: all(&cleared), basis: Basis(basis), revision: Revision(cleared.revision) };
-            told(store.remove(reader(who), at(expected), &cleared).await)
+            let cleared = Cleared { rows: all(&cleared), basis: Basis(basis), nonce: Nonce(cleared.nonce) };
+            told(store.remove(reader(who), at(who, expected), &cleared).await)
         }
         Step::Slice { reader: who, newer, bound, limit } => {
             let direction = if newer { Direction::Newer } else { Direction::Older };
@@ -131,14 +129,14 @@ async fn run_step(store: &dyn InboxStore, node: NodeId, step: &Step) -> Result<A
 }
 
 /// Runs `cases` random histories on `store` and on a memory adapter of the same identity.
-pub async fn run(cases: u32, store: Arc<dyn InboxStore>) -> Result<()> {
+pub async fn run(cases: u32, store: Arc<Numbered>) -> Result<()> {
     let runtime = Handle::current();
     let node = store.identify(Bucket::of(reader(1))).await?;
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let try_all = move || {
         let found = std::cell::Cell::new(0);
         let result = runner.run(&vec(step(), 1..80), |steps| {
-            let rows = runtime.block_on(one_history(&*store, node, &steps));
+            let rows = runtime.block_on(one_history(store.clone(), node, &steps));
             found.set(found.get() + rows.map_err(|error| TestCaseError::fail(format!("{error:#}")))?);
             Ok(())
         });
@@ -150,22 +148,22 @@ pub async fn run(cases: u32, store: Arc<dyn InboxStore>) -> Result<()> {
 }
 
 /// Gives the number of rows that were read.
-async fn one_history(store: &dyn InboxStore, node: NodeId, steps: &[Step]) -> Result<usize> {
-    let model = MemoryInboxes::new(100, node);
+async fn one_history(under_test: Arc<Numbered>, node: NodeId, steps: &[Step]) -> Result<usize> {
+    let (store, model) = (Numbered::new(under_test.clone()), Numbered::new(Arc::new(MemoryInboxes::new(100, node))));
     let mut rows = 0;
     for who in 1..4 {
         // Whatever the history before has left goes.
         let token = Token { node, epoch: 0 };
-        let fresh = Step::Open { reader: who, fence: (0, 0), revision: 0 };
-        store.open(reader(who), Fence { token, generation: Generation(77) }, Revision(77)).await?;
-        ensure!(run_step(store, node, &fresh).await? == run_step(&model, node, &fresh).await?);
+        let fresh = Step::Open { reader: who, fence: (0, 0), nonce: 0 };
+        under_test.open(reader(who), Fence { token, generation: Generation(77) }, Nonce(77)).await?;
+        ensure!(run_step(&store, node, &fresh).await? == run_step(&model, node, &fresh).await?);
     }
     for step in steps {
-        let (expected, found) = (run_step(&model, node, step).await?, run_step(store, node, step).await?);
+        let (expected, found) = (run_step(&model, node, step).await?, run_step(&store, node, step).await?);
         ensure!(expected == found, "{step:?}: {found:?} is not {expected:?}");
         for who in 1..4 {
             let all = Step::Slice { reader: who, newer: false, bound: None, limit: 1_000 };
-            let (expected, found) = (run_step(&model, node, &all).await?, run_step(store, node, &all).await?);
+            let (expected, found) = (run_step(&model, node, &all).await?, run_step(&store, node, &all).await?);
             ensure!(expected == found, "{step:?}: afterwards {found:?} is not {expected:?}");
             if let Answer::Found(Some(slice)) = found {
                 rows += slice.rows.len();

@@ -6,7 +6,7 @@ use redis::cmd;
 use tidefeed::{
     domain::{
         Position,
-        timeline::outside::{Basis, Bucket, Claim, Delivered, Fence, NodeId, Revision, Token},
+        timeline::outside::{Basis, Bucket, Claim, Delivered, Fence, NodeId, Nonce, Revision, Token},
     },
     store::{
         InboxStore as _, StoreError,
@@ -24,12 +24,13 @@ use crate::{
     servers::{Kind, Server, connect_redis},
 };
 
-/// An inbox of reader 1 (the id 129), opened at revision 1, and a way past the adapter.
+/// An inbox of reader 1 (the id 129), opened, and a way past the adapter.
 struct World {
     store: RedisInboxes,
     backdoor: Backdoor,
     key: String,
     fence: Fence,
+    opened: Revision,
 }
 
 impl World {
@@ -48,8 +49,8 @@ impl World {
         let key = format!("{}inbox1:{{1}}:129", options.prefix);
         let store = RedisInboxes::new(Redis::connect(options).await?);
         let fence = fence(&store).await?;
-        store.open(reader(1), fence, Revision(1)).await?;
-        Ok(Self { store, backdoor, key, fence })
+        let opened = store.open(reader(1), fence, Nonce(1)).await?;
+        Ok(Self { store, backdoor, key, fence, opened })
     }
 }
 
@@ -61,13 +62,15 @@ async fn an_inbox_lies_there_as_documented_and_not_for_ever(place: Place) -> Res
     }
     let members: Vec<String> = world.backdoor.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(-1)).await?;
     let newest = format!("{0:020}:{0:020}", i64::MAX);
-    let (token, numbers) = (format!("{node}:-3"), format!("{}:1:", i64::MAX));
+    let (token, numbers) = (format!("{node}:-3"), format!("{}:{}:", i64::MAX, world.opened));
     assert_eq!(members, [&token, &numbers, &newest, "00000000000000000009", "00000001700000000000"]);
     let floor = Position::bound(8, 7);
-    let claim = Claim { rows: Vec::new(), floor, basis: Basis(-4), revision: Revision(-2) };
-    assert!(world.store.claim(reader(1), (world.fence.token, Revision(1)), &claim, KEEP).await?);
+    let claim = Claim { rows: Vec::new(), floor, basis: Basis(-4), nonce: Nonce(-2) };
+    assert!(world.store.claim(reader(1), (world.fence.token, world.opened), &claim, KEEP).await?);
     let members: Vec<String> = world.backdoor.run(cmd("ZRANGE").arg(&world.key).arg(0).arg(2)).await?;
-    assert_eq!(members, [token, format!("{}:-2:-4", i64::MAX), format!("{:020}:{:020}", 8, 7)]);
+    let claimed = all(&world.store).await?.unwrap().header.revision;
+    assert_ne!(claimed, world.opened);
+    assert_eq!(members, [token, format!("{}:{claimed}:-4", i64::MAX), format!("{:020}:{:020}", 8, 7)]);
     let left: i64 = world.backdoor.run(cmd("PTTL").arg(&world.key)).await?;
     assert!((1..=30 * 24 * 60 * 60 * 1_000).contains(&left), "{left}");
     Ok(())
@@ -80,7 +83,7 @@ async fn a_key_of_another_kind_is_refused_until_it_is_replaced(place: Place) -> 
     ensure!(read.to_string() == "Redis refused a request", "{read:#}");
     let delivered = world.store.deliver(&push(world.fence, at(3), 2)).await;
     assert!(matches!(delivered, Err(OutsideError::Store(StoreError::Refused(_)))), "{delivered:?}");
-    world.store.open(reader(1), world.fence, Revision(2)).await?;
+    world.store.open(reader(1), world.fence, Nonce(2)).await?;
     assert!(all(&world.store).await?.is_some());
     Ok(())
 }
@@ -91,7 +94,7 @@ async fn an_inbox_without_its_header_is_none(place: Place) -> Result<()> {
     world.backdoor.run::<()>(cmd("ZREMRANGEBYSCORE").arg(&world.key).arg(-1).arg(-1)).await?;
     assert_eq!(all(&world.store).await?, None);
     assert_eq!(world.store.deliver(&push(world.fence, at(4), 2)).await?, [Delivered::Skipped]);
-    world.store.open(reader(1), world.fence, Revision(1)).await?;
+    world.store.open(reader(1), world.fence, Nonce(1)).await?;
     assert_eq!(all(&world.store).await?.unwrap().rows, []);
     Ok(())
 }
@@ -178,7 +181,7 @@ async fn figures_of_outside_inboxes() -> Result<()> {
         let setting = ["SET", "zset-max-listpack-entries"];
         world.backdoor.run::<()>(cmd("CONFIG").arg(&setting).arg(listpack)).await?;
         for number in 1..=1_000 {
-            world.store.open(reader(number), world.fence, Revision(1)).await?;
+            world.store.open(reader(number), world.fence, Nonce(1)).await?;
         }
         let recipients = (1..=1_000).map(|number| (reader(number), world.fence.generation)).collect();
         let mut push = Push { recipients, keep: 1_000, ..push(world.fence, at(1), 2) };

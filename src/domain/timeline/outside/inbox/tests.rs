@@ -22,9 +22,14 @@ fn opened() -> OutsideInbox {
     OutsideInbox::open(fence(1), Revision(1))
 }
 
-fn claim(times: &[i64], floor: Position, revision: i64) -> Claim {
+fn claim(times: &[i64], floor: Position, nonce: i64) -> Claim {
     let rows = times.iter().copied().map(at).collect();
-    Claim { rows, floor, basis: Basis(5), revision: Revision(revision) }
+    Claim { rows, floor, basis: Basis(5), nonce: Nonce(nonce) }
+}
+
+/// The revision that operations with these nonces make of the first.
+fn after(first: i64, nonces: &[i64]) -> Revision {
+    nonces.iter().fold(Revision(first), |revision, nonce| Revision::after(Some(revision), Nonce(*nonce)))
 }
 
 fn all(inbox: &OutsideInbox) -> Vec<i64> {
@@ -35,17 +40,17 @@ fn all(inbox: &OutsideInbox) -> Vec<i64> {
 #[test]
 fn a_delivery_adds_below_the_floor_and_before_any_claim() {
     let mut inbox = opened();
-    assert_eq!(inbox.deliver(fence(1), at(3), KEEP, Revision(2)), Delivered::Added);
+    assert_eq!(inbox.deliver(fence(1), at(3), KEEP, Nonce(2)), Delivered::Added);
     assert_eq!(inbox.header, Header::opened(fence(1), Revision(1)), "a row changes neither claim nor revision");
     assert!(inbox.claim(Revision(1), &claim(&[9, 8], at(8), 3), KEEP));
-    assert_eq!(inbox.deliver(fence(1), at(2), KEEP, Revision(4)), Delivered::Added);
-    assert_eq!((all(&inbox), inbox.header.floor, inbox.header.revision), (vec![9, 8, 3, 2], at(8), Revision(3)));
+    assert_eq!(inbox.deliver(fence(1), at(2), KEEP, Nonce(4)), Delivered::Added);
+    assert_eq!((all(&inbox), inbox.header.floor, inbox.header.revision), (vec![9, 8, 3, 2], at(8), after(1, &[3])));
 }
 
 #[test]
 fn a_delivery_for_another_fence_is_skipped() {
     let mut inbox = opened();
-    assert_eq!(inbox.deliver(fence(2), at(3), KEEP, Revision(2)), Delivered::Skipped);
+    assert_eq!(inbox.deliver(fence(2), at(3), KEEP, Nonce(2)), Delivered::Skipped);
     assert_eq!(inbox, opened());
 }
 
@@ -53,18 +58,18 @@ fn a_delivery_for_another_fence_is_skipped() {
 fn an_inbox_is_trimmed_above_a_tenth_more_than_is_kept() {
     let mut inbox = opened();
     assert!(inbox.claim(Revision(1), &claim(&(1..=11).collect::<Vec<_>>(), Position::OLDEST, 2), KEEP));
-    assert_eq!((all(&inbox).len(), inbox.header.floor, inbox.header.revision), (11, Position::OLDEST, Revision(2)));
-    inbox.deliver(fence(1), at(12), KEEP, Revision(3));
-    assert_eq!((all(&inbox).len(), inbox.header.floor, inbox.header.revision), (KEEP, at(3), Revision(3)));
+    assert_eq!((all(&inbox).len(), inbox.header.floor, inbox.header.revision), (11, Position::OLDEST, after(1, &[2])));
+    inbox.deliver(fence(1), at(12), KEEP, Nonce(3));
+    assert_eq!((all(&inbox).len(), inbox.header.floor, inbox.header.revision), (KEEP, at(3), after(1, &[2, 3])));
 }
 
 #[test]
 fn trimming_never_lowers_the_floor() {
     let mut inbox = opened();
     for time in 1..=12 {
-        inbox.deliver(fence(1), at(time), KEEP, Revision(2));
+        inbox.deliver(fence(1), at(time), KEEP, Nonce(2));
     }
-    assert_eq!((inbox.header.floor, inbox.header.revision), (Position::NEWEST, Revision(2)));
+    assert_eq!((inbox.header.floor, inbox.header.revision), (Position::NEWEST, after(1, &[2])));
     assert!(!inbox.claim(Revision(1), &claim(&[1], Position::OLDEST, 9), KEEP), "rows went since it was opened");
 }
 
@@ -72,12 +77,15 @@ fn trimming_never_lowers_the_floor() {
 fn covering_raises_the_floor_only_if_the_author_has_more() {
     let mut inbox = opened();
     assert!(inbox.claim(Revision(1), &claim(&[9, 4], at(4), 2), KEEP));
-    let whole = Cover { rows: vec![at(7), at(1)], floor: Position::OLDEST, revision: Revision(3) };
+    let whole = Cover { rows: vec![at(7), at(1)], floor: Position::OLDEST, nonce: Nonce(3) };
     assert!(inbox.cover(fence(1), &whole, KEEP));
-    assert_eq!((inbox.header.floor, inbox.header.revision), (at(4), Revision(3)));
-    let cut = Cover { rows: vec![at(8), at(6)], floor: at(6), revision: Revision(4) };
+    assert_eq!((inbox.header.floor, inbox.header.revision), (at(4), after(1, &[2, 3])));
+    let cut = Cover { rows: vec![at(8), at(6)], floor: at(6), nonce: Nonce(4) };
     assert!(inbox.cover(fence(1), &cut, KEEP));
-    assert_eq!((all(&inbox), inbox.header.floor, inbox.header.revision), (vec![9, 8, 7, 6, 4, 1], at(6), Revision(4)));
+    assert_eq!(
+        (all(&inbox), inbox.header.floor, inbox.header.revision),
+        (vec![9, 8, 7, 6, 4, 1], at(6), after(1, &[2, 3, 4]))
+    );
     assert!(!inbox.cover(fence(2), &cut, KEEP));
 }
 
@@ -85,10 +93,10 @@ fn covering_raises_the_floor_only_if_the_author_has_more() {
 fn rows_are_removed_at_the_expected_revision_only() {
     let mut inbox = opened();
     assert!(inbox.claim(Revision(1), &claim(&[9, 8], at(8), 2), KEEP));
-    let cleared = Cleared { rows: vec![at(9)], basis: Basis(6), revision: Revision(3) };
+    let cleared = Cleared { rows: vec![at(9)], basis: Basis(6), nonce: Nonce(3) };
     assert!(!inbox.remove(Revision(1), &cleared));
-    assert!(inbox.remove(Revision(2), &cleared));
-    assert_eq!((all(&inbox), inbox.header.revision, inbox.header.basis), (vec![8], Revision(3), Some(Basis(6))));
+    assert!(inbox.remove(after(1, &[2]), &cleared));
+    assert_eq!((all(&inbox), inbox.header.revision, inbox.header.basis), (vec![8], after(1, &[2, 3]), Some(Basis(6))));
 }
 
 #[test]
@@ -117,4 +125,17 @@ fn a_slice_proves_no_more_than_its_rows_and_its_floor() {
     assert!(newer.is_exhausted() && newer.entries() == [entry(7), entry(9)]);
     let below = run(Direction::Newer, Some(3), 4, &[5, 7, 9]);
     assert_eq!((below.entries(), below.reaches()), (&[][..], at(3)), "it starts below the floor");
+}
+
+#[test]
+fn an_inclusive_window_begins_at_its_bound() {
+    let mut inbox = opened();
+    assert!(inbox.claim(Revision(1), &claim(&[9, 7, 5], Position::OLDEST, 2), KEEP));
+    let rows = |direction, bound| inbox.slice(&Window::from(bound, direction, 2)).rows;
+    assert_eq!(rows(Direction::Older, at(7)), [at(7), at(5)]);
+    assert_eq!(rows(Direction::Newer, at(7)), [at(7), at(9)]);
+    assert_eq!(rows(Direction::Newer, Position::bound(7, 0)), [at(7), at(9)]);
+    assert_eq!(rows(Direction::Older, Position::bound(7, i64::MAX)), [at(7), at(5)]);
+    assert_eq!(rows(Direction::Newer, Position::OLDEST), [at(5), at(7)]);
+    assert_eq!(rows(Direction::Older, Position::NEWEST), [at(9), at(7)]);
 }

@@ -1,0 +1,69 @@
+//! `tidefeed inbox`: what is to be known and done about readers' inboxes in Redis.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+
+use super::{outcome::Outcome, print};
+use crate::{
+    app::open_store,
+    config::Config,
+    domain::limits::INBOX_BUCKETS,
+    rng::SharedRng,
+    store::{OutsideStates, Schema as _},
+    upkeep::{move_all, renew_tokens},
+};
+
+#[derive(Debug, Args)]
+pub struct InboxArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Tell how many readers have their inboxes in Redis, and which servers are admitted.
+    Status,
+    /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis".
+    Move,
+    /// Have all inboxes in Redis built anew, as their readers come. For a Redis that was restored past its identity.
+    Renew,
+}
+
+/// Needs SQL alone: Redis may be gone.
+pub async fn run(arguments: &InboxArguments, config: &Config) -> anyhow::Result<Outcome> {
+    let store = open_store(config).await?;
+    if !store.pending().await?.is_empty() {
+        anyhow::bail!("tables are missing or old: run `tidefeed migrate`");
+    }
+    match arguments.action {
+        Action::Status => status(&store).await?,
+        Action::Move => {
+            let moved = move_all(&store, &store, config.inbox.extend_step).await.context("inboxes cannot be moved")?;
+            print::line(format!("Moved {moved} inboxes to SQL. No bucket is admitted."))?;
+        }
+        Action::Renew => {
+            let renewed = renew_tokens(&store, &SharedRng::from_system()).await.context("tokens cannot be renewed")?;
+            print::line(format!("Renewed {renewed} buckets. Inboxes are built as their readers come."))?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+async fn status(store: &dyn OutsideStates) -> anyhow::Result<()> {
+    let occupancy = store.occupancy().await?;
+    print::line(format!(
+        "Readers with an inbox in Redis: {}, {} of them built.",
+        occupancy.readers, occupancy.claimed
+    ))?;
+    print::line(format!("Buckets admitted: {} of {INBOX_BUCKETS}.", occupancy.admitted))?;
+    let mut nodes: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, token) in store.tokens().await? {
+        *nodes.entry(token.node.to_string()).or_default() += 1;
+    }
+    for (node, buckets) in nodes {
+        print::line(format!("Redis {node}: {buckets} buckets."))?;
+    }
+    Ok(())
+}

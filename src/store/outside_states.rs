@@ -1,0 +1,196 @@
+//! What the primary store says of inboxes outside it: who has one, under which fence, from what its claims were read,
+//! and whom a delivery must reach there. docs/protocol.md#outside has the rules.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{
+    InboxStore, StoreError,
+    deliveries::{AtOnce, Pushed, Subtask},
+    relations::Pair,
+};
+use crate::domain::{
+    ContentId, Entry, PageRequest, Position, Run, UserId,
+    delivery::DeliveryPolicy,
+    timeline::outside::{Basis, Bucket, Expected, Fence, Generation, Slice, Token, Window},
+};
+
+/// One side of a page's bound: what was asked of the inbox, and what it gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SideRead {
+    /// Away from the bound.
+    pub window: Window,
+    /// Read before the statement.
+    pub slice: Slice,
+}
+
+/// What a page's statement says if the reader's inbox lies outside.
+#[derive(Debug, Clone)]
+pub struct OutsideSnapshot {
+    /// `None`: the reader has no outside inbox of the fence that was asked for.
+    pub expected: Option<Expected>,
+    /// Ahead of the bound: what is in flight, the uncovered authors' contents, and those of the slice that are shown.
+    pub ahead: Vec<Run>,
+    /// As [`Self::ahead`], behind the bound; empty if there is none.
+    pub behind: Vec<Run>,
+}
+
+/// A recipient outside, as the recipients' transaction has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recipient {
+    /// Who.
+    pub reader: UserId,
+    /// Of the reader's bucket and stay.
+    pub fence: Fence,
+}
+
+/// A batch that an executor is about to write outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// What is delivered.
+    pub entry: Entry,
+    /// Everybody outside whom the batch reaches and whose bucket has a token.
+    pub recipients: Vec<Recipient>,
+    /// The last follower id of the batch.
+    pub through: i64,
+    /// The number that progress must name.
+    pub attempt: i64,
+}
+
+/// Who is in the outside tier, and how their buckets are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Occupancy {
+    /// Readers in the outside tier.
+    pub readers: u64,
+    /// Of those, who have built a claim.
+    pub claimed: u64,
+    /// Buckets with a token.
+    pub admitted: u64,
+}
+
+/// Both sides of outside inboxes, and how much each keeps: what every use case that touches them needs.
+#[derive(Clone)]
+pub struct OutsideStores {
+    /// The inboxes.
+    pub inboxes: Arc<dyn InboxStore>,
+    /// What SQL says of them.
+    pub states: Arc<dyn OutsideStates>,
+    /// Rows that an inbox keeps.
+    pub keep: u32,
+    /// Readers who were not seen for so long, in ms, have their inboxes in SQL again.
+    pub active_ms: i64,
+}
+
+impl OutsideStores {
+    /// As [`Self::keep`], to count with.
+    pub fn rows_kept(&self) -> usize {
+        usize::try_from(self.keep.max(1)).unwrap_or(usize::MAX)
+    }
+}
+
+/// Why work on inboxes outside SQL is refused.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "readers have inboxes in Redis, and this node is not configured for them: set inbox.store as on the other nodes"
+)]
+pub struct NotConfigured;
+
+impl From<NotConfigured> for StoreError {
+    fn from(refused: NotConfigured) -> Self {
+        Self::Refused(Box::new(refused))
+    }
+}
+
+/// States of outside inboxes. No method does anything in the outside store.
+#[async_trait]
+pub trait OutsideStates: Send + Sync {
+    /// docs/protocol.md#outside, the statement of a read: **one statement**, one snapshot. The slices stand for the
+    /// inbox; `behind` is there if the request has a bound. Contents of authors who are not `Push` are read as well.
+    async fn page_with(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        ahead: &SideRead,
+        behind: Option<&SideRead>,
+    ) -> Result<OutsideSnapshot, StoreError>;
+
+    /// The token of each bucket that has one.
+    async fn tokens(&self) -> Result<Vec<(Bucket, Token)>, StoreError>;
+
+    /// Sets a bucket's token, or none, if it still is `former`; whether it was. One transaction.
+    async fn set_token(&self, bucket: Bucket, former: Option<Token>, next: Option<Token>) -> Result<bool, StoreError>;
+
+    /// The fence of a reader in the outside tier whose bucket has a token, and the basis of the claim, if there is
+    /// one.
+    async fn fence(&self, reader: UserId) -> Result<Option<(Fence, Option<Basis>)>, StoreError>;
+
+    /// Lets a reader who is not in the outside tier, and whose bucket has a token, enter it under this generation, and
+    /// turns the inbox in SQL off: one transaction. Whether the reader entered.
+    async fn enter(&self, reader: UserId, generation: Generation) -> Result<bool, StoreError>;
+
+    /// Lets a reader leave the outside tier, and opens the inbox in SQL: one transaction. Whether the reader left.
+    async fn leave(&self, reader: UserId) -> Result<bool, StoreError>;
+
+    /// Readers of the outside tier with ids above `after` who were last seen before this time (ms), or never: at most
+    /// `limit` of the tier are looked at, ascending. Returns them and the last id looked at (`None` at the end).
+    async fn unseen(
+        &self,
+        after: i64,
+        seen_before_ms: i64,
+        limit: u64,
+    ) -> Result<(Vec<UserId>, Option<i64>), StoreError>;
+
+    /// The transaction of a build: the newest `keep` contents of all whom the reader follows, whatever the modes, and
+    /// `basis` as that of the claim. `None`: the reader is not in the outside tier under this generation.
+    async fn read_for_build(
+        &self,
+        reader: UserId,
+        generation: Generation,
+        keep: u32,
+        basis: Basis,
+    ) -> Result<Option<Vec<Position>>, StoreError>;
+
+    /// The first transaction of covering: the author's newest `keep` contents and the reader's fence; the edge gets
+    /// this incarnation. `None`: the edge is not `Fill`, or the reader is not in the outside tier. Without a fence,
+    /// the bucket has no token.
+    async fn read_for_cover(
+        &self,
+        pair: Pair,
+        keep: u32,
+        incarnation: i64,
+    ) -> Result<Option<(Option<Fence>, Vec<Position>)>, StoreError>;
+
+    /// The last transaction of covering: the edge becomes `Push` if it is `Fill`, has this incarnation, and the reader
+    /// is still in the outside tier; whether it was.
+    async fn trust(&self, pair: Pair, incarnation: i64) -> Result<bool, StoreError>;
+
+    /// The transaction that reads the recipients of a whole delivery, if [`Self::deliver_at_once_as`] would end it.
+    async fn begin_at_once(
+        &self,
+        content: ContentId,
+        most: u32,
+        policy: &DeliveryPolicy,
+        attempt: i64,
+    ) -> Result<Option<Batch>, StoreError>;
+
+    /// As [`super::Deliveries::deliver_at_once`], after the recipients of this attempt have their rows.
+    async fn deliver_at_once_as(
+        &self,
+        content: ContentId,
+        most: u32,
+        policy: &DeliveryPolicy,
+        attempt: i64,
+    ) -> Result<AtOnce, StoreError>;
+
+    /// The transaction that reads the recipients of a subtask's next `batch_size` followers. `None`: nothing is left
+    /// of it.
+    async fn begin_batch(&self, subtask: &Subtask, batch_size: u32, attempt: i64) -> Result<Option<Batch>, StoreError>;
+
+    /// As [`super::Deliveries::push_batch`], of the batch whose recipients of this attempt have their rows. Does
+    /// nothing if another attempt has begun since.
+    async fn push_batch_as(&self, subtask: &Subtask, through: i64, attempt: i64) -> Result<Pushed, StoreError>;
+
+    /// For operators.
+    async fn occupancy(&self) -> Result<Occupancy, StoreError>;
+}

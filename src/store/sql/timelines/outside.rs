@@ -1,0 +1,127 @@
+//! The page of a reader whose inbox lies outside SQL: the one statement of a page, with the ids that the outside store
+//! gave in place of the inbox.
+
+use sea_orm::Value;
+
+use super::{
+    super::{
+        SqlStore,
+        dialect::Dialect,
+        fragment::Fragment,
+        rows::{Row, id_list},
+    },
+    Answer,
+    pulled::pulled,
+    shown::Timeline,
+    side::Side,
+    statement::{IN_FLIGHT, INBOX, UNCOVERED},
+};
+use crate::{
+    domain::{
+        ContentId, PageRequest, Run, UserId,
+        timeline::outside::{Basis, Bucket, Expected, Fence, Slice},
+    },
+    store::{
+        StoreError,
+        outside_states::{OutsideSnapshot, SideRead},
+    },
+};
+
+/// A row if the reader is in the outside tier under the fence that was asked for: the basis, 0, 0.
+const FENCE: i64 = 6;
+
+/// See [`crate::store::OutsideStates::page_with`].
+pub(in super::super) async fn page_with(
+    store: &SqlStore,
+    reader: UserId,
+    request: &PageRequest,
+    (ahead, behind): (&SideRead, Option<&SideRead>),
+) -> Result<OutsideSnapshot, StoreError> {
+    let timeline = Timeline { dialect: store.dialect, reader };
+    let fence = ahead.slice.header.fence;
+    let sides = sides(request, ahead, behind);
+    let statement = timeline.outside(fence, &sides);
+    let rows = store.read(&statement.text, statement.values).await?;
+    let (fences, rows): (Vec<Row>, Vec<Row>) = partition(rows)?;
+    let expected =
+        fences.first().map(|row| row.get(1)).transpose()?.map(|basis| Expected { fence, basis: Basis(basis) });
+    let answer = Answer::of(&rows)?;
+    let mut runs = sides.iter().map(|(side, read)| answer.around(*side, read));
+    Ok(OutsideSnapshot { expected, ahead: runs.next().unwrap_or_default(), behind: runs.next().unwrap_or_default() })
+}
+
+fn partition(rows: Vec<Row>) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
+    let (mut fences, mut others) = (Vec::new(), Vec::with_capacity(rows.len()));
+    for row in rows {
+        if row.get::<i64>(0)? == FENCE { fences.push(row) } else { others.push(row) }
+    }
+    Ok((fences, others))
+}
+
+/// Each side reads of what SQL holds as much as its window asked of the inbox.
+fn sides<'a>(request: &PageRequest, ahead: &'a SideRead, behind: Option<&'a SideRead>) -> Vec<(Side, &'a SideRead)> {
+    let first = (Side { limit: ahead.window.limit, ..Side::ahead(request) }, ahead);
+    let second = Side::behind(request).zip(behind);
+    std::iter::once(first).chain(second.map(|(side, read)| (Side { limit: read.window.limit, ..side }, read))).collect()
+}
+
+impl Timeline {
+    fn outside(self, fence: Fence, sides: &[(Side, &SideRead)]) -> Fragment {
+        let mut whole = self.fenced(fence);
+        for (side, read) in sides {
+            let side = side.shown_to(self);
+            let uncovered = pulled(self.dialect, side, self.uncovered_authors(), "");
+            let shown = self.shown_of(side, &read.slice);
+            let sources = [(IN_FLIGHT, Some(self.in_flight(side))), (UNCOVERED, Some(uncovered)), (INBOX, shown)];
+            for (tag, branch) in sources {
+                let Some(branch) = branch else { continue };
+                let open = format!(" UNION ALL SELECT {} AS tag, x.* FROM ", side.tag + tag);
+                whole = whole.add(&open, []).then(branch.into_table("x"));
+            }
+        }
+        whole
+    }
+
+    fn fenced(self, Fence { token, generation }: Fence) -> Fragment {
+        let reader = self.reader.get();
+        let text = format!(
+            "SELECT {FENCE} AS tag, s.basis AS t, 0 AS c, 0 AS a FROM inbox_states s JOIN inbox_buckets b ON b.bucket = ? \
+             WHERE s.user_id = ? AND s.tier = 1 AND s.generation = ? AND s.basis IS NOT NULL AND b.epoch = ? AND b.node = ?"
+        );
+        let bucket = i64::from(Bucket::of(self.reader).number());
+        let mut fragment = Fragment::new(text, [bucket, reader, generation.0, token.epoch]);
+        fragment.values.push(Value::from(token.node.to_string()));
+        fragment
+    }
+
+    /// Those of the slice's contents that the timeline shows. Nothing says who their authors are but SQL.
+    fn shown_of(self, side: Side, slice: &Slice) -> Option<Fragment> {
+        let ids: Vec<ContentId> =
+            slice.rows.iter().filter_map(|row| ContentId::try_new(row.content_number()).ok()).collect();
+        if ids.is_empty() {
+            return None;
+        }
+        let (list, ids) = id_list(&ids);
+        let text = format!(
+            "SELECT c.publish_time, c.id, c.author_id FROM contents c \
+             {then} follows f{by_key} ON f.follower_id = ? AND f.author_id = c.author_id WHERE c.id IN {list} AND ",
+            then = self.dialect.join_in_order(),
+            by_key = self.by_key(),
+        );
+        let values = std::iter::once(Value::from(self.reader.get())).chain(ids).collect();
+        Some(Fragment { text, values }.then(side.of_contents("c")).then(self.shown("c.author_id")))
+    }
+}
+
+/// The branch of a page that says which of these contents are shown.
+pub(in super::super) fn shown_of(dialect: Dialect, reader: UserId, request: &PageRequest, slice: &Slice) -> Fragment {
+    let timeline = Timeline { dialect, reader };
+    timeline.shown_of(Side::ahead(request).shown_to(timeline), slice).unwrap_or_default()
+}
+
+impl Answer {
+    fn around(&self, side: Side, read: &SideRead) -> Vec<Run> {
+        let limited = |source| Run::from_limited_query(side.direction, self.of_source(side, source), side.limit);
+        vec![limited(IN_FLIGHT), read.slice.run(&read.window, self.of_source(side, INBOX)), limited(UNCOVERED)]
+    }
+}

@@ -1,0 +1,122 @@
+//! A store of outside inboxes whose revisions are numbered from 1 as they are met, inbox by inbox: so that tests, and
+//! a model that draws other ones, can name them.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use tidefeed::{
+    domain::{
+        Direction, UserId,
+        timeline::outside::{
+            Bucket, Claim, Cleared, Cover, Delivered, Fence, NodeId, Nonce, Revision, Slice, Token, Window,
+        },
+    },
+    store::{
+        InboxStore, StoreError,
+        outside_inboxes::{OutsideError, Push},
+    },
+};
+
+/// Recipients of a delivery whose inboxes are looked at afterwards.
+const LOOKED_AT: usize = 8;
+const HEADER: Window = Window { direction: Direction::Older, bound: None, limit: 0 };
+
+pub struct Numbered {
+    store: Arc<dyn InboxStore>,
+    met: Mutex<HashMap<UserId, Vec<Revision>>>,
+}
+
+impl Numbered {
+    pub fn new(store: Arc<dyn InboxStore>) -> Self {
+        Self { store, met: Mutex::default() }
+    }
+
+    /// How many revisions of the reader's inbox were met.
+    pub fn last(&self, reader: UserId) -> i64 {
+        let met = self.met.lock().unwrap();
+        i64::try_from(met.get(&reader).map_or(0, Vec::len)).unwrap()
+    }
+
+    fn number(&self, reader: UserId, revision: Revision) -> Revision {
+        let mut met = self.met.lock().unwrap();
+        let met = met.entry(reader).or_default();
+        let place = met.iter().position(|it| *it == revision).unwrap_or_else(|| {
+            met.push(revision);
+            met.len() - 1
+        });
+        Revision(i64::try_from(place).unwrap() + 1)
+    }
+
+    /// A number that no revision has stands for one that none is equal to.
+    fn named(&self, reader: UserId, Revision(number): Revision) -> Revision {
+        let met = self.met.lock().unwrap();
+        let place = usize::try_from(number.saturating_sub(1)).ok();
+        place.and_then(|place| met.get(&reader)?.get(place).copied()).unwrap_or(Revision(i64::MIN))
+    }
+
+    async fn look(&self, reader: UserId) {
+        if let Ok(Some(slice)) = self.store.slice(reader, &HEADER).await {
+            self.number(reader, slice.header.revision);
+        }
+    }
+}
+
+#[async_trait]
+impl InboxStore for Numbered {
+    async fn identify(&self, bucket: Bucket) -> Result<NodeId, StoreError> {
+        self.store.identify(bucket).await
+    }
+
+    async fn slice(&self, reader: UserId, window: &Window) -> Result<Option<Slice>, StoreError> {
+        let slice = self.store.slice(reader, window).await?;
+        Ok(slice.map(|mut slice| {
+            slice.header.revision = self.number(reader, slice.header.revision);
+            slice
+        }))
+    }
+
+    async fn open(&self, reader: UserId, fence: Fence, nonce: Nonce) -> Result<Revision, OutsideError> {
+        Ok(self.number(reader, self.store.open(reader, fence, nonce).await?))
+    }
+
+    async fn deliver(&self, push: &Push) -> Result<Vec<Delivered>, OutsideError> {
+        let delivered = self.store.deliver(push).await?;
+        for (reader, _) in push.recipients.iter().take(LOOKED_AT) {
+            self.look(*reader).await;
+        }
+        Ok(delivered)
+    }
+
+    async fn claim(
+        &self,
+        reader: UserId,
+        (token, expected): (Token, Revision),
+        claim: &Claim,
+        keep: usize,
+    ) -> Result<bool, OutsideError> {
+        let done = self.store.claim(reader, (token, self.named(reader, expected)), claim, keep).await?;
+        self.look(reader).await;
+        Ok(done)
+    }
+
+    async fn cover(&self, reader: UserId, fence: Fence, newest: &Cover, keep: usize) -> Result<bool, OutsideError> {
+        let done = self.store.cover(reader, fence, newest, keep).await?;
+        self.look(reader).await;
+        Ok(done)
+    }
+
+    async fn remove(
+        &self,
+        reader: UserId,
+        (token, expected): (Token, Revision),
+        cleared: &Cleared,
+    ) -> Result<bool, OutsideError> {
+        let done = self.store.remove(reader, (token, self.named(reader, expected)), cleared).await?;
+        self.look(reader).await;
+        Ok(done)
+    }
+}

@@ -1,0 +1,192 @@
+//! What SQL promises of inboxes outside it: tokens are compared and set, a stay in the tier has one generation, every
+//! reading leaves its number, and progress counts for the last attempt.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+use anyhow::{Context as _, Result};
+use tidefeed::{
+    domain::{
+        Direction, EdgeMode, Entry, Floor, PageRequest, PageSize, Position,
+        delivery::{DeliveryPolicy, EdgeRule},
+        timeline::exclusion::ExclusionKind,
+        timeline::outside::{Basis, Bucket, Fence, Generation, Header, NodeId, Revision, Slice, Token, Window},
+    },
+    store::{
+        Deliveries as _, Inboxes as _, OutsideStates as _, StoreError, deliveries::AtOnce, inboxes::Covered,
+        outside_states::SideRead, relations::Pair,
+    },
+};
+
+use super::{World, rows::entry, user};
+use crate::servers::on_each_backend;
+
+const AUTHOR: i64 = 50;
+const READER: i64 = 7;
+const POLICY: DeliveryPolicy =
+    DeliveryPolicy { rule: EdgeRule::Threshold { push_threshold: 5_000, active_days: 7 }, dormant_days: 30 };
+
+fn token(epoch: i64) -> Token {
+    Token { node: NodeId::of([9; 20]), epoch }
+}
+
+fn bucket() -> Bucket {
+    Bucket::of(user(READER))
+}
+
+/// Contents 1 to 9 of the author, at the times of their numbers; the edge is `Fill`; the reader's bucket is admitted,
+/// and the reader has entered under generation 3.
+async fn world(backend: crate::servers::Backend) -> Result<World> {
+    let world = World::on(backend).await?;
+    world.put_contents(&(1..=9).map(|id| entry(id, user(AUTHOR), id)).collect::<Vec<Entry>>()).await?;
+    world.put_edge(user(READER), user(AUTHOR), EdgeMode::Fill).await?;
+    world.set_floor(user(READER), Floor::At(Position::OLDEST)).await?;
+    world.insert("user_counts", "user_id, followers", &[format!("({AUTHOR}, 1)")]).await?;
+    assert!(world.store.set_token(bucket(), None, Some(token(1))).await?);
+    assert!(world.store.enter(user(READER), Generation(3)).await?);
+    Ok(world)
+}
+
+fn fence() -> Fence {
+    Fence { token: token(1), generation: Generation(3) }
+}
+
+on_each_backend! {
+    async fn a_token_is_set_only_over_the_one_that_was_seen(backend: Backend) -> Result<()> {
+        let world = World::on(backend).await?;
+        let store = &world.store;
+        assert!(store.tokens().await?.is_empty());
+        assert!(!store.set_token(bucket(), Some(token(1)), Some(token(2))).await?, "there is none");
+        assert!(store.set_token(bucket(), None, Some(token(-1))).await?);
+        assert!(!store.set_token(bucket(), None, Some(token(2))).await?, "there is one");
+        assert!(!store.set_token(bucket(), Some(token(2)), None).await?, "it is another");
+        assert_eq!(store.tokens().await?, [(bucket(), token(-1))]);
+        assert!(store.set_token(bucket(), Some(token(-1)), None).await?);
+        assert!(store.tokens().await?.is_empty());
+        Ok(())
+    }
+
+    async fn a_reader_enters_an_admitted_bucket_once_and_the_inbox_in_sql_is_off(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let store = &world.store;
+        assert!(!store.enter(user(READER), Generation(4)).await?, "the stay has a generation");
+        assert!(!store.enter(user(READER + 1), Generation(4)).await?, "the bucket has no token");
+        assert_eq!(store.fence(user(READER)).await?, Some((fence(), None)));
+        assert_eq!(store.floor(user(READER)).await?, Floor::Off);
+        assert_eq!(store.mark_seen(&[user(READER)], 100).await?[0].floor, Floor::Off, "being seen opens nothing");
+        assert_eq!(store.unseen(0, 100, 9).await?, (vec![], None));
+        assert_eq!(store.unseen(0, 101, 9).await?, (vec![user(READER)], None));
+        assert_eq!(store.unseen(0, 100, 1).await?, (vec![], Some(READER)), "there may be more");
+        assert_eq!(store.unseen(READER, 101, 9).await?, (vec![], None));
+        assert!(store.leave(user(READER)).await? && !store.leave(user(READER)).await?);
+        assert_eq!((store.floor(user(READER)).await?, store.fence(user(READER)).await?), (Floor::OPEN, None));
+        Ok(())
+    }
+
+    async fn a_build_reads_all_edges_and_leaves_its_basis(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let store = &world.store;
+        world.put_edge(user(READER), user(51), EdgeMode::Pull).await?;
+        world.put_edge(user(READER), user(52), EdgeMode::Push).await?;
+        world.put_contents(&[entry(20, user(51), 20), entry(21, user(52), 21), entry(22, user(53), 22)]).await?;
+        world.exclude(user(READER), user(52), ExclusionKind::Muted).await?;
+        let rows = store.read_for_build(user(READER), Generation(3), 4, Basis(-8)).await?.context("rows")?;
+        let times: Vec<i64> = rows.iter().map(|row| row.publish_time()).collect();
+        assert_eq!(times, [21, 20, 9, 8], "who is muted may be heard again");
+        assert_eq!(store.fence(user(READER)).await?, Some((fence(), Some(Basis(-8)))));
+        assert_eq!(store.read_for_build(user(READER), Generation(4), 4, Basis(1)).await?, None);
+        assert_eq!(store.fence(user(READER)).await?, Some((fence(), Some(Basis(-8)))), "of another stay");
+        Ok(())
+    }
+
+    async fn an_edge_is_trusted_as_the_one_that_was_read(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let (store, pair) = (&world.store, Pair { follower: user(READER), author: user(AUTHOR) });
+        assert_eq!(store.cover(pair.follower, pair.author, 5).await?, Covered::Outside);
+        let (found, rows) = store.read_for_cover(pair, 2, 11).await?.context("an edge")?;
+        let times: Vec<i64> = rows.iter().map(|row| row.publish_time()).collect();
+        assert_eq!((found, times), (Some(fence()), vec![9, 8]));
+        store.read_for_cover(pair, 2, 12).await?;
+        assert!(!store.trust(pair, 11).await?, "another worker has read it since");
+        assert!(store.trust(pair, 12).await? && !store.trust(pair, 12).await?);
+        assert!(store.read_for_cover(pair, 2, 13).await?.is_none(), "it is not to be covered");
+        world.put_edge(pair.follower, pair.author, EdgeMode::Fill).await?;
+        store.read_for_cover(pair, 2, 14).await?;
+        store.leave(pair.follower).await?;
+        assert!(!store.trust(pair, 14).await?, "the inbox in SQL does not hold the author");
+        Ok(())
+    }
+
+    async fn progress_counts_for_the_last_attempt(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let (store, content) = (&world.store, entry(9, user(AUTHOR), 9));
+        world.deliver(&[content]).await?;
+        let begun = store.begin_at_once(content.content, 100, &POLICY, 1).await?.context("a batch")?;
+        assert_eq!((begun.recipients.len(), begun.recipients[0].fence), (1, fence()));
+        store.begin_at_once(content.content, 100, &POLICY, 2).await?;
+        let ended = store.deliver_at_once_as(content.content, 100, &POLICY, 1).await?;
+        assert_eq!(ended, AtOnce::Ended { rows: 0 });
+        assert!(store.find(content.content).await?.is_some(), "another attempt has begun");
+        store.deliver_at_once_as(content.content, 100, &POLICY, 2).await?;
+        assert!(store.find(content.content).await?.is_none());
+        Ok(())
+    }
+
+    async fn a_batch_counts_for_the_last_attempt(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let (store, content) = (&world.store, entry(9, user(AUTHOR), 9));
+        world.put_edge(user(READER + 1), user(AUTHOR), EdgeMode::Push).await?;
+        world.set_floor(user(READER + 1), Floor::OPEN).await?;
+        world.deliver(&[content]).await?;
+        store.extend_chain(content.content, 100, 9).await?;
+        let task = store.take_subtask(content.content, 0, 1, 2).await?.context("a subtask")?;
+        let first = store.begin_batch(&task, 1, 1).await?.context("a batch")?;
+        assert_eq!((first.recipients.len(), first.through), (1, READER));
+        let second = store.begin_batch(&task, 1, 2).await?.context("a batch")?;
+        assert_eq!(store.push_batch_as(&task, first.through, 1).await?.progress, None);
+        let pushed = store.push_batch_as(&task, second.through, 2).await?;
+        assert_eq!((pushed.progress.unwrap().pushed_through, pushed.rows), (READER, 0), "nothing of it is in SQL");
+        let last = store.begin_batch(&task, 10, 3).await?.context("a batch")?;
+        assert_eq!(last.recipients, []);
+        let pushed = store.push_batch_as(&task, last.through, 3).await?;
+        assert!(pushed.progress.unwrap().is_done() && pushed.rows == 1);
+        assert!(store.finish(content.content).await?);
+        Ok(())
+    }
+
+    async fn a_node_that_knows_of_no_inboxes_outside_delivers_nothing_while_there_are_some(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let (store, content) = (&world.store, entry(9, user(AUTHOR), 9));
+        world.deliver(&[content]).await?;
+        let refused = store.deliver_at_once(content.content, 100, &POLICY).await;
+        assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+        store.extend_chain(content.content, 100, 9).await?;
+        let task = store.take_subtask(content.content, 0, 1, 2).await?.context("a subtask")?;
+        assert!(matches!(store.push_batch(&task, 10).await, Err(StoreError::Refused(_))));
+        store.set_token(bucket(), Some(token(1)), None).await?;
+        assert!(store.push_batch(&task, 10).await?.progress.unwrap().is_done());
+        Ok(())
+    }
+
+    async fn a_page_is_one_statement_and_names_the_fence_only_if_it_is_the_one(backend: Backend) -> Result<()> {
+        let world = world(backend).await?;
+        let store = &world.store;
+        store.read_for_build(user(READER), Generation(3), 9, Basis(5)).await?;
+        let header = |fence| Header { fence, revision: Revision(1), basis: Some(Basis(5)), floor: Position::OLDEST };
+        let request = PageRequest::newest(PageSize::try_new(2)?);
+        let window = Window { direction: Direction::Older, bound: None, limit: 3 };
+        let rows = [9, 8, 7].map(|time| Position::bound(time, time)).to_vec();
+        let side = |fence| SideRead { window, slice: Slice { header: header(fence), rows: rows.clone() } };
+        let before = store.statements();
+        let found = store.page_with(user(READER), &request, &side(fence()), None).await?;
+        assert_eq!(store.statements() - before, 1);
+        let expected = found.expected.context("the fence")?;
+        assert_eq!((expected.fence, expected.basis), (fence(), Basis(5)));
+        let shown: Vec<usize> = found.ahead.iter().map(|run| run.entries().len()).collect();
+        assert_eq!(shown, [0, 3, 3], "nothing is in flight; the author is followed, and still to be pulled");
+        for other in [Fence { token: token(2), ..fence() }, Fence { generation: Generation(4), ..fence() }] {
+            assert_eq!(store.page_with(user(READER), &request, &side(other), None).await?.expected, None);
+        }
+        store.leave(user(READER)).await?;
+        assert_eq!(store.page_with(user(READER), &request, &side(fence()), None).await?.expected, None);
+        Ok(())
+    }
+}
