@@ -1,6 +1,6 @@
-//! What a delivery to many followers costs, as a ratio to inserting the same rows in bulk, in the same run: cutting it
-//! into subtasks, looking at the policy, and serving them by four executors, against one client that inserts the rows
-//! of known readers, as many in a transaction as a batch of ours.
+//! Measures a delivery to many followers as a ratio to inserting the same rows in bulk in the same run. The delivery
+//! is cut into subtasks, asks the policy, and is served by four executors. The other side is one client that inserts
+//! the rows of known readers, as many in a transaction as a batch of the delivery.
 //!
 //! `make bench` runs it on SQLite; `cargo bench --bench fanout -- mysql://user:password@host/empty_database` on a
 //! server. The two are timed in turn, A B A B, and the medians are compared.
@@ -30,7 +30,7 @@ use tidefeed::{
 
 const NOW: i64 = 1_790_000_000_000;
 const AUTHOR: i64 = 1;
-/// Followers, the author among them, with the ids up to this.
+/// Number of followers, including the author; their ids are 1 up to this.
 const FOLLOWERS: i64 = 50_000;
 const BATCH: u32 = 1_000;
 const EXECUTORS: usize = 4;
@@ -104,7 +104,7 @@ fn statement(raw: &DatabaseConnection, sql: &str, values: Vec<Value>) -> Stateme
     Statement::from_sql_and_values(raw.get_database_backend(), sql, values)
 }
 
-/// The author and everybody who follows, all of whom deliveries include.
+/// Creates the author and the followers. Deliveries include all of them.
 async fn seed(store: &SqlStore, raw: &DatabaseConnection) -> Result<()> {
     let users: Vec<SeedAuthor> = (AUTHOR..=FOLLOWERS).map(user).collect::<Result<_>>()?;
     for some in users.chunks(1_000) {

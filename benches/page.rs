@@ -1,4 +1,4 @@
-//! What a page costs, as ratios to the naive query of the same run: machines differ and are noisy, ratios less so.
+//! Measures a page as a ratio to the naive query in the same run. Machines differ and are noisy; ratios are less so.
 //!
 //! `make bench` runs it on SQLite; `cargo bench --bench page -- mysql://user:password@host/empty_database` on a
 //! server. Each pair is timed in turn, A B A B, and the medians are compared.
@@ -58,7 +58,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Median time of the engine's page over the median of the naive query's; both must say the same.
+/// Median time of the engine's page divided by that of the naive query. Both must return the same entries.
 async fn compare(store: &SqlStore, use_cases: &UseCases, reader: UserId, request: &PageRequest) -> Result<f64> {
     let (mut ours, mut naive) = (Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS));
     for _ in 0..ROUNDS {

@@ -1,5 +1,5 @@
-//! What likes, follows and publishes cost on SQLite, as ratios to bare commits of the same durability on the same disk
-//! in the same minute: one client, and sixteen at once, whose transactions share commits.
+//! Measures likes, follows and publishes on SQLite as ratios to bare commits of the same durability on the same disk:
+//! with one client, and with sixteen at once, whose transactions share commits.
 //!
 //! `make bench` runs it. Each round times all of them in turn; the medians of the rates are compared.
 
@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 const CLIENTS: i64 = 16;
 const ROUNDS: usize = 5;
-/// Of each kind in a round, by all clients together.
+/// Writes of each kind in a round, by all clients together.
 const WRITES: i32 = 320;
 const NOW: i64 = 1_790_000_000_000;
 
@@ -115,7 +115,7 @@ async fn joined(all: &mut JoinSet<Result<()>>) -> Result<()> {
     Ok(())
 }
 
-/// A like is given and taken back in turn, and so is a follow: each is a transaction that writes.
+/// Alternates like and unlike, follow and unfollow, so that each call is a transaction that writes.
 async fn write(store: &SqlStore, kind: Kind, (client, is_given): (i64, bool), subject: i64) -> Result<()> {
     let (user, other) = (UserId::try_new(client)?, UserId::try_new(client + CLIENTS)?);
     match kind {

@@ -1,5 +1,5 @@
-//! The bare server: axum with the same bytes for everybody, and a broadcast to all of its WebSockets. What it costs is
-//! what HTTP and sockets cost without a product behind them.
+//! The bare server: axum answers everybody with the same bytes and broadcasts events to all WebSockets. Its cost is
+//! that of HTTP and sockets without a product behind them.
 
 use std::{net::SocketAddr, path::Path, sync::Arc};
 
@@ -44,7 +44,7 @@ async fn answered(State(bare): State<Arc<Bare>>, _asked: Bytes) -> impl IntoResp
 }
 
 async fn published(State(bare): State<Arc<Bare>>) -> impl IntoResponse {
-    // Nobody listening is no fault.
+    // No listener is not an error.
     let heard = bare.events.send(bare.event.clone()).unwrap_or_default();
     ([(CONTENT_TYPE, "application/json")], format!("{{\"data\":{heard}}}"))
 }
@@ -54,7 +54,7 @@ async fn upgraded(State(bare): State<Arc<Bare>>, upgrade: WebSocketUpgrade) -> i
     upgrade.protocols(["graphql-transport-ws"]).on_upgrade(move |socket| told(socket, events))
 }
 
-/// Says each event until the client has gone. The first messages of a client are answered as the protocol wants it.
+/// Answers the client's first messages as the protocol requires, then sends each event until the client leaves.
 async fn told(mut socket: WebSocket, mut events: broadcast::Receiver<Utf8Bytes>) {
     loop {
         let sent = tokio::select! {

@@ -1,5 +1,5 @@
-//! HTTP/1.1 over one kept connection: requests that are ready as bytes, answers with a length. It parses no more than
-//! it needs, so that the generator costs little beside what it measures.
+//! Speaks HTTP/1.1 over one kept connection: sends requests prepared as bytes, reads answers with a length. It parses
+//! only what it needs, so that the generator costs little beside what it measures.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -19,7 +19,7 @@ const READ_BYTES: usize = 64 * 1024;
 pub struct Client {
     stream: TcpStream,
     received: Vec<u8>,
-    /// Where the last answer's body is in `received`, and where it ends.
+    /// Range of the last answer's body in `received`.
     body: (usize, usize),
 }
 
@@ -28,7 +28,7 @@ pub struct Client {
 pub struct Head {
     /// Such as 200.
     pub status: u16,
-    /// Whether it names a time to come again.
+    /// Whether it has `Retry-After`.
     pub has_retry_after: bool,
 }
 
@@ -46,7 +46,7 @@ pub fn request(token: Option<&str>, query: &str, variables: &Value) -> Vec<u8> {
 impl Client {
     /// Connects.
     pub async fn to(address: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect(address).await.with_context(|| format!("{address} takes no connection"))?;
+        let stream = TcpStream::connect(address).await.with_context(|| format!("{address} refuses connections"))?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, received: Vec::with_capacity(READ_BYTES), body: (0, 0) })
     }
@@ -67,7 +67,7 @@ impl Client {
         body.starts_with(b"{\"data\":") && (body.len() > 2_000 || !contains(body, b"\"userErrors\":[{"))
     }
 
-    /// The data of an operation that has to succeed.
+    /// Runs an operation that has to succeed and returns its data.
     pub async fn data(&mut self, token: Option<&str>, query: &str, variables: Value) -> Result<Value> {
         let head = self.ask(&request(token, query, &variables)).await?;
         let said = String::from_utf8_lossy(self.body());
@@ -105,7 +105,7 @@ impl Client {
 fn parse(head: &[u8]) -> Result<(Head, usize)> {
     let text = std::str::from_utf8(head)?;
     let mut lines = text.split("\r\n");
-    let status = lines.next().and_then(|line| line.split(' ').nth(1)).context("no status")?.parse()?;
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).context("an answer without a status")?.parse()?;
     let (mut length, mut has_retry_after) = (None, false);
     for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
         if name.eq_ignore_ascii_case("content-length") {

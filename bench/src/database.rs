@@ -1,4 +1,4 @@
-//! A look into the database behind a node, on a connection of the bench's own.
+//! Queries the database behind a node on the bench's own connection.
 
 use std::{path::Path, time::Duration};
 
@@ -17,7 +17,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// The file has to be there.
+    /// Opens an existing SQLite file; fails if it is missing.
     pub fn sqlite(file: &Path) -> Result<Self> {
         let connection = rusqlite::Connection::open(file)?;
         connection.busy_timeout(Duration::from_secs(30))?;
@@ -34,7 +34,7 @@ impl Database {
         self.column(sql).await
     }
 
-    /// The one number that a statement gives; 0 if it gives none.
+    /// The single number that a statement returns; 0 if it returns no row.
     pub async fn number(&mut self, sql: &str) -> Result<i64> {
         Ok(self.numbers(sql).await?.first().copied().unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! One line of the table, and how it is printed.
+//! Formats and prints one line of the table.
 
 use std::io::Write as _;
 
@@ -6,12 +6,12 @@ use anyhow::Result;
 
 use crate::rounds::{Rounds, Spread};
 
-/// What a ratio should be: first what this batch of work is after, then what we are after.
+/// Target of a ratio: the near goal of the current work, then the final goal.
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
     AtLeast(f64, f64),
     AtMost(f64, f64),
-    /// Shown, not aimed at.
+    /// Reported without a target.
     Free,
 }
 
@@ -40,7 +40,7 @@ pub struct Figure {
     pub theirs: String,
     pub ratio: Option<Spread>,
     pub target: Target,
-    /// Microseconds of the generator an answer.
+    /// Processor time of the load generator per answer, in microseconds.
     pub generator_us: Option<f64>,
 }
 
@@ -74,13 +74,13 @@ impl Figure {
         Self { what: what.into(), ours, theirs, ratio, target, generator_us: None }
     }
 
-    /// With the generator's own cost.
+    /// Adds the generator's own cost per answer, in microseconds.
     pub const fn generated_in(mut self, us: f64) -> Self {
         self.generator_us = Some(us);
         self
     }
 
-    /// As a row of a Markdown table.
+    /// Formats the figure as a row of a Markdown table.
     pub fn print(&self, row: &str) -> Result<()> {
         let shown = self.ratio.filter(|_| !self.theirs.is_empty());
         let ratio =
@@ -109,7 +109,7 @@ pub fn line(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Three digits or so.
+/// Formats a number with about three significant digits.
 fn precise(value: f64) -> String {
     if value >= 100.0 {
         format!("{value:.0}")

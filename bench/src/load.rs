@@ -1,5 +1,5 @@
-//! Clients that ask as fast as they are answered, or so many times a second however they are answered; what they saw
-//! and what the servers used meanwhile.
+//! Generates load in a closed loop (each client waits for its answer) or in an open loop (a fixed rate), and records
+//! times and the servers' processor time.
 
 use std::{cell::Cell, collections::BTreeMap, rc::Rc, time::Duration};
 
@@ -9,19 +9,19 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{client::Client, processes};
 
-/// How long a client that was refused waits before it asks again: as `Retry-After` says.
+/// How long a refused client waits before its next request, as `Retry-After` says.
 const COME_AGAIN: Duration = Duration::from_secs(1);
 
-/// What a client asks next: a kind, by which times are told apart, and the request.
+/// Gives a client's next request, with the kind under which its time is recorded.
 pub type Script = Box<dyn FnMut() -> (&'static str, Rc<[u8]>)>;
 
-/// One client with what it asks.
+/// A client and its requests.
 pub struct Asking {
     pub client: Client,
     pub script: Script,
 }
 
-/// What came of it.
+/// The results of one run of load.
 #[derive(Debug, Default)]
 pub struct Burst {
     /// Answers without errors.
@@ -35,7 +35,7 @@ pub struct Burst {
     pub generator_us: f64,
     /// Microseconds from request to answer, sorted, by kind.
     pub times: BTreeMap<&'static str, Vec<f64>>,
-    /// The same of those that were refused.
+    /// Microseconds from request to refusal, sorted.
     pub refusals: Vec<f64>,
 }
 
@@ -65,7 +65,7 @@ impl Burst {
         self.generator_us / count(self.accepted + self.refused)
     }
 
-    /// Microseconds within which so large a share of the answers of a kind came.
+    /// The quantile `share` of the answer times of a kind, in microseconds.
     pub fn quantile(&self, kind: &str, share: f64) -> f64 {
         quantile(self.times.get(kind).map_or(&[], Vec::as_slice), share)
     }
@@ -88,22 +88,22 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(at).copied().unwrap_or_default()
 }
 
-/// All clients ask for `length`, and each ends with an answer. Any answer that is an error fails the run, but 503 is
-/// counted if `may_refuse`, and whoever gets one waits before they ask again.
+/// Closed loop: all clients send requests for `length`, and each ends with an answer. Any error fails the run, except
+/// that 503 is counted if `may_refuse`; a refused client waits before its next request.
 pub async fn burst(all: &mut [Asking], watched: &[u32], length: Duration, may_refuse: bool) -> Result<Burst> {
     let end = Instant::now() + length;
     watch(watched, try_join_all(all.iter_mut().map(|asking| ask_until(asking, end, may_refuse)))).await
 }
 
-/// Asks so many times a second for `length`, however long answers take, by whichever client is free. If none is, the
-/// wait for one counts as part of the answer's time. 503 is counted.
+/// Open loop: sends `a_second` requests per second for `length`, however long answers take, each through a free
+/// client. The wait for a free client counts as part of the answer's time. 503 is counted.
 pub async fn open_loop(all: &mut [Asking], watched: &[u32], a_second: f64, length: Duration) -> Result<Burst> {
     let (began, next) = (Instant::now(), Cell::new(0_u32));
     let all = all.iter_mut().map(|asking| ask_in_turn(asking, &next, began, (a_second, length)));
     watch(watched, try_join_all(all)).await
 }
 
-/// What the clients see while the processes are watched.
+/// Runs `work` and measures the processor time of the watched processes meanwhile.
 async fn watch(watched: &[u32], work: impl Future<Output = Result<Vec<Seen>>>) -> Result<Burst> {
     let before: Vec<f64> = watched.iter().map(|pid| processes::cpu_us(*pid)).collect::<Result<_>>()?;
     let own = processes::own_cpu_us()?;
@@ -124,7 +124,7 @@ async fn watch(watched: &[u32], work: impl Future<Output = Result<Vec<Seen>>>) -
     }
     burst.times.values_mut().for_each(|times| times.sort_unstable_by(f64::total_cmp));
     burst.refusals.sort_unstable_by(f64::total_cmp);
-    ensure!(burst.accepted > 0, "nothing was answered");
+    ensure!(burst.accepted > 0, "no request was answered");
     Ok(burst)
 }
 
@@ -145,7 +145,7 @@ async fn ask_until(asking: &mut Asking, end: Instant, may_refuse: bool) -> Resul
     Ok(seen)
 }
 
-/// Takes the next question that is due while there are any.
+/// Sends the next request that is due, until none is left.
 async fn ask_in_turn(
     asking: &mut Asking,
     next: &Cell<u32>,
@@ -188,13 +188,13 @@ impl Seen {
     }
 }
 
-/// A client that asks the same all the time.
+/// A client that repeats one request.
 pub async fn repeating(address: std::net::SocketAddr, kind: &'static str, request: Vec<u8>) -> Result<Asking> {
     let request: Rc<[u8]> = request.into();
     Ok(Asking { client: Client::to(address).await?, script: Box::new(move || (kind, Rc::clone(&request))) })
 }
 
-/// Numbers that look random and are the same in every run.
+/// A seeded generator: the same numbers in every run.
 pub struct Draw(pub u64);
 
 impl Draw {

@@ -1,7 +1,7 @@
 //! `make bench`: prints what a tidefeed binary costs, as ratios to limits and peers that run in the same minute.
 //!
-//! One process makes the load, on one thread; the servers are processes of their own, so that `/proc` tells what each
-//! has cost.
+//! One process generates the load on one thread. The servers are separate processes, so `/proc` gives the cost of
+//! each.
 
 mod bare;
 mod client;

@@ -1,4 +1,4 @@
-//! The tidefeed binary as a process of its own.
+//! Runs the tidefeed binary as a separate process.
 
 use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
 
 /// Longer than a node takes to start, migrations included.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// Between two looks.
+/// Time between two polls.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A configuration as environment variables: (`store.url`, value).
@@ -27,7 +27,7 @@ pub fn set(key: &str, value: &impl ToString) -> (String, String) {
 pub struct Node {
     pub server: Server,
     pub address: SocketAddr,
-    /// From its start to its first 200 of `/readyz`.
+    /// Time from its start to the first 200 from `/readyz`.
     pub ready_after: Duration,
 }
 
@@ -58,7 +58,7 @@ impl Node {
         let mut server = Server::start(program, port, log)?;
         while !is_ready(address).await {
             server.check().with_context(|| std::fs::read_to_string(log).unwrap_or_default())?;
-            ensure!(started.elapsed() < PATIENCE, "it does not become ready: {}", log.display());
+            ensure!(started.elapsed() < PATIENCE, "the node does not become ready; its log is {}", log.display());
             sleep(LOOK_EVERY).await;
         }
         Ok(Self { server, address, ready_after: started.elapsed() })

@@ -1,4 +1,4 @@
-//! What the command line may say.
+//! Parses the command line.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -10,7 +10,7 @@ pub struct Options {
     /// The binary to measure.
     #[arg(long)]
     pub tidefeed: PathBuf,
-    /// Rows to measure, by name or by how their names begin; all without it.
+    /// Rows to measure, by name or by a prefix of it. Default: all rows.
     #[arg(long, value_delimiter = ',')]
     pub row: Vec<String>,
     /// Users of the worlds.
@@ -22,33 +22,33 @@ pub struct Options {
     /// Rounds of A and B in turn.
     #[arg(long)]
     pub rounds: Option<usize>,
-    /// How long each side of a round takes.
+    /// Length of each side of a round, in milliseconds.
     #[arg(long)]
     pub milliseconds: Option<u64>,
-    /// A small world and moments instead of seconds: shows that the table can be made. The figures mean nothing.
+    /// Uses a small world and very short rounds to check that every row runs. The figures mean nothing.
     #[arg(long)]
     pub quick: bool,
-    /// Seeds worlds anew even if those of an earlier run are there.
+    /// Seeds new worlds even if those of an earlier run exist.
     #[arg(long)]
     pub fresh: bool,
     /// Prints the names of all rows.
     #[arg(long)]
     pub list: bool,
-    /// Where worlds are kept and copies of them run, on the disk to be measured.
+    /// Folder for worlds and their copies, on the disk to be measured.
     #[arg(long, default_value = "target/bench")]
     pub folder: PathBuf,
-    /// Runs something else than the table.
+    /// Runs another command instead of the table.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What else the binary does.
+/// Commands besides the table.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
-    /// Serves the same bytes to everybody: what HTTP alone costs. The table starts it.
+    /// Serves the same bytes to everybody, to measure the cost of HTTP alone. The table starts it.
     #[command(hide = true)]
     Bare {
-        /// Where.
+        /// Address to listen on.
         #[arg(long)]
         listen: SocketAddr,
         /// A file with the body of each answer.
@@ -66,12 +66,12 @@ impl Options {
         self.users.unwrap_or(if self.quick { 300 } else { 20_000 })
     }
 
-    /// How often A and B take turns.
+    /// Number of rounds of A and B.
     pub fn rounds(&self) -> usize {
         self.rounds.unwrap_or(if self.quick { 1 } else { 5 }).max(1)
     }
 
-    /// Of each side of a round.
+    /// Length of each side of a round.
     pub fn length(&self) -> Duration {
         Duration::from_millis(self.milliseconds.unwrap_or(if self.quick { 150 } else { 2_000 }))
     }

@@ -1,4 +1,4 @@
-//! Users of a world, signed in, and what they have to be before they are measured.
+//! Signs in users of a world and prepares them for measurement.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tokio::time::{Instant, sleep};
 
 use crate::{client::Client, database::Database, site::Site};
 
-/// What every seeded account has.
+/// Password of every seeded account.
 const PASSWORD: &str = "demo-tidefeed";
-/// Sign-ins at once: more wait for the same processors.
+/// Concurrent sign-ins. More would only wait for the same processors.
 const AT_ONCE: usize = 4;
 /// Mutations of one document.
 const IN_ONE: usize = 40;
-/// Longer than workers take for what they are waited for.
+/// Time limit of every wait for workers.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A page as the table's rows read it.
@@ -24,12 +24,12 @@ pub const PAGE: &str = "query Page($first: Int!, $after: String) { timeline(firs
     replyCount likeCount repostCount author { id handle name avatarUrl } } } \
     pageInfo { hasNextPage endCursor } } }";
 
-/// Who is signed in.
+/// A signed-in user.
 #[derive(Debug, Clone)]
 pub struct Person {
-    /// In SQL.
+    /// The id in SQL.
     pub number: i64,
-    /// In the API.
+    /// The id in the API.
     pub id: String,
     pub token: String,
 }
@@ -44,7 +44,7 @@ async fn sign_in_one(site: &Site, handle: &str) -> Result<Person> {
     let query = "mutation($input: SignInInput!) { signIn(input: $input) { token user { id } userErrors { code } } }";
     let variables = json!({ "input": { "handle": handle, "password": PASSWORD } });
     let answer = client.data(None, query, variables).await?;
-    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned).context("no token");
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned).context("the sign-in returned no token");
     let (token, id) = (text(&answer["signIn"]["token"])?, text(&answer["signIn"]["user"]["id"])?);
     let number = site.database().await?.number(&format!("SELECT id FROM users WHERE handle = '{handle}'")).await?;
     Ok(Person { number, id, token })
@@ -70,7 +70,7 @@ pub async fn author(database: &mut Database, followers: i64) -> Result<(String, 
     );
     let handle = database.texts(&format!("SELECT u.handle {from}")).await?;
     let count = database.number(&format!("SELECT c.followers {from}")).await?;
-    Ok((handle.into_iter().next().context("nobody is there")?, count))
+    Ok((handle.into_iter().next().context("the world has no authors")?, count))
 }
 
 /// Reads a first page as each of them, and waits until workers have filled their inboxes.
@@ -85,7 +85,7 @@ pub async fn make_active(site: &Site, people: &[Person]) -> Result<()> {
     );
     let deadline = Instant::now() + PATIENCE;
     while database.number(&filled).await? < i64::try_from(people.len())? {
-        ensure!(Instant::now() < deadline, "the inboxes of {} people do not fill", people.len());
+        ensure!(Instant::now() < deadline, "the inboxes of {} people are not filled in time", people.len());
         for person in people {
             client.data(Some(&person.token), PAGE, json!({ "first": 20 })).await?;
         }

@@ -1,4 +1,4 @@
-//! The peer: PostGraphile 5 on a private PostgreSQL with the same graph (`bench/postgraphile/`).
+//! Runs the peer: PostGraphile 5 on a private PostgreSQL with the same graph (`bench/postgraphile/`).
 
 use std::{
     fs,
@@ -21,17 +21,17 @@ use crate::{
     servers::{Server, free_port},
 };
 
-/// Where its package is; `cargo run` and the scripts start in the repository.
+/// Folder of the PostGraphile package, relative to the repository, where `cargo run` and the scripts start.
 const PACKAGE: &str = "bench/postgraphile";
 const REMEDY: &str = "run scripts/bench.sh, which installs PostgreSQL and the npm package";
 const PATIENCE: Duration = Duration::from_mins(10);
 const SEPARATOR: char = '\u{1f}';
-/// The page that [`crate::people::PAGE`] asks of Tidefeed, in PostGraphile's words. Whose page it is comes as an
-/// argument: nobody signs in, which is to PostGraphile's advantage.
+/// The page that [`crate::people::PAGE`] asks of Tidefeed, as PostGraphile spells it. The reader is an argument: there
+/// is no sign-in, which favours PostGraphile.
 const PAGE: &str = "query Page($reader: BigInt!, $first: Int!) { timeline(reader: $reader, first: $first) { \
     edges { cursor node { id kind text publishTime media replies likes reposts \
     userByAuthorId { id handle name avatarUrl } } } pageInfo { hasNextPage endCursor } } }";
-/// What is copied, with the columns of `schema.sql`.
+/// The copied tables, with their columns in `schema.sql`.
 const TABLES: [(&str, &str); 3] = [
     ("users", "id, handle, name, COALESCE(avatar_url, '') FROM users"),
     (
@@ -42,7 +42,7 @@ const TABLES: [(&str, &str); 3] = [
     ("follows", "follower_id, author_id FROM follows"),
 ];
 
-/// Both servers, which end with this value.
+/// Both servers. They end when this value is dropped.
 pub struct Peer {
     pub address: SocketAddr,
     postgraphile: Server,
@@ -50,12 +50,12 @@ pub struct Peer {
     folder: Folder,
 }
 
-/// A folder of the servers, which goes with this value.
+/// The servers' folder. It is removed when this value is dropped.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed lies in the system's temporary folder.
+        // Whatever cannot be removed stays in the system's temporary folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -156,7 +156,7 @@ fn number_of(arguments: &[&str]) -> Result<u32> {
     String::from_utf8(told.stdout)?.trim().parse().with_context(|| format!("id {arguments:?}; {REMEDY}"))
 }
 
-/// Debian keeps them where no path leads: the newest version's.
+/// Debian installs these programs outside PATH; this finds those of the newest version.
 fn binaries() -> Result<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").context(REMEDY)?;
     let folders = versions.filter_map(|it| Some(it.ok()?.path().join("bin"))).filter(|it| it.join("initdb").is_file());

@@ -1,4 +1,4 @@
-//! What `/proc` tells of a process: processor time and memory.
+//! Reads a process's processor time and memory from `/proc`.
 
 use std::fs::read_to_string;
 
@@ -17,14 +17,14 @@ pub fn cpu_us(pid: u32) -> Result<f64> {
     Ok((user + kernel) / TICKS * 1e6)
 }
 
-/// Microseconds of processor time that this process's main thread has used, which makes all of the load.
+/// Processor time of this process's main thread, which generates all load, in microseconds.
 pub fn own_cpu_us() -> Result<f64> {
     let schedstat = read_to_string("/proc/self/schedstat")?;
     let nanoseconds: f64 = schedstat.split_whitespace().next().context("an empty schedstat")?.parse()?;
     Ok(nanoseconds / 1e3)
 }
 
-/// Bytes of memory that a process has taken of the machine.
+/// Resident memory of a process, in bytes.
 pub fn resident_bytes(pid: u32) -> Result<f64> {
     let status = read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid} has ended"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
@@ -38,7 +38,7 @@ pub fn children(pid: u32) -> Result<Vec<u32>> {
     Ok(told.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?)
 }
 
-/// Processes that wanted to run in the last minute, on average.
+/// Load average of the last minute.
 pub fn load_average() -> String {
     let text = read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or("?").to_owned()
@@ -57,7 +57,7 @@ pub fn machine() -> String {
 pub fn open_many_sockets() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // What is refused leaves the limit as it was.
+    // If the system refuses, the limit stays as it was.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX)
 }

@@ -1,8 +1,8 @@
-//! A B A B: two measurements in turn, so that what the machine does meanwhile meets both.
+//! Alternates two measurements (A B A B), so that other load on the machine affects both alike.
 
 use anyhow::Result;
 
-/// What the rounds gave.
+/// The results of all rounds.
 #[derive(Debug, Clone, Default)]
 pub struct Rounds {
     pub ours: Vec<f64>,
@@ -18,12 +18,12 @@ pub struct Spread {
 }
 
 impl Rounds {
-    /// Ours to theirs: of the medians, and of the rounds.
+    /// The ratio of ours to theirs: of the medians, with the extremes of the rounds.
     pub fn ours_to_theirs(&self) -> Spread {
         spread(&self.ours, &self.theirs)
     }
 
-    /// Theirs to ours.
+    /// The ratio of theirs to ours: of the medians, with the extremes of the rounds.
     pub fn theirs_to_ours(&self) -> Spread {
         spread(&self.theirs, &self.ours)
     }

@@ -1,4 +1,4 @@
-//! A private MariaDB and Redis on loopback ports, which end with this value.
+//! Starts a private MariaDB and Redis on loopback ports. Each ends when its value is dropped.
 
 use std::{
     fs::File,
@@ -22,7 +22,7 @@ pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// A process of ours, with its port. It is killed with this value.
+/// A process that the bench started, with its port. It is killed when this value is dropped.
 pub struct Server {
     process: Child,
     pub port: u16,
@@ -40,16 +40,16 @@ impl Server {
 
     /// Fails if it has ended.
     pub fn check(&mut self) -> Result<()> {
-        ensure!(self.process.try_wait()?.is_none(), "it has ended");
+        ensure!(self.process.try_wait()?.is_none(), "the process has ended");
         Ok(())
     }
 
-    /// Asks it to end, and waits for that.
+    /// Asks the process to end and waits until it has.
     pub async fn stop(mut self) -> Result<()> {
         Command::new("kill").arg(self.pid.to_string()).status()?;
         let deadline = Instant::now() + PATIENCE;
         while self.process.try_wait()?.is_none() {
-            ensure!(Instant::now() < deadline, "it does not end");
+            ensure!(Instant::now() < deadline, "the process does not end");
             sleep(Duration::from_millis(10)).await;
         }
         Ok(())
@@ -58,7 +58,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended needs neither.
+        // A process that has already ended needs neither.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -106,7 +106,7 @@ pub async fn mariadb(folder: &Path, buffer_mib: usize) -> Result<Server> {
     Ok(server)
 }
 
-/// A Redis that keeps nothing.
+/// A Redis without persistence.
 pub async fn redis(folder: &Path) -> Result<Server> {
     let port = free_port()?;
     let mut command = Command::new("redis-server");
@@ -125,7 +125,7 @@ fn whoami() -> Result<String> {
     Ok(String::from_utf8(told.stdout)?.trim().to_owned())
 }
 
-/// Debian keeps servers where the paths of users do not lead.
+/// Debian installs servers in folders that a user's PATH does not contain.
 fn path() -> String {
     #[expect(clippy::disallowed_methods, reason = "no setting of the bench's: where programs are")]
     let own = std::env::var("PATH").unwrap_or_default();

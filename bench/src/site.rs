@@ -1,4 +1,4 @@
-//! What a row measures on: a store, a node in front of it, and the people who use it.
+//! Sets up what a row measures: a store, a node in front of it, and its users.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -12,7 +12,7 @@ use crate::{
     world::{self, Engine, Store},
 };
 
-/// Active readers that pages are read as.
+/// Number of active readers whose pages are read.
 const READERS: (usize, usize) = (32, 3);
 
 /// A store with a node.
@@ -44,7 +44,7 @@ impl Site {
         Ok(())
     }
 
-    /// Where the node listens.
+    /// The node's address.
     pub fn address(&self) -> SocketAddr {
         self.node.as_ref().map_or(SocketAddr::from(([127, 0, 0, 1], 9)), |node| node.address)
     }
@@ -54,7 +54,7 @@ impl Site {
         self.node.as_ref().map_or(0, |node| node.server.pid)
     }
 
-    /// The processes that a request costs: the node, then MariaDB and Redis.
+    /// The processes that work for a request: the node, then MariaDB and Redis.
     pub fn pids(&self) -> Vec<u32> {
         [self.node_pid()].into_iter().chain(self.store.pids()).collect()
     }
@@ -64,7 +64,7 @@ impl Site {
         self.store.database().await
     }
 
-    /// People who follow some 15 to 60 authors, signed in, whose inboxes are filled.
+    /// Signed-in people with 10 to 60 followees and filled inboxes.
     pub async fn readers(&mut self) -> Result<Vec<Person>> {
         if self.readers.is_empty() {
             let count = self.options.size(READERS.0, READERS.1);
@@ -75,16 +75,17 @@ impl Site {
         Ok(self.readers.clone())
     }
 
-    /// Signed in: seeded people who follow between so many authors.
+    /// Signs in seeded people whose number of followees is in the given range.
     pub async fn people(&self, following: (i64, i64), count: usize) -> Result<Vec<Person>> {
         let handles = people::handles(&mut self.database().await?, following, count).await?;
         people::sign_in(self, &handles).await
     }
 
-    /// Signed in: the author with about so many followers, and how many they are.
+    /// Signs in the author whose number of followers is nearest to `followers`, and returns that number too.
     pub async fn author(&self, followers: i64) -> Result<(Person, i64)> {
         let (handle, count) = people::author(&mut self.database().await?, followers).await?;
-        let author = people::sign_in(self, &[handle]).await?.into_iter().next().context("nobody signed in")?;
+        let author =
+            people::sign_in(self, &[handle]).await?.into_iter().next().context("the sign-in returned no user")?;
         Ok((author, count))
     }
 

@@ -15,13 +15,13 @@ use tokio::{
 
 use crate::client::contains;
 
-/// Longer than anything takes.
+/// Time limit of every wait.
 const PATIENCE: Duration = Duration::from_mins(2);
 const TEXT: u8 = 1;
 const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
-/// In place of a length: the length follows in two bytes.
+/// Value of the length field when the length follows in two bytes.
 const LONG: u8 = 0x7e;
 
 /// One socket that is open for operations.
@@ -31,7 +31,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Connects from `source`, any port of it, and waits for `connection_ack`.
+    /// Connects from any port of `source` and waits for `connection_ack`.
     pub async fn open(source: Ipv4Addr, address: SocketAddr, token: &str) -> Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.bind(SocketAddr::from((source, 0)))?;
@@ -50,13 +50,13 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Begins a subscription; nothing answers that.
+    /// Begins a subscription; the server sends no acknowledgement.
     pub async fn subscribe(&mut self, query: &str) -> Result<()> {
         let subscribe = json!({ "type": "subscribe", "id": "1", "payload": { "query": query } });
         self.send(TEXT, subscribe.to_string().as_bytes()).await
     }
 
-    /// The next text, whatever it says.
+    /// The next text message, of any type.
     pub async fn text(&mut self) -> Result<Vec<u8>> {
         timeout(PATIENCE, self.next_text()).await.context("no message in two minutes")?
     }

@@ -1,4 +1,4 @@
-//! Seeded worlds: made once, kept, and copied for each run, because a run changes its world.
+//! Seeds worlds once, keeps them, and copies one for each run, because a run changes its world.
 
 use std::{
     fs,
@@ -17,14 +17,14 @@ use crate::{
     servers::{self, Server},
 };
 
-/// A world is this old at most: its readers must count as active.
+/// Maximum age of a kept world. In older ones readers no longer count as active.
 const FRESH: Duration = Duration::from_hours(24);
-/// Of a statement while a world is seeded.
+/// Statement timeout (ms) while a world is seeded.
 const PATIENCE_MS: u32 = 200_000;
 /// Signs the tokens of all nodes.
 const SECRET: &str = "a secret of the benchmarks alone, which guards nothing";
 
-/// Where a node keeps its rows.
+/// The engine in which a node keeps its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     Sqlite,
@@ -32,7 +32,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// As rows and folders are called.
+    /// The name in rows and folders.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
@@ -64,7 +64,8 @@ impl Store {
         Ok(Self { engine, folder, mariadb, redis })
     }
 
-    /// What a node on it is configured with. Nothing counts points, addresses or registrations: all clients are here.
+    /// Configuration of a node on this store. It turns off rate limits and limits per address, because every client is
+    /// on this machine.
     pub fn settings(&self) -> Settings {
         let url = match &self.mariadb {
             Some(server) => format!("mysql://root@127.0.0.1:{}/{NAME}", server.port),
@@ -104,7 +105,7 @@ impl Store {
         self.mariadb.iter().chain(&self.redis).map(|server| server.pid).collect()
     }
 
-    /// Where its files are.
+    /// The folder of its files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -122,7 +123,7 @@ impl Store {
     }
 }
 
-/// A copy of the seeded world, which is made if there is none.
+/// Copies the seeded world, after seeding it if there is none.
 pub async fn copy(engine: Engine, options: &Options, into: &Path) -> Result<Store> {
     let kept = options.folder.join(format!("world-{}-{}", engine.name(), options.users()));
     let version = kept.join("complete");
@@ -148,7 +149,7 @@ async fn seed(engine: Engine, options: &Options, folder: &Path) -> Result<()> {
         let create = format!("CREATE DATABASE {NAME} CHARACTER SET utf8mb4");
         sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(&mut connection).await?;
     }
-    // A busy machine must not end the seeding: a statement may take as long as it takes.
+    // A busy machine must not abort the seeding, so statements get a long timeout.
     let patient = [
         set("store.statement_timeout_ms", &PATIENCE_MS),
         set("delivery.lease_ms", &(PATIENCE_MS + 1)),
@@ -164,8 +165,8 @@ async fn seed(engine: Engine, options: &Options, folder: &Path) -> Result<()> {
     store.close().await
 }
 
-/// All readers were here just now: deliveries include them, and their inboxes claim what is published from now on,
-/// which is nothing yet. (The seeder leaves readers who were never here, whom deliveries skip.)
+/// Marks all readers as just seen, so that deliveries include them. Their inboxes claim what is published from now on,
+/// which is nothing yet. (The seeder marks readers as never seen, and deliveries skip those.)
 async fn arrive(database: &mut Database) -> Result<()> {
     let now_ms = now_ms()?;
     let later = database.number(&format!("SELECT COUNT(*) FROM contents WHERE publish_time >= {now_ms}")).await?;

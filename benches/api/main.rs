@@ -1,4 +1,4 @@
-//! What an answer of the API costs, as ratios to a bare axum handler that answers the same bytes in the same run.
+//! Measures answers of the API as ratios to a bare axum handler that answers the same bytes in the same run.
 //!
 //! `make bench` runs it. In process, without sockets: the processor time of all threads of this process, which a busy
 //! machine stretches less than time. A and B in turn, medians of rounds.
@@ -71,9 +71,9 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// Of all threads of this process, from Linux's books; elsewhere the time that has passed.
+/// Processor time of all threads of this process on Linux; elapsed time elsewhere.
 fn processor_time_us() -> f64 {
-    // The books are written when a thread gives its processor away.
+    // Linux updates the count when a thread yields its processor.
     std::thread::yield_now();
     let of = |entry: std::io::Result<std::fs::DirEntry>| {
         let text = std::fs::read_to_string(entry.ok()?.path().join("schedstat")).ok()?;

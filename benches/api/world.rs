@@ -1,4 +1,4 @@
-//! A small world on SQLite behind the whole API, asked in process.
+//! Sets up a small world on SQLite behind the whole API, called in process.
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,7 +40,7 @@ const CONTENTS_OF_EACH: i64 = 10;
 const READER: i64 = 1_000_000;
 const PASSWORD: &str = "correct horse battery";
 
-/// What a page of the demo shows.
+/// The query of a page of the demo.
 pub const PAGE: &str = "query Page($first: Int!, $after: String) { timeline(first: $first, after: $after) { \
     edges { cursor node { ...card repostOf { ...card } inReplyTo { id author { handle } } } } \
     pageInfo { hasNextPage endCursor } } } \
@@ -48,12 +48,12 @@ pub const PAGE: &str = "query Page($first: Int!, $after: String) { timeline(firs
     likeCount replyCount repostCount viewerHasLiked viewerHasBookmarked \
     author { id handle name avatarUrl viewerIsFollowing } }";
 
-/// A world with its API; the folder goes with it.
+/// A world with its API. The folder is removed when this value is dropped.
 pub struct World {
     router: Router,
-    /// The reader's, who follows 50 authors.
+    /// Token of the reader, who follows 50 authors.
     pub token: String,
-    /// Whom live feeds are told by.
+    /// Source of the live feeds' events.
     pub hub: Arc<Hub<FeedShare>>,
     _folder: tempfile::TempDir,
 }
@@ -63,7 +63,7 @@ impl World {
         Self::with_readers(1).await
     }
 
-    /// A world in which so many follow 50 authors each; [`Self::token`] is the first one's.
+    /// A world with this many readers, who follow 50 authors each. [`Self::token`] is the first reader's.
     pub async fn with_readers(readers: i64) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let store = open_store(format!("sqlite://{}/bench.db", folder.path().display()), 2).await?;
@@ -101,13 +101,13 @@ pub struct Asked {
     body: Bytes,
 }
 
-/// As a client sends it.
+/// Prepares a request that can be sent repeatedly.
 pub fn request(token: Option<&str>, query: &str, variables: &Value) -> Asked {
     let body = json!({ "query": query, "variables": variables }).to_string().into();
     Asked { token: token.map(str::to_owned), body }
 }
 
-/// What `router` answers.
+/// The answer of `router`.
 pub async fn answer(router: Router, asked: &Asked) -> Result<Bytes> {
     let mut request = Request::post("/graphql").header(header::CONTENT_TYPE, "application/json");
     if let Some(token) = &asked.token {

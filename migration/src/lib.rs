@@ -1,4 +1,4 @@
-//! Tidefeed's tables, for SQLite and for MySQL or MariaDB, from one source.
+//! Creates Tidefeed's tables on SQLite, MySQL and MariaDB from one source.
 //!
 //! Migrations use no domain types: the adapter (`store::sql`) gives the numbers their meaning. A released migration is
 //! never edited; a later one changes its tables.

@@ -1,4 +1,4 @@
-//! The first tables: users, contents, follow edges, inboxes, and what is still to be done for them.
+//! Creates the first tables: users, contents, follow edges, inboxes, deliveries and other pending work.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 
@@ -54,7 +54,7 @@ const CREDENTIALS: Table = Table {
     indexes: &[],
 };
 
-/// Followers and following without the user's edge to themselves; contents without removed ones.
+/// `followers` and `following` exclude the user's edge to themselves; `contents` excludes removed ones.
 const USER_COUNTS: Table = Table {
     name: "user_counts",
     columns: &[big("user_id"), big("followers").or("0"), big("following").or("0"), big("contents").or("0")],
@@ -95,7 +95,7 @@ const COUNTERS: Table = Table {
     indexes: &[],
 };
 
-/// Publishes and removals of an author so far.
+/// `seq` counts an author's publishes and removals.
 const OUTBOX_HEADS: Table =
     Table { name: "outbox_heads", columns: &[big("author_id"), big("seq")], key: "author_id", indexes: &[] };
 
@@ -114,7 +114,7 @@ const INBOXES: Table = Table {
     indexes: &[],
 };
 
-/// A floor that is off has no values.
+/// The floor's columns are null while the floor is off.
 const INBOX_STATES: Table = Table {
     name: "inbox_states",
     columns: &[
@@ -142,7 +142,7 @@ const DELIVERIES: Table = Table {
     indexes: &[index("in_flight", "author_id, publish_time, content_id"), index("look", "look_at")],
 };
 
-/// A row serves followers above `first_fan` up to and with `last_fan`.
+/// A row serves followers with ids above `first_fan`, up to and including `last_fan`.
 const SUBTASKS: Table = Table {
     name: "subtasks",
     columns: &[

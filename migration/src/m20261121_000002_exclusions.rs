@@ -1,4 +1,4 @@
-//! Who is kept out of whose timeline; what a repost repeats; and an outbox index that answers for its contents alone.
+//! Adds exclusions, replies and reposts, and an outbox index that covers the timeline's conditions.
 
 use sea_orm_migration::prelude::{
     ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
@@ -15,8 +15,7 @@ pub struct Migration;
 impl MigrationTrait for Migration {
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         EXCLUSIONS.create(manager).await?;
-        // On a server all changes of the table are one statement, which happens whole or not at all: its column tells
-        // whether it has.
+        // On a server all changes of the table are one atomic statement, so its column shows whether it has run.
         if manager.has_column("contents", "repost_author_id").await? {
             return Ok(());
         }
@@ -31,7 +30,7 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// One row a cause: an author may be kept out for several.
+/// One row for each cause: an author can be excluded for several.
 const EXCLUSIONS: Table = Table {
     name: "exclusions",
     columns: &[big("reader_id"), big("author_id"), small("cause")],
@@ -42,7 +41,8 @@ const EXCLUSIONS: Table = Table {
     ],
 };
 
-/// The outbox index holds whatever decides whether a content is in a timeline, so that skipping one reads no row.
+/// The outbox index holds every column that decides whether a content is in a timeline, so skipping a content reads no
+/// row.
 const AT_ONCE: [&str; 1] = ["ALTER TABLE contents ADD COLUMN repost_author_id BIGINT, \
      DROP KEY outbox, \
      ADD KEY outbox (author_id, publish_time, id, removed_at, kind, repost_of, repost_author_id), \

@@ -1,6 +1,6 @@
-//! What the delivery policy and deep paging remember: how often an author publishes and a reader reads, until when an
-//! inbox may be deep, how often a delivery was looked at. An outbox's number becomes a version: any number that it
-//! never had before.
+//! Adds the state of the delivery policy and of deep paging: how often an author publishes and a reader reads, until
+//! when an inbox may be deep, how often a delivery was checked. The outbox's counter becomes a version: each change
+//! sets a number that it never had before.
 
 use sea_orm_migration::prelude::{
     ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
@@ -8,11 +8,11 @@ use sea_orm_migration::prelude::{
 
 use crate::table::{Column, big, int};
 
-/// Stamps, intervals, lives and looks.
+/// Outbox versions, intervals, expiry times of deep inboxes, and counts of delivery checks.
 #[derive(Debug, DeriveMigrationName)]
 pub struct Migration;
 
-/// Times and intervals in ms; null is not known.
+/// Times and intervals are in ms; null means unknown.
 const ADDED: [(&str, Column); 5] = [
     ("outbox_heads", big("published_at").or_null()),
     ("outbox_heads", big("publish_every_ms").or_null()),
@@ -23,7 +23,7 @@ const ADDED: [(&str, Column); 5] = [
 
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
-    /// May be repeated: each step looks whether it has been done.
+    /// May be repeated: each step checks whether it has run.
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         if manager.has_column("outbox_heads", "seq").await? {
             let rename = "ALTER TABLE outbox_heads RENAME COLUMN seq TO stamp";

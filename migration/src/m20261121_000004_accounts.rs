@@ -1,5 +1,4 @@
-//! Accounts that hold: sign-in attempts, sessions with their refresh tokens, identities of outside issuers, open
-//! attributes.
+//! Adds sign-in attempts, sessions with their refresh tokens, identities of outside issuers, and open attributes.
 
 use sea_orm_migration::prelude::{
     ConnectionTrait as _, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
@@ -7,7 +6,7 @@ use sea_orm_migration::prelude::{
 
 use crate::table::{Table, big, chars, index, int, unique};
 
-/// Accounts that hold.
+/// Sign-in attempts, sessions, identities and attributes.
 #[derive(Debug, DeriveMigrationName)]
 pub struct Migration;
 
@@ -24,7 +23,7 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Failures of whatever `subject`, a digest, stands for. Times that have not been are 0.
+/// Failed attempts by `subject`, the digest of what is limited. A time of 0 means never.
 const SIGN_IN_ATTEMPTS: Table = Table {
     name: "sign_in_attempts",
     columns: &[chars("subject", 64), int("failures").or("0"), big("last_at").or("0"), big("good_at").or("0")],
@@ -32,7 +31,7 @@ const SIGN_IN_ATTEMPTS: Table = Table {
     indexes: &[index("attempts_last", "last_at")],
 };
 
-/// Digests of the refresh tokens, in hexadecimal. A session that is ended has no row.
+/// Digests of the refresh tokens, in hexadecimal. An ended session has no row.
 const SESSIONS: Table = Table {
     name: "sessions",
     columns: &[

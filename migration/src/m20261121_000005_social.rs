@@ -1,4 +1,4 @@
-//! Likes and bookmarks (then: favourites), lists of followers, read markers.
+//! Adds likes and bookmarks (called favourites then), lists of followers, and read markers.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 
@@ -23,8 +23,8 @@ impl MigrationTrait for Migration {
 
 const TABLES: [Table; 2] = [REACTIONS, READ_MARKERS];
 
-/// Whether a viewer has reacted is a look-up by key; who has, and what somebody has reacted to, are ranges of the two
-/// indexes.
+/// The key answers whether a viewer has reacted. The two indexes give the users who reacted to a content, and the
+/// contents that a user reacted to.
 const REACTIONS: Table = Table {
     name: "reactions",
     columns: &[big("content_id"), small("kind"), big("user_id"), big("created_at")],
@@ -42,7 +42,7 @@ const READ_MARKERS: Table = Table {
     indexes: &[],
 };
 
-/// A user's own edge is one row of each.
+/// Includes each user's edge to themselves.
 const FOLLOWS_BY_TIME: [Index; 2] = [
     index("followers_by_time", "author_id, followed_at, follower_id"),
     index("following_by_time", "follower_id, followed_at, author_id"),

@@ -1,4 +1,4 @@
-//! What contents can be found by: an inverted index, and how far contents from before it have been taken into it.
+//! Adds the search's inverted index, and how far it has been filled with older contents.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 
@@ -26,7 +26,7 @@ const SEARCH_TERMS: Table = Table {
     indexes: &[],
 };
 
-/// Contents with an id up to `through_id` have their terms in this form. No row: none have.
+/// Contents with ids up to `through_id` have their terms in this form. Without a row, none have.
 const SEARCH_PROGRESS: Table = Table {
     name: "search_progress",
     columns: &[big("form"), big("through_id"), small("is_done").or("0")],

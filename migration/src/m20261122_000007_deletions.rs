@@ -1,4 +1,4 @@
-//! Accounts that are deleted, and how far what they leave behind has been cleared away.
+//! Adds deleted accounts, with the progress of removing their contents and edges.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 
@@ -15,7 +15,7 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Whoever has a row has no account any more. Rows stay: they keep ids and handles from being anybody else's.
+/// A user with a row has no account. Rows stay for good, so that nobody else gets the id or the handle.
 const ACCOUNT_DELETIONS: Table = Table {
     name: "account_deletions",
     columns: &[

@@ -1,10 +1,10 @@
-//! The names by which people are found, and an index of the most followed.
+//! Adds the names for finding people, and an index of the most followed users.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 
 use crate::table::{Index, Table, big, exact, index};
 
-/// Names to be found by, and users by their followers. Another migration, which knows the form of the names, fills the
+/// The table of names and the index by followers. Another migration, which knows the form of the names, fills the
 /// table.
 #[derive(Debug, DeriveMigrationName)]
 pub struct Migration;
@@ -17,7 +17,8 @@ impl MigrationTrait for Migration {
     }
 }
 
-/// Whoever has a name that begins with something is in one range of the key. 61 characters are at most 244 bytes.
+/// All users with a name that begins with a given prefix are one range of the key. 61 characters are at most 244
+/// bytes.
 const USER_NAMES: Table = Table {
     name: "user_names",
     columns: &[exact("folded", 244), big("user_id")],

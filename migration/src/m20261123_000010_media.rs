@@ -1,4 +1,4 @@
-//! What an author has published with pictures or video, to be listed by itself.
+//! Adds an index of an author's contents with pictures or video, so that they can be listed separately.
 
 use sea_orm_migration::prelude::{
     ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,

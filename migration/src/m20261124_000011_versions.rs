@@ -1,5 +1,5 @@
-//! What a node may remember between two pages has a version: whose contents a reader's timeline has, and what a
-//! profile says. Every change draws a number that the version never had before.
+//! Adds versions for what a node remembers between two pages: the authors of a reader's timeline, and profiles. Every
+//! change sets a number that the version never had before.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 
@@ -9,13 +9,13 @@ use crate::table::{Column, big};
 #[derive(Debug, DeriveMigrationName)]
 pub struct Migration;
 
-/// 0: nothing has changed since the column is there.
+/// 0: no change since the column was added.
 const ADDED: [(&str, Column); 2] =
     [("user_counts", big("authors_version").or("0")), ("users", big("profile_version").or("0"))];
 
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
-    /// May be repeated: each step looks whether it has been done.
+    /// May be repeated: each step checks whether it has run.
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         for (table, column) in ADDED {
             column.add_to(table, manager).await?;

@@ -1,4 +1,4 @@
-//! The counters' names in the words of the API: replies and bookmarks.
+//! Renames counters to the API's words: replies and bookmarks.
 
 use sea_orm_migration::prelude::{
     ConnectionTrait, DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait,
@@ -8,7 +8,7 @@ use sea_orm_migration::prelude::{
 #[derive(Debug, DeriveMigrationName)]
 pub struct Migration;
 
-/// Former names, with what gives them the present ones.
+/// Former column names, each with the statement that renames it.
 const RENAMED: [(&str, &str); 2] = [
     ("comments", "ALTER TABLE counters RENAME COLUMN comments TO replies"),
     ("favourites", "ALTER TABLE counters RENAME COLUMN favourites TO bookmarks"),
@@ -16,7 +16,7 @@ const RENAMED: [(&str, &str); 2] = [
 
 #[async_trait::async_trait]
 impl MigrationTrait for Migration {
-    /// May be repeated: each step looks whether it has been done. Nothing is copied on any engine.
+    /// May be repeated: each step checks whether it has run. No engine copies the table.
     async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
         for (former, rename) in RENAMED {
             if manager.has_column("counters", former).await? {

@@ -1,10 +1,10 @@
-//! The followers that deliveries serve, apart from those who pull.
+//! Adds an index that separates the followers whom deliveries serve from those who pull.
 
 use sea_orm_migration::prelude::{DbErr, DeriveMigrationName, MigrationTrait, SchemaManager, async_trait};
 
 use crate::table::{Index, index};
 
-/// Edges of an author by mode, and then by follower.
+/// Index of an author's edges by mode, then by follower.
 #[derive(Debug, DeriveMigrationName)]
 pub struct Migration;
 

@@ -1,10 +1,10 @@
-//! A table in words that both engines understand, and its text for each of them. Refuses foreign keys: they would take
-//! the locks that fan-out must not wait for.
+//! Describes a table once and writes its SQL for each engine. There are no foreign keys: they take locks that fan-out
+//! must not wait for.
 
 use sea_orm_migration::prelude::{ConnectionTrait, DbErr, SchemaManager};
 use sea_orm_migration::sea_orm::DbBackend;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy)]
 enum Type {
     /// 64 bits: ids, times in milliseconds, counts.
@@ -13,9 +13,9 @@ enum Type {
     Int,
     /// 16 bits: codes.
     Small,
-    /// At most so many characters.
+    /// Text of at most this many characters.
     Chars(u16),
-    /// At most so many bytes, equal only if every byte is: no collation, no padding.
+    /// At most this many bytes, compared byte by byte: no collation, no padding.
     Exact(u16),
     /// Up to 64 kB.
     Text,
@@ -23,7 +23,7 @@ enum Type {
     LongText,
 }
 
-/// A column; not null unless said.
+/// A column, `NOT NULL` by default.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     name: &'static str,
@@ -43,13 +43,13 @@ impl Column {
         self
     }
 
-    /// What a row has that does not say; SQL text.
+    /// The default value, as SQL text.
     pub const fn or(mut self, default: &'static str) -> Self {
         self.default = Some(default);
         self
     }
 
-    /// Adds it to a table that is there, unless the table has it.
+    /// Adds the column to an existing table, unless the table has it.
     pub async fn add_to(&self, table: &str, manager: &SchemaManager<'_>) -> Result<(), DbErr> {
         if manager.has_column(table, self.name).await? {
             return Ok(());
@@ -66,7 +66,7 @@ impl Column {
 }
 
 impl Type {
-    /// SQLite stores by value whatever the type says, except that a key of type INTEGER is the row's own number.
+    /// SQLite ignores declared types, except that a key of type INTEGER is the row number.
     fn text(self, backend: DbBackend) -> String {
         if backend == DbBackend::Sqlite {
             let number = matches!(self, Self::Big | Self::Int | Self::Small);
@@ -119,7 +119,7 @@ pub const fn long_text(name: &'static str) -> Column {
     Column::new(name, Type::LongText)
 }
 
-/// An index; its name is its own in the whole database.
+/// An index. Its name is unique in the whole database.
 #[derive(Debug, Clone, Copy)]
 pub struct Index {
     name: &'static str,
@@ -132,7 +132,7 @@ pub const fn index(name: &'static str, columns: &'static str) -> Index {
     Index { name, columns, unique: false }
 }
 
-/// An index that holds no pair of equal rows; rows with a null in it are never equal.
+/// A unique index. Rows with a null in it are never equal.
 pub const fn unique(name: &'static str, columns: &'static str) -> Index {
     Index { name, columns, unique: true }
 }
@@ -140,19 +140,19 @@ pub const fn unique(name: &'static str, columns: &'static str) -> Index {
 /// A table.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// What it is called.
+    /// The table's name.
     pub name: &'static str,
-    /// In order.
+    /// The columns in order.
     pub columns: &'static [Column],
-    /// The primary key's columns. A row lies where its key says (clustered), on every engine.
+    /// The primary key's columns. Every engine stores rows in the order of the key (clustered).
     pub key: &'static str,
     /// Further indexes.
     pub indexes: &'static [Index],
 }
 
 impl Table {
-    /// Makes the table and its indexes. May be repeated: a migration that broke off on an engine without transactions
-    /// for tables is run again.
+    /// Creates the table and its indexes. May be repeated: an interrupted migration runs again on engines whose DDL
+    /// has no transactions.
     pub async fn create(&self, manager: &SchemaManager<'_>) -> Result<(), DbErr> {
         for statement in self.texts(manager.get_database_backend()) {
             manager.get_connection().execute_unprepared(&statement).await?;
@@ -179,7 +179,7 @@ impl Table {
 }
 
 impl Index {
-    /// Makes the index on a table that is there. May be repeated, as [`Table::create`] may.
+    /// Creates the index on an existing table. May be repeated, like [`Table::create`].
     pub async fn create(&self, manager: &SchemaManager<'_>, table: &str) -> Result<(), DbErr> {
         let connection = manager.get_connection();
         if manager.get_database_backend() == DbBackend::Sqlite {

@@ -1,4 +1,4 @@
-//! Pages that no inbox can give, read from the outboxes of all followed authors in a short stretch of time.
+//! Reads a page that the inbox cannot give from the outboxes of all followed authors in a short stretch of time.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl TimelineReader {
-    /// The page from a stretch whose length earlier pages suggest; `None` if there were none, or it does not hold the
-    /// page.
+    /// The page, from a stretch whose length earlier pages suggest. `None` without earlier pages, or if the stretch is
+    /// too short for the page.
     pub(super) async fn read_stretch(&self, reader: UserId, request: &PageRequest) -> Result<Option<Raw>, StoreError> {
         let Some(stretch) = self.known.stretch(reader, request, self.visits.now_ms()) else { return Ok(None) };
         let snapshot = self.timelines.stretch(reader, request, stretch).await?;

@@ -1,5 +1,5 @@
-//! Audits while everything else goes on: in a world that keeps the rules they find nothing, and what they do to mend
-//! is right at any time.
+//! Audits during everything else. In a world that keeps the rules they find nothing, and their repairs are correct at
+//! any time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Many worlds: two at a time, each on a thread of its own, and what all of them came to.
+//! Runs many worlds, two at a time, each on its own thread, and sums up their results.
 
 use std::{
     sync::{

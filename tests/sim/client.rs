@@ -1,4 +1,4 @@
-//! What clients do, and what they may expect of the answer.
+//! Clients: what they do, and which answers they accept.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! Devices that watch live: each reads a page, subscribes with its token, keeps what it is told, and comes back with
-//! its last token when its connection breaks or its node dies. docs/live.md says what it is promised: that is asked
-//! here.
+//! Simulates devices that watch live: each reads a page, subscribes with its token, applies the events, and reconnects
+//! with its last token when its connection breaks or its node dies. It checks the promises of docs/live.md.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! The page that a timeline must give, folded naively, and how another page differs from it.
+//! Computes the expected page of a timeline, folded naively, and reports how another page differs from it.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,7 @@
-//! The whole system in one process, by a manual clock, from a seed, each world on one thread: the real publisher,
-//! commands, workers and reader over models of what they stand on. At every await another task may go on, or none;
-//! whatever may fail fails. A naive oracle judges every page. docs/coverage.md says what is shown with it.
+//! Simulates the whole system in one process, with a manual clock and from a seed, each world on one thread. The
+//! publisher, commands, workers and reader are the real ones, over models of their stores. At every await another task
+//! may run, or none, and every operation that can fail may fail. A naive oracle checks every page. docs/coverage.md
+//! says what the simulation shows.
 
 #![recursion_limit = "256"] // futures within futures
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step fails the test")]

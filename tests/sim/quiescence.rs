@@ -1,4 +1,4 @@
-//! Lets a world come to rest: faults stop, workers finish what is left, and then every row must be exact.
+//! Brings a world to quiescence: faults stop, workers finish all remaining work, and then every row must be exact.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Chance, from a seed: small and fast, and the same everywhere.
+//! A seeded rng: small, fast, and the same on every machine.
 
 /// The `SplitMix64` generator.
 #[derive(Debug, Clone)]

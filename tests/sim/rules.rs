@@ -1,5 +1,5 @@
-//! The rules of docs/coverage.md, each broken on purpose in one place of the models: what must then go wrong somewhere
-//! shows that the rule is needed, and that the simulation would notice.
+//! Lists the rules of docs/coverage.md. The models can break each one on purpose, in one place. A check must then
+//! fail, which shows that the rule is needed and that the simulation notices.
 
 macro_rules! rules {
     ($($rule:ident $place:literal $words:literal;)+) => {

@@ -1,6 +1,6 @@
-//! Tasks on one thread: which one goes on is drawn. Each has a rank, drawn too, and now and then anew: where ranks
-//! count, some task may stand for long between two statements while others do all of their work. A task that is
-//! dropped is a caller that went away or a node that died.
+//! Schedules tasks on one thread and draws at random which one runs next. Each task has a random rank that changes now
+//! and then. Where ranks count, one task may wait long between two statements while others do all their work. A
+//! dropped task stands for a caller that went away or a node that died.
 
 use std::{
     future::Future,

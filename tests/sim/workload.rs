@@ -1,4 +1,4 @@
-//! A world's story: clients and workers at once, each step drawn, and faults from outside between any two of them.
+//! Runs a world: clients and workers at once, each step drawn at random, with faults between any two steps.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A world: nodes with the real use cases over the models, its people, and what they have in common.
+//! Builds a world: nodes with the real use cases over shared models, and its people.
 
 use std::sync::{
     Arc,

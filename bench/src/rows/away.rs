@@ -1,4 +1,4 @@
-//! The first page of a reader who was away for long, against that of an active one with as many followees.
+//! Compares the first page of a reader after a long absence with that of an active reader with as many followees.
 
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::{
 
 const AWAY_MS: i64 = 60 * 24 * 60 * 60 * 1000;
 
-/// Each of the readers follows as many; half of them are sent away before each round, and come back in it.
+/// All readers follow equally many authors. Before each round half of them become absent; they return in it.
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let (followees, each) = (site.options.size(500, 40), site.options.size(8, 1));
     let people = site.people((12, 40), 2 * each).await?;
@@ -32,7 +32,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
             first_pages(site, away).await
         },
         async || {
-            // Those who came back are being brought back meanwhile.
+            // Meanwhile workers reactivate the readers who returned.
             sleep(site.options.length()).await;
             first_pages(site, active).await
         },
@@ -42,7 +42,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     Ok(vec![Figure::multiple(what, &rounds, ("us", "us"), Target::AtMost(3.0, 2.0))])
 }
 
-/// As the sweeper leaves readers whom nobody has seen for long.
+/// Puts readers into the state in which the sweeper leaves them after a long absence.
 async fn send_away(site: &Site, people: &[Person]) -> Result<()> {
     let mut database = site.database().await?;
     let seen = now_ms()? - AWAY_MS;

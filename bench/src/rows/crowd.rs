@@ -1,4 +1,5 @@
-//! As many subscribers as one node is to have: what each keeps, and when the first and the last of them hear.
+//! Measures a node with as many subscribers as it should hold: the memory of each, and when the first and the last get
+//! an event.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -15,11 +16,11 @@ use crate::{
 const CROWD: usize = 50_000;
 /// Sockets of one viewer.
 const SHARED: usize = 100;
-/// Files that a process opens beside its sockets.
+/// Files that a process opens in addition to its sockets.
 const OTHER_FILES: usize = 500;
 
 /// The memory of each of many subscribers, and one publish to all of them against a bare broadcast of the same bytes
-/// over as many sockets. These are open one after the other: both at once would take twice as many files.
+/// over as many sockets. The two run one after the other, because both at once would need twice as many open files.
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let count = site.options.subscribers.unwrap_or(site.options.size(CROWD, 20));
     let files = processes::open_many_sockets();
@@ -53,7 +54,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
         }
     }
     drop(ours);
-    let bare = Node::bare(site.store.folder(), b"{}", &event.context("no event")?).await?;
+    let bare = Node::bare(site.store.folder(), b"{}", &event.context("no subscriber got an event")?).await?;
     let mut theirs = opened(bare.address, &viewers, count).await?;
     told(bare.address, BARE_PUBLISH, &mut theirs).await?;
     for _ in 0..site.options.rounds() {

@@ -1,4 +1,4 @@
-//! Publishes of authors with many followers: how fast inboxes fill, and what the author waits for.
+//! Measures publishes of authors with many followers: how fast inboxes fill, and how long the author waits.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use crate::{
 /// A publish.
 pub const PUBLISH: &str = "mutation($text: String!) { publishContent(input: { text: $text }) { \
     timelineEdge { node { id } } userErrors { code } } }";
-/// What is left of publishes.
+/// Counts the unfinished deliveries.
 pub const OPEN: &str = "SELECT COUNT(*) FROM deliveries";
 const MANY: i64 = 1_000_000_000;
 const USUAL: i64 = 10;
 /// Publishes of one side of a round.
 const PUBLISHES: (usize, usize) = (10, 1);
-/// Between two looks at what is left.
+/// Time between two counts of unfinished deliveries.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Rows a second of the most followed author's delivery against one `INSERT .. SELECT` of as many rows; and the time
@@ -96,8 +96,8 @@ async fn make_table(database: &mut Database) -> Result<()> {
     Ok(())
 }
 
-/// The time of a publish by the most followed author against one by an author with ten followers. Each begins when
-/// nothing is left of the one before.
+/// The time of a publish by the most followed author against one by an author with ten followers. Each begins when the
+/// delivery of the previous one is finished.
 pub async fn publish_latency(site: &mut Site) -> Result<Vec<Figure>> {
     let (star, followers) = site.author(MANY).await?;
     let (usual, _) = site.author(USUAL).await?;

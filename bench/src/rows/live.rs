@@ -1,4 +1,4 @@
-//! Subscribers: how long one publish takes to the last of many, and what an idle one keeps.
+//! Measures subscribers: how long one publish takes to reach the last of many, and the memory of an idle one.
 
 use std::{
     cell::Cell,
@@ -29,10 +29,10 @@ const SUBSCRIBE: &str = "subscription { newFeed { __typename ... on EntryAdded {
 const OPENING: usize = 32;
 /// Sockets of one viewer.
 const SHARED: usize = 10;
-/// Longer than a row takes: what the bench does not read is not pinged.
+/// Ping interval (ms), longer than a row takes: the bench does not read all sockets, so they must not be pinged.
 pub const SILENCE_MS: u64 = 900_000;
 
-/// The time to the last of all subscribers, against a bare broadcast of the same bytes over as many sockets.
+/// Time until the last subscriber has the event, against a bare broadcast of the same bytes over as many sockets.
 pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
     site.restart(&vec![set("websocket.ping_ms", &SILENCE_MS), set("websocket.pong_timeout_ms", &SILENCE_MS)]).await?;
     let count = site.options.size(10_000, 20).min(processes::open_many_sockets() / 2 - 500);
@@ -58,7 +58,7 @@ pub async fn one_publish(site: &mut Site) -> Result<Vec<Figure>> {
 /// The same of the bare server.
 pub const BARE_PUBLISH: &[u8] = b"POST /publish HTTP/1.1\r\nhost: bench\r\ncontent-length: 0\r\n\r\n";
 
-/// What one publish did.
+/// Times of one publish.
 pub struct Broadcast {
     /// Milliseconds from the request until the first socket has got an event.
     pub first_ms: f64,
@@ -89,7 +89,7 @@ pub async fn told(address: SocketAddr, asked: &[u8], sockets: &mut [Socket]) -> 
         anyhow::Ok(event)
     }));
     let ((), events) = tokio::try_join!(asking, hearing)?;
-    let event = String::from_utf8(events.into_iter().next().context("nobody listens")?)?;
+    let event = String::from_utf8(events.into_iter().next().context("there are no sockets")?)?;
     Ok(Broadcast { first_ms: first_ms.get(), last_ms: elapsed_ms(), event })
 }
 
@@ -110,7 +110,7 @@ pub async fn opened(address: SocketAddr, viewers: &[Person], count: usize) -> Re
     stream::iter(tokens).buffered(OPENING).try_collect().await
 }
 
-/// The address that a socket comes from: one has some 28,000 ports.
+/// Source address of a socket. Each address has only about 28,000 ports.
 fn source(at: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 0, u8::try_from(1 + at / 20_000).unwrap_or(u8::MAX))
 }
@@ -151,7 +151,7 @@ pub async fn idle(site: &mut Site) -> Result<Vec<Figure>> {
     for viewer in &viewers {
         people::follow_many(site, viewer, followees).await?;
     }
-    // What the node keeps for writes and first uses is not the subscribers'.
+    // Memory that the node allocates for writes and first uses does not count for the subscribers.
     let warm = subscribed(site, &viewers, viewers.len()).await?;
     drop(warm);
     people::wait_for_none(&mut site.database().await?, OPEN, "deliveries").await?;

@@ -1,4 +1,4 @@
-//! Everything at once: 80 % pages, 10 % counts, 5 % likes, 3 % publishes, 2 % follows.
+//! Measures a mix of operations: 80 % pages, 10 % counts, 5 % likes, 3 % publishes, 2 % follows.
 
 use std::rc::Rc;
 
@@ -17,18 +17,18 @@ use crate::{
     site::Site,
 };
 
-/// Each step lasts this many times a round's side.
+/// Length of a step, as a multiple of one side of a round.
 const LONGER: u32 = 5;
-/// Clients that a node is full with.
+/// Number of clients that saturate a node.
 const FULL: usize = 64;
-/// How much more than can be done is asked for.
+/// Offered load as a multiple of the node's capacity.
 const TIMES_CAPACITY: f64 = 4.0;
-/// Connections by which it is asked for: more than there are operations that run or wait.
+/// Connections that carry the offered load: more than the operations that may run or wait.
 const CONNECTIONS: usize = 512;
 const COUNT: &str = "query($after: String!) { newContentCount(after: $after) { count } }";
 const KINDS: [&str; 5] = ["page", "count", "like", "follow", "publish"];
 
-/// p50 and p99 of each kind, by how many ask at once.
+/// p50 and p99 of each kind for each number of concurrent clients.
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let steps: &[usize] = if site.options.quick { &[1, 4] } else { &[1, 4, 64, 256] };
     let most = steps.last().copied().unwrap_or(1);
@@ -53,7 +53,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// How much longer a change takes than a page, at worst.
+/// The greatest ratio of a change's p50 to a page's.
 fn fairness(seen: &Burst) -> Figure {
     let page = seen.quantile("page", 0.5);
     let changes = ["like", "follow", "publish"].map(|kind| seen.quantile(kind, 0.5) / page);
@@ -61,7 +61,7 @@ fn fairness(seen: &Burst) -> Figure {
     Figure::alone(what, changes.into_iter().fold(0.0, f64::max), "", Target::AtMost(1.5, 1.0))
 }
 
-/// p99 of what is accepted when four times as much is asked for as can be done, and of what is refused.
+/// Offers four times the node's capacity; returns the p99 of accepted and of refused operations.
 pub async fn overload(site: &mut Site) -> Result<Vec<Figure>> {
     let (clients, connections) = (site.options.size(FULL, 4), site.options.size(CONNECTIONS, 16));
     let people = site.people((5, 200), clients).await?;
@@ -111,7 +111,7 @@ fn told(clients: usize, seen: &Burst, open: i64) -> Figure {
     Figure::alone(what, spread, "", target).generated_in(seen.generator_cost_us())
 }
 
-/// A client that draws what it does next.
+/// A client that draws each operation at random.
 pub async fn mixed(site: &Site, person: &Person, place: usize) -> Result<Asking> {
     let token = Some(person.token.as_str());
     let mut client = Client::to(site.address()).await?;

@@ -1,4 +1,4 @@
-//! The rows of the table, each of which can be run alone.
+//! Defines the rows of the table and runs them. Each row can run alone.
 
 mod away;
 mod crowd;
@@ -22,7 +22,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, ensure};
 
-/// What is measured.
+/// The measurement of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Small,
@@ -45,8 +45,8 @@ enum Kind {
     Overload,
 }
 
-/// Name, what it measures, where. Rows on one engine follow each other, so that they share a node, and what one row
-/// changes in its world the later ones meet: `followees` leaves a reader of 5,000 authors.
+/// Name, what it measures, where. Rows on one engine are consecutive and share a node, so later rows see what earlier
+/// ones changed in the world: `followees` leaves a reader of 5,000 authors.
 const ROWS: &[(&str, Kind, Engine)] = &[
     ("start-sqlite", Kind::Start, Sqlite),
     ("small-sqlite", Kind::Small, Sqlite),
@@ -89,7 +89,7 @@ pub async fn run(options: &Options) -> Result<()> {
     }
     let is_asked = |name: &str| options.row.is_empty() || options.row.iter().any(|asked| name.starts_with(asked));
     let asked: Vec<_> = ROWS.iter().filter(|(name, ..)| is_asked(name)).collect();
-    ensure!(!asked.is_empty(), "no row is called {}; --list prints their names", options.row.join(" or "));
+    ensure!(!asked.is_empty(), "there is no row {}; --list prints all names", options.row.join(" or "));
     processes::open_many_sockets();
     let folder = Scratch::within(&options.folder)?;
     line(&format!(
@@ -106,7 +106,7 @@ pub async fn run(options: &Options) -> Result<()> {
         if let Err(error) = bench.row(name, *kind, *engine).await {
             line(&format!("| {name} | failed: {} | | | | | |", format!("{error:#}").replace(['|', '\n'], " ")))?;
             failed.push(*name);
-            // The next row begins with a world that nothing has gone wrong in.
+            // The next row starts with a new copy of the world.
             bench.site = None;
         }
     }
@@ -121,7 +121,7 @@ struct Bench<'a> {
     site: Option<Site>,
 }
 
-/// A folder that goes with this value.
+/// A folder that is removed when this value is dropped.
 struct Scratch {
     path: PathBuf,
     made: usize,
@@ -145,7 +145,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed lies in the target folder, where nobody minds.
+        // Whatever cannot be removed stays in the target folder and does no harm there.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

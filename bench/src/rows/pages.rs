@@ -1,4 +1,4 @@
-//! Pages: against the same bytes from a bare server or raw reads of the database, and against other pages.
+//! Compares pages with the same bytes from a bare server, with raw reads of the database, and with other pages.
 
 use std::{net::SocketAddr, rc::Rc, time::Duration};
 
@@ -117,7 +117,7 @@ async fn raw_reads(
             let read = "SELECT publish_time, content_id, author_id FROM inboxes WHERE user_id = ? \
                         ORDER BY publish_time DESC, content_id DESC LIMIT 21";
             let rows = sqlx::query(read).bind(reader.number).fetch_all(&mut *connection).await?;
-            ensure!(rows.len() > 19, "an inbox with {} rows", rows.len());
+            ensure!(rows.len() > 19, "an inbox has only {} rows", rows.len());
             done += 1;
         }
         Ok(done)
@@ -137,7 +137,7 @@ pub async fn deep(site: &mut Site) -> Result<Vec<Figure>> {
     Ok(vec![against(site, "page 14 against page 1", pages, Target::AtMost(1.5, 1.2)).await?])
 }
 
-/// The first page past the kept inbox against page 1, by a node that keeps nothing deeper.
+/// The first page below the inbox against page 1, on a node that keeps at most 300 entries of deep inboxes.
 pub async fn past_kept(site: &mut Site) -> Result<Vec<Figure>> {
     let readers = site.readers().await?;
     site.restart(&vec![set("inbox.deep_keep", &300)]).await?;
@@ -163,7 +163,7 @@ pub async fn followees(site: &mut Site) -> Result<Vec<Figure>> {
     Ok(vec![against(site, &what, pages, Target::AtMost(1.2, 1.05)).await?])
 }
 
-/// One page, again and again.
+/// A client that repeats the request for one page.
 struct Page<'a> {
     reader: &'a Person,
     variables: &'a Value,
@@ -195,7 +195,7 @@ pub async fn turns(address: SocketAddr, readers: &[Person], variables: Value) ->
     in_turn(address, &requests).await
 }
 
-/// Clients that send these requests for pages in turn, each from another one on.
+/// Clients that send these requests in turn, each starting at a different one.
 pub async fn in_turn(address: SocketAddr, requests: &[Rc<[u8]>]) -> Result<Vec<Asking>> {
     let mut all = Vec::new();
     for place in 0..CLIENTS {
@@ -209,7 +209,7 @@ pub async fn in_turn(address: SocketAddr, requests: &[Rc<[u8]>]) -> Result<Vec<A
     Ok(all)
 }
 
-/// The first reader whose timeline goes on below so many entries, with the cursor of the last of them.
+/// The first reader whose timeline has at least `entries` entries, with the cursor of entry number `entries`.
 async fn who_reaches(site: &Site, readers: &[Person], entries: usize) -> Result<(Person, String)> {
     let mut client = Client::to(site.address()).await?;
     for reader in readers {
@@ -229,7 +229,7 @@ async fn who_reaches(site: &Site, readers: &[Person], entries: usize) -> Result<
             return Ok((reader.clone(), cursor.to_owned()));
         }
     }
-    anyhow::bail!("no reader has more than {entries} entries")
+    anyhow::bail!("no reader has {entries} entries")
 }
 
 fn count(of: usize) -> f64 {

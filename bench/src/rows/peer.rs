@@ -1,4 +1,4 @@
-//! A page against the same page from PostGraphile 5 on PostgreSQL, which pulls it from the followed authors.
+//! Compares a page with the same page from PostGraphile 5 on PostgreSQL, which pulls it from the followed authors.
 
 use std::rc::Rc;
 
@@ -30,7 +30,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let asked: Vec<Rc<[u8]>> = readers.iter().map(|reader| page(reader.number, SIZE).into()).collect();
     let mut theirs = in_turn(peer.address, &asked).await?;
     let (options, pids) = (&site.options, site.pids());
-    // From here on it has its connections.
+    // Opens PostGraphile's database connections before the first round.
     burst(&mut theirs, &[], options.length(), false).await?;
     let mut rates = (Vec::new(), Vec::new());
     let rounds = alternate(
@@ -56,8 +56,8 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Whether both give the same page. They do not for the few readers on whose page a repost stands with its original:
-/// Tidefeed shows the two as one.
+/// Whether both give the same page. They differ for the few readers whose page has a repost and its original, because
+/// Tidefeed folds the two into one entry.
 async fn is_same_page(site: &Site, peer: &Peer, reader: &Person) -> Result<bool> {
     let mut client = Client::to(site.address()).await?;
     let ours = client.data(Some(&reader.token), people::PAGE, json!({ "first": SIZE })).await?;

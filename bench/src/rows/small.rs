@@ -1,4 +1,4 @@
-//! The smallest operations against a static answer: what a request costs before anything is read.
+//! Compares the smallest operations with a static answer: the cost of a request before it reads anything.
 
 use anyhow::Result;
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::{
 
 const CLIENTS: usize = 4;
 
-/// Node CPU an answer, against the bare server's with the same bytes.
+/// Processor time per answer of the node, against the bare server's with the same bytes.
 pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let readers = site.readers().await?;
     let token = Some(readers[0].token.as_str());

@@ -1,4 +1,4 @@
-//! How soon a node is ready, what it takes at rest, and how large the binary is.
+//! Measures how soon a node is ready, its memory at rest, and the size of the binary.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Likes, follows and publishes of sixteen clients against raw commits of the same durability on the same disk.
+//! Compares likes, follows and publishes of sixteen clients with raw commits of the same durability on the same disk.
 
 use std::{rc::Rc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
 
 const CLIENTS: usize = 16;
 
-/// What is written.
+/// A kind of write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
     Like,
@@ -59,7 +59,7 @@ pub async fn measure(site: &mut Site, write: Write) -> Result<Vec<Figure>> {
     Ok(vec![figure.generated_in(median(&generator))])
 }
 
-/// A like is given and taken back in turn, and so is a follow: each is a transaction that writes.
+/// Alternates like and unlike, follow and unfollow, so that each request is a transaction that writes.
 pub async fn requests(site: &Site, write: Write, person: &Person) -> Result<Vec<Rc<[u8]>>> {
     let token = Some(person.token.as_str());
     let pair = |one: &str, back: &str, kind: &str, id: &Value| {

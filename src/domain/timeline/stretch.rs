@@ -1,7 +1,8 @@
-//! How far a page probably reaches. By this guess one statement reads the outboxes of all followed authors in a short
-//! stretch of time, instead of every author's newest contents.
+//! Estimates how far back a page reaches. With this estimate one statement reads the outboxes of all followed authors
+//! in a short stretch of time, instead of every author's newest contents.
 //!
-//! A guess decides what a page costs, and never what it says: a stretch that is too short does not make the page.
+//! The estimate affects only the cost of a page, never its entries: a stretch that is too short yields no page, and
+//! the page is read another way.
 
 use super::{
     page::{Direction, Page, PageRequest},
@@ -18,7 +19,7 @@ const MOST_ROWS_AN_ENTRY: usize = 8;
 pub struct Stretch {
     /// The publish time (ms) at which it ends, inclusive.
     pub end_ms: i64,
-    /// Rows that are read at most. A stretch that holds more says nothing.
+    /// Maximum number of rows to read. A stretch with more rows yields no page.
     pub most_rows: usize,
 }
 
@@ -27,7 +28,7 @@ pub struct Stretch {
 pub struct Pace(i64);
 
 impl Pace {
-    /// Of a page's entries, newest first; `None` for fewer than two.
+    /// The pace of a page's entries, newest first; `None` for fewer than two entries.
     pub fn of(entries: &[Entry]) -> Option<Self> {
         let (newest, oldest) = (entries.first()?, entries.last()?);
         let steps = i64::try_from(entries.len() - 1).ok().filter(|steps| *steps > 0)?;
@@ -52,12 +53,12 @@ impl Pace {
         self.0
     }
 
-    /// As [`Self::us`] has it; `None` if that is below 1.
+    /// The inverse of [`Self::us`]; `None` for values below 1.
     pub const fn from_us(us: i64) -> Option<Self> {
         if us < 1 { None } else { Some(Self(us)) }
     }
 
-    /// Milliseconds that so many entries probably span, with slack.
+    /// Estimated span of this many entries in milliseconds, with slack.
     fn length_ms(self, entries: usize) -> i64 {
         let entries = i64::try_from(entries).unwrap_or(i64::MAX);
         self.0.saturating_mul(entries).saturating_mul(SLACK) / 1_000 + 1
@@ -67,16 +68,17 @@ impl Pace {
 /// What earlier pages suggest about a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hints {
-    /// Of the page that was read last.
+    /// The pace of the last page that had one.
     pub pace: Option<Pace>,
-    /// The publish time of the newest entry, when a page with it was read last.
+    /// The publish time of the newest entry, as of the last page that included it.
     newest_ms: Option<i64>,
-    /// The publish time of the oldest entry, if the last page ended the timeline; the far future if that has no entry.
+    /// The publish time of the oldest entry, if the last page reached the end of the timeline; `i64::MAX` if that page
+    /// was empty.
     oldest_ms: Option<i64>,
 }
 
 impl Hints {
-    /// Takes them from a page.
+    /// Updates the hints from a page.
     pub fn note(&mut self, page: &Page) {
         self.pace = Pace::of(&page.entries).or(self.pace);
         if !page.has_newer {
@@ -86,9 +88,9 @@ impl Hints {
         self.oldest_ms = if page.has_older { None } else { Some(oldest_ms) };
     }
 
-    /// The stretch that probably holds a page: as long as one of this pace, or of the `typical` one if no page has
-    /// shown any. It goes on to the end of the timeline if it gets near. `None` for the page of the oldest entries,
-    /// and if nothing suggests a length.
+    /// The stretch that probably holds a page. Its length follows from the timeline's pace, or from the `typical` one
+    /// if no page has shown a pace. It extends to the end of the timeline if it would end near it. `None` for the page
+    /// of the oldest entries, and without any hint of a length.
     pub fn stretch(&self, request: &PageRequest, typical: Option<Pace>, now_ms: i64) -> Option<Stretch> {
         let length = self.pace.or(typical).map(|pace| pace.length_ms(request.need()));
         let length = length.or(self.oldest_ms.map(|_| 0))?;

@@ -1,5 +1,5 @@
-//! `newFeed` over real sockets: what one node publishes arrives at the subscribers of every node, and equals the
-//! timeline.
+//! `newFeed` over real sockets: a content published on one node reaches the subscribers of every node, and the events
+//! agree with the timeline.
 
 mod begins;
 mod outage;

@@ -1,4 +1,4 @@
-//! What nodes remember of contents and profiles: what it saves, and that none of it is shown when it is no longer so.
+//! The contents and profiles that nodes remember: they save statements, and a page never shows an outdated one.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};

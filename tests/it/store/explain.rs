@@ -1,5 +1,4 @@
-//! The hot statements are answered by an index, whatever the tables hold: EXPLAIN on every engine over tables with
-//! statistics.
+//! Checks with EXPLAIN on every engine, over tables with statistics, that an index answers each hot statement.
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{

@@ -1,5 +1,4 @@
-//! A SQL server that fails over and loses commits it had acknowledged: what is lost is gone, and no cached outbox
-//! tells of it.
+//! A SQL server that fails over and loses acknowledged commits: no cached outbox still shows the lost contents.
 
 use anyhow::{Result, ensure};
 use sea_orm::DatabaseConnection;

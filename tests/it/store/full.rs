@@ -1,5 +1,5 @@
-//! A server whose tablespace is full: changes are refused as such, nothing of them stays, and they go on when there is
-//! room again.
+//! A server whose tablespace is full: changes fail with the matching error, leave nothing behind, and succeed when
+//! there is room again.
 
 use std::time::Duration;
 

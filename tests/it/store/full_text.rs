@@ -1,5 +1,5 @@
-//! Why search keeps terms of its own (docs/decisions/2026-11-21-search-terms.md): what the full-text indexes of the
-//! servers do not do.
+//! Why search keeps terms of its own (docs/decisions/2026-11-21-search-terms.md): shows what the servers' full-text
+//! indexes cannot do.
 
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, Statement};

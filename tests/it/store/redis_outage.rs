@@ -1,5 +1,5 @@
-//! Redis dies and comes back empty, or cuts its connections: the same clients go on, and listeners know what they
-//! missed.
+//! Redis dies and comes back empty, or cuts its connections: the same clients continue, and listeners learn that they
+//! missed something.
 
 use std::{future::Future, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The rows that hot statements touch on the servers, over the tables of [`super::explain`].
+//! Counts the rows that hot statements touch on the servers, over the tables of [`super::explain`].
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{

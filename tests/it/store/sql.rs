@@ -1,5 +1,5 @@
-//! What the SQL adapter promises beyond its ports: locks are waited for and then tried again, what stays in the way is
-//! told as it is, and a store comes back with its server.
+//! What the SQL adapter promises beyond its ports: it waits for locks and retries, reports lasting conflicts as such,
+//! and recovers when its server does.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A SQLite file whose write-ahead log somebody has cut, damaged or replaced while no process had it open.
+//! A SQLite file whose write-ahead log was cut, damaged or replaced while no process had it open.
 
 use std::{fs, time::Duration};
 

@@ -1,4 +1,5 @@
-//! Deleting an account: gone from every read at once, cleared away step by step, whatever crashes in between.
+//! Deleting an account: every read omits it at once, and its rows are removed step by step, whatever crashes in
+//! between.
 
 use anyhow::{Result, ensure};
 use tidefeed::domain::{

@@ -1,4 +1,4 @@
-//! The audit finds what is wrong, blames what is to blame, and mends it; of what is right it finds nothing.
+//! The audit finds differences, names their cause and repairs them. It reports nothing on a correct timeline.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a page of a reader who pulls costs, with the cache and past it.
+//! Counts the cost of a pulling reader's page, with the outbox cache and beyond it.
 
 use anyhow::{Result, ensure};
 use tidefeed::domain::{ContentKind, Kinds, PageRequest, PageSize};

@@ -1,5 +1,5 @@
-//! Walks of many pages, past everything that an inbox keeps: exact throughout, and served from the inbox again once it
-//! has grown.
+//! Walks many pages, past the end of the inbox: every page is exact, and the inbox serves them again once it has
+//! grown.
 
 use std::sync::Arc;
 

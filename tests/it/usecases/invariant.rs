@@ -1,5 +1,5 @@
-//! The invariant of docs/coverage.md, asked of a real store in one statement, over and over, while everything that may
-//! change it happens at once: authors, readers, workers, upkeep, a clock that goes forth and back.
+//! Checks the invariant of docs/coverage.md on a real store with one statement, again and again, while authors,
+//! readers, workers and upkeep run at once and the clock moves forwards and backwards.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! Who counts as active: whoever shows that they are there, by whatever they do.
+//! Readers count as active after any request that shows their presence.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A delivery goes along its targets: the rows that it touches on a server of the test's own, counted.
+//! Counts the rows that a delivery touches on a private server: it reads only the followers that it serves.
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{

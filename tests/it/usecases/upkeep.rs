@@ -1,4 +1,4 @@
-//! Upkeep over a real store: what makes pages cheap again.
+//! Upkeep over a real store: the work that makes pages cheap again.
 
 use anyhow::{Result, ensure};
 use tidefeed::{

@@ -1,5 +1,4 @@
-//! One call of a port, with everything that it is given; and how calls are drawn, so that they meet what is there more
-//! often than not.
+//! Defines a call of a port with its arguments, and draws calls so that most of them refer to existing rows.
 
 use std::fmt::Debug;
 

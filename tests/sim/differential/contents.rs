@@ -1,4 +1,4 @@
-//! Calls about contents: publishing and removing them, and whatever asks for them by id or by author.
+//! Calls about contents: publishing and removing them, and reading them by id or by author.
 
 use tidefeed::{
     app::Ports,

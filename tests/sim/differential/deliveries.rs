@@ -1,4 +1,4 @@
-//! Calls about deliveries that are not finished, and their subtasks.
+//! Calls about unfinished deliveries and their subtasks.
 
 use tidefeed::{
     app::Ports,

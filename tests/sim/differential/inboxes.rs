@@ -1,4 +1,4 @@
-//! Calls about inboxes and what is trusted of them.
+//! Calls about inboxes, their floors and their covered edges.
 
 use tidefeed::{
     app::Ports,

@@ -1,6 +1,6 @@
-//! The model and the real store, side by side: the same calls of every port, drawn, one after the other, to the model
-//! and to SQLite. Every answer must be the same, and after it every row: that is why what the simulation shows of the
-//! model is shown of the store.
+//! Compares the model with the real store: sends the same random calls of every port to the model and to SQLite, one
+//! after the other. Every answer must be the same, and so must every row afterwards. So what the simulation shows for
+//! the model holds for the store.
 
 mod acts;
 mod contents;

@@ -1,4 +1,4 @@
-//! Every row of every table that the model has, of either side, as numbers.
+//! Reads every row of the model's tables, from the model and from SQLite, as numbers.
 
 use anyhow::{Context as _, Result};
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbBackend, Statement};

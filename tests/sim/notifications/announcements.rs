@@ -1,4 +1,4 @@
-//! Announcements: heard by every node that listens, unless they are lost, which listeners are told.
+//! Models announcements: every listening node gets each one, or is told that some were lost.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The outbox cache, with everything that can happen to one that lives in Redis.
+//! Models the outbox cache, with everything that can happen to one in Redis.
 
 use std::{
     collections::BTreeMap,

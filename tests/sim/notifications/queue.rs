@@ -1,4 +1,4 @@
-//! The queue: streams with one group of consumers, and everything that can happen to a message.
+//! Models the queue: streams with one consumer group, and everything that can happen to a message.
 
 use std::{
     collections::{BTreeMap, VecDeque},

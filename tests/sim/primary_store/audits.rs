@@ -1,4 +1,4 @@
-//! A reader's rows against the invariant, in the model.
+//! Checks a reader's rows against the invariant, in the model.
 
 use async_trait::async_trait;
 use tidefeed::{

@@ -1,6 +1,6 @@
-//! A node's connections that are not at rest: the store has ended their transaction by itself, and the driver counts
-//! it as open. Whoever begins on such a connection begins within a transaction that nobody ever commits. Kept only if
-//! a rule is broken; otherwise these connections are closed.
+//! Keeps a node's broken connections: the store has ended their transaction by itself, and the driver still counts it
+//! as open. A transaction on such a connection begins inside one that is never committed. The pool keeps them only if
+//! a rule is broken; otherwise it closes them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

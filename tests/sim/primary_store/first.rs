@@ -1,4 +1,4 @@
-//! Those who are served before the first range is cut, in the model.
+//! Followers who are served before the first range is cut, in the model.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What lets an inbox of the model claim more: covering an edge, extending below the floor.
+//! Raises what an inbox of the model claims: covers an edge, extends below the floor.
 
 use tidefeed::{
     domain::{EdgeMode, Entry, Floor, Position, UserId},

@@ -1,4 +1,4 @@
-//! Pages by their definition in a stretch of time, in the model.
+//! Reads a page from a stretch of time, in the model.
 
 use tidefeed::domain::{
     Direction, Entry, PageRequest, Run,

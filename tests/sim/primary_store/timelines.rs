@@ -1,4 +1,4 @@
-//! Timeline reads in the model: what the one statement gives, source by source, and what its rows cover.
+//! Timeline reads in the model: the rows of the one statement, source by source, and what they cover.
 
 use async_trait::async_trait;
 use tidefeed::{

@@ -1,7 +1,7 @@
-//! Transactions of a READ COMMITTED database, statement by statement: each statement is one snapshot of what is
-//! committed and of the transaction's own writes; rows that are written or selected for update stay locked until the
-//! end, and others wait for them. A cycle of waits is broken by refusing whoever would close it. A transaction that is
-//! dropped is undone. The store may end one by itself, at any statement or instead of its commit.
+//! Models transactions of a READ COMMITTED database, statement by statement. Each statement sees one snapshot of the
+//! committed rows and of the transaction's own writes. Rows that are written or selected for update stay locked until
+//! the end, and other transactions wait for them. A statement that would close a cycle of waits is refused. A dropped
+//! transaction is rolled back. The store may end a transaction by itself, at any statement or instead of its commit.
 
 use std::{
     collections::BTreeMap,

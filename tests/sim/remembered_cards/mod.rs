@@ -1,5 +1,6 @@
-//! Cards that nodes remember: the real reader of two nodes over one model of SQL, while profiles change, contents go,
-//! and what was read is remembered late. Whatever a page shows must be so at its own snapshot.
+//! Tests the cards that nodes remember: two nodes with the real reader share one model of SQL, while profiles change,
+//! contents are removed, and nodes remember late what they read. Everything on a page must be true in the page's own
+//! snapshot.
 
 mod world;
 

@@ -1,4 +1,4 @@
-//! What SQL holds of contents and profiles, one statement at a time, and pages of a reader who follows everybody.
+//! Models contents and profiles in SQL, statement by statement, and reads pages of a reader who follows everybody.
 
 use std::{
     collections::BTreeMap,

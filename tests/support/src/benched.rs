@@ -1,4 +1,4 @@
-//! The store and the use cases that benches measure: nothing but SQL, without Redis.
+//! Builds the store and the use cases that benches measure, on SQL alone, without Redis.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use tidefeed::{
     },
 };
 
-/// Messages of one topic that wait at most.
+/// Maximum number of waiting messages per topic.
 const QUEUE: usize = 10_000;
 
 /// A store at `url` with all tables and this many connections.
@@ -29,19 +29,19 @@ pub async fn open_store(url: String, connections: u32) -> Result<SqlStore> {
     Ok(store)
 }
 
-/// What a bench asks.
+/// What a bench calls.
 pub struct Benched {
     /// The use cases.
     pub use_cases: UseCases,
     /// Their ports.
     pub ports: Ports,
-    /// A clock that stands still.
+    /// A clock that does not move.
     pub clock: SharedClock,
-    /// The same numbers in every run.
+    /// A seeded rng: the same numbers in every run.
     pub rng: SharedRng,
 }
 
-/// Use cases over the store, with a clock that stands at `now_ms`.
+/// Use cases over the store, with a clock fixed at `now_ms`.
 pub fn use_cases(store: &SqlStore, settings: Settings, now_ms: i64) -> Benched {
     let queue = Arc::new(MemoryQueue::new(QUEUE, Duration::from_secs(30)));
     let ports = Ports::with_primary_store(Arc::new(store.clone()), queue, None, Arc::new(MemoryAnnouncements::new(16)));

@@ -1,7 +1,7 @@
-//! The invariant of docs/coverage.md as one SQL statement.
+//! States the invariant of docs/coverage.md as one SQL statement.
 
-/// Contents that a reader would miss: on an edge that is trusted, at or above the floor, neither in flight nor in the
-/// inbox.
+/// Selects contents that a reader would miss: by an author on a covered edge, at or above the floor, neither in flight
+/// nor in the inbox.
 pub const BROKEN: &str = "SELECT COUNT(*) FROM follows f \
      JOIN contents c ON c.author_id = f.author_id AND c.removed_at IS NULL \
      JOIN inbox_states s ON s.user_id = f.follower_id \

@@ -1,4 +1,5 @@
-//! The real use cases over real stores, with a manual clock, a seeded rng, and workers that a test steps one by one.
+//! Runs the real use cases over real stores, with a manual clock, a seeded rng, and workers that a test steps one by
+//! one.
 
 use std::{
     ops::Deref,
@@ -35,22 +36,22 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::servers::{self, Backend};
 
-/// Who has not come for so long has the inbox in SQL again.
+/// Time after which an absent reader's inbox is in SQL again.
 const ACTIVE_MS: i64 = 24 * LONG_MS;
-/// When every test's story begins, in ms.
+/// Start time of every test, in ms UTC.
 pub const BEGINNING: i64 = 1_700_000_000_000;
 /// Longer than any backoff and any lease.
 const LONG_MS: i64 = 60 * 60 * 1000;
 
-/// What random tests draw from: SEED, or 1, so that they try the same in every run. `make soak` names fresh ones.
+/// Seed of the random tests: `SEED`, or 1, so that every run is the same. `make soak` sets fresh seeds.
 pub fn seed() -> Result<u64> {
     std::env::var("SEED").map_or(Ok(1), |text| text.parse().with_context(|| format!("SEED={text}")))
 }
 
-/// Where queue, outbox cache and announcements live.
+/// The backend of queue, outbox cache and announcements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
-    /// In process, and no outbox cache: every page is one statement.
+    /// In process, without an outbox cache: every page is one statement.
     NoCache,
     /// In process.
     Memory,
@@ -60,7 +61,7 @@ pub enum Around {
     Cluster,
 }
 
-/// The numbers that tests start from.
+/// The settings that tests start from.
 pub fn settings() -> Settings {
     Settings {
         policy: DeliveryPolicy {
@@ -81,20 +82,20 @@ pub fn settings() -> Settings {
 /// The use cases, their stores, and the means to step the workers.
 pub struct TestApp {
     app: UseCases,
-    /// What the use cases stand on.
+    /// The ports under the use cases.
     pub ports: Ports,
     /// The adapter behind the ports that SQL keeps.
     pub store: SqlStore,
-    /// Stands still until a test moves it; begins at [`BEGINNING`].
+    /// Moves only when a test moves it; starts at [`BEGINNING`].
     pub clock: Arc<ManualClock>,
-    /// The same draws in every run.
+    /// A seeded rng: the same draws in every run.
     pub rng: SharedRng,
     stop: CancellationToken,
     database: Arc<servers::FreshDatabase>,
     place: Place,
 }
 
-/// What nodes beside each other share.
+/// What the nodes of one service share.
 #[derive(Clone)]
 struct Place {
     around: Around,
@@ -118,7 +119,7 @@ impl TestApp {
         Self::start_with(backend, around, settings()).await
     }
 
-    /// As [`Self::start`], with these settings.
+    /// Like [`Self::start`], with these settings.
     pub async fn start_with(backend: Backend, around: Around, settings: Settings) -> Result<Arc<Self>> {
         let database = Arc::new(backend.fresh_database().await?);
         let place = Place { around, redis: redis(around).await?, settings, outside: None };
@@ -172,7 +173,7 @@ impl TestApp {
         Ok(Arc::new(Self { app, ports, store, clock, rng, stop, database, place }))
     }
 
-    /// Of its database, as `store.url` takes it.
+    /// The URL of its database, as `store.url` takes it.
     pub fn database_url(&self) -> &str {
         &self.database.url
     }
@@ -201,14 +202,14 @@ impl TestApp {
         }
     }
 
-    /// Lets time pass, looks for what was forgotten, and deals with it.
+    /// Moves the clock past every lease and backoff, runs the sweeper, and lets the workers finish.
     pub async fn sweep(&self) -> Result<()> {
         self.clock.advance(LONG_MS);
         self.app.sweeper.run_once().await?;
         self.settle().await
     }
 
-    /// Every message that waits is lost.
+    /// Loses every waiting message.
     pub async fn lose_messages(&self) -> Result<()> {
         for topic in Topic::ALL {
             loop {
@@ -223,7 +224,7 @@ impl TestApp {
         Ok(())
     }
 
-    /// Makes a content one of this kind, past the store.
+    /// Changes the kind of a content directly in the database.
     pub async fn set_kind(&self, content: ContentId, kind: ContentKind) -> Result<()> {
         if kind != ContentKind::Post {
             let rows = servers::connect_sql(self.database_url()).await?;
@@ -233,14 +234,14 @@ impl TestApp {
         Ok(())
     }
 
-    /// Deliveries skip the reader from now on.
+    /// Makes deliveries skip the reader from now on.
     pub async fn turn_off(&self, reader: UserId) -> Result<()> {
         self.ports.inboxes.mark_seen(&[reader], 0).await?;
         self.ports.inboxes.turn_off_unseen(1, 10).await?;
         Ok(())
     }
 
-    /// The edge is pulled from now on.
+    /// Makes the edge a pulled one from now on.
     pub async fn demote(&self, reader: UserId, author: UserId) -> Result<()> {
         self.ports.follows.demote(author, &[reader], self.rng.version()).await?;
         Ok(())
@@ -261,7 +262,7 @@ impl Drop for TestApp {
     }
 }
 
-/// A store on an existing database, patient enough for a busy machine.
+/// A store on an existing database, with timeouts for a busy machine.
 pub async fn open_store(url: &str) -> Result<SqlStore> {
     let options = SqlOptions {
         url: url.to_owned(),

@@ -1,4 +1,5 @@
-//! What the tests of a running system share: real servers, the binary as a process, and the use cases over real stores.
+//! Shared parts of the tests of a running system: real servers, the binary as a process, and use cases over real
+//! stores.
 //!
 //! `tests/it`, `tests/chaos` and `benches` build on it.
 

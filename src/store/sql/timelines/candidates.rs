@@ -1,4 +1,4 @@
-//! The page of a reader whose authors a node remembers: one statement that asks neither for edges nor for exclusions.
+//! Reads the page of a reader whose authors the node remembers, in one statement without edges and exclusions.
 
 use super::{
     super::{fragment::Fragment, rows::Row},
@@ -38,10 +38,11 @@ impl Timeline {
     }
 
     /// Rows of a tag and four columns: floor and version; or position, author and original's author of a candidate; or
-    /// an author whose account is being deleted. With facts those of [`FACTS`] follow, of the inbox's rows ahead alone.
+    /// an author whose account is being deleted. With facts, the [`FACTS`] columns follow; only inbox rows ahead of
+    /// the bound have values there.
     ///
-    /// Each table more costs MySQL and MariaDB some 15 us to plan, at every run, and each probe of a row some 2 us. So
-    /// nothing is joined that the node knows: who is followed, and where the inbox ends.
+    /// MySQL and MariaDB spend about 15 us per run to plan each further table, and about 2 us per probe of a row. So
+    /// the statement joins nothing that the node knows: the followed authors and the end of the inbox.
     pub(super) fn candidates(self, request: &PageRequest, limits: CandidateLimits, with_facts: bool) -> Fragment {
         let no_facts = if with_facts { ", NULL".repeat(FACTS) } else { String::new() };
         let text = format!(
@@ -66,7 +67,7 @@ impl Timeline {
         })
     }
 
-    /// Contents in flight, whoever their authors are. A row without an author: the content is removed, or of another
+    /// Contents in flight of all authors. A row without an author stands for a content that is removed or of another
     /// kind.
     fn few_in_flight(self, side: Side, no_facts: &str) -> Fragment {
         let text = format!(
@@ -79,7 +80,7 @@ impl Timeline {
             .add(&format!(" LIMIT {most}", most = MAX_FEW_IN_FLIGHT + 1), [])
     }
 
-    /// As [`Timeline::inbox`], whoever the rows' authors are, and below the floor, too.
+    /// Like [`Timeline::inbox`], but with rows of all authors, and with rows below the floor.
     fn inbox_of_anybody(self, side: Side, (columns, joins): (String, Fragment)) -> Fragment {
         let text = format!(
             "SELECT {tag} AS tag, i.publish_time, i.content_id, i.author_id, c.repost_author_id{columns} \
@@ -96,8 +97,8 @@ impl Timeline {
             .then(side.first(ROW))
     }
 
-    /// [`FACTS`] columns of an inbox row `i` and the joins that they need. A content without them is shown all the
-    /// same: they are read by its cards then.
+    /// [`FACTS`] columns of an inbox row `i` and the joins that they need. A content without them is still shown; its
+    /// card reads them separately.
     fn facts(self, with_facts: bool) -> (String, Fragment) {
         if !with_facts {
             return Default::default();
@@ -123,7 +124,7 @@ impl Timeline {
 /// Columns of a candidate's facts: four counters, the version of the author's profile, two reactions.
 const FACTS: usize = 7;
 
-/// What the rows of [`Timeline::authors`] say.
+/// Decodes the rows of [`Timeline::authors`].
 pub(super) fn authors(rows: &[Row]) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
     let (mut state, mut followed, mut excluded) = (None, Vec::with_capacity(rows.len()), Vec::new());
     for row in rows {
@@ -138,7 +139,7 @@ pub(super) fn authors(rows: &[Row]) -> Result<Option<(TimelineAuthors, Floor)>, 
     Ok(state.map(|(version, floor)| (TimelineAuthors::new(version, followed, excluded), floor)))
 }
 
-/// What the rows of [`Timeline::candidates`] say.
+/// Decodes the rows of [`Timeline::candidates`].
 pub(super) fn candidates(rows: &[Row], with_facts: bool) -> Result<Candidates, StoreError> {
     let (mut version, mut floor) = (None, Floor::Off);
     let (mut in_flight, mut leaving) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Timelines in SQL: one statement reads every row that a page can need, and [`Run`] decides what the rows cover. The
-//! text is in [`statement`]; this module knows what its rows mean, and nothing of SQL.
+//! Timelines in SQL: one statement reads every row that a page can need, and [`Run`] decides what the rows cover.
+//! [`statement`] has the text; this module only decodes its rows.
 
 mod candidates;
 mod outside;
@@ -159,12 +159,12 @@ pub(super) fn authors(dialect: Dialect, reader: UserId) -> Fragment {
     Timeline { dialect, reader }.authors()
 }
 
-/// What the statement said, taken apart.
+/// The decoded rows of the statement.
 struct Answer {
     floor: Floor,
     excludes: bool,
     uncovered: Vec<UncoveredAuthor>,
-    /// With the tag of their source.
+    /// Entries with the tags of their sources.
     entries: Vec<(i64, Entry)>,
 }
 
@@ -202,8 +202,8 @@ impl Answer {
         Run::from_trusted_area(side.direction, side.bound, rows, side.limit, self.floor.trusted_from())
     }
 
-    /// The covered authors' entries on both sides of the floor, as the window meets them. The statement reads below
-    /// the floor under exactly the conditions that are told apart here.
+    /// The covered authors' entries on both sides of the floor, in the window's order. The cases here match the
+    /// conditions under which the statement reads below the floor.
     fn covered(&self, side: Side) -> Run {
         let Side { direction, limit, .. } = side;
         let below = self.of_source(side, BELOW);

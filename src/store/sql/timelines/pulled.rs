@@ -1,9 +1,9 @@
-//! Q: contents pulled from outboxes, of many authors at once, in one text for every engine.
+//! Pulls contents from the outboxes of many authors at once (source Q), with one text for every engine.
 //!
 //! MariaDB and SQLite have no `LATERAL`. A sub-select with `LIMIT` in the list of columns does the same for one value,
-//! and one value an author is enough: the first content's id, then the time of the last one that can matter. On MySQL
-//! and MariaDB a range of the outbox index cannot follow another table's value: there the entries between an author's
-//! end of the index and the window are passed over one by one, so that a page far from both ends costs more.
+//! and one value for each author is enough: the first content's id, then the time of the last one that can matter. On
+//! MySQL and MariaDB a range of the outbox index cannot start at another table's value. They skip the entries between
+//! the author's end of the index and the window one by one, so a page far from both ends costs more.
 
 use super::{
     super::{dialect::Dialect, fragment::Fragment, keyset::Columns},
@@ -11,19 +11,19 @@ use super::{
 };
 use crate::domain::{Direction, Position};
 
-/// Keeps a table in brackets from being melted into the select around it, which would run its sub-select more than
-/// once a row.
+/// Stops the engine from merging a derived table into the outer select, which would run its sub-select more than once
+/// for each row.
 const ALL: &str = "LIMIT 9223372036854775807";
 
 const HEAD: Columns = Columns { time: "h.publish_time", id: "h.id" };
 const OF_AUTHOR: Columns = Columns { time: "w.publish_time", id: "w.id" };
 const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
-/// Q: the first contents of several authors together, without reading all of any.
+/// Q: the first contents of several authors together, without reading any outbox whole.
 ///
-/// Each author's first content is looked up in the outbox index; an author whose first one is not among the first of
-/// all has nothing in the page. Of those that are, at most as many as entries are wanted, everything up to the last
-/// one wanted of each is read. `floor` are the columns that bring the floor along, or none.
+/// The outbox index gives each author's first content. Only the authors of the first `side.limit` of these can have
+/// entries in the page; the statement reads at most `side.limit` contents of each, more if times are equal. `floor`
+/// names the columns of the floor, or is empty.
 pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &str) -> Fragment {
     let then = dialect.join_in_order();
     let carried = |alias: &str| floor.replace("f.", &format!("{alias}."));
@@ -62,8 +62,8 @@ pub(super) fn pulled(dialect: Dialect, side: Side, authors: Fragment, floor: &st
     .then(side.first(CONTENT))
 }
 
-/// The author's contents in the window, in order. MySQL sees that the index has this order only if the author is named
-/// in it.
+/// The author's contents in the window, in order. MySQL recognises the index's order only if `ORDER BY` names the
+/// author.
 fn of_author(side: Side, alias: &str, floor: &str) -> Fragment {
     let order = side_order(side.direction);
     Fragment::new(format!(" FROM contents w WHERE w.author_id = {alias}.author_id AND "), [])
@@ -73,7 +73,7 @@ fn of_author(side: Side, alias: &str, floor: &str) -> Fragment {
         .add(&format!(" ORDER BY w.author_id {order}, w.publish_time {order}, w.id {order}"), [])
 }
 
-/// Positions below the floor that `alias` brings along; everything if it brings none.
+/// Condition for positions below the floor in `alias`; empty if it has no floor.
 fn below(columns: Columns, alias: &str, floor: &str) -> Fragment {
     if floor.is_empty() {
         return Fragment::default();

@@ -1,14 +1,15 @@
-//! Which authors and reposts a reader's timeline shows: conditions for every branch of a timeline statement.
+//! Builds the conditions, for every branch of a timeline statement, that exclude authors and reposts from a reader's
+//! timeline.
 
 use super::super::{account_deletions::author_remains, dialect::Dialect, fragment::Fragment};
 use crate::domain::UserId;
 
-/// What a timeline statement is made for.
+/// The engine and the reader of a timeline statement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timeline {
-    /// The engine's words.
+    /// The engine's dialect.
     pub(super) dialect: Dialect,
-    /// Whose timeline.
+    /// The reader of the timeline.
     pub(super) reader: UserId,
 }
 
@@ -19,14 +20,14 @@ impl Timeline {
         self.dialect.force_index("PRIMARY")
     }
 
-    /// ` AND ..`: nothing keeps the author, whose id is in this column, out of the reader's timeline. Not
-    /// `NOT EXISTS`, of which MySQL and MariaDB make a table of all the reader's exclusions: one probe of the key for
-    /// each row.
+    /// ` AND ..`: the author with the id in this column has an account, and the reader has no exclusion for them.
+    /// Costs one probe of the key for each row. `NOT EXISTS` would make MySQL and MariaDB materialise all the reader's
+    /// exclusions.
     pub(super) fn shown(self, author: &str) -> Fragment {
         Fragment::new(shown_to(self.dialect, "?", author), [self.reader.get()])
     }
 
-    /// As [`Self::shown`], for the original of a repost; whatever is none passes.
+    /// Like [`Self::shown`], for the original's author of a repost. Contents that are no reposts pass.
     pub(super) fn shown_repost(self, contents: &str) -> Fragment {
         Fragment::new(repost_shown_to(self.dialect, "?", contents), [self.reader.get()])
     }
@@ -37,8 +38,7 @@ impl Timeline {
     }
 }
 
-/// ` AND ..`: the author has an account, and nothing keeps them out of the reader's timeline, both being columns or
-/// parameters, as [`Timeline::shown`] says it.
+/// The condition of [`Timeline::shown`]; `reader` and `author` are columns or parameters.
 pub(super) fn shown_to(dialect: Dialect, reader: &str, author: &str) -> String {
     not_excluded_from(dialect, reader, author) + &author_remains(author)
 }
@@ -50,8 +50,8 @@ fn not_excluded_from(dialect: Dialect, reader: &str, author: &str) -> String {
     )
 }
 
-/// ` AND ..`: nothing keeps the author of the original out, for a repost of the table `contents`; whatever is none
-/// passes. A repost outlives its original, also one whose author has deleted their account.
+/// ` AND ..`: the reader has no exclusion for the original's author of a repost in the table `contents`. Contents that
+/// are no reposts pass. A repost stays when its original goes, even with the account of the original's author.
 pub(super) fn repost_shown_to(dialect: Dialect, reader: &str, contents: &str) -> String {
     let original = format!("{contents}.repost_author_id");
     let shown = not_excluded_from(dialect, reader, &original);

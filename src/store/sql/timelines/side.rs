@@ -6,23 +6,23 @@ use super::{
 };
 use crate::domain::{Direction, Kinds, PageRequest, Position};
 
-/// What is added to the tags of entries behind the bound.
+/// Offset of the tags of entries behind the bound.
 pub(super) const BEHIND: i64 = 10;
 
-/// One side of the bound: which way it leads, and how many entries are wanted of each source.
+/// One side of the bound: its direction, and the number of entries wanted from each source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     /// Away from the bound.
     pub(super) direction: Direction,
-    /// Where it starts.
+    /// The position at which it starts; `None` for the start of the direction.
     pub(super) bound: Option<Position>,
     /// Whether an entry at the bound counts.
     pub(super) inclusive: bool,
     /// Entries of each source at most.
     pub(super) limit: usize,
-    /// What is added to the tags.
+    /// Offset added to the tags.
     pub(super) tag: i64,
-    /// What else is passed over.
+    /// Skips contents of other kinds.
     pub(super) kinds: Kinds,
     /// Also skips reposts of authors that the timeline excludes.
     pub(super) timeline: Option<Timeline>,
@@ -42,7 +42,7 @@ impl Side {
         bound.map(|_| Self { direction, bound, inclusive: true, limit: 1, tag: BEHIND, kinds, timeline: None })
     }
 
-    /// The same, of what `timeline` shows.
+    /// The same side, limited to what `timeline` shows.
     pub(super) fn shown_to(self, timeline: Timeline) -> Self {
         Self { timeline: Some(timeline), ..self }
     }
@@ -56,8 +56,8 @@ impl Side {
         })
     }
 
-    /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the kinds that are asked for, no
-    /// reposts of whom the timeline keeps out.
+    /// The condition, ` AND ..`, for contents of the table `alias`: not removed, of the requested kinds, and no
+    /// reposts of excluded authors.
     pub(super) fn of_contents(&self, alias: &str) -> Fragment {
         let text = format!("{alias}.removed_at IS NULL{}", of_kinds(self.kinds, &format!("{alias}.kind")));
         let reposts = self.timeline.map(|timeline| timeline.shown_repost(alias));

@@ -1,8 +1,8 @@
-//! The one statement of a timeline read: the sources F, U and Q of docs/protocol.md#read as branches of a `UNION ALL`,
-//! each row with the tag of its source.
+//! Builds the one statement of a timeline read: the sources F, U and Q of docs/protocol.md#read are branches of a
+//! `UNION ALL`, and each row has the tag of its source.
 //!
-//! Every branch is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`: the one form of an ordered
-//! and limited branch that all engines take. What each branch may cost is held by tests/it/store/explain.rs.
+//! Every branch is a table of its own, `SELECT .. FROM (SELECT .. ORDER BY .. LIMIT ?) x`: the only form of an ordered
+//! and limited branch that all engines accept. tests/it/store/explain.rs bounds the cost of each branch.
 
 use super::{
     super::{fragment::Fragment, keyset::Columns},
@@ -15,7 +15,7 @@ use crate::{
     store::timelines::Depth,
 };
 
-/// Rows of the state: floor time, floor content, 1 if anybody is kept out.
+/// Rows of the state: floor time, floor content, 1 if the reader has exclusions.
 pub(super) const STATE: i64 = 0;
 /// Rows of uncovered edges: outbox version, 0, author.
 pub(super) const EDGE: i64 = 1;
@@ -60,7 +60,7 @@ impl Timeline {
         Fragment::new(text, [reader, reader])
     }
 
-    /// The covered authors' newest `limit` entries below `floor`, whatever the reader's state says.
+    /// The covered authors' newest `limit` entries below `floor`, which need not be the floor of the reader's state.
     pub(super) fn covered_below(self, floor: Position, limit: usize) -> Fragment {
         let (direction, bound, kinds) = (Direction::Older, Some(floor), Kinds::ALL);
         let side = Side { direction, bound, inclusive: false, limit, tag: 0, kinds, timeline: None };
@@ -100,8 +100,8 @@ impl Timeline {
         Fragment::new(text, [self.reader.get()]).then(self.shown("f.author_id"))
     }
 
-    /// F. Whether it scans the deliveries or seeks each followed author's is the planner's choice: it knows how many
-    /// there are.
+    /// F. The engine's planner chooses, by their numbers, between a scan of the deliveries and a seek for each
+    /// followed author.
     pub(super) fn in_flight(self, side: Side) -> Fragment {
         let text = format!(
             "SELECT d.publish_time, d.content_id, d.author_id FROM deliveries d \
@@ -117,7 +117,7 @@ impl Timeline {
     }
 
     /// U: a range of the inbox's own key from the floor on, read in the page's order, so that it stops at the limit. A
-    /// floor that is off is null and compares with nothing.
+    /// floor that is off is null, so the range is empty.
     pub(super) fn inbox(self, side: Side) -> Fragment {
         let then = self.dialect.join_in_order();
         let text = format!(
@@ -145,7 +145,8 @@ impl Timeline {
         Fragment::new(text, [self.reader.get()]).then(self.shown("e.author_id"))
     }
 
-    /// The covered authors, each with the floor; none if nothing is wanted of below it, and then no edge is read.
+    /// The covered authors, each with the floor. If the page needs no entries below the floor, it gives no rows and
+    /// reads no edge.
     fn authors_below_floor(self, side: Side) -> Fragment {
         let text = format!(
             ") g {then} follows e{uncovered} ON e.follower_id = ? AND e.mode = {push}",
@@ -168,8 +169,8 @@ impl Timeline {
         .then(self.shown("e.author_id"))
     }
 
-    /// Towards older entries: the inbox has not given all that is wanted, and the floor is not as low as it goes.
-    /// Towards newer ones: the bound lies below the floor.
+    /// Whether the page needs entries below the floor. Towards older entries: the inbox gives fewer than wanted, and
+    /// the floor is above the oldest position. Towards newer ones: the bound is below the floor.
     fn wants_below_floor(self, side: Side) -> Fragment {
         let below = |bound: Position| {
             let at = bound.publish_time();

@@ -1,5 +1,5 @@
-//! A page by its definition in a stretch of time: the contents of all followed authors, as one range of the outbox
-//! index for each author. docs/protocol.md#stretch says why it needs nothing else.
+//! Reads a page from a stretch of time: the contents of all followed authors, as one range of the outbox index for
+//! each author. docs/protocol.md#stretch says why nothing else is needed.
 
 use super::{
     super::{fragment::Fragment, keyset::Columns, rows::Row},
@@ -24,7 +24,7 @@ const CONTENT: Columns = Columns { time: "c.publish_time", id: "c.id" };
 
 impl Timeline {
     /// Rows of a tag and three numbers: the reader's state as in [`Timeline::statement`], or an entry's as
-    /// [`Row::entry`] takes them. One row more than are to be read says that there are too many.
+    /// [`Row::entry`] takes them. It reads one row beyond `most_rows`, which shows that the stretch holds too many.
     pub(super) fn stretch(self, request: &PageRequest, stretch: Stretch) -> Fragment {
         let mut whole =
             self.state().add(" UNION ALL ", []).then(self.dialect.limited_branch(self.ahead(request, stretch)));
@@ -55,7 +55,7 @@ impl Timeline {
             .add(" LIMIT ?", [limit])
     }
 
-    /// The entry at the bound, if there is one: it lies behind the page, and nothing nearer does.
+    /// The entry at the bound, if there is one. It is the nearest entry behind the page.
     fn at_bound(self, request: &PageRequest) -> Fragment {
         let bound = request.bound.unwrap_or(request.direction.start());
         let side = Side::ahead(request).shown_to(self);
@@ -72,7 +72,7 @@ impl Timeline {
     }
 }
 
-/// What the rows of [`Timeline::stretch`] say.
+/// Decodes the rows of [`Timeline::stretch`].
 pub(super) fn snapshot(rows: &[Row], request: &PageRequest, stretch: Stretch) -> Result<Snapshot, StoreError> {
     let (mut floor, mut excludes) = (Floor::Off, false);
     let (mut ahead, mut at_bound): (Vec<Entry>, Vec<Entry>) = (Vec::with_capacity(rows.len()), Vec::new());

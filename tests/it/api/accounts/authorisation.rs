@@ -1,5 +1,5 @@
-//! docs/authorisation.md, cell by cell: who may see and do what, asked over HTTP and WebSocket with the operations of
-//! tests/fixtures/authorisation.graphql.
+//! docs/authorisation.md, cell by cell: checks who may see and do what, over HTTP and WebSocket, with the operations
+//! of tests/fixtures/authorisation.graphql.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Somebody with tokens, and what they ask.
+//! A client with tokens, and its requests.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! `exportViewer`: the link, the file it leads to, and who gets none.
+//! `exportViewer`: the link, its file, and the users who get none.
 
 use anyhow::{Context as _, Result, ensure};
 use reqwest::{Response, StatusCode};

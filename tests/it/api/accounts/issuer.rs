@@ -1,5 +1,5 @@
-//! Tokens of an outside issuer, whose keys are fetched from a real endpoint on this machine, rotate, and cannot be had
-//! for a while.
+//! Tokens of an outside issuer. A real endpoint on this machine serves its keys, which rotate and are unavailable for
+//! a while.
 
 use std::{sync::Arc, time::Duration};
 

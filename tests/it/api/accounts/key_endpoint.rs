@@ -1,4 +1,4 @@
-//! An issuer of the tests' own: keys that sign, and an endpoint on this machine that publishes them, or does not.
+//! A test issuer: signing keys, and an endpoint on this machine that publishes them or fails.
 
 use std::sync::{
     Arc, Mutex, PoisonError,

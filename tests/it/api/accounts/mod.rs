@@ -1,4 +1,4 @@
-//! Accounts as their users and their thieves meet them: over HTTP and WebSocket, on one node and on two.
+//! Accounts as users and attackers meet them: over HTTP and WebSocket, on one node and on two.
 
 mod authorisation;
 pub mod client;

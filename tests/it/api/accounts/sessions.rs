@@ -1,4 +1,4 @@
-//! Sessions: refreshed once for each token, ended for good, on every node within the bound.
+//! Sessions: each refresh token works once, and an ended session stays ended, on every node within the time limit.
 
 use std::time::Duration;
 

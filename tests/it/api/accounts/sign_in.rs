@@ -1,4 +1,4 @@
-//! Signing in by password: what waits, what does not, and what nobody can find out.
+//! Signing in by password: which attempts wait, which do not, and what answers must not reveal.
 
 use std::sync::Arc;
 

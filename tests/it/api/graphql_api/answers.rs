@@ -1,4 +1,4 @@
-//! How large an answer may get.
+//! Limits on the size of an answer.
 
 use async_graphql::{Executor as _, Request};
 use futures_util::StreamExt as _;

@@ -1,4 +1,4 @@
-//! Timelines, and what somebody has published, of some kinds.
+//! Timelines and authors' contents, filtered by kind.
 
 use serde_json::{Value, json};
 

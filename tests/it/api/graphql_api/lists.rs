@@ -1,4 +1,4 @@
-//! Followers, the followed, those who like, bookmarks: as connections.
+//! Followers, followees, likers and bookmarks as connections.
 
 use serde_json::{Value, json};
 

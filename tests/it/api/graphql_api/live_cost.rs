@@ -1,4 +1,4 @@
-//! What a publish costs a node with a thousand subscribers: statements and renderings.
+//! Counts the statements and renderings of a publish on a node with a thousand subscribers.
 
 use std::time::Duration;
 

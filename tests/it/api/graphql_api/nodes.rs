@@ -1,4 +1,4 @@
-//! Objects by id, and the schema about itself.
+//! Objects by id, and introspection.
 
 use serde_json::json;
 

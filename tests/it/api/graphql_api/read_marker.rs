@@ -1,4 +1,4 @@
-//! How much is new, and up to where it has been read.
+//! The count of new contents, and the read marker.
 
 use std::time::Duration;
 

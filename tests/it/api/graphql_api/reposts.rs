@@ -1,4 +1,4 @@
-//! Reposting, taking it back, and how a timeline folds it.
+//! Reposting, undoing a repost, and how a timeline folds reposts.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! newFeed(after:): what was missed comes first, in order and once; or the client is told to read again.
+//! newFeed(after:): the missed events come first, in order and once, or the client is told to refetch.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `search` as a client asks it.
+//! `search` as a client uses it.
 
 use serde_json::{Value, json};
 

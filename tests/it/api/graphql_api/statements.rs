@@ -1,4 +1,4 @@
-//! How many statements an operation costs: the same for a long page as for a short one.
+//! Counts the statements of operations: a long page costs as many as a short one.
 
 use serde_json::{Value, json};
 use tidefeed::{

@@ -1,5 +1,5 @@
-//! The SQL store with counters and outboxes that can be made to fail, and with something that happens just before
-//! contents are read.
+//! The SQL store with counters and outboxes that a test can make fail, and with a hook that runs just before contents
+//! are read.
 
 use std::sync::{
     Mutex,

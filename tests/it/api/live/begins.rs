@@ -1,4 +1,4 @@
-//! Many subscriptions that begin at once wait their turn.
+//! Many subscriptions that begin at once are admitted in turn.
 
 use std::sync::{
     Arc,

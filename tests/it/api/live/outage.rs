@@ -1,5 +1,5 @@
-//! Redis is killed and comes back empty while subscribers of two nodes watch: each is caught up, or told to read
-//! again.
+//! Redis is killed and comes back empty while subscribers of two nodes watch: each one catches up or is told to
+//! refetch.
 
 use std::collections::BTreeSet;
 

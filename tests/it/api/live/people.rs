@@ -1,4 +1,4 @@
-//! Who writes and who reads in these stories, each through a node of their own.
+//! The author and the readers of these tests, each connected to their own node.
 
 use anyhow::Result;
 use serde_json::{Value, json};

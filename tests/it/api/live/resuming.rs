@@ -1,4 +1,4 @@
-//! A client that comes back is told what it missed, in order and once, by whichever node it comes back to.
+//! A client that reconnects gets the events that it missed, in order and once, from any node.
 
 use anyhow::{Result, ensure};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! What subscribers share, and what they must not: an event is written once for all who asked the same, and follows are
-//! kept once for all devices of a reader.
+//! Sharing among subscribers: an event is rendered once for all equal subscriptions, and a reader's follows are held
+//! once for all devices. Subscriptions that differ get their own events.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! A client that does not read: its buffers fill, it is caught up or told to read again, and nobody else waits for it.
+//! A client that does not read: its buffers fill, it catches up or is told to refetch, and no other client waits for
+//! it.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};

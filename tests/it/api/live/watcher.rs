@@ -1,4 +1,4 @@
-//! One `newFeed` over a socket, and what it tells in short words.
+//! A `newFeed` subscription over a socket, with its events in a short notation.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! API and workers as processes of their own, with MariaDB and Redis between them: together they are one service, also
+//! API and workers as separate processes, with MariaDB and Redis between them. Together they are one service, even
 //! when one of them is killed.
 
 use anyhow::{Context as _, Result, ensure};

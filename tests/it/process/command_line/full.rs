@@ -1,5 +1,5 @@
-//! A node whose disk is full, or whose Redis is: what it acknowledges is kept, it says what is wrong, and goes on by
-//! itself when there is room again.
+//! A node whose disk or Redis is full keeps what it acknowledged, reports the problem, and recovers by itself when
+//! there is room again.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a request writes into the log: every line has its id, whoever writes it and whatever else is left out.
+//! The log lines of a request: every line has the request's id, from whichever module it comes.
 
 use std::collections::BTreeSet;
 

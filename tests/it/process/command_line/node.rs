@@ -1,4 +1,4 @@
-//! `tidefeed serve` and `tidefeed work`, from their first line to their end.
+//! `tidefeed serve` and `tidefeed work`, from their first log line to their end.
 
 use anyhow::{Context as _, Result, ensure};
 use tokio::{

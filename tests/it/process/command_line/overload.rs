@@ -1,4 +1,4 @@
-//! A node that has as many changes as it may run and let wait.
+//! A node that already runs and queues as many changes as its limits allow.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};

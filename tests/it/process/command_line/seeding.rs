@@ -1,4 +1,4 @@
-//! `tidefeed seed`: what it writes is what the services would have written, as far as anybody can read.
+//! `tidefeed seed`: through the API its data cannot be told from data that the services wrote.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Answers that nobody reads.
+//! Answers that the client does not read.
 
 use futures_util::SinkExt as _;
 use tokio_tungstenite::tungstenite::Message;

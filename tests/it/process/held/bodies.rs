@@ -1,4 +1,4 @@
-//! Request bodies on their way.
+//! Incomplete request bodies.
 
 use super::*;
 

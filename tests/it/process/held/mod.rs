@@ -1,4 +1,4 @@
-//! What clients make a node hold in memory: bodies on their way and answers that nobody reads, within their bounds.
+//! Bounds on the memory that clients make a node hold: incomplete request bodies and unread answers.
 
 mod answers;
 mod bodies;

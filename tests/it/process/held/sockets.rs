@@ -1,4 +1,4 @@
-//! Messages of WebSockets and heads of requests on their way, and what subscriptions were asked with.
+//! Incomplete WebSocket messages and request heads, and the documents and variables of subscriptions.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio_tungstenite::{

@@ -1,4 +1,4 @@
-//! A node in little memory refuses what is too much, serves on, and gives the memory back.
+//! A node with little memory refuses excess requests, keeps serving, and returns the memory.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 

@@ -1,5 +1,4 @@
-//! What the servers' own errors leave of a transaction: nothing, whether the server undoes it whole or its last
-//! statement alone.
+//! A server error leaves nothing of a transaction, whether the server rolls back all of it or only its last statement.
 
 use std::time::Duration;
 

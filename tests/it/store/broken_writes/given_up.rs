@@ -1,4 +1,4 @@
-//! A write that nobody waits for any more, and one whose connection ends, at every command of its transaction.
+//! An abandoned write, and one whose connection ends, at every command of its transaction.
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{

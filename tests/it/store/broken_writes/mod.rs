@@ -1,5 +1,5 @@
-//! Writes on MySQL and MariaDB that end before their time or fail on the server: all of one is there or nothing, and
-//! what is acknowledged after it is kept.
+//! Writes on MySQL and MariaDB that are interrupted or fail on the server: each is stored whole or not at all, and
+//! writes acknowledged after it are kept.
 
 mod errors;
 mod given_up;

@@ -1,4 +1,4 @@
-//! [`Cards`]: whatever is asked for at once is what each port gives of it alone.
+//! [`Cards`]: one combined read returns the same as each port alone.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

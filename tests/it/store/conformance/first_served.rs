@@ -1,4 +1,4 @@
-//! What the deliveries port promises of those who are served first, and by which index they are found.
+//! What the deliveries port promises for the followers who are served first, and the index that finds them.
 
 use anyhow::Result;
 use tidefeed::{

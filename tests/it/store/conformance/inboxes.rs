@@ -1,5 +1,5 @@
-//! What the inboxes port promises: it claims what it holds, gives up what it drops, and every claim is told by floor,
-//! mode and revision.
+//! What the inboxes port promises: an inbox claims what it holds and gives up what it drops; floor, mode and revision
+//! state every claim.
 
 use anyhow::Result;
 use tidefeed::{

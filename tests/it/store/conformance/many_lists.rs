@@ -1,4 +1,4 @@
-//! Pages of many lists at once: exactly what each is alone, in the order of the keys.
+//! Pages of many lists at once: each equals the page of that list alone, in the order of the keys.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;

@@ -1,5 +1,5 @@
-//! What each port promises, checked on every engine. A suite speaks to the port; where a promise is about rows that
-//! only another port reads, it looks at the tables themselves.
+//! What each port promises, checked on every engine. A suite calls the port. Where a promise concerns rows that only
+//! another port reads, it reads the tables.
 
 #![expect(clippy::expect_used, reason = "a fixture that cannot be made fails its test")]
 

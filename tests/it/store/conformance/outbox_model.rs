@@ -1,5 +1,5 @@
-//! The outbox cache against a model: one author's outbox, whose changes and snapshots reach the cache in any order, or
-//! several times, or never, while the cache itself is wiped or goes back in time, and SQL loses commits.
+//! Compares the outbox cache with a model of one author's outbox. Its changes and snapshots reach the cache in any
+//! order, several times or never, while the cache is wiped or restored to an old state, and SQL loses commits.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! [`People`]: whom a name finds, page by page, against the naive scan of all names; and who is suggested.
+//! [`People`]: compares searches by name, page by page, with the naive scan of all names; and checks suggestions.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Where the adapters of queue, outbox cache and announcements keep what they keep, and a way to it behind their
-//! backs.
+//! Opens the adapters of queue, outbox cache and announcements on each backend, and reads or changes their data
+//! directly.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},

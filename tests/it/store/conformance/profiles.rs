@@ -1,4 +1,4 @@
-//! [`Profiles`]: what users say of themselves, as they change it.
+//! [`Profiles`]: how users change their own profiles.
 
 use anyhow::{Context as _, Result};
 use tidefeed::domain::{Handle, Profile, account::attributes::Attributes};

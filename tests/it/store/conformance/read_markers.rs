@@ -1,4 +1,4 @@
-//! [`ReadMarkers`]: forwards only, whoever moves them.
+//! [`ReadMarkers`]: they move only forwards.
 
 use anyhow::Result;
 use tidefeed::domain::Position;

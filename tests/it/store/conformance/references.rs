@@ -1,4 +1,4 @@
-//! [`Contents`], what contents are to each other: replies and reposts, how they are counted, and who may make them.
+//! [`Contents`], replies and reposts: how they are counted, and who may make them.
 
 use anyhow::Result;
 use tidefeed::domain::{

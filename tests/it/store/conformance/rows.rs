@@ -1,5 +1,4 @@
-//! The tables past the port: rows put in and looked at directly, so that a suite can begin in any state that the
-//! protocol allows.
+//! Writes and reads rows directly, without the port, so that a suite can begin in any state that the protocol allows.
 
 use anyhow::{Context as _, Result};
 use sea_orm::{ConnectionTrait as _, DbBackend, QueryResult, Statement};

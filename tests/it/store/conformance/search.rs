@@ -1,4 +1,4 @@
-//! [`SearchTerms`] and what a search makes of it: by what contents are found, by whom, and what it costs.
+//! [`SearchTerms`] and search: which terms find a content, who finds it, and how much a search costs.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A search against the naive scan of the texts, in random worlds: texts of tokens of which it is known what they are,
-//! searches of such tokens.
+//! Compares searches with the naive scan of the texts, in random worlds whose texts and searches consist of known
+//! tokens.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What the timelines port promises: in every state that the protocol allows, a page is what the definition says,
-//! neither more nor less.
+//! What the timelines port promises: in every state that the protocol allows, a page is exactly what the definition
+//! gives.
 
 use anyhow::{Context as _, Result, ensure};
 use proptest::{

@@ -1,4 +1,4 @@
-//! Deliveries have connections of their own: nobody who reads keeps them waiting.
+//! Deliveries have their own connections, so readers never make them wait.
 
 use std::{sync::Arc, time::Duration};
 

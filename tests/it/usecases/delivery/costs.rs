@@ -1,5 +1,5 @@
-//! What writes cost, counted: statements up to the acknowledgement, beginnings and ends of transactions included, and
-//! what is left to be done after it, until nobody has anything to do.
+//! Counts the cost of writes: statements up to the acknowledgement, including the start and end of transactions, and
+//! those of the work after it, until no worker has any left.
 
 use anyhow::{Result, ensure};
 use tidefeed::{

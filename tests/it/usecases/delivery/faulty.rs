@@ -1,4 +1,4 @@
-//! Deliveries over a real store that break where a test says: to hang (an executor that will be killed) or to fail.
+//! A deliveries port over a real store that fails, or hangs like an executor that will be killed, where a test says.
 
 use std::sync::{
     Arc, Mutex,

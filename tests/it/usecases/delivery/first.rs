@@ -1,4 +1,4 @@
-//! Who is served first, and who after them.
+//! The order in which a delivery serves its followers.
 
 use anyhow::{Result, ensure};
 use tidefeed::{app::Settings, domain::UserId, publish::FirstServed};

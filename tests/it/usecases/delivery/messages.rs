@@ -1,4 +1,4 @@
-//! Messages that come twice, late, or never.
+//! Messages that arrive twice, late or never.
 
 use std::{sync::Arc, time::Duration};
 

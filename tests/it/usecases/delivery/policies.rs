@@ -1,5 +1,5 @@
-//! What the delivery policies cost, counted: inbox rows written and outboxes pulled, for the same story under each
-//! rule.
+//! Counts the cost of the delivery policies: inbox rows written and outboxes pulled, for the same story under each
+//! policy.
 
 use anyhow::{Result, ensure};
 use tidefeed::{

@@ -1,4 +1,4 @@
-//! How a delivery is cut, and how executors share it.
+//! A delivery is cut into subtasks, and executors share them.
 
 use anyhow::{Result, ensure};
 use tidefeed::domain::delivery::{

@@ -1,4 +1,4 @@
-//! The binary in a process of its own: run to its end, or as a node that stays. Shared by the tests that start it.
+//! Runs the binary in a separate process: a command to its end, or a node that keeps running.
 
 pub mod process;
 
@@ -17,16 +17,16 @@ static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
     test.ancestors().nth(2).unwrap_or(&test).join("tidefeed").with_extension(std::env::consts::EXE_EXTENSION)
 });
 
-/// The binary, in a folder of its own, with no configuration but what is given.
+/// The binary in its own folder, with only the configuration that the test gives.
 pub struct CommandLine {
-    /// Where it runs; removed with this value.
+    /// Its working folder, removed when this value is dropped.
     pub folder: tempfile::TempDir,
     variables: Vec<(String, String)>,
     survives_file_limits: bool,
     limit: Option<String>,
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Ended {
     /// Its exit code; `None` if a signal ended it.
@@ -38,33 +38,32 @@ pub struct Ended {
 }
 
 impl CommandLine {
-    /// SQLite in the folder; nothing is there yet.
+    /// Uses a new SQLite file in the folder, without tables.
     pub fn embedded() -> Result<Self> {
         Ok(Self { folder: tempfile::tempdir()?, variables: Vec::new(), survives_file_limits: false, limit: None })
     }
 
-    /// With the database behind `url`.
+    /// Uses the database at `url`.
     pub fn on(url: &str) -> Result<Self> {
         let secret = "a secret of the tests, and of nobody else";
         Ok(Self::embedded()?.with("TIDEFEED__STORE__URL", url).with("TIDEFEED__AUTH__SECRET", secret))
     }
 
-    /// With this variable in its environment, which has no others.
+    /// Sets a variable in its environment, which is otherwise empty.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// A file that grows past the process's limit fails to be written, as on a full disk, instead of ending the
-    /// process.
+    /// Makes a write past the process's file size limit fail, as on a full disk, instead of ending the process.
     #[must_use]
     pub fn surviving_file_limits(mut self) -> Self {
         self.survives_file_limits = true;
         self
     }
 
-    /// Within a limit of the operating system's, as an option of `prlimit`.
+    /// Sets a limit of the operating system, as an option of `prlimit`.
     #[must_use]
     pub fn within(mut self, limit: &str) -> Self {
         self.limit = Some(limit.to_owned());
@@ -76,7 +75,7 @@ impl CommandLine {
         self.folder.path()
     }
 
-    /// Ends with this value at the latest.
+    /// The command with these arguments, not started yet. Its process is killed when it is dropped.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let binary = BINARY.display().to_string();
         let words: &[&str] = match &self.limit {
@@ -91,7 +90,7 @@ impl CommandLine {
         command
     }
 
-    /// Runs a command to its end, however that is.
+    /// Runs a command until it ends, with success or failure.
     pub async fn run(&self, arguments: &[&str]) -> Result<Ended> {
         let output = timeout(process::LIMIT, self.command(arguments).output()).await;
         let output = output.with_context(|| format!("{arguments:?} does not end"))?;
@@ -99,7 +98,7 @@ impl CommandLine {
         Ok(Ended::of(&output))
     }
 
-    /// Fails the test unless the command does what it is asked for.
+    /// Runs a command; fails unless it exits with 0.
     pub async fn done(&self, arguments: &[&str]) -> Result<String> {
         let ended = self.run(arguments).await?;
         ensure!(ended.code == Some(0), "{arguments:?}: {ended:?}");
@@ -108,7 +107,7 @@ impl CommandLine {
 }
 
 impl Ended {
-    /// What a process has left.
+    /// The output of an ended process.
     pub fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }

@@ -1,4 +1,4 @@
-//! A node as a process of its own: its log, its address, what it answers, and its end. Every wait has a limit.
+//! Runs a node as a separate process: reads its log, sends it requests and ends it. Every wait has a limit.
 
 use std::{process::Stdio, time::Duration};
 
@@ -13,12 +13,12 @@ use tokio::{
 
 use super::CommandLine;
 
-/// Longer than anything takes on a busy machine.
+/// Time limit of every wait, enough for a busy machine.
 pub const LIMIT: Duration = Duration::from_mins(5);
-/// Between two looks.
+/// Time between two polls.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A node that runs. It is killed with this value at the latest.
+/// A running node. It is killed when this value is dropped, if not before.
 pub struct Node {
     process: Child,
     log: watch::Receiver<Vec<String>>,
@@ -62,7 +62,7 @@ impl Node {
         }
     }
 
-    /// What it has written so far.
+    /// The log that it has written so far.
     pub fn log(&self) -> Vec<String> {
         self.log.borrow().clone()
     }
@@ -71,7 +71,7 @@ impl Node {
         self.log().join("\n")
     }
 
-    /// Bytes that each file of its own may hold from now on; `None` for as many as there is room for.
+    /// Limits the size of each file it writes from now on, in bytes; `None` removes the limit.
     pub async fn limit_files(&self, bytes: Option<u64>) -> Result<()> {
         let pid = self.process.id().context("the node has ended")?.to_string();
         let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
@@ -80,7 +80,7 @@ impl Node {
         Ok(())
     }
 
-    /// Bytes of memory that it has taken of the machine at this moment.
+    /// Its resident memory at this moment, in bytes.
     pub fn resident_bytes(&self) -> Result<u64> {
         let pid = self.process.id().context("the node has ended")?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
@@ -97,17 +97,17 @@ impl Node {
     /// Its exit code, once it has ended.
     pub async fn code(&mut self) -> Result<Option<i32>> {
         let status = timeout(LIMIT, self.process.wait()).await;
-        Ok(status.with_context(|| format!("it runs still:\n{}", self.log_text()))??.code())
+        Ok(status.with_context(|| format!("the node still runs:\n{}", self.log_text()))??.code())
     }
 
-    /// Kills it as a failing machine would: it cannot say goodbye to anybody.
+    /// Kills it without a shutdown, as a failing machine would.
     pub async fn crash(mut self) -> Result<()> {
-        timeout(LIMIT, self.process.kill()).await.context("it cannot be killed")??;
+        timeout(LIMIT, self.process.kill()).await.context("the node cannot be killed")??;
         Ok(())
     }
 }
 
-/// Reads all along: a full pipe would stop the node.
+/// Reads continuously, because a full pipe would block the node.
 async fn keep(stderr: ChildStderr, log: watch::Sender<Vec<String>>) {
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -115,7 +115,7 @@ async fn keep(stderr: ChildStderr, log: watch::Sender<Vec<String>>) {
     }
 }
 
-/// The line, if it says `message`; an error if it is no JSON, which no log line may be.
+/// The line, if its message is `message`. Lines that are not JSON are errors.
 fn matching(line: &str, message: &str) -> Option<Result<Value>> {
     match serde_json::from_str::<Value>(line) {
         Ok(line) => line["message"].as_str().is_some_and(|said| said.starts_with(message)).then_some(Ok(line)),
@@ -126,25 +126,25 @@ fn matching(line: &str, message: &str) -> Option<Result<Value>> {
 /// Sends a signal to a process of the test's own.
 pub async fn send_signal(name: &str, pid: u32) -> Result<()> {
     let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().await?;
-    ensure!(sent.success(), "no signal {name} for {pid}");
+    ensure!(sent.success(), "process {pid} did not get the signal {name}");
     Ok(())
 }
 
 /// A client with a time limit for each request.
 pub fn http_client(limit: Duration) -> Result<reqwest::Client> {
-    // reqwest has no cryptography of its own choice; somebody else of this process may have chosen already.
+    // reqwest needs a default cryptography provider; other code of this process may have installed one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Ok(reqwest::Client::builder().timeout(limit).build()?)
 }
 
-/// What listens where a node said that it does.
+/// A client of the node at the address that it logged.
 pub struct Peer {
     address: String,
     http: reqwest::Client,
 }
 
 impl Peer {
-    /// What listens at this address.
+    /// A client of the server at this address.
     pub fn at(address: &str) -> Result<Self> {
         Ok(Self { address: address.to_owned(), http: http_client(LIMIT)? })
     }
@@ -187,7 +187,7 @@ impl Peer {
     }
 }
 
-/// Looks until it is so.
+/// Polls until the condition holds.
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
     let looking = async {
         while !is_so().await? {
@@ -195,5 +195,5 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> Result<bool>) -> 
         }
         Ok(())
     };
-    timeout(LIMIT, looking).await.with_context(|| format!("still not after {LIMIT:?}: {what}"))?
+    timeout(LIMIT, looking).await.with_context(|| format!("not within {LIMIT:?}: {what}"))?
 }

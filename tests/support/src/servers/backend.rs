@@ -1,4 +1,4 @@
-//! The SQL engines that a suite runs on, each under its own name in the list of tests.
+//! Runs a suite on several SQL engines, each under its own name in the list of tests.
 
 use anyhow::Result;
 

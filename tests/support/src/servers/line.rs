@@ -1,5 +1,5 @@
-//! A line to a SQL server that stops at one chosen command: before the server has it, or when the server has answered
-//! it.
+//! A proxy to a SQL server that stops at one chosen command: before the server gets it, or after the server has
+//! answered it.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use tokio::{
 
 use super::Server;
 
-/// Where the line stops.
+/// The point at which the line stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The server does not get the command.
     Command,
     /// The server has answered, and so many bytes of its answer have arrived.
     Answer {
-        /// Of the answer, before the line stops.
+        /// Bytes of the answer that pass before the line stops.
         bytes: usize,
     },
 }
@@ -32,7 +32,7 @@ pub enum Stop {
 enum State {
     /// Everything passes.
     Open,
-    /// Everything passes, but for the command after this many others.
+    /// Everything passes until the command after this many others.
     Armed { commands: usize, stop: Stop },
     /// The chosen command has passed.
     Chosen { bytes: usize },
@@ -50,7 +50,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Before this MySQL or MariaDB.
+    /// Forwards to this MySQL or MariaDB.
     pub async fn before(server: &Server) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let (port, server) = (listener.local_addr()?.port(), server.port());
@@ -65,13 +65,13 @@ impl Line {
         Ok(Self { port, state, listening })
     }
 
-    /// The address of this database through the line, which does not read what is encrypted.
+    /// The URL of this database through the line, without encryption, which the line cannot read.
     pub fn url(&self, database: &str) -> Result<String> {
         let (_, name) = database.rsplit_once('/').context("the address names no database")?;
         Ok(format!("mysql://root@127.0.0.1:{}/{name}?ssl-mode=DISABLED", self.port))
     }
 
-    /// Stops at the command after the next `commands`. Pings are none.
+    /// Stops at the command after the next `commands`. Pings do not count.
     pub fn stop_after(&self, commands: usize, stop: Stop) {
         self.state.send_replace(State::Armed { commands, stop });
     }
@@ -100,7 +100,7 @@ impl Drop for Line {
     }
 }
 
-/// Whichever side ends, both do.
+/// Ends both sides when one ends.
 async fn connect(client: TcpStream, server: u16, state: &watch::Sender<State>) -> Result<()> {
     let server = TcpStream::connect(("127.0.0.1", server)).await?;
     client.set_nodelay(true)?;
@@ -141,7 +141,7 @@ async fn carry_commands(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: 
     }
 }
 
-/// Counts a command; whether it changes anything.
+/// Counts a command; returns whether the line's state changes.
 fn pass(state: &mut State) -> bool {
     let State::Armed { commands, stop } = *state else { return false };
     *state = match (commands.checked_sub(1), stop) {

@@ -1,9 +1,9 @@
-//! Real servers for the tests: private (own folder, own port on 127.0.0.1), from Debian's packages, gone when this
-//! process is.
+//! Starts real servers for the tests from Debian's packages. They are private (own folder, own port on 127.0.0.1) and
+//! end with this process.
 //!
 //! Most tests share one server of each kind, started when the first test asks, and take a database or a key prefix of
 //! their own: [`Backend::fresh_database`], [`fresh_keys`], [`redis_cluster`]. A test of an outage starts its own
-//! [`Server`], kills it and restarts it. A server that is missing is a failure that says what to install.
+//! [`Server`], kills it and restarts it. A missing server fails the test and names the remedy.
 
 mod backend;
 mod line;
@@ -45,8 +45,7 @@ pub async fn fresh_keys() -> Result<FreshKeys> {
     Ok(FreshKeys::on(shared(Kind::Redis).await?))
 }
 
-/// The cluster of three masters that all tests of this process share. Its tests keep apart by the keys that they
-/// choose.
+/// The cluster of three masters that all tests of this process share. Tests use different keys to stay apart.
 pub async fn redis_cluster() -> Result<&'static RedisCluster> {
     static CLUSTER: OnceCell<RedisCluster> = OnceCell::const_new();
     CLUSTER.get_or_try_init(RedisCluster::start).await

@@ -1,4 +1,4 @@
-//! How each kind of server is made: its program, the shell text that prepares and runs it, and what to do when it is
+//! Describes each kind of server: its program, the shell text that prepares and runs it, and the remedy if it is
 //! missing. The texts see `$folder`, `$port` and `$program`, and listen on 127.0.0.1 alone.
 
 use std::path::PathBuf;
@@ -20,19 +20,19 @@ pub enum Kind {
     RedisNode,
 }
 
-/// What the watchdog needs to know of a server.
+/// The watchdog's description of a server.
 pub struct Recipe {
     /// A name on the path, or a path.
     pub program: String,
-    /// Where the server's own folder is made.
+    /// Parent of the server's own folder.
     pub within: PathBuf,
     /// Runs once, before the first start.
     pub prepare: &'static str,
-    /// Becomes the server.
+    /// Shell text that executes the server.
     pub serve: &'static str,
-    /// What a person without the program should do.
+    /// How to install a missing program.
     pub remedy: &'static str,
-    /// How long the server may take until it answers, on a busy machine.
+    /// Time limit for the server's first answer, on a busy machine.
     pub ready_within: Duration,
 }
 
@@ -45,7 +45,8 @@ impl Kind {
             Self::MariaDb => Recipe {
                 program: "mariadbd".to_owned(),
                 within: std::env::temp_dir(),
-                // A server that starts clears the folder of temporary tables, others' too: each has its own.
+                // A starting server clears the folder of temporary tables, even those of other servers, so each has
+                // its own.
                 prepare: r#"mariadb-install-db --no-defaults --force --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --skip-test-db \
                     --auth-root-authentication-method=normal --innodb-log-file-size=8M"#,
                 serve: r#"exec "$program" --no-defaults --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder" --port="$port" --bind-address=127.0.0.1 \
@@ -72,8 +73,8 @@ impl Kind {
                 remedy: INSTALL,
                 ready_within: Duration::from_mins(1),
             },
-            // A master that a busy machine keeps from answering must not count as dead: the others would refuse every
-            // command.
+            // A master that answers late on a busy machine must not count as dead, because the others would then
+            // refuse every command.
             Self::RedisNode => Recipe {
                 serve: r#"exec "$program" --port "$port" --dir "$folder" --bind 127.0.0.1 --save '' --appendonly no \
                     --cluster-enabled yes --cluster-node-timeout 15000 \

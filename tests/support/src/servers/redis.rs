@@ -1,4 +1,4 @@
-//! Key prefixes, a cluster of three masters, and the question that tells whose Redis answers.
+//! Gives out key prefixes, makes a cluster of three masters, and checks which Redis answers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use tokio::time::Instant;
 use super::recipe::Kind;
 use super::server::Server;
 
-/// A part of the shared Redis that nobody else uses.
+/// A key prefix on the shared Redis, for one test alone.
 pub struct FreshKeys {
-    /// As `redis.url` takes it.
+    /// The URL, as `redis.url` takes it.
     pub url: String,
-    /// What every key must begin with.
+    /// The prefix of every key.
     pub prefix: String,
 }
 
@@ -34,8 +34,8 @@ pub struct RedisCluster {
 }
 
 impl RedisCluster {
-    /// Starts the three and waits until each of them calls the cluster whole. Masters that do not find each other are
-    /// replaced by others.
+    /// Starts the three and waits until each reports a complete cluster. If they do not find each other, it starts
+    /// three others.
     pub async fn start() -> Result<Self> {
         match Self::start_once().await {
             Err(_) => Self::start_once().await,
@@ -61,7 +61,7 @@ impl RedisCluster {
         self.nodes.iter().map(Server::url).collect()
     }
 
-    /// The masters, for those who want to kill one.
+    /// The masters, so that a test can kill one.
     pub fn nodes(&self) -> &[Server] {
         &self.nodes
     }

@@ -1,5 +1,5 @@
-//! One private server: started, killed, started again on the same port. It counts as ready when it answers and says
-//! that it is ours.
+//! Starts, kills and restarts one private server on the same port. It is ready when it answers and proves to be the
+//! server that we started.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use super::recipe::{Kind, Recipe};
 use super::watchdog::{Watchdog, is_running};
 use super::{redis, sql};
 
-/// Another process may take the port between our look and the server's start; then the next one is tried.
+/// Attempts to start, each on another port: another process may take a port between our check and the server's start.
 const ATTEMPTS: usize = 3;
 
 /// A running server. It ends when this value is dropped or this process ends, however that happens.
@@ -29,7 +29,7 @@ impl Server {
         Self::start_from(kind, &kind.recipe()).await
     }
 
-    /// As [`Server::start`], from a recipe of the caller's.
+    /// Like [`Server::start`], with the caller's recipe.
     pub async fn start_from(kind: Kind, recipe: &Recipe) -> Result<Self> {
         let mut last = Ok(());
         for _ in 0..ATTEMPTS {
@@ -73,7 +73,7 @@ impl Server {
         self.pid.load(Ordering::Relaxed)
     }
 
-    /// The server's own folder, which goes when the server does.
+    /// The server's own folder, removed when the server ends.
     pub fn folder(&self) -> &std::path::Path {
         self.watchdog.folder()
     }
@@ -83,7 +83,7 @@ impl Server {
         self.watchdog.order("kill").await.map(drop)
     }
 
-    /// Starts the server on its port, with what its folder holds, and waits until it answers. What runs is killed
+    /// Starts the server on its port with the data in its folder, and waits until it answers. Kills a running one
     /// first.
     pub async fn restart(&self) -> Result<()> {
         self.kill().await?;
@@ -107,8 +107,8 @@ impl Server {
         }
     }
 
-    /// Fails unless the server that answers on the port is the one that we started: somebody else's may have won a
-    /// race for it.
+    /// Fails unless the server that answers on the port is the one that we started: another process may have taken the
+    /// port first.
     async fn identify(&self) -> Result<()> {
         match self.kind {
             Kind::MariaDb | Kind::Mysql => {

@@ -1,4 +1,4 @@
-//! New databases, and the question that tells whose SQL server answers.
+//! Creates databases and checks which SQL server answers.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use super::server::Server;
 
 /// An empty database that nobody else uses. A SQLite one is removed with this value, the others with their server.
 pub struct FreshDatabase {
-    /// As `store.url` takes it.
+    /// The URL, as `store.url` takes it.
     pub url: String,
     _folder: Option<TempDir>,
 }
@@ -23,7 +23,7 @@ impl FreshDatabase {
         Self::sqlite_in(&std::env::temp_dir())
     }
 
-    /// A SQLite file in a folder of its own that is made there.
+    /// A SQLite file in its own folder within `parent`. The first connection creates the file.
     pub fn sqlite_in(parent: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("tidefeed-test-").tempdir_in(parent)?;
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("tidefeed.db").display());
@@ -46,8 +46,8 @@ pub async fn connect(url: &str) -> Result<DatabaseConnection> {
     connect_within(url, Duration::from_mins(1)).await
 }
 
-/// As [`connect`], with another patience: a server that refuses is asked again until it is over, at the beginning and
-/// whenever the connection has broken.
+/// Like [`connect`], with another time limit: it retries a server that refuses until the limit, at the start and
+/// whenever the connection breaks.
 pub async fn connect_within(url: &str, patience: Duration) -> Result<DatabaseConnection> {
     let mut options = ConnectOptions::new(url);
     options.max_connections(1).acquire_timeout(patience).sqlx_logging(false);
@@ -55,7 +55,7 @@ pub async fn connect_within(url: &str, patience: Duration) -> Result<DatabaseCon
     Database::connect(options).await.with_context(|| format!("{url} does not answer"))
 }
 
-/// Where the server behind this address keeps its tables; asked while it starts.
+/// The data folder of the server at this address; used while the server starts.
 pub async fn data_folder(url: &str) -> Result<PathBuf> {
     let connection = connect_within(url, Duration::from_secs(5)).await?;
     let question = Statement::from_string(DbBackend::MySql, "SELECT @@datadir AS folder");
@@ -65,7 +65,7 @@ pub async fn data_folder(url: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(folder))
 }
 
-/// Runs a statement past the product.
+/// Runs a statement directly, without the product.
 pub async fn execute(database: &DatabaseConnection, sql: &str) -> Result<()> {
     database.execute_unprepared(sql).await.with_context(|| sql.to_owned())?;
     Ok(())

@@ -1,5 +1,5 @@
-//! The process between us and a server, which ends the server when we end. Knows shell and pipes, nothing of what the
-//! server speaks.
+//! Runs a server under a watchdog process, which ends the server when the test process ends. It uses only a shell and
+//! pipes and is independent of the server's protocol.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::recipe::Recipe;
 
-/// One `sh` that runs [`watchdog.sh`](./watchdog.sh). The server dies with this value, and with this process.
+/// A `sh` that runs [`watchdog.sh`](./watchdog.sh). The server ends when this value is dropped or this process ends.
 pub struct Watchdog {
     line: Arc<Mutex<Line>>,
     folder: PathBuf,
@@ -29,7 +29,7 @@ impl Watchdog {
         Self::with(recipe, &[("port", &port.to_string())])
     }
 
-    /// As [`Watchdog::new`], with variables of the caller's for the recipe's texts to see.
+    /// Like [`Watchdog::new`], with further variables for the recipe's texts.
     pub fn with(recipe: &Recipe, variables: &[(&str, &str)]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("tidefeed-test-").tempdir_in(&recipe.within)?.keep();
         let mut child = Command::new("sh")
@@ -90,7 +90,7 @@ impl Drop for Line {
     }
 }
 
-/// Whether a process with this id runs. A dead one that nobody has waited for does not.
+/// Whether a process with this id runs. A zombie does not.
 pub fn is_running(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .ok()
