@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use tokio::time::Instant;
 
 use crate::place::{Between, PrimaryStore};
@@ -28,6 +28,8 @@ async fn endure(primary_store: PrimaryStore, between: Between) -> Result<()> {
         tell(&format!("    {name}: {done} of {operations} calls, {wrong} mismatches, {} s", began.elapsed().as_secs()));
     }
     tell(&row(&run, &name, began.elapsed().as_secs(), seed)?);
+    let in_redis = run.found.readers_in_redis;
+    ensure!(between.holds_inboxes() == (in_redis > 0), "{name}: {in_redis} readers had their inboxes in Redis");
     ended.and_then(|()| run.verdict()).with_context(|| format!("{name}, seed {seed}"))
 }
 
@@ -87,6 +89,11 @@ mod sqlite {
     async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Sqlite, Between::Cluster).await
     }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_redis() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Sqlite, Between::RedisInboxes).await
+    }
 }
 
 mod mariadb {
@@ -101,6 +108,11 @@ mod mariadb {
     async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
         super::endure(PrimaryStore::MariaDb, Between::Cluster).await
     }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_redis() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::MariaDb, Between::RedisInboxes).await
+    }
 }
 
 mod mysql {
@@ -114,5 +126,10 @@ mod mysql {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Mysql, Between::Cluster).await
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_a_cluster() -> anyhow::Result<()> {
+        super::endure(PrimaryStore::Mysql, Between::ClusterInboxes).await
     }
 }

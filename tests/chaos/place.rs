@@ -65,6 +65,21 @@ pub enum Between {
     Nothing,
     Redis,
     Cluster,
+    /// One Redis, which also holds the inboxes of active readers.
+    RedisInboxes,
+    /// As [`Self::RedisInboxes`], in a Redis Cluster.
+    ClusterInboxes,
+}
+
+impl Between {
+    const fn is_cluster(self) -> bool {
+        matches!(self, Self::Cluster | Self::ClusterInboxes)
+    }
+
+    /// Whether inboxes lie in Redis.
+    pub const fn holds_inboxes(self) -> bool {
+        matches!(self, Self::RedisInboxes | Self::ClusterInboxes)
+    }
 }
 
 impl PrimaryStore {
@@ -229,8 +244,8 @@ async fn sql_server(primary_store: PrimaryStore, within: PathBuf) -> Result<Opti
 async fn redis(between: Between) -> Result<Redis> {
     Ok(match between {
         Between::Nothing => Redis::None,
-        Between::Redis => Redis::One(Server::start(Kind::Redis).await?),
-        Between::Cluster => Redis::Cluster(RedisCluster::start().await?),
+        Between::Redis | Between::RedisInboxes => Redis::One(Server::start(Kind::Redis).await?),
+        Between::Cluster | Between::ClusterInboxes => Redis::Cluster(RedisCluster::start().await?),
     })
 }
 
@@ -241,7 +256,8 @@ fn command_line(database: &str, between: Between, redis_lines: &[Proxy]) -> Resu
     }
     let urls: Vec<String> = redis_lines.iter().map(|line| format!("\"redis://127.0.0.1:{}/\"", line.port())).collect();
     let it = it.with("TIDEFEED__REDIS__URLS", &format!("[{}]", urls.join(", ")));
-    Ok(it.with("TIDEFEED__REDIS__CLUSTER", if between == Between::Cluster { "true" } else { "false" }))
+    let it = it.with("TIDEFEED__INBOX__STORE", if between.holds_inboxes() { "redis" } else { "sql" });
+    Ok(it.with("TIDEFEED__REDIS__CLUSTER", if between.is_cluster() { "true" } else { "false" }))
 }
 
 /// Makes the masters name their lines to clients, now and after every restart.
