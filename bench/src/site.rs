@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     database::Database,
-    node::{Node, Settings},
+    node::{self, Node, Settings},
     options::Options,
     people::{self, Person},
     world::{self, Engine, Store},
@@ -42,6 +42,11 @@ impl Site {
         let settings = [self.store.settings(), settings.clone()].concat();
         self.node = Some(Node::serve(&self.options.tidefeed, &settings, &self.log).await?);
         Ok(())
+    }
+
+    /// Runs a command of the binary on the store.
+    pub fn command(&self, arguments: &[&str]) -> Result<()> {
+        node::run(&self.options.tidefeed, arguments, &self.store.settings(), &self.log)
     }
 
     /// The node's address.

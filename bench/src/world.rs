@@ -100,6 +100,11 @@ impl Store {
         self.mariadb.as_ref().map(|server| server.port)
     }
 
+    /// The port of Redis, if there is one.
+    pub fn redis_port(&self) -> Option<u16> {
+        self.redis.as_ref().map(|server| server.port)
+    }
+
     /// The processes of the servers: MariaDB, Redis.
     pub fn pids(&self) -> Vec<u32> {
         self.mariadb.iter().chain(&self.redis).map(|server| server.pid).collect()

@@ -71,7 +71,7 @@ pub async fn fan_out(site: &mut Site) -> Result<Vec<Figure>> {
 }
 
 /// Seconds from the answer to a publish until its delivery record has gone.
-async fn delivered(site: &Site, database: &mut Database, author: &Person) -> Result<f64> {
+pub async fn delivered(site: &Site, database: &mut Database, author: &Person) -> Result<f64> {
     people::wait_for_none(database, OPEN, "deliveries").await?;
     let mut client = Client::to(site.address()).await?;
     client.data(Some(&author.token), PUBLISH, json!({ "text": "High water at six, and the boats go out." })).await?;

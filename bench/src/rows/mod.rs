@@ -3,6 +3,7 @@
 mod away;
 mod crowd;
 mod delivery;
+mod inboxes;
 mod live;
 mod mix;
 mod pages;
@@ -43,6 +44,7 @@ enum Kind {
     Mix,
     Peer,
     Overload,
+    Inboxes,
 }
 
 /// Name, what it measures, where. Rows on one engine are consecutive and share a node, so later rows see what earlier
@@ -80,6 +82,7 @@ const ROWS: &[(&str, Kind, Engine)] = &[
     ("mix-mariadb", Kind::Mix, MariaDb),
     ("peer-mariadb", Kind::Peer, MariaDb),
     ("overload-mariadb", Kind::Overload, MariaDb),
+    ("inboxes-mariadb", Kind::Inboxes, MariaDb),
 ];
 
 /// Measures and prints the rows that were asked for.
@@ -192,5 +195,6 @@ async fn measure(kind: Kind, site: &mut Site) -> Result<Vec<Figure>> {
         Kind::Overload => mix::overload(site).await,
         Kind::Mix => mix::measure(site).await,
         Kind::Peer => peer::measure(site).await,
+        Kind::Inboxes => inboxes::measure(site).await,
     }
 }
