@@ -88,7 +88,7 @@ impl TimelineReader {
             let Some(snapshot) = authors.snapshot(request, &found, limits) else { return Ok(Outcome::Unknown) };
             if let Next::Serve(page) = decide(request, &snapshot, None) {
                 count("inbox");
-                self.known.note_page(reader, &page, found.floor);
+                self.known.note_page(reader, request, (&page, found.floor));
                 return Ok(Outcome::Page(Raw::of(page, found.floor, facts(&found))));
             }
             if !authors.wants_more_rows(request, &found, limits) {

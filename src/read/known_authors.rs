@@ -86,7 +86,11 @@ impl KnownAuthors {
     }
 
     /// Remembers of a page what it suggests, and the floor of its snapshot, if the reader's authors are known.
-    pub(super) fn note_page(&self, reader: UserId, page: &Page, floor: Floor) {
+    /// A page of some kinds suggests nothing about the others.
+    pub(super) fn note_page(&self, reader: UserId, request: &PageRequest, (page, floor): (&Page, Floor)) {
+        if !request.kinds.is_all() {
+            return self.note_floor(reader, floor);
+        }
         let Some(mut known) = self.get(reader) else { return };
         known.floor = floor;
         known.hints.note(page);
@@ -96,12 +100,22 @@ impl KnownAuthors {
         self.remember(reader, known);
     }
 
-    /// The stretch that probably holds a page; `None` if nothing is known of the reader's authors, or of any author's
-    /// pace.
+    /// Remembers whether the reader's page lay within its stretch.
+    pub(super) fn note_stretch(&self, reader: UserId, has_held: bool) {
+        if let Some(mut known) = self.get(reader) {
+            known.hints.note_stretch(has_held);
+            self.remember(reader, known);
+        }
+    }
+
+    /// The stretch that probably holds a page of all kinds; `None` if nothing is known of the reader's authors, or of
+    /// any author's pace.
     pub(super) fn stretch(&self, reader: UserId, request: &PageRequest, now_ms: i64) -> Option<Stretch> {
-        let known = self.get(reader)?;
+        let mut known = self.get(reader).filter(|_| request.kinds.is_all())?;
         let of_author = Pace::from_us(self.author_pace_us.load(Ordering::Relaxed));
         let typical = of_author.map(|pace| pace.of_all(known.authors.followed_count()));
-        known.hints.stretch(request, typical, now_ms)
+        let stretch = known.hints.stretch(request, typical, now_ms);
+        self.remember(reader, known);
+        stretch
     }
 }

@@ -219,7 +219,7 @@ impl TimelineReader {
         let snapshot: Snapshot = self.timelines.read(reader, request, Depth::Everything).await?;
         match decide(request, &snapshot, None) {
             Next::Serve(page) => {
-                self.known.note_page(reader, &page, snapshot.floor);
+                self.known.note_page(reader, request, (&page, snapshot.floor));
                 Ok(Raw::of(page, snapshot.floor, HashMap::new()))
             }
             next => Err(StoreError::Unreadable(format!("a complete snapshot does not suffice for a page ({next:?})"))),

@@ -16,10 +16,12 @@ impl TimelineReader {
     /// too short for the page.
     pub(super) async fn read_stretch(&self, reader: UserId, request: &PageRequest) -> Result<Option<Raw>, StoreError> {
         let Some(stretch) = self.known.stretch(reader, request, self.visits.now_ms()) else { return Ok(None) };
-        let snapshot = self.timelines.stretch(reader, request, stretch).await?;
-        let Next::Serve(page) = decide(request, &snapshot, None) else { return Ok(None) };
+        let Some(snapshot) = self.timelines.stretch(reader, request, stretch).await? else { return Ok(None) };
+        let next = decide(request, &snapshot, None);
+        self.known.note_stretch(reader, matches!(next, Next::Serve(_)));
+        let Next::Serve(page) = next else { return Ok(None) };
         count("stretch");
-        self.known.note_page(reader, &page, snapshot.floor);
+        self.known.note_page(reader, request, (&page, snapshot.floor));
         Ok(Some(Raw::of(page, snapshot.floor, HashMap::new())))
     }
 }

@@ -35,8 +35,14 @@ pub trait Timelines: Send + Sync {
 
     /// A page by its definition, as far as it lies in this stretch (docs/protocol.md#stretch): **one statement** on the
     /// primary, whatever covers the followed authors. The snapshot makes no page if the stretch holds fewer entries
-    /// than the page needs or more than are read, or if no entry stands at the bound.
-    async fn stretch(&self, reader: UserId, request: &PageRequest, stretch: Stretch) -> Result<Snapshot, StoreError>;
+    /// than the page needs or more than are read, or if no entry stands at the bound. `None`, and no statement, on
+    /// engines that would read each author's whole outbox for it.
+    async fn stretch(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        stretch: Stretch,
+    ) -> Result<Option<Snapshot>, StoreError>;
 
     /// The authors of the reader's timeline, and the floor, of one snapshot: **one statement**. `None` if the reader
     /// has no account, or more exclusions than [`crate::domain::limits::MAX_REMEMBERED_EXCLUSIONS`].

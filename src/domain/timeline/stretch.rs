@@ -14,6 +14,13 @@ const SLACK: i64 = 3;
 /// Rows that are read for each entry that the page needs.
 const MOST_ROWS_AN_ENTRY: usize = 8;
 
+/// A page of fewer entries does not change a pace that is known.
+const FEWEST: usize = 8;
+/// Misses in a row after which stretches are not tried for a while.
+const MISSES: u32 = 2;
+/// Pages that are read another way then.
+const PAUSE: u32 = 15;
+
 /// A stretch of time that begins at a page's bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
@@ -75,23 +82,52 @@ pub struct Hints {
     /// The publish time of the oldest entry, if the last page reached the end of the timeline; `i64::MAX` if that page
     /// was empty.
     oldest_ms: Option<i64>,
+    /// Pages in a row that did not lie within their stretch.
+    misses: u32,
+    /// Pages that are not looked for in a stretch, after misses.
+    pause: u32,
 }
 
 impl Hints {
     /// Updates the hints from a page.
     pub fn note(&mut self, page: &Page) {
-        self.pace = Pace::of(&page.entries).or(self.pace);
+        if self.pace.is_none() || page.entries.len() >= FEWEST {
+            self.pace = Pace::of(&page.entries).or(self.pace);
+        }
         if !page.has_newer {
             self.newest_ms = page.entries.first().map(|newest| newest.publish_time).or(self.newest_ms);
         }
-        let oldest_ms = page.entries.last().map_or(i64::MAX, |oldest| oldest.publish_time);
-        self.oldest_ms = if page.has_older { None } else { Some(oldest_ms) };
+        let last = page.entries.last().map(|oldest| oldest.publish_time);
+        self.oldest_ms = match last {
+            _ if page.has_older => {
+                self.oldest_ms.filter(|oldest| *oldest != i64::MAX && last.is_none_or(|last| last > *oldest))
+            }
+            Some(last) => Some(last),
+            None if page.has_newer => self.oldest_ms,
+            None => Some(i64::MAX),
+        };
+    }
+
+    /// Updates the hints by whether a page lay within its stretch. After some misses stretches pause, so that a timeline
+    /// that does not suit them costs few statements more.
+    pub fn note_stretch(&mut self, has_held: bool) {
+        self.misses = if has_held { 0 } else { self.misses + 1 };
+        if self.misses >= MISSES {
+            (self.misses, self.pause) = (0, PAUSE);
+        }
+        if !has_held {
+            self.oldest_ms = None;
+        }
     }
 
     /// The stretch that probably holds a page. Its length follows from the timeline's pace, or from the `typical` one
     /// if no page has shown a pace. It extends to the end of the timeline if it would end near it. `None` for the page
-    /// of the oldest entries, and without any hint of a length.
-    pub fn stretch(&self, request: &PageRequest, typical: Option<Pace>, now_ms: i64) -> Option<Stretch> {
+    /// of the oldest entries, without any hint of a length, and in a pause.
+    pub fn stretch(&mut self, request: &PageRequest, typical: Option<Pace>, now_ms: i64) -> Option<Stretch> {
+        if self.pause > 0 {
+            self.pause -= 1;
+            return None;
+        }
         let length = self.pace.or(typical).map(|pace| pace.length_ms(request.need()));
         let length = length.or(self.oldest_ms.map(|_| 0))?;
         let bound = request.bound.map(Position::publish_time);
@@ -148,11 +184,11 @@ mod tests {
 
     #[test]
     fn a_stretch_begins_at_the_bound_and_is_longer_than_the_page() {
-        let middle = hints(&[page(&[9_000, 8_990], true, false), page(&[700, 690, 680], true, true)]);
+        let mut middle = hints(&[page(&[9_000, 8_990], true, false), page(&[700, 690, 680], true, true)]);
         let newest = PageRequest::newest(PageSize::try_new(9).unwrap());
         let length = 10 * 10 * SLACK + 1;
-        let end = |request: &PageRequest| middle.stretch(request, None, 1).map(|it| it.end_ms);
         assert_eq!(middle.stretch(&newest, None, 1).unwrap().most_rows, 80);
+        let mut end = |request: &PageRequest| middle.stretch(request, None, 1).map(|it| it.end_ms);
         assert_eq!(end(&newest), Some(9_000 - length));
         let at = |bound, direction| PageRequest { bound: Some(Position::bound(bound, 1)), direction, ..newest };
         assert_eq!(end(&at(5_000, Direction::Older)), Some(5_000 - length));
@@ -165,13 +201,37 @@ mod tests {
     #[test]
     fn a_timeline_that_is_known_to_end_is_read_to_its_end() {
         let newest = PageRequest::newest(PageSize::try_new(9).unwrap());
-        let all = |hints: Hints| hints.stretch(&newest, None, 50_000).map(|it| it.end_ms);
+        let all = |mut hints: Hints| hints.stretch(&newest, None, 50_000).map(|it| it.end_ms);
         assert_eq!(all(Hints::default()), None, "nothing is known");
         assert_eq!(all(hints(&[page(&[], false, false)])), Some(0));
         assert_eq!(all(hints(&[page(&[7_000], false, false)])), Some(0));
         assert_eq!(all(hints(&[page(&[7_000, 6_990], false, false)])), Some(0));
-        let long = hints(&[page(&[7_000, 6_990], false, false), page(&[7_005, 6_995], true, false)]);
-        assert_eq!(all(long), Some(7_005 - 301), "it does not end there any more");
+        let mut grown = hints(&[page(&[7_000, 6_990], false, false), page(&[7_005, 6_995], true, false)]);
+        assert_eq!(all(grown), Some(0), "it still ends there");
+        grown.note_stretch(false);
+        assert_eq!(all(grown), Some(7_005 - 301), "it may not end there any more");
+        let below = hints(&[page(&[7_000, 6_990], false, false), page(&[], false, true)]);
+        assert_eq!(all(below), Some(0), "a page past the end says nothing new");
         assert!(Hints::default().stretch(&newest, Pace::from_us(10), 50_000).is_some(), "of others");
+    }
+
+    #[test]
+    fn a_pace_changes_by_pages_of_some_length() {
+        let times: Vec<i64> = (0..8).map(|number| 9_000 - 10 * number).collect();
+        let long = page(&times, true, false);
+        assert_eq!(hints(&[long.clone(), page(&[9_000, 8_000], true, false)]).pace, Pace::from_us(10_000));
+        assert_eq!(hints(&[page(&[9_000, 8_000], true, false), long]).pace, Pace::from_us(10_000));
+    }
+
+    #[test]
+    fn stretches_pause_after_two_misses_in_a_row() {
+        let newest = PageRequest::newest(PageSize::try_new(9).unwrap());
+        let mut hints = hints(&[page(&[9_000, 8_990], true, false)]);
+        for held in [false, true, false, false] {
+            assert!(hints.stretch(&newest, None, 1).is_some(), "no two misses in a row yet");
+            hints.note_stretch(held);
+        }
+        let tried = (0..=PAUSE).filter(|_| hints.stretch(&newest, None, 1).is_some()).count();
+        assert_eq!(tried, 1, "once more after the pause");
     }
 }

@@ -30,7 +30,7 @@ impl Timelines for Everybody {
         Err(StoreError::Refused("not asked here".into()))
     }
 
-    async fn stretch(&self, _: UserId, _: &PageRequest, _: Stretch) -> Result<Snapshot, StoreError> {
+    async fn stretch(&self, _: UserId, _: &PageRequest, _: Stretch) -> Result<Option<Snapshot>, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 

@@ -80,9 +80,14 @@ impl Timelines for PrimaryStore {
         PrimaryStore::read(self, |tables| view.snapshot(tables, request, depth, tables.floor(reader))).await
     }
 
-    async fn stretch(&self, reader: UserId, request: &PageRequest, stretch: Stretch) -> Result<Snapshot, StoreError> {
+    async fn stretch(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        stretch: Stretch,
+    ) -> Result<Option<Snapshot>, StoreError> {
         let view = View { primary_store: self, reader };
-        PrimaryStore::read(self, |tables| view.stretch(tables, request, stretch)).await
+        PrimaryStore::read(self, |tables| Some(view.stretch(tables, request, stretch))).await
     }
 
     async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {

@@ -48,9 +48,17 @@ impl Timelines for SqlStore {
         Ok(Snapshot { floor, excludes, uncovered: answer.uncovered, ahead, behind })
     }
 
-    async fn stretch(&self, reader: UserId, request: &PageRequest, stretch: Stretch) -> Result<Snapshot, StoreError> {
+    async fn stretch(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        stretch: Stretch,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        if !self.dialect.ranges_after_a_join() {
+            return Ok(None);
+        }
         let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch);
-        stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch)
+        stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch).map(Some)
     }
 
     async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {

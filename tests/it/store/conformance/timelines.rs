@@ -334,7 +334,7 @@ async fn check_stretches(
     let one = state.contents.first().map(|it| Stretch { end_ms: it.entry.publish_time, most_rows: request.need() });
     let rest = [request.need(), 100].map(|most_rows| Stretch { end_ms: all, most_rows });
     for stretch in one.into_iter().chain(rest) {
-        let snapshot = world.store.stretch(user(1), request, stretch).await?;
+        let Some(snapshot) = world.store.stretch(user(1), request, stretch).await? else { continue };
         if let Next::Serve(served) = decide(request, &snapshot, None) {
             ensure!(served == *page, "a stretch gives {served:?}, wanted {page:?}, of {snapshot:?}");
             seen.stretch_served += 1;
@@ -381,7 +381,8 @@ on_each_backend! {
         let off = check(&world, &of_one_author(Floor::Off), 3).await?;
         assert!(off.inbox_served == 0 && off.inbox_refused > 0, "{off:?}");
         assert!(off.known_served == 0 && off.known_refused > 0, "{off:?}");
-        assert!(off.stretch_served > 0 && off.stretch_refused > 0, "{off:?}");
+        let has_stretches = backend == Backend::Sqlite;
+        assert!((off.stretch_served > 0) == has_stretches && (off.stretch_refused > 0) == has_stretches, "{off:?}");
         over_states(&world, if backend == Backend::Sqlite { 200 } else { 25 })
     }
 
