@@ -16,7 +16,7 @@ use crate::{
         Deliveries, StoreError,
         deliveries::{AtOnce, Pushed, Subtask},
         outside_inboxes::Push,
-        outside_states::{Batch, OutsideStores},
+        outside_states::{Batch, NotConfigured, OutsideStores},
     },
     telemetry::metrics::OUTSIDE_ROWS,
 };
@@ -38,7 +38,11 @@ pub(super) async fn deliver_at_once(
             return outside.states.deliver_at_once_as(content, most, policy, attempt).await;
         }
     }
-    deliveries.deliver_at_once(content, most, policy).await
+    match deliveries.deliver_at_once(content, most, policy).await {
+        // It has become small since the look above: ranges serve it.
+        Err(StoreError::Refused(why)) if outside.is_some() && why.is::<NotConfigured>() => Ok(AtOnce::ToBeCut),
+        outcome => outcome,
+    }
 }
 
 /// As [`Deliveries::push_batch`].

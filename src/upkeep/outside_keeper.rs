@@ -141,6 +141,10 @@ impl OutsideKeeper {
     pub async fn settle(&self, reader: UserId, is_outside: bool) -> Result<bool, StoreError> {
         let states = &self.stores.states;
         if !is_outside {
+            // An inbox in SQL is not given up for one that cannot be built.
+            if self.stores.inboxes.identify(Bucket::of(reader)).await.is_err() {
+                return Ok(false);
+            }
             if !states.enter(reader, Generation(self.rng.number())).await? {
                 return Ok(false);
             }

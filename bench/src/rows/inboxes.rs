@@ -30,7 +30,7 @@ const IN_SQL: &str = "tier = 0 AND floor_time IS NOT NULL";
 const IN_REDIS: &str = "tier = 1 AND basis IS NOT NULL";
 /// Counts the inboxes and their bytes.
 const MEMORY: &str = "local count, bytes = 0, 0 \
-    for _, key in ipairs(redis.call('keys', '*inbox1:*')) do count = count + 1; bytes = bytes + redis.call('memory', 'usage', key) end \
+    for _, key in ipairs(redis.call('keys', '*inbox1:{*}:*')) do count = count + 1; bytes = bytes + redis.call('memory', 'usage', key) end \
     return {count, bytes}";
 
 /// Costs of pages and rates of deliveries, and the memory of an inbox in Redis.

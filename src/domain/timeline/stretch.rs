@@ -108,8 +108,8 @@ impl Hints {
         };
     }
 
-    /// Updates the hints by whether a page lay within its stretch. After some misses stretches pause, so that a timeline
-    /// that does not suit them costs few statements more.
+    /// Updates the hints by whether a page lay within its stretch. After some misses stretches pause, so that a
+    /// timeline that does not suit them costs few statements more.
     pub fn note_stretch(&mut self, has_held: bool) {
         self.misses = if has_held { 0 } else { self.misses + 1 };
         if self.misses >= MISSES {
@@ -121,9 +121,13 @@ impl Hints {
     }
 
     /// The stretch that probably holds a page. Its length follows from the timeline's pace, or from the `typical` one
-    /// if no page has shown a pace. It extends to the end of the timeline if it would end near it. `None` for the page
-    /// of the oldest entries, without any hint of a length, and in a pause.
+    /// if no page has shown a pace. It extends to the end of the timeline if it would end near it. `None` without any
+    /// hint of a length, in a pause, and towards newer entries: counts and looks for what is new often begin where no
+    /// entry stands.
     pub fn stretch(&mut self, request: &PageRequest, typical: Option<Pace>, now_ms: i64) -> Option<Stretch> {
+        if request.direction == Direction::Newer {
+            return None;
+        }
         if self.pause > 0 {
             self.pause -= 1;
             return None;
@@ -132,16 +136,8 @@ impl Hints {
         let length = length.or(self.oldest_ms.map(|_| 0))?;
         let bound = request.bound.map(Position::publish_time);
         let newest_ms = self.newest_ms.unwrap_or(now_ms);
-        let end_ms = match request.direction {
-            Direction::Older => {
-                let end = bound.unwrap_or(newest_ms).saturating_sub(length).max(0);
-                if self.oldest_ms.is_some_and(|oldest| end <= oldest) { 0 } else { end }
-            }
-            Direction::Newer => {
-                let end = bound?.saturating_add(length);
-                if end >= newest_ms { i64::MAX } else { end }
-            }
-        };
+        let end_ms = bound.unwrap_or(newest_ms).saturating_sub(length).max(0);
+        let end_ms = if self.oldest_ms.is_some_and(|oldest| end_ms <= oldest) { 0 } else { end_ms };
         Some(Stretch { end_ms, most_rows: request.need() * MOST_ROWS_AN_ENTRY })
     }
 }
@@ -192,10 +188,8 @@ mod tests {
         assert_eq!(end(&newest), Some(9_000 - length));
         let at = |bound, direction| PageRequest { bound: Some(Position::bound(bound, 1)), direction, ..newest };
         assert_eq!(end(&at(5_000, Direction::Older)), Some(5_000 - length));
-        assert_eq!(end(&at(5_000, Direction::Newer)), Some(5_000 + length));
+        assert_eq!(end(&at(5_000, Direction::Newer)), None);
         assert_eq!(end(&at(100, Direction::Older)), Some(0), "all there is");
-        assert_eq!(end(&at(8_999, Direction::Newer)), Some(i64::MAX), "whatever is new");
-        assert_eq!(end(&PageRequest { direction: Direction::Newer, ..newest }), None);
     }
 
     #[test]

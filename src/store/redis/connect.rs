@@ -104,6 +104,11 @@ impl Redis {
         &self.options
     }
 
+    /// The number of the database that commands work on.
+    pub(super) fn database(&self) -> i64 {
+        redis::aio::ConnectionLike::get_db(&self.commands)
+    }
+
     /// `name` as Tidefeed's own key or channel.
     pub(super) fn key(&self, name: &str) -> String {
         format!("{}{name}", self.options.prefix)

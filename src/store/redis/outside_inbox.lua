@@ -1,4 +1,4 @@
--- What the scripts on outside inboxes share; each of them begins with this text. src/domain/timeline/outside/inbox.rs says what they must do.
+-- What the scripts on outside inboxes share; each of them begins with this text, after a line that sets NAMESPACE. src/domain/timeline/outside/inbox.rs says what they must do.
 -- KEYS are inboxes of one bucket: sorted sets of rows (score: publish time in ms, member: content id, 20 digits) with the header below them.
 -- The header is three members, since one of more than 64 bytes would make the whole set four times as large: '<node>:<epoch>' at score -3,
 -- '<generation>:<revision>:<basis, or nothing>' at -2, '<floor time>:<floor id>' at -1, these two of 20 digits each.
@@ -7,11 +7,13 @@ local HEADER = 3
 local NEWEST = '09223372036854775807:09223372036854775807'
 local PIECE = 1000
 
--- The identity of this node as of now; nil if it is no master.
+-- The identity of this node's inboxes as of now; nil if it is no master. It names where they lie as well: inboxes under another
+-- prefix, in another database or of another form missed what is delivered here.
 local function master()
   local replication = redis.call('INFO', 'replication')
   if not string.find(replication, '\nrole:master\r?\n') then return nil end
-  return string.match(replication, '\nmaster_replid:(%x+)')
+  local id = string.match(replication, '\nmaster_replid:(%x+)')
+  return id and redis.sha1hex(id .. ':' .. NAMESPACE)
 end
 
 -- Whether a token, '<node>:<epoch>', names this node and it is master.

@@ -37,8 +37,8 @@ const MAX_ROWS: usize = 1 << 31;
 const OTHER_NODE: &str = "OTHERNODE";
 
 macro_rules! script {
-    ($file:literal) => {
-        Script::new(concat!(include_str!("outside_inbox.lua"), include_str!($file)))
+    ($namespace:expr, $file:literal) => {
+        Script::new(&format!("{}{}", $namespace, concat!(include_str!("outside_inbox.lua"), include_str!($file))))
     };
 }
 
@@ -61,14 +61,15 @@ struct Scripts {
 impl RedisInboxes {
     /// On this Redis.
     pub fn new(redis: Redis) -> Self {
+        let namespace = namespace(&redis);
         let scripts = Scripts {
-            identify: script!("outside_identify.lua"),
-            slice: script!("outside_slice.lua"),
-            open: script!("outside_open.lua"),
-            deliver: script!("outside_deliver.lua"),
-            claim: script!("outside_claim.lua"),
-            cover: script!("outside_cover.lua"),
-            remove: script!("outside_remove.lua"),
+            identify: script!(namespace, "outside_identify.lua"),
+            slice: script!(namespace, "outside_slice.lua"),
+            open: script!(namespace, "outside_open.lua"),
+            deliver: script!(namespace, "outside_deliver.lua"),
+            claim: script!(namespace, "outside_claim.lua"),
+            cover: script!(namespace, "outside_cover.lua"),
+            remove: script!(namespace, "outside_remove.lua"),
         };
         Self { redis, scripts }
     }
@@ -113,6 +114,13 @@ impl RedisInboxes {
         let delivered = |added| if added { Delivered::Added } else { Delivered::Skipped };
         Ok(added.into_iter().map(delivered).collect())
     }
+}
+
+/// The line of Lua that says where inboxes lie: prefix, form and database, in hexadecimal digits.
+fn namespace(redis: &Redis) -> String {
+    let place = format!("{}/{}", redis.key(FORM), redis.database());
+    let digits: Vec<String> = place.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("local NAMESPACE = '{}'\n", digits.concat())
 }
 
 fn scored(row: Position) -> Result<(i64, String), StoreError> {

@@ -8,7 +8,7 @@ use crate::domain::{
 };
 
 /// The identity of a node of the outside store. It changes whenever the node may have lost writes. In Redis this is
-/// `master_replid`: 40 hexadecimal digits.
+/// a SHA-1: 40 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId([u8; NODE_ID_BYTES]);
 

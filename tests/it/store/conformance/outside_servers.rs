@@ -135,6 +135,25 @@ async fn a_restarted_server_is_another_node_even_with_its_old_dump() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_prefix_or_database_of_the_same_server_is_another_node() -> Result<()> {
+    let server = Server::start(Kind::Redis).await?;
+    let world = World::on(&server).await?;
+    let there = RedisOptions { urls: vec![server.url()], ..RedisOptions::default() };
+    let elsewhere = [
+        RedisOptions { prefix: format!("{}x", there.prefix), ..there.clone() },
+        RedisOptions { urls: vec![format!("{}/1", server.url().trim_end_matches('/'))], ..there.clone() },
+    ];
+    for options in elsewhere {
+        let store = RedisInboxes::new(Redis::connect(options).await?);
+        assert_ne!(identified(&store).await?, world.fence.token.node);
+        is_refused_everywhere(&store, world.fence).await?;
+    }
+    let same = RedisInboxes::new(Redis::connect(there).await?);
+    assert_eq!(identified(&same).await?, world.fence.token.node);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flushed_server_is_the_same_node_without_inboxes() -> Result<()> {
     let server = Server::start(Kind::Redis).await?;
     let world = World::on(&server).await?;
