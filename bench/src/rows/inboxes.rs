@@ -28,6 +28,8 @@ const ROUNDS: usize = 3;
 const PATIENCE: Duration = Duration::from_mins(5);
 const IN_SQL: &str = "tier = 0 AND floor_time IS NOT NULL";
 const IN_REDIS: &str = "tier = 1 AND basis IS NOT NULL";
+/// 1 until all 128 buckets are admitted.
+const NOT_ADMITTED: &str = "SELECT COUNT(*) < 128 FROM inbox_buckets WHERE node IS NOT NULL";
 /// Counts the inboxes and their bytes.
 const MEMORY: &str = "local count, bytes = 0, 0 \
     for _, key in ipairs(redis.call('keys', '*inbox1:{*}:*')) do count = count + 1; bytes = bytes + redis.call('memory', 'usage', key) end \
@@ -49,6 +51,7 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
         pages.theirs.push(cost);
         deliveries.theirs.push(rate);
         site.restart(&vec![set("inbox.store", &"redis")]).await?;
+        admitted(site).await?;
         settle(site, &readers, IN_REDIS).await?;
         let (cost, rate) = used(site, &readers, &author).await?;
         pages.ours.push(cost);
@@ -77,6 +80,11 @@ async fn used(site: &Site, readers: &[Person], author: &Person) -> Result<(f64, 
     let cost = burst(&mut asking, &site.pids(), site.options.length(), false).await?.cost_us();
     let seconds = delivered(site, &mut site.database().await?, author).await?;
     Ok((cost, f64::from(u32::try_from(readers.len())?) / seconds))
+}
+
+/// Waits until all buckets are admitted: who comes before that is moved at a later visit.
+async fn admitted(site: &Site) -> Result<()> {
+    people::wait_for_none(&mut site.database().await?, NOT_ADMITTED, "buckets not yet admitted").await
 }
 
 /// Reads pages as everybody until all their inboxes are where this condition says.
