@@ -14,7 +14,7 @@ pub struct Batch<S> {
 }
 
 impl<S: Default> Batch<S> {
-    /// A batch of which nothing has been loaded yet.
+    /// A batch that has loaded nothing yet.
     pub fn of(entries: Vec<Entry>) -> Arc<Self> {
         Arc::new(Self { entries, shared: Arc::default() })
     }

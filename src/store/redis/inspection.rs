@@ -11,7 +11,7 @@ const OLDEST_MAJOR: u32 = 7;
 /// Redis' default for the entries of a compact sorted set.
 const LISTPACK_HINT: &str = "zset-max-listpack-entries";
 
-/// The identity as the scripts on inboxes see it.
+/// What the scripts on inboxes make a node's identity of.
 const IDENTITY: &str = "return string.match(redis.call('INFO', 'replication'), '\\nmaster_replid:(%x+)') or false";
 
 /// Findings of every configured server, in the order of the addresses.

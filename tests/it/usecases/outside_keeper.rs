@@ -4,14 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use tidefeed::{
-    domain::{
-        Floor, PageRequest, PageSize, UserId, account::profile::Registration, content::Draft, timeline::outside::Bucket,
-    },
+    domain::{Floor, PageRequest, PageSize, UserId, content::Draft, limits::INBOX_BUCKETS, timeline::outside::Bucket},
     publish::PublishOutcome,
-    store::{
-        accounts::{NewAccount, PasswordHash},
-        redis::RedisOptions,
-    },
+    store::{accounts::NewAccount, redis::RedisOptions},
     upkeep::Round,
 };
 
@@ -19,9 +14,10 @@ use crate::{
     binary::process::until,
     harness::{Around, Inboxes, TestApp, settings},
     servers::{Backend, Kind, Server},
+    store::conformance::account,
 };
 
-const BUCKETS: usize = 128;
+const BUCKETS: usize = INBOX_BUCKETS as usize;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 struct World {
@@ -34,13 +30,7 @@ struct World {
 async fn world(inboxes: Inboxes) -> Result<World> {
     let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, inboxes, settings()).await?;
     for id in [1, 2] {
-        let account = NewAccount {
-            id: UserId::try_new(id)?,
-            registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
-            password_hash: Some(PasswordHash("nobody signs in here".to_owned())),
-            incarnation: id,
-            now_ms: app.now_ms(),
-        };
+        let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
         app.ports.accounts.register(account).await?;
     }
     let (reader, author) = (UserId::try_new(1)?, UserId::try_new(2)?);

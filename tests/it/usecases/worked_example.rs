@@ -4,13 +4,10 @@
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 use tidefeed::{
-    domain::{
-        ContentId, PageRequest, PageSize, Position, UserId, account::profile::Registration, content::Draft,
-        timeline::plan::UncoveredAuthor,
-    },
+    domain::{ContentId, PageRequest, PageSize, Position, UserId, content::Draft, timeline::plan::UncoveredAuthor},
     follow::FollowOutcome,
     store::{
-        accounts::{NewAccount, PasswordHash, Registered},
+        accounts::{NewAccount, Registered},
         contents::{NewContent, Published},
         redis::RedisOptions,
         timelines::Depth,
@@ -20,7 +17,10 @@ use tidefeed::{
 use crate::{
     harness::{Around, Inboxes, TestApp, settings},
     servers::{Backend, connect_sql, numbers, on_each_backend},
-    store::conformance::places::{Backdoor, Place},
+    store::conformance::{
+        account,
+        places::{Backdoor, Place},
+    },
 };
 
 /// (content id, publish time).
@@ -47,13 +47,7 @@ fn example() -> Result<Example> {
 }
 
 async fn register(app: &TestApp, id: i64) -> Result<()> {
-    let account = NewAccount {
-        id: UserId::try_new(id)?,
-        registration: Registration::try_new(&format!("user{id}"), "User", "", None)?,
-        password_hash: Some(PasswordHash("nobody signs in here".to_owned())),
-        incarnation: id,
-        now_ms: app.now_ms(),
-    };
+    let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
     ensure!(app.ports.accounts.register(account).await? == Registered::Created);
     Ok(())
 }
