@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{harness::Around, servers::on_each_backend};
 
-const PAGE: &str = "{ timeline { nodes { id text author { name } } } }";
+const PAGE: &str = "{ timeline { nodes { id text viewerHasLiked author { name } } } }";
 /// Who reads.
 const READERS: usize = 12;
 
@@ -114,6 +114,28 @@ on_each_backend! {
             let rename = "mutation($name: String!) { updateProfile(input: {name: $name}) { userErrors { code } } }";
             let changing = if round % 2 == 0 { &here } else { &there };
             changing.data(&star, rename, json!({ "name": name })).await?;
+        }
+        Ok(())
+    }
+
+    /// The reader's reactions are remembered by both nodes, too.
+    async fn a_like_is_shown_by_every_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
+        let here = server(backend, Around::Memory).await?;
+        let (star, readers) = followed(&here, 1).await?;
+        let there = beside(&here, &short()).await?;
+        let id = publish(&here, &star, "words").await?;
+        here.app.settle().await?;
+        for round in 0..4 {
+            let due = json!(round % 2 == 1);
+            for (node, again) in [(&here, false), (&there, false), (&here, true), (&there, true)] {
+                let (shown, statements) = page(node, &readers[0]).await?;
+                ensure!(shown[0]["viewerHasLiked"] == due, "round {round}: {shown:#}");
+                ensure!(round == 0 || statements == if again { 1 } else { 3 }, "round {round}: {statements}, {again}");
+            }
+            let change = if round % 2 == 0 { "likeContent" } else { "unlikeContent" };
+            let change = format!("mutation($id: ID!) {{ {change}(input: {{contentId: $id}}) {{ userErrors {{ code }} }} }}");
+            let changing = if round < 2 { &here } else { &there };
+            changing.data(&readers[0], &change, json!({ "id": id })).await?;
         }
         Ok(())
     }
