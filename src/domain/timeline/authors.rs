@@ -49,7 +49,12 @@ impl TimelineAuthors {
         !self.excluded.is_empty()
     }
 
-    /// Followed authors who are not left out.
+    /// Followed authors who are not left out, ascending.
+    pub const fn followed(&self) -> &[UserId] {
+        &self.followed
+    }
+
+    /// How many of them there are.
     pub const fn followed_count(&self) -> usize {
         self.followed.len()
     }

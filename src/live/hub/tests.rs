@@ -8,6 +8,7 @@ use crate::{
     domain::{
         ContentId, PageRequest,
         timeline::{
+            authors::TimelineAuthors,
             candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::Snapshot,
             stretch::Stretch,
@@ -30,7 +31,13 @@ impl Timelines for Everybody {
         Err(StoreError::Refused("not asked here".into()))
     }
 
-    async fn stretch(&self, _: UserId, _: &PageRequest, _: Stretch) -> Result<Option<Snapshot>, StoreError> {
+    async fn stretch(
+        &self,
+        _: UserId,
+        _: &PageRequest,
+        _: Stretch,
+        _: &TimelineAuthors,
+    ) -> Result<Option<Snapshot>, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }
 

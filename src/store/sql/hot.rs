@@ -21,6 +21,7 @@ use crate::{
             people::{FoundUser, KeyPrefix},
         },
         timeline::{
+            authors::TimelineAuthors,
             candidates::{CandidateLimits, Wanted},
             outside::Slice,
             stretch::Stretch,
@@ -37,7 +38,7 @@ pub enum HotStatement {
     /// The whole statement of a page of a reader whose authors are known.
     KnownPage(UserId, PageRequest, CandidateLimits, Wanted),
     /// The whole statement of a page that lies in a stretch.
-    Stretch(UserId, PageRequest, Stretch),
+    Stretch(UserId, PageRequest, Stretch, TimelineAuthors),
     /// What a node remembers of a reader.
     Reader(UserId),
     /// The branch of a page that reads the inbox.
@@ -102,7 +103,9 @@ impl HotStatement {
                 timelines::candidates(dialect, reader, &request, (limits, wanted))
             }
             Self::Reader(reader) => timelines::reader(dialect, reader),
-            Self::Stretch(reader, request, stretch) => timelines::stretch(dialect, reader, &request, stretch),
+            Self::Stretch(reader, request, stretch, authors) => {
+                timelines::stretch(dialect, reader, &request, (stretch, &authors))
+            }
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
