@@ -33,11 +33,9 @@ impl TimelineReader {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<Outcome, StoreError> {
-        let known = match self.known.get(reader) {
-            Some(known) => Some(known),
-            None => self.learn(reader).await?,
+        let Some(mut known) = self.known_or_learned(reader).await?.filter(|known| known.authors.is_covered()) else {
+            return Ok(Outcome::Unknown);
         };
-        let Some(mut known) = known.filter(|known| known.authors.is_covered()) else { return Ok(Outcome::Unknown) };
         if lies_below(request, known.floor) {
             return Ok(Outcome::BelowFloor);
         }
@@ -50,8 +48,16 @@ impl TimelineReader {
         self.serve(reader, request, &known.authors, (found.0, found.1, with_facts)).await
     }
 
+    /// What this node remembers of the reader's authors, or reads of them now.
+    pub(super) async fn known_or_learned(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+        match self.known.get(reader) {
+            Some(known) => Ok(Some(known)),
+            None => self.learn(reader).await,
+        }
+    }
+
     /// Reads the reader's authors from the store and remembers them.
-    async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+    pub(super) async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
         let Some((authors, floor)) = self.timelines.authors(reader).await? else {
             self.known.forget(reader);
             return Ok(None);
@@ -102,7 +108,7 @@ impl TimelineReader {
     }
 }
 
-fn facts(found: &Candidates) -> HashMap<ContentId, CardFacts> {
+pub(super) fn facts(found: &Candidates) -> HashMap<ContentId, CardFacts> {
     let all = found.ahead.iter().chain(found.in_flight.iter().flatten());
     all.filter_map(|it| Some((it.entry.content, it.facts?))).collect()
 }

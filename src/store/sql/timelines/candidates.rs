@@ -44,7 +44,16 @@ impl Timeline {
     /// MySQL and MariaDB spend about 15 us per run to plan each further table, and about 2 us per probe of a row. So
     /// the statement joins nothing that the node knows: the followed authors and the end of the inbox.
     pub(super) fn candidates(self, request: &PageRequest, limits: CandidateLimits, with_facts: bool) -> Fragment {
-        let no_facts = if with_facts { ", NULL".repeat(FACTS) } else { String::new() };
+        let ahead = Side { limit: limits.ahead, ..Side::ahead(request) };
+        let behind = Side::behind(request).map(|side| Side { limit: limits.behind, ..side });
+        let mut inbox = vec![self.inbox_of_anybody(ahead, self.facts(INBOX_ROW, with_facts))];
+        inbox.extend(behind.map(|side| self.inbox_of_anybody(side, (no_facts(with_facts), Fragment::default()))));
+        self.around_inbox(request, inbox, with_facts)
+    }
+
+    /// The same with these branches for the inbox.
+    pub(super) fn around_inbox(self, request: &PageRequest, inbox: Vec<Fragment>, with_facts: bool) -> Fragment {
+        let no_facts = no_facts(with_facts);
         let text = format!(
             "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, 0 AS o{no_facts} \
              FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ?",
@@ -54,14 +63,8 @@ impl Timeline {
              WHERE g.look_at IS NOT NULL LIMIT {most}",
             most = MAX_LEAVING_ACCOUNTS + 1,
         );
-        let ahead = Side { limit: limits.ahead, ..Side::ahead(request) };
-        let behind = Side::behind(request).map(|side| Side { limit: limits.behind, ..side });
-        let mut branches = vec![
-            self.few_in_flight(ahead, &no_facts),
-            Fragment::new(leaving, []),
-            self.inbox_of_anybody(ahead, self.facts(with_facts)),
-        ];
-        branches.extend(behind.map(|side| self.inbox_of_anybody(side, (no_facts, Fragment::default()))));
+        let mut branches = vec![self.few_in_flight(Side::ahead(request), &no_facts), Fragment::new(leaving, [])];
+        branches.extend(inbox);
         branches.into_iter().fold(Fragment::new(text, [self.reader.get()]), |whole, branch| {
             whole.add(" UNION ALL ", []).then(self.dialect.limited_branch(branch))
         })
@@ -97,9 +100,9 @@ impl Timeline {
             .then(side.first(ROW))
     }
 
-    /// [`FACTS`] columns of an inbox row `i` and the joins that they need. A content without them is still shown; its
-    /// card reads them separately.
-    fn facts(self, with_facts: bool) -> (String, Fragment) {
+    /// [`FACTS`] columns of a content and the joins that they need; the content's and the author's id are in these
+    /// columns. A content without them is still shown; its card reads them separately.
+    pub(super) fn facts(self, (content, author): (&str, &str), with_facts: bool) -> (String, Fragment) {
         if !with_facts {
             return Default::default();
         }
@@ -107,18 +110,26 @@ impl Timeline {
         let columns =
             ", k.replies, k.likes, k.reposts, k.bookmarks, u.profile_version, l.kind AS liked, b.kind AS kept";
         let joins = format!(
-            " LEFT JOIN counters k{by_key} ON k.content_id = i.content_id LEFT JOIN users u{by_key} ON u.id = i.author_id"
+            " LEFT JOIN counters k{by_key} ON k.content_id = {content} LEFT JOIN users u{by_key} ON u.id = {author}"
         );
         let reaction = |name: &str, reaction: Reaction| {
             let kind = reaction.code();
             let text = format!(
-                " LEFT JOIN reactions {name}{by_key} ON {name}.content_id = i.content_id AND {name}.kind = {kind} AND {name}.user_id = ?"
+                " LEFT JOIN reactions {name}{by_key} ON {name}.content_id = {content} AND {name}.kind = {kind} AND {name}.user_id = ?"
             );
             Fragment::new(text, [self.reader.get()])
         };
         let joins = Fragment::new(joins, []);
         (columns.to_owned(), joins.then(reaction("l", Reaction::Like)).then(reaction("b", Reaction::Bookmark)))
     }
+}
+
+/// The columns of an inbox row that [`Timeline::facts`] takes.
+const INBOX_ROW: (&str, &str) = ("i.content_id", "i.author_id");
+
+/// As many columns as facts have, without values.
+pub(super) fn no_facts(with_facts: bool) -> String {
+    if with_facts { ", NULL".repeat(FACTS) } else { String::new() }
 }
 
 /// Columns of a candidate's facts: four counters, the version of the author's profile, two reactions.
@@ -141,6 +152,16 @@ pub(super) fn authors(rows: &[Row]) -> Result<Option<(TimelineAuthors, Floor)>, 
 
 /// Decodes the rows of [`Timeline::candidates`].
 pub(super) fn candidates(rows: &[Row], with_facts: bool) -> Result<Candidates, StoreError> {
+    let mut found = all_candidates(rows, with_facts)?;
+    let floor = found.floor.trusted_from();
+    for rows in [&mut found.ahead, &mut found.behind] {
+        rows.retain(|row| row.entry.position() >= floor);
+    }
+    Ok(found)
+}
+
+/// The same with rows below the floor.
+pub(super) fn all_candidates(rows: &[Row], with_facts: bool) -> Result<Candidates, StoreError> {
     let (mut version, mut floor) = (None, Floor::Off);
     let (mut in_flight, mut leaving) = (Vec::new(), Vec::new());
     let (mut ahead, mut behind) = (Vec::with_capacity(rows.len()), Vec::new());
@@ -152,9 +173,6 @@ pub(super) fn candidates(rows: &[Row], with_facts: bool) -> Result<Candidates, S
             INBOX => ahead.push(candidate(row, with_facts)?),
             _ => behind.push(candidate(row, false)?),
         }
-    }
-    for rows in [&mut ahead, &mut behind] {
-        rows.retain(|row| row.entry.position() >= floor.trusted_from());
     }
     let are_few = in_flight.len() <= MAX_FEW_IN_FLIGHT && leaving.len() <= MAX_LEAVING_ACCOUNTS;
     let in_flight = are_few.then(|| in_flight.into_iter().flatten().collect());
