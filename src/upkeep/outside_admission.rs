@@ -41,7 +41,7 @@ impl Admission {
         let tokens: HashMap<Bucket, Token> = stores.states.tokens().await?.into_iter().collect();
         let mut changes = Changes::default();
         for (bucket, answer) in asked(stores).await {
-            let Some(wanted) = self.wanted(bucket, answer) else { continue };
+            let Some(wanted) = self.wanted(bucket, &answer) else { continue };
             let former = tokens.get(&bucket).copied();
             match self.next_move(bucket, wanted, former) {
                 Move::Keep => continue,
@@ -62,12 +62,12 @@ impl Admission {
 
     /// The node that the token should name, or none; `None` while that is not clear.
     #[expect(clippy::option_option, reason = "nobody knows, and nobody is to be named")]
-    fn wanted(&self, bucket: Bucket, answer: Result<NodeId, StoreError>) -> Option<Option<NodeId>> {
+    fn wanted(&self, bucket: Bucket, answer: &Result<NodeId, StoreError>) -> Option<Option<NodeId>> {
         let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
         let rounds = silent.entry(bucket).or_default();
         *rounds = if answer.is_err() { rounds.saturating_add(1) } else { 0 };
         match answer {
-            Ok(node) => Some(Some(node)),
+            Ok(node) => Some(Some(*node)),
             Err(_) => (*rounds >= GIVEN_UP_AFTER).then_some(None),
         }
     }
