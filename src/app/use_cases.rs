@@ -252,7 +252,12 @@ impl UseCases {
             )),
             lists: Arc::new(ListReader::new(list_stores(ports))),
             publisher: Arc::new(publisher(ports, clock, rng)),
-            reacting: Arc::new(Reacting::new(ports.contents.clone(), ports.reactions.clone(), clock.clone())),
+            reacting: Arc::new(Reacting::new(
+                ports.contents.clone(),
+                ports.reactions.clone(),
+                clock.clone(),
+                rng.clone(),
+            )),
             profiles: Arc::new(ProfilesService::new(ports.profiles.clone(), rng.clone())),
             following: Arc::new(Following::new(
                 ports.follows.clone(),

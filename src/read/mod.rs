@@ -34,7 +34,7 @@ use crate::{
     domain::{
         Content, ContentId, Entry, Page, PageRequest, UserId,
         timeline::{
-            authors::CardFacts,
+            candidates::CardFacts,
             folding::Folded,
             plan::{Next, Snapshot, decide},
         },

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use super::{
     TimelineReader, count,
-    known::facts,
+    known::{facts, is_outdated},
+    known_authors::Known,
     outcome::Raw,
     outside_inbox::{OutsideReader, Refusal, Sides},
 };
@@ -13,7 +14,7 @@ use crate::{
     domain::{
         ContentId, Floor, PageRequest, UserId,
         timeline::{
-            authors::{CardFacts, TimelineAuthors},
+            candidates::CardFacts,
             outside::Expected,
             plan::{Next, Snapshot, decide},
         },
@@ -56,7 +57,7 @@ struct Found {
     /// `None`: too much is in flight for the remembered authors to be used.
     snapshot: Option<Snapshot>,
     facts: HashMap<ContentId, CardFacts>,
-    /// Whether the remembered authors are those of the snapshot.
+    /// Whether what is remembered of the reader is of the snapshot's versions.
     is_current: bool,
 }
 
@@ -97,7 +98,7 @@ impl TimelineReader {
         };
         let known = if attempt.by_authors { self.known_or_learned(reader).await? } else { None };
         let found = match known.filter(|known| known.authors.is_covered()) {
-            Some(known) => by_authors(outside, attempt, &sides, &known.authors).await?,
+            Some(known) => by_authors(outside, attempt, &sides, &known).await?,
             None => self.by_edges(outside, attempt, &sides).await?,
         };
         if let Err(refusal) = outside.judge(reader, &sides, found.expected).await {
@@ -145,16 +146,17 @@ async fn by_authors(
     outside: &OutsideReader,
     attempt: &Attempt<'_>,
     sides: &Sides,
-    authors: &TimelineAuthors,
+    known: &Known,
 ) -> Result<Found, StoreError> {
-    let Attempt { reader, request, with_facts, .. } = *attempt;
+    let wanted = known.wanted(attempt.with_facts);
+    let Attempt { reader, request, .. } = *attempt;
     let (ahead, behind) = (&sides.ahead, sides.behind.as_ref());
-    let candidates = outside.pages().candidates_with(reader, request, (ahead, behind), with_facts).await?;
+    let candidates = outside.pages().candidates_with(reader, request, (ahead, behind), wanted).await?;
     let (expected, found) = (candidates.expected, candidates.found);
     let behind = behind.map(|side| (&side.window, &side.slice));
-    let snapshot = authors.outside_snapshot(&found, (&ahead.window, &ahead.slice), behind);
-    let is_current = found.version == Some(authors.version());
-    Ok(Found { expected, snapshot, facts: facts(&found), is_current })
+    let snapshot = known.authors.outside_snapshot(&found, (&ahead.window, &ahead.slice), behind);
+    let is_current = !is_outdated(known, &found, wanted);
+    Ok(Found { expected, snapshot, facts: facts(known, &found, wanted), is_current })
 }
 
 impl From<Refusal> for Tried {

@@ -14,7 +14,7 @@ use crate::domain::{
     ContentId, Entry, PageRequest, Position, Run, UserId,
     delivery::DeliveryPolicy,
     timeline::{
-        authors::Candidates,
+        candidates::{Candidates, Wanted},
         outside::{Basis, Bucket, Expected, Fence, Generation, Slice, Token, Window},
     },
 };
@@ -144,7 +144,7 @@ pub trait OutsidePages: Send + Sync {
         reader: UserId,
         request: &PageRequest,
         sides: (&SideRead, Option<&SideRead>),
-        with_facts: bool,
+        wanted: Wanted,
     ) -> Result<OutsideCandidates, StoreError>;
 }
 

@@ -98,6 +98,7 @@ rules! {
     ExclusionKeepsVersion "Authors" "a mute, a hide or a block leaves the version as it is";
     InclusionKeepsVersion "Authors" "lifting a mute, a hide or a block leaves the version as it is";
     UncoveredIsRemembered "Authors" "remembered authors count as covered, whatever their edges";
+    RemovalLeavesCounters "Authors" "a removed content keeps its counters, which say that it exists";
     FallenRowsAreNotSeen "Authors" "the inbox is known up to the last row that passed, not the last that was read";
     FewInFlightAreAll "Authors" "what is in flight counts as read, although it was cut";
     StretchIsAll "Stretch" "a timeline ends where the stretch of a page ends";

@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use super::*;
 use crate::{
     domain::{
-        ContentId, Floor, PageRequest,
+        ContentId, PageRequest,
         timeline::{
-            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::Snapshot,
             stretch::Stretch,
         },
@@ -34,7 +34,7 @@ impl Timelines for Everybody {
         Err(StoreError::Refused("not asked here".into()))
     }
 
-    async fn authors(&self, _: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
+    async fn reader(&self, _: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
         Ok(None)
     }
 
@@ -43,7 +43,7 @@ impl Timelines for Everybody {
         _: UserId,
         _: &PageRequest,
         _: CandidateLimits,
-        _: bool,
+        _: Wanted,
     ) -> Result<Candidates, StoreError> {
         Err(StoreError::Refused("not asked here".into()))
     }

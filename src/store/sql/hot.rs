@@ -20,7 +20,11 @@ use crate::{
             Look, Source, Span,
             people::{FoundUser, KeyPrefix},
         },
-        timeline::{authors::CandidateLimits, outside::Slice, stretch::Stretch},
+        timeline::{
+            candidates::{CandidateLimits, Wanted},
+            outside::Slice,
+            stretch::Stretch,
+        },
     },
     store::{deliveries::First, outside_states::SideRead, timelines::Depth},
 };
@@ -31,11 +35,11 @@ pub enum HotStatement {
     /// The whole statement of a page.
     Page(UserId, PageRequest, Depth),
     /// The whole statement of a page of a reader whose authors are known.
-    KnownPage(UserId, PageRequest, CandidateLimits),
+    KnownPage(UserId, PageRequest, CandidateLimits, Wanted),
     /// The whole statement of a page that lies in a stretch.
     Stretch(UserId, PageRequest, Stretch),
-    /// The authors of a reader's timeline.
-    Authors(UserId),
+    /// What a node remembers of a reader.
+    Reader(UserId),
     /// The branch of a page that reads the inbox.
     Inbox(UserId, PageRequest),
     /// The rows of a delivery's batch.
@@ -96,15 +100,17 @@ impl HotStatement {
     pub(super) fn part(self, dialect: Dialect) -> Fragment {
         match self {
             Self::Page(reader, request, depth) => timelines::page(dialect, reader, &request, depth).0,
-            Self::KnownPage(reader, request, limits) => timelines::candidates(dialect, reader, &request, limits),
-            Self::Authors(reader) => timelines::authors(dialect, reader),
+            Self::KnownPage(reader, request, limits, wanted) => {
+                timelines::candidates(dialect, reader, &request, (limits, wanted))
+            }
+            Self::Reader(reader) => timelines::reader(dialect, reader),
             Self::Stretch(reader, request, stretch) => timelines::stretch(dialect, reader, &request, stretch),
             Self::Inbox(reader, request) => timelines::page(dialect, reader, &request, Depth::Inbox).1,
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
             Self::OutsideShown(reader, request, slice) => timelines::outside_shown(dialect, reader, &request, &slice),
             Self::OutsideKnownPage(reader, request, ahead) => {
-                timelines::outside_known_page(dialect, reader, &request, (&ahead, None), true)
+                timelines::outside_known_page(dialect, reader, &request, (&ahead, None), Wanted::ALL)
             }
             Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),

@@ -108,6 +108,7 @@ async fn a_missing_file_is_made_and_migrated_once() {
         "m20261124_000012_counters",
         "m20261124_000013_targets",
         "m20261124_000014_outside",
+        "m20261124_000015_reactions",
     ];
     assert_eq!(store.pending_migrations().await.unwrap(), all);
     store.migrate().await.unwrap();

@@ -15,7 +15,7 @@ use crate::{
     servers::{Backend, on_each_backend},
 };
 
-const PAGE: &str = "{ timeline { nodes { id text author { name } } } }";
+const PAGE: &str = "{ timeline { nodes { id text viewerHasLiked author { name } } } }";
 /// Who reads.
 const READERS: usize = 12;
 
@@ -203,6 +203,28 @@ on_each_backend! {
         }
         let (shown, statements) = page(&here, &readers[0]).await?;
         ensure!(shown[0]["text"] == "older" && statements == 1, "{statements} statements");
+        Ok(())
+    }
+
+    /// The reader's reactions are remembered by both nodes, too.
+    async fn a_like_is_shown_by_every_node_once_that_is_acknowledged(backend: Backend) -> Result<()> {
+        let here = server(backend, Around::Memory).await?;
+        let (star, readers) = followed(&here, 1).await?;
+        let there = beside(&here, &short()).await?;
+        let id = publish(&here, &star, "words").await?;
+        here.app.settle().await?;
+        for round in 0..4 {
+            let due = json!(round % 2 == 1);
+            for (node, again) in [(&here, false), (&there, false), (&here, true), (&there, true)] {
+                let (shown, statements) = page(node, &readers[0]).await?;
+                ensure!(shown[0]["viewerHasLiked"] == due, "round {round}: {shown:#}");
+                ensure!(round == 0 || statements == if again { 1 } else { 3 }, "round {round}: {statements}, {again}");
+            }
+            let change = if round % 2 == 0 { "likeContent" } else { "unlikeContent" };
+            let change = format!("mutation($id: ID!) {{ {change}(input: {{contentId: $id}}) {{ userErrors {{ code }} }} }}");
+            let changing = if round < 2 { &here } else { &there };
+            changing.data(&readers[0], &change, json!({ "id": id })).await?;
+        }
         Ok(())
     }
 }

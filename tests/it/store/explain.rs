@@ -11,7 +11,7 @@ use tidefeed::{
             terms::terms_of,
         },
         timeline::{
-            authors::CandidateLimits,
+            candidates::{CandidateLimits, Wanted},
             outside::{Fence, Generation, Header, NodeId, Revision, Slice, Token, Window},
             stretch::Stretch,
         },
@@ -295,9 +295,10 @@ async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<(
 }
 
 async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
-    for request in requests()? {
+    let steady = Wanted { facts: true, reactions: false, original_authors: false };
+    for (request, wanted) in requests()?.into_iter().flat_map(|request| [(request, Wanted::ALL), (request, steady)]) {
         let limits = CandidateLimits { ahead: request.need(), behind: 4 };
-        let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits)).await?;
+        let page = plan(world, backend, HotStatement::KnownPage(user(1), request, limits, wanted)).await?;
         // Without a bound there is nothing but the reader that the key begins with.
         let is_bounded = request.bound.is_some();
         let sides = if is_bounded { 2 } else { 1 };
@@ -321,15 +322,17 @@ async fn known_pages_are_ranges(world: &World, backend: Backend) -> Result<()> {
         ensure!(ranges == sides, "{ranges} ranges of the inbox for {sides} sides: {page:#?}");
         ensure!(!page.iter().any(|line| line.contains("temp b-tree") || line.contains("filesort")), "{page:#?}");
     }
-    let authors = plan(world, backend, HotStatement::Authors(user(1))).await?;
+    let authors = plan(world, backend, HotStatement::Reader(user(1))).await?;
     match backend {
         Backend::Sqlite => {
             line(&authors, &["search f using", "(follower_id=?"])?;
             line(&authors, &["search x using", "(reader_id=?"])?;
+            line(&authors, &["search r using", "reactions_of_user", "(user_id=?"])?;
         }
         Backend::MariaDb | Backend::Mysql => {
             line(&authors, &[" f ", " ref "])?;
             line(&authors, &[" x ", " ref "])?;
+            line(&authors, &[" r ", " ref ", " reactions_of_user "])?;
         }
     }
     ensure!(!authors.iter().any(|line| line.contains("scan f") || line.contains("scan x")), "{authors:#?}");

@@ -8,7 +8,7 @@ use tidefeed::{
             Source,
             people::{FoundUser, KeyPrefix},
         },
-        timeline::authors::CandidateLimits,
+        timeline::candidates::{CandidateLimits, Wanted},
     },
     store::{Contents as _, People as _, SearchTerms as _, Timelines as _, timelines::Depth},
 };
@@ -54,7 +54,7 @@ async fn one_page_touches_few_rows(world: &World, request: &PageRequest, overhea
     }
     let limits = CandidateLimits { ahead: request.need(), behind: 4 };
     let before = rows_read(world).await?;
-    world.store.page_candidates(user(1), request, limits, true).await?;
+    world.store.page_candidates(user(1), request, limits, Wanted::ALL).await?;
     let touched = rows_read(world).await? - before - overhead;
     ensure!(touched < 300, "{touched} rows for {request:?} of remembered authors");
     let before = rows_read_backward(world).await?;

@@ -5,7 +5,7 @@ use tidefeed::{
     domain::{
         ContentId, Direction, EdgeMode, Entry, Floor, Kinds, PageRequest, Position, Run, UserId,
         timeline::{
-            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },
@@ -90,8 +90,8 @@ impl Timelines for PrimaryStore {
         PrimaryStore::read(self, |tables| Some(view.stretch(tables, request, stretch))).await
     }
 
-    async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
-        known_authors::authors(self, reader).await
+    async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
+        known_authors::reader(self, reader).await
     }
 
     async fn page_candidates(
@@ -99,9 +99,9 @@ impl Timelines for PrimaryStore {
         reader: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
-        _: bool,
+        wanted: Wanted,
     ) -> Result<Candidates, StoreError> {
-        known_authors::candidates(self, reader, request, limits).await
+        known_authors::candidates(self, reader, request, (limits, wanted)).await
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {

@@ -16,7 +16,10 @@ use crate::{
     domain::{
         ContentId, PageRequest, Position, UserId,
         delivery::DeliveryPolicy,
-        timeline::outside::{Basis, Bucket, Fence, Generation, Token},
+        timeline::{
+            candidates::Wanted,
+            outside::{Basis, Bucket, Fence, Generation, Token},
+        },
     },
     store::{
         OutsidePages, OutsideStates, StoreError,
@@ -43,9 +46,9 @@ impl OutsidePages for SqlStore {
         reader: UserId,
         request: &PageRequest,
         (ahead, behind): (&SideRead, Option<&SideRead>),
-        with_facts: bool,
+        wanted: Wanted,
     ) -> Result<OutsideCandidates, StoreError> {
-        timelines::outside_candidates(self, reader, request, (ahead, behind), with_facts).await
+        timelines::outside_candidates(self, reader, request, (ahead, behind), wanted).await
     }
 }
 

@@ -112,8 +112,8 @@ async fn write(store: &SqlStore, what: &str) -> Result<(), StoreError> {
         "cover" => store.cover(user(4), user(1), 4).await.map(drop),
         "extend" => store.extend(user(4), 4).await.map(drop),
         "trim" => store.trim(user(4), 2).await.map(drop),
-        "like" => store.react(user(4), id(20), Reaction::Like, 30).await.map(drop),
-        "take back" => store.take_back(user(4), id(20), Reaction::Like).await.map(drop),
+        "like" => store.react(user(4), id(20), Reaction::Like, 1069, 30).await.map(drop),
+        "take back" => store.take_back(user(4), id(20), Reaction::Like, 1073).await.map(drop),
         "read" => store.advance(user(4), Position::bound(20, 20)).await,
         "edit" => {
             let edit = ProfileEdit { name: Some(name("another name")), ..ProfileEdit::default() };

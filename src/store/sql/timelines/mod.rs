@@ -32,7 +32,7 @@ use crate::{
     domain::{
         ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
         timeline::{
-            authors::{CandidateLimits, Candidates, TimelineAuthors},
+            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },
@@ -64,9 +64,9 @@ impl Timelines for SqlStore {
         stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch).map(Some)
     }
 
-    async fn authors(&self, reader: UserId) -> Result<Option<(TimelineAuthors, Floor)>, StoreError> {
-        let statement = Timeline { dialect: self.dialect, reader }.authors();
-        candidates::authors(&self.read(&statement.text, statement.values).await?)
+    async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
+        let statement = Timeline { dialect: self.dialect, reader }.reader();
+        candidates::reader(&self.read(&statement.text, statement.values).await?)
     }
 
     async fn page_candidates(
@@ -74,10 +74,10 @@ impl Timelines for SqlStore {
         reader: UserId,
         request: &PageRequest,
         limits: CandidateLimits,
-        with_facts: bool,
+        wanted: Wanted,
     ) -> Result<Candidates, StoreError> {
-        let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits, with_facts);
-        candidates::candidates(&self.read(&statement.text, statement.values).await?, with_facts)
+        let statement = Timeline { dialect: self.dialect, reader }.candidates(request, limits, wanted);
+        candidates::candidates(&self.read(&statement.text, statement.values).await?, wanted)
     }
 
     async fn visible(&self, reader: UserId, contents: &[ContentId]) -> Result<Vec<Entry>, StoreError> {
@@ -155,9 +155,14 @@ pub(super) fn page(dialect: Dialect, reader: UserId, request: &PageRequest, dept
     (timeline.statement(request, depth), timeline.inbox(Side::ahead(request).shown_to(timeline)))
 }
 
-/// The statement of [`Timelines::candidates`].
-pub(super) fn candidates(dialect: Dialect, reader: UserId, request: &PageRequest, limits: CandidateLimits) -> Fragment {
-    Timeline { dialect, reader }.candidates(request, limits, true)
+/// The statement of [`Timelines::page_candidates`].
+pub(super) fn candidates(
+    dialect: Dialect,
+    reader: UserId,
+    request: &PageRequest,
+    (limits, wanted): (CandidateLimits, Wanted),
+) -> Fragment {
+    Timeline { dialect, reader }.candidates(request, limits, wanted)
 }
 
 /// The statement of [`Timelines::stretch`].
@@ -165,9 +170,9 @@ pub(super) fn stretch(dialect: Dialect, reader: UserId, request: &PageRequest, s
     Timeline { dialect, reader }.stretch(request, stretch)
 }
 
-/// The statement of [`Timelines::authors`].
-pub(super) fn authors(dialect: Dialect, reader: UserId) -> Fragment {
-    Timeline { dialect, reader }.authors()
+/// The statement of [`Timelines::reader`].
+pub(super) fn reader(dialect: Dialect, reader: UserId) -> Fragment {
+    Timeline { dialect, reader }.reader()
 }
 
 /// The decoded rows of the statement.

@@ -22,7 +22,7 @@ use crate::{
     domain::{
         ContentId, EdgeMode, Floor, PageRequest, Run, UserId,
         timeline::{
-            authors::Candidates,
+            candidates::{Candidates, Wanted},
             outside::{Basis, Bucket, Expected, Fence, Header, Slice},
         },
     },
@@ -65,13 +65,13 @@ pub(in super::super) async fn candidates_with(
     reader: UserId,
     request: &PageRequest,
     sides: (&SideRead, Option<&SideRead>),
-    with_facts: bool,
+    wanted: Wanted,
 ) -> Result<OutsideCandidates, StoreError> {
-    let statement = candidates(store.dialect, reader, request, sides, with_facts);
+    let statement = candidates(store.dialect, reader, request, sides, wanted);
     let rows = store.read(&statement.text, statement.values).await?;
     let (fences, rows): (Vec<Row>, Vec<Row>) = partition(rows)?;
     let Header { fence, floor, .. } = sides.0.slice.header;
-    let found = Candidates { floor: Floor::At(floor), ..all_candidates(&rows, with_facts)? };
+    let found = Candidates { floor: Floor::At(floor), ..all_candidates(&rows, wanted)? };
     Ok(OutsideCandidates { expected: expected(&fences, fence)?, found })
 }
 
@@ -81,17 +81,21 @@ pub(in super::super) fn candidates(
     reader: UserId,
     request: &PageRequest,
     (ahead, behind): (&SideRead, Option<&SideRead>),
-    with_facts: bool,
+    wanted: Wanted,
 ) -> Fragment {
     let timeline = Timeline { dialect, reader };
-    let none = no_facts(with_facts);
+    let none = no_facts(wanted);
     let columns = format!("s.basis AS t, 0 AS c, 0 AS a, 0 AS o{none}");
     let mut inbox = vec![timeline.fenced(ahead.slice.header.fence, Fragment::new(columns, []))];
-    let facts = timeline.facts(CONTENT, with_facts);
-    inbox.extend(timeline.existing(Side::ahead(request), &ahead.slice, facts));
+    let (columns, joins) = timeline.facts(CONTENT, wanted);
+    inbox.extend(timeline.existing(
+        Side::ahead(request),
+        &ahead.slice,
+        (columns, timeline.counters(wanted).then(joins)),
+    ));
     let second = Side::behind(request).zip(behind);
     inbox.extend(second.and_then(|(side, read)| timeline.existing(side, &read.slice, (none, Fragment::default()))));
-    timeline.around_inbox(request, inbox, with_facts)
+    timeline.around_inbox(request, inbox, wanted)
 }
 
 fn expected(fences: &[Row], fence: Fence) -> Result<Option<Expected>, StoreError> {
@@ -154,6 +158,12 @@ impl Timeline {
             .add(&text, [bucket, self.reader.get(), generation.0, token.epoch]);
         fragment.values.push(Value::from(token.node.to_string()));
         fragment
+    }
+
+    /// The counters of a content `c`, if facts are wanted.
+    fn counters(self, wanted: Wanted) -> Fragment {
+        let join = format!(" LEFT JOIN counters k{} ON k.content_id = c.id", self.by_key());
+        if wanted.facts { Fragment::new(join, []) } else { Fragment::default() }
     }
 
     /// Those of the slice's contents that exist, whoever their authors are.

@@ -7,7 +7,7 @@ use tidefeed::{
     domain::{
         Direction, EdgeMode, Entry, Floor, PageRequest, PageSize, Position,
         delivery::{DeliveryPolicy, EdgeRule},
-        timeline::authors::Candidate,
+        timeline::candidates::{Candidate, Wanted},
         timeline::exclusion::ExclusionKind,
         timeline::outside::{Basis, Bucket, Fence, Generation, Header, NodeId, Revision, Slice, Token, Window},
     },
@@ -242,10 +242,10 @@ on_each_backend! {
             window: Window::from(Position::bound(8, 8), Direction::Newer, 4),
             slice: slice(fence, &[8, 9, 20]),
         };
-        for with_facts in [false, true] {
+        for wanted in [Wanted::ENTRIES, Wanted::ALL] {
             let before = store.statements();
             let sides = (&ahead(fence()), Some(&behind(fence())));
-            let read = store.candidates_with(user(READER), &request, sides, with_facts).await?;
+            let read = store.candidates_with(user(READER), &request, sides, wanted).await?;
             assert_eq!(store.statements() - before, 1);
             let expected = read.expected.context("the fence")?;
             assert_eq!((expected.fence, expected.basis), (fence(), Basis(5)));
@@ -258,7 +258,7 @@ on_each_backend! {
             assert_eq!((ids(&read.found.ahead), ids(&read.found.behind)), (vec![5, 6], vec![8, 9, 20]));
         }
         let other = Fence { token: token(2), ..fence() };
-        let read = store.candidates_with(user(READER), &request, (&ahead(other), Some(&behind(other))), true).await?;
+        let read = store.candidates_with(user(READER), &request, (&ahead(other), Some(&behind(other))), Wanted::ALL).await?;
         assert_eq!(read.expected, None);
         Ok(())
     }

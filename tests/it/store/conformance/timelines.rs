@@ -11,7 +11,7 @@ use tidefeed::{
     domain::{
         ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run, UserId,
         timeline::{
-            authors::CandidateLimits,
+            candidates::{CandidateLimits, ReaderSnapshot, Wanted},
             exclusion::ExclusionKind,
             plan::{Next, Outboxes, UncoveredAuthor, decide},
             stretch::Stretch,
@@ -154,7 +154,8 @@ impl State {
     }
 
     async fn build(&self, world: &World) -> Result<()> {
-        let tables = ["contents", "exclusions", "follows", "inboxes", "inbox_states", "deliveries", "outbox_heads"];
+        let tables =
+            ["contents", "counters", "exclusions", "follows", "inboxes", "inbox_states", "deliveries", "outbox_heads"];
         for table in tables.into_iter().chain(["user_counts"]) {
             world.run(&format!("DELETE FROM {table}")).await?;
         }
@@ -305,10 +306,13 @@ async fn check_page(world: &World, state: &State, request: &PageRequest, seen: &
 /// The page of a reader whose authors are remembered, with as few rows as possible and with many.
 async fn check_known(world: &World, page: &Page, request: &PageRequest, seen: &mut Seen) -> Result<()> {
     let reader = user(1);
-    let (authors, floor) = world.store.authors(reader).await?.context("the reader has an account")?;
+    let ReaderSnapshot { authors, floor, .. } =
+        world.store.reader(reader).await?.context("the reader has an account")?;
     let few = CandidateLimits { ahead: request.need(), behind: 1 };
-    for limits in [few, CandidateLimits { ahead: 100, behind: 100 }] {
-        let found = world.store.page_candidates(reader, request, limits, false).await?;
+    let all = CandidateLimits { ahead: 100, behind: 100 };
+    let by_counters = Wanted { facts: true, reactions: false, original_authors: authors.excludes() };
+    for (limits, wanted) in [(few, Wanted::ENTRIES), (all, Wanted::ALL), (few, by_counters), (all, by_counters)] {
+        let found = world.store.page_candidates(reader, request, limits, wanted).await?;
         ensure!(floor == found.floor, "{floor:?} with the authors, {:?} with the page", found.floor);
         let snapshot = authors.snapshot(request, &found, limits);
         ensure!(snapshot.is_some() == authors.is_covered(), "{snapshot:?} of {authors:?}");
