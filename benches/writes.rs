@@ -119,8 +119,14 @@ async fn joined(all: &mut JoinSet<Result<()>>) -> Result<()> {
 async fn write(store: &SqlStore, kind: Kind, (client, is_given): (i64, bool), subject: i64) -> Result<()> {
     let (user, other) = (UserId::try_new(client)?, UserId::try_new(client + CLIENTS)?);
     match kind {
-        Kind::Like if is_given => drop(store.react(user, ContentId::try_new(subject)?, Reaction::Like, NOW).await?),
-        Kind::Like => drop(store.take_back(user, ContentId::try_new(subject)?, Reaction::Like).await?),
+        Kind::Like => {
+            let (content, like) = (ContentId::try_new(subject)?, Reaction::Like);
+            if is_given {
+                store.react(user, content, like, subject, NOW).await?;
+            } else {
+                store.take_back(user, content, like, -subject).await?;
+            }
+        }
         Kind::Follow if is_given => drop(store.follow(user, other, EdgeMode::Fill, subject, NOW).await?),
         Kind::Follow => drop(store.unfollow(user, other, 1073, NOW).await?),
         Kind::Publish => drop(store.publish(content(subject, client)?).await?),

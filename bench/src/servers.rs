@@ -108,7 +108,11 @@ pub async fn mariadb(folder: &Path, buffer_mib: usize) -> Result<Server> {
 
 /// A Redis without persistence.
 pub async fn redis(folder: &Path) -> Result<Server> {
-    let port = free_port()?;
+    redis_at(folder, free_port()?).await
+}
+
+/// The same on this port.
+pub async fn redis_at(folder: &Path, port: u16) -> Result<Server> {
     let mut command = Command::new("redis-server");
     command.env("PATH", path()).args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
     command.args(["--appendonly", "no", "--zset-max-listpack-entries", "512", "--dir"]).arg(folder);

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::{
     database::{self, Database, NAME},
@@ -103,6 +103,15 @@ impl Store {
     /// The port of Redis, if there is one.
     pub fn redis_port(&self) -> Option<u16> {
         self.redis.as_ref().map(|server| server.port)
+    }
+
+    /// Restarts Redis, which has nothing then.
+    pub async fn empty_redis(&mut self) -> Result<()> {
+        let redis = self.redis.take().context("there is no Redis")?;
+        let port = redis.port;
+        redis.stop().await?;
+        self.redis = Some(servers::redis_at(&self.folder, port).await?);
+        Ok(())
     }
 
     /// The processes of the servers: MariaDB, Redis.

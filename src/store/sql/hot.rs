@@ -27,7 +27,7 @@ use crate::{
             stretch::Stretch,
         },
     },
-    store::{deliveries::First, timelines::Depth},
+    store::{deliveries::First, outside_states::SideRead, timelines::Depth},
 };
 
 /// A statement that must be answered by an index, whatever the tables hold.
@@ -49,6 +49,8 @@ pub enum HotStatement {
     OutsideRecipients(Entry, Range),
     /// The branch of a page that says which contents of an inbox outside SQL are shown.
     OutsideShown(UserId, PageRequest, Slice),
+    /// The whole statement of a page of an inbox outside SQL whose reader's authors are known.
+    OutsideKnownPage(UserId, PageRequest, SideRead),
     /// The rows of those who are served first, led by the author's targets or by who was seen last.
     First(Entry, First, bool),
     /// The deliveries due at a time (ms), and their maximum number.
@@ -110,6 +112,9 @@ impl HotStatement {
             Self::FanOut(entry, batch) => deliveries::fan_out(dialect, entry, batch),
             Self::OutsideRecipients(entry, batch) => deliveries::outside::recipients_statement(dialect, entry, batch),
             Self::OutsideShown(reader, request, slice) => timelines::outside_shown(dialect, reader, &request, &slice),
+            Self::OutsideKnownPage(reader, request, ahead) => {
+                timelines::outside_known_page(dialect, reader, &request, (&ahead, None), Wanted::ALL)
+            }
             Self::First(entry, first, few) => deliveries::first(dialect, entry, first, few),
             Self::Due(now_ms, limit) => deliveries::due(dialect, now_ms, limit),
             Self::Followers(viewer, authors, request) => {

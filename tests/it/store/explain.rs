@@ -13,11 +13,11 @@ use tidefeed::{
         timeline::{
             authors::TimelineAuthors,
             candidates::{CandidateLimits, Wanted},
-            outside::{Fence, Generation, Header, NodeId, Revision, Slice, Token},
+            outside::{Fence, Generation, Header, NodeId, Revision, Slice, Token, Window},
             stretch::Stretch,
         },
     },
-    store::{sql::HotStatement, timelines::Depth},
+    store::{outside_states::SideRead, sql::HotStatement, timelines::Depth},
 };
 
 use crate::{
@@ -263,7 +263,12 @@ async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<(
         floor: Position::OLDEST,
     };
     let slice = Slice { header, rows: (1..30).map(|id| Position::bound(1_000 + id / 2, id)).collect() };
-    let shown = HotStatement::OutsideShown(user(1), request(Direction::Older, None)?, slice);
+    let newest = request(Direction::Older, None)?;
+    let window = Window { direction: Direction::Older, bound: None, limit: 30 };
+    let known = HotStatement::OutsideKnownPage(user(1), newest, SideRead { window, slice: slice.clone() });
+    let known = plan(world, backend, known).await?;
+    nothing_sorted(&known)?;
+    let shown = HotStatement::OutsideShown(user(1), newest, slice);
     let shown = plan(world, backend, shown).await?;
     nothing_sorted(&shown)?;
     match backend {
@@ -275,12 +280,16 @@ async fn inboxes_outside_are_probes(world: &World, backend: Backend) -> Result<(
             line(&recipients, &["search b using integer primary key (rowid=?)"])?;
             line(&shown, &["search c using integer primary key (rowid=?)"])?;
             line(&shown, &["search f using", "(follower_id=? and author_id=?)"])?;
+            line(&known, &["search c using integer primary key (rowid=?)"])?;
+            line(&known, &["search k using integer primary key (rowid=?)"])?;
         }
         Backend::MariaDb | Backend::Mysql => {
             line(&recipients, &[" f ", " range ", " targets ", "using index"])?;
             line(&recipients, &[" b ", " eq_ref ", " primary "])?;
             line(&shown, &[" c ", " range ", " primary "])?;
             line(&shown, &[" f ", " eq_ref ", " primary "])?;
+            line(&known, &[" c ", " range ", " primary "])?;
+            line(&known, &[" k ", " eq_ref ", " primary "])?;
         }
     }
     Ok(())

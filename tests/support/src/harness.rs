@@ -38,6 +38,8 @@ use crate::servers::{self, Backend};
 
 /// Time after which an absent reader's inbox is in SQL again.
 const ACTIVE_MS: i64 = 24 * LONG_MS;
+/// Inboxes outside SQL that a node builds at once.
+pub const BUILDS_AT_ONCE: usize = 4;
 /// Start time of every test, in ms UTC.
 pub const BEGINNING: i64 = 1_700_000_000_000;
 /// Longer than any backoff and any lease.
@@ -111,6 +113,8 @@ pub enum Inboxes {
     Memory,
     /// On a Redis, or a cluster.
     Redis(RedisOptions),
+    /// A store of the test's own.
+    Own(Arc<dyn InboxStore>),
 }
 
 impl TestApp {
@@ -300,9 +304,10 @@ async fn outside(place: &Place, store: &SqlStore) -> Result<Option<OutsideStores
         None => return Ok(None),
         Some(Inboxes::Memory) => Arc::new(MemoryInboxes::new(10_000, NodeId::of([5; 20]))),
         Some(Inboxes::Redis(options)) => Arc::new(RedisInboxes::new(Redis::connect(options).await?)),
+        Some(Inboxes::Own(inboxes)) => inboxes,
     };
-    let (states, keep) = (Arc::new(store.clone()), place.settings.tiers.keep);
-    Ok(Some(OutsideStores { inboxes, states, keep, active_ms: ACTIVE_MS }))
+    let (states, pages, keep) = (Arc::new(store.clone()), Arc::new(store.clone()), place.settings.tiers.keep);
+    Ok(Some(OutsideStores { inboxes, states, pages, keep, active_ms: ACTIVE_MS, builds_at_once: BUILDS_AT_ONCE }))
 }
 
 async fn surroundings(place: &Place, stop: &CancellationToken) -> Result<Surroundings> {

@@ -12,7 +12,10 @@ mod stretch;
 use async_trait::async_trait;
 use sea_orm::Value;
 
-pub(super) use self::outside::{page_with as outside_page, shown_of as outside_shown};
+pub(super) use self::outside::{
+    candidates as outside_known_page, candidates_with as outside_candidates, page_with as outside_page,
+    shown_of as outside_shown,
+};
 use self::{
     shown::{Timeline, repost_shown_to, shown_to},
     side::Side,
