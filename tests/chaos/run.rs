@@ -100,6 +100,16 @@ impl Run {
         self.rest().await
     }
 
+    /// Clients work without a fault; then all comes to rest.
+    pub async fn work(&mut self, least_operations: u64) -> Result<()> {
+        let until = self.crew.counts.answered() + least_operations;
+        let mut clients = self.clients(&Arc::default(), until);
+        while let Some(ended) = clients.join_next().await {
+            ended??;
+        }
+        self.rest().await
+    }
+
     fn clients(&self, trouble: &Arc<AtomicBool>, until: u64) -> JoinSet<Result<()>> {
         let mut clients = JoinSet::new();
         for _ in 0..CLIENTS {
@@ -138,7 +148,22 @@ impl Run {
         self.nothing_is_left().await?;
         self.found.slowest_rest_ms = self.found.slowest_rest_ms.max(began.elapsed().as_millis());
         self.judge();
-        let mut timelines = vec![Vec::new(); USERS]; // folded
+        let timelines = self.read_everything().await?;
+        self.ask_devices(&timelines).await?;
+        self.ask_invariant().await?;
+        let in_redis = numbers(&self.place.database().await?, CLAIMED).await?;
+        self.found.readers_in_redis = self.found.readers_in_redis.max(in_redis.first().copied().unwrap_or(0));
+        self.nodes_are_ready().await?;
+        self.place.lines_are_used()?;
+        self.place.read_logs();
+        let odd = std::mem::take(&mut self.place.odd_lines);
+        self.found.mismatches.extend(odd.into_iter().map(|line| format!("a node wrote: {line}")));
+        Ok(())
+    }
+
+    /// Reads every reader's whole timeline through every node, and checks it. Returns the timelines, folded.
+    pub async fn read_everything(&mut self) -> Result<Vec<Vec<Position>>> {
+        let mut timelines = vec![Vec::new(); USERS];
         for node in 0..self.place.nodes() {
             for (reader, timeline) in timelines.iter_mut().enumerate() {
                 let (size, began) = (30 + below(&self.rng, 71), Instant::now());
@@ -155,16 +180,7 @@ impl Run {
             }
         }
         self.judge();
-        self.ask_devices(&timelines).await?;
-        self.ask_invariant().await?;
-        let in_redis = numbers(&self.place.database().await?, CLAIMED).await?;
-        self.found.readers_in_redis = self.found.readers_in_redis.max(in_redis.first().copied().unwrap_or(0));
-        self.nodes_are_ready().await?;
-        self.place.lines_are_used()?;
-        self.place.read_logs();
-        let odd = std::mem::take(&mut self.place.odd_lines);
-        self.found.mismatches.extend(odd.into_iter().map(|line| format!("a node wrote: {line}")));
-        Ok(())
+        Ok(timelines)
     }
 
     /// Every device comes to hold its timeline, folded, down to its floor, and was told nothing wrong on the way.
@@ -232,7 +248,7 @@ impl Run {
         history.settle(self.crew.now());
     }
 
-    async fn ask_invariant(&mut self) -> Result<()> {
+    pub async fn ask_invariant(&mut self) -> Result<()> {
         let broken = numbers(&self.place.database().await?, BROKEN).await?;
         if broken != [0] {
             self.found.mismatches.push(format!("{broken:?} contents are in no inbox that is trusted to hold them"));
