@@ -80,7 +80,7 @@ async fn an_acknowledged_write_that_was_lost_is_found() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_content_that_nobody_published_is_found() -> Result<()> {
+async fn a_forged_content_is_found() -> Result<()> {
     let run = spoilt(async |database| {
         let columns = "author_id, kind, text, media, publish_time";
         let again = format!(

@@ -35,7 +35,7 @@ fn every_page_is_the_oracles_for_very_long() {
 }
 
 #[test]
-fn what_once_went_wrong_stays_right() {
+fn seeds_that_once_failed_pass() {
     for line in KEPT.lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace().map(|word| word.parse::<u64>().unwrap());
         let (seed, operations) = (words.next().unwrap(), usize::try_from(words.next().unwrap()).unwrap());
