@@ -17,7 +17,7 @@ use crate::database;
 const PATIENCE: Duration = Duration::from_mins(3);
 const REMEDY: &str = "run scripts/install-servers.sh";
 
-/// A port of loopback that nobody uses at the moment.
+/// A free port of loopback.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

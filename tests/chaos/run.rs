@@ -1,5 +1,5 @@
-//! A run: rounds of work and trouble at once; after each all must come to rest, and what every reader sees through
-//! every node must be exactly what the clients know.
+//! A run: rounds in which clients work while faults happen. After each round all deliveries must finish, and every
+//! reader's timeline must be exact through every node.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -31,9 +31,9 @@ const CLIENTS: u64 = 16;
 /// Longer than any wait between two tries of a delivery that has failed a few times.
 const PATIENCE: Duration = Duration::from_mins(5);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Mismatches that are told in full.
+/// Mismatches that are printed in full.
 const TOLD: usize = 5;
-/// What must have gone when nothing is left to do.
+/// Tables that must be empty when all work is done.
 const LEFT_OVER: &[&str] = &["deliveries", "subtasks", "relations"];
 
 /// Readers whose inboxes lie in Redis and have been built there.
@@ -87,7 +87,7 @@ impl Run {
         self.crew.counts.operations.load(Relaxed)
     }
 
-    /// Clients work while every fault of the place happens once; then all comes to rest.
+    /// Clients work while each fault happens once; then waits for quiescence and checks everything.
     pub async fn round(&mut self, least_operations: u64) -> Result<()> {
         let (trouble, until) = (Arc::new(AtomicBool::new(true)), self.crew.counts.answered() + least_operations);
         let mut clients = self.clients(&trouble, until);
@@ -100,7 +100,7 @@ impl Run {
         self.rest().await
     }
 
-    /// Clients work without a fault; then all comes to rest.
+    /// Clients work without a fault; then waits for quiescence and checks everything.
     pub async fn work(&mut self, least_operations: u64) -> Result<()> {
         let until = self.crew.counts.answered() + least_operations;
         let mut clients = self.clients(&Arc::default(), until);
@@ -140,8 +140,7 @@ impl Run {
         Ok(())
     }
 
-    /// Waits until nothing is left to do, then judges everything that was read, and reads everything once more, from
-    /// every node.
+    /// Waits until all work is done, checks everything that was read, and reads everything once more from every node.
     pub async fn rest(&mut self) -> Result<()> {
         self.crew.decide(&self.rng).await?;
         let began = Instant::now();
@@ -183,7 +182,7 @@ impl Run {
         Ok(timelines)
     }
 
-    /// Every device comes to hold its timeline, folded, down to its floor, and was told nothing wrong on the way.
+    /// Waits until every device holds its folded timeline down to its floor, and reports wrong events.
     async fn ask_devices(&mut self, timelines: &[Vec<Position>]) -> Result<()> {
         if let Some(ended) = self.watching.try_join_next() {
             ended??;
@@ -210,7 +209,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whatever a node could not do for a while, it does now, and says so; nobody has started it anew for that.
+    /// Waits until every node reports that it is ready, without a restart.
     async fn nodes_are_ready(&self) -> Result<()> {
         for node in 0..self.place.nodes() {
             let began = Instant::now();
@@ -234,7 +233,7 @@ impl Run {
         }
     }
 
-    /// Holds what was read so far against what is known, and forgets both.
+    /// Checks all reads so far against the history, and clears both.
     fn judge(&mut self) {
         let mut history = self.crew.history();
         let reads: Vec<Read> = std::mem::take(&mut history.reads);

@@ -1,5 +1,4 @@
-//! The run itself is on trial: what is spoilt behind the service's back must be found. A check that cannot fail is
-//! none.
+//! Proves that the checks of a run can fail: each test damages the database directly, and the run must report it.
 
 use anyhow::{Context as _, Result, ensure};
 use sea_orm::DatabaseConnection;

@@ -242,13 +242,13 @@ async fn listeners_learn_of_a_gap_after_a_failed_announcement() -> Result<()> {
     let hearer = Node::start(vec![server.url()], false).await?;
     let mut listener = hearer.announcements.listen();
     let mut operator = connect_redis(&server.url()).await?;
-    // Nobody's connection breaks: only what is published waits, longer than a command may.
+    // No connection breaks: only publishing waits, longer than the time-out of a command.
     redis::cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE").exec_async(&mut operator).await?;
     let said = changed(3)?;
     ensure!(speaker.announcements.announce(&said).await.is_err());
     redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut operator).await?;
     while next(&mut listener).await? != Announcement::Gap {}
-    // The one that came too late has been heard before the gap; how often the gap is told is nobody's promise.
+    // The late announcement arrived before the gap. The gap may be announced more than once.
     soon(|| async { Ok(speaker.announcements.announce(&said).await?) }).await?;
     assert_eq!(next_said(&mut listener).await?, said);
     speaker.end().await?;

@@ -64,7 +64,7 @@ fn root_fields() -> Result<BTreeSet<String>> {
     Ok(fields)
 }
 
-/// Those of whom every owner has something: one who follows and answers them, and one whom they keep out.
+/// The service, a fan who follows and answers every owner, and a foe whom every owner excludes.
 struct World {
     server: ApiServer,
     fan: Tokens,
@@ -93,7 +93,7 @@ impl World {
     }
 }
 
-/// What somebody has, and what could be stolen of it.
+/// An owner: two sessions, and everything that an asker could read or change.
 struct Person {
     tokens: Tokens,
     ended: Tokens,
@@ -139,17 +139,17 @@ impl Person {
         Ok(Self { tokens, ended, things: things.as_object().cloned().unwrap_or_default() })
     }
 
-    /// Everything of theirs that nobody else may change.
+    /// The owner's state, which no one else may change.
     async fn state(&self, server: &ApiServer, row: &str) -> Result<Value> {
         let query = "{ viewer { handle name bio timelineReadMarker attributes { key } followingCount contentCount sessions { id } \
                      mutedUsers { nodes { id } } blockedUsers { nodes { id } } hiddenFollowers { nodes { id } } } \
                      timeline { edges { cursor node { id text } } } }";
         let mut state = server.data(&self.tokens.access, query, json!({})).await?;
-        // Whoever knows the password may begin one more.
+        // With the password one may begin another session.
         if row == "Mutation.signIn" {
             state["viewer"]["sessions"].take();
         }
-        // Whoever has no account any more is in nobody's list.
+        // A deleted account leaves the list of blocked users.
         if row == "Mutation.deleteViewer" {
             state["viewer"]["blockedUsers"].take();
         }
@@ -218,7 +218,7 @@ fn is_empty(it: &Value) -> bool {
     }
 }
 
-/// What a subscriber is told first when the owner and then they themselves have published.
+/// The first event of a subscriber after the owner and then the subscriber have published.
 async fn watched(server: &ApiServer, token: Option<&str>, owner: &Person, query: String) -> Result<Value> {
     let refused = |code: &str| json!({ "errors": [{ "extensions": { "code": code } }] });
     // The socket of the row before may be watching still.

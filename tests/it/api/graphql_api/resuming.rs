@@ -167,14 +167,14 @@ async fn reposts_of_an_excluded_stranger_leave_and_return_without_naming_them() 
         change(undo).await;
         assert_eq!(next(&mut feed).await["timelineEdge"]["node"]["id"], repost, "{undo}");
     }
-    // Of a stranger who is in no entry nothing is told.
+    // No event names a stranger who is in no entry.
     let dee = api.person("dee").await;
     let hide = "mutation($id: ID!) { hideFromFollower(input: {userId: $id}) { userErrors { code } } }";
     api.data(Some(&dee), hide, json!({ "id": ann.id })).await;
     quiet(&api, &ann, &mut feed).await;
 }
 
-/// What is told next, until nothing more is.
+/// The next events, until the feed is quiet.
 async fn told<const MANY: usize>(feed: &mut (impl Stream<Item = Value> + Unpin)) -> [String; MANY] {
     let mut told = [const { String::new() }; MANY];
     for event in &mut told {

@@ -45,7 +45,7 @@ impl Served {
     }
 }
 
-/// How many of the lines were told `status`.
+/// How many of the lines were answered with `status`.
 fn told(lines: &[Line], status: &str) -> usize {
     let mut told = 0;
     for line in lines {

@@ -239,8 +239,7 @@ struct Seen {
     stretch_refused: usize,
 }
 
-/// A followed author's posts, all in an inbox that is trusted as `floor` says: what serves its pages is no matter of
-/// chance.
+/// A followed author's posts, all in an inbox that is trusted as `floor` says. So it is known what serves its pages.
 fn of_one_author(floor: Floor) -> State {
     let placed = |id| Placed {
         entry: entry(id, user(11), id),

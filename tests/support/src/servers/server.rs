@@ -124,8 +124,8 @@ impl Server {
     }
 }
 
-/// A port that nobody listens on, nor on the one 10000 above it, which Redis Cluster uses. Both lie below those that
-/// the system hands to outgoing connections, so that a killed server finds its port free when it comes back.
+/// A port that is free, together with the one 10000 above it, which Redis Cluster uses. Both lie below the ports of
+/// outgoing connections, so that a killed server finds its port free when it comes back.
 fn free_port() -> Result<u16> {
     const FIRST: u16 = 10_000;
     const COUNT: u16 = 12_000;
