@@ -85,7 +85,7 @@ fn bare_commits(file: &Path) -> Result<f64> {
     Ok(per_second(started.elapsed()))
 }
 
-/// Writes of this kind a second, by so many clients at once; numbers from `base` on are used by nobody else.
+/// Writes of this kind per second by `clients` at once. They use the ids from `base` on, and no other caller does.
 async fn rate_of(store: &SqlStore, kind: Kind, clients: i64, base: i64) -> Result<f64> {
     let contents = base + 1_000_000;
     if let Kind::Like = kind {

@@ -150,7 +150,7 @@ pub async fn copy(engine: Engine, options: &Options, into: &Path) -> Result<Stor
         fs::write(&version, "")?;
     }
     let copied = Command::new("cp").arg("-r").arg(&kept).arg(into).status()?;
-    ensure!(copied.success(), "{} cannot be copied", kept.display());
+    ensure!(copied.success(), "{} cannot be copied.", kept.display());
     Store::open(engine, into, options).await
 }
 
@@ -184,7 +184,7 @@ async fn seed(engine: Engine, options: &Options, folder: &Path) -> Result<()> {
 async fn arrive(database: &mut Database) -> Result<()> {
     let now_ms = now_ms()?;
     let later = database.number(&format!("SELECT COUNT(*) FROM contents WHERE publish_time >= {now_ms}")).await?;
-    ensure!(later == 0, "{later} contents lie in the future");
+    ensure!(later == 0, "{later} contents lie in the future.");
     let claim = format!(
         "UPDATE inbox_states SET floor_time = {now_ms}, floor_content = 1, rev = rev + 1, last_seen = {now_ms}"
     );

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_told_with_its_meaning() {
+    fn each_metric_is_printed_with_its_help_text() {
         let recorder = builder().unwrap().build_recorder();
         let handle = recorder.handle();
         metrics::with_local_recorder(&recorder, || {

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_and_what_is_too_much_are_told_apart() {
+    fn missing_and_surplus_entries_are_reported_separately() {
         let difference = Difference::between(&served(&[9, 7], false), &entries(&[9, 8, 7]), &two()).unwrap();
         assert_eq!((difference.missing, difference.surplus), (entries(&[8]), entries(&[7])));
         assert!(difference.wrong_end && !difference.disorder);

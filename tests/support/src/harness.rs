@@ -50,6 +50,11 @@ pub fn seed() -> Result<u64> {
     std::env::var("SEED").map_or(Ok(1), |text| text.parse().with_context(|| format!("SEED={text}")))
 }
 
+/// Whether `make test-fast` runs, which sets `FAST`: long random tests try fewer cases.
+pub fn is_fast() -> bool {
+    std::env::var_os("FAST").is_some()
+}
+
 /// The backend of queue, outbox cache and announcements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
@@ -157,7 +162,7 @@ impl TestApp {
 
     /// What keeps the inboxes outside SQL; only after [`Self::start_outside`].
     pub fn outside_keeper(&self) -> Result<&OutsideKeeper> {
-        self.app.keeper.as_deref().context("inboxes outside SQL")
+        self.app.keeper.as_deref().context("This service has no inboxes outside SQL.")
     }
 
     /// Another node: the same database and Redis, everything else its own.
