@@ -122,8 +122,8 @@ impl Timeline {
             .then(side.first(ROW))
     }
 
-    /// The facts of a content with the counters `k`, and the joins that they need; the content's and the author's id are
-    /// in these columns. A content without them is still shown; its card reads them separately.
+    /// The facts of a content with the counters `k`, and the joins that they need; these columns have the content's and
+    /// the author's id. A content without them is still shown; its card reads them separately.
     pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment) {
         if !wanted.facts {
             return Default::default();
