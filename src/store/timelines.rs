@@ -6,8 +6,8 @@ use super::StoreError;
 use crate::domain::{
     ContentId, Entry, PageRequest, UserId,
     timeline::{
-        authors::TimelineAuthors,
-        candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+        authors::{ReaderSnapshot, TimelineAuthors},
+        candidates::{CandidateLimits, Candidates, Wanted},
         plan::Snapshot,
         stretch::Stretch,
     },

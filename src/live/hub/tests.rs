@@ -8,8 +8,8 @@ use crate::{
     domain::{
         ContentId, PageRequest,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{CandidateLimits, Candidates, Wanted},
             plan::Snapshot,
             stretch::Stretch,
         },

@@ -11,8 +11,8 @@ use crate::{
         Counters, EdgeMode, Floor, PageRequest, Reaction, ViewerReactions,
         limits::{MAX_FEW_IN_FLIGHT, MAX_LEAVING_ACCOUNTS, MAX_REMEMBERED_EXCLUSIONS, MAX_REMEMBERED_REACTIONS},
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{Candidate, CandidateLimits, Candidates, CardFacts, Wanted},
             reactions::RememberedReactions,
         },
     },

@@ -32,8 +32,8 @@ use crate::{
     domain::{
         ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{CandidateLimits, Candidates, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
         },

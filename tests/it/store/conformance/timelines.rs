@@ -11,8 +11,8 @@ use tidefeed::{
     domain::{
         ContentKind, Direction, EdgeMode, Entry, Floor, Kinds, Page, PageRequest, PageSize, Position, Run, UserId,
         timeline::{
-            authors::TimelineAuthors,
-            candidates::{CandidateLimits, ReaderSnapshot, Wanted},
+            authors::{ReaderSnapshot, TimelineAuthors},
+            candidates::{CandidateLimits, Wanted},
             exclusion::ExclusionKind,
             plan::{Next, Outboxes, UncoveredAuthor, decide},
             stretch::Stretch,
