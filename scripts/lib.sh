@@ -42,7 +42,8 @@ free_port() {
     node -e 'const s = require("net").createServer(); s.listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); });'
 }
 
-# may_mount: whether a test may mount a small file system of its own, to fill it. Root may, also that of a namespace (`unshare --map-root-user --mount`).
+# may_mount: whether a test may mount a small file system of its own, to fill it. Root may, also that of a namespace
+# (`unshare --map-root-user --mount`).
 may_mount() {
     local folder status=1
     folder=$(mktemp -d "${TMPDIR:-/tmp}/tidefeed-mount.XXXXXX")
@@ -107,7 +108,8 @@ packages() {
     fingerprint "$1/package.json" "$1/package-lock.json" >"$installed"
 }
 
-# build_packages: builds @tidefeed/client and @tidefeed/react, which the page and the suites of the clients are built on, unless they are built already.
+# build_packages: builds @tidefeed/client and @tidefeed/react, which the page and the suites of the clients are
+# built on, unless they are built already.
 build_packages() {
     local folder built
     for folder in clients/typescript clients/react; do
@@ -123,8 +125,8 @@ build_packages() {
     done
 }
 
-# build_all: builds the web pages if their sources have changed, then the binary that contains them ($tidefeed_bin), in the profile that
-# PROFILE names: release, or dev, which `make test` uses and which is built sooner after a change.
+# build_all: builds the web pages if their sources have changed, then the binary that contains them ($tidefeed_bin),
+# in the profile that PROFILE names: release, or dev, which `make test` uses and which is built sooner after a change.
 build_all() {
     local profile=${PROFILE:-release} began
     need_tools
@@ -137,7 +139,8 @@ build_all() {
     say "Built in $((SECONDS - began)) s: $tidefeed_bin, $(du -h "$tidefeed_bin" | cut -f1)"
 }
 
-# fill_store PORT: brings the tables up to date, and seeds an empty database for a server on that port, which draws its pictures.
+# fill_store PORT: brings the tables up to date, and seeds an empty database for a server on that port, which draws
+# its pictures.
 fill_store() {
     step "Bringing the tables up to date"
     "$tidefeed_bin" migrate

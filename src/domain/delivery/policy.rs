@@ -40,8 +40,8 @@ impl ReaderFacts {
 /// The rule by which an edge is pushed or pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeRule {
-    /// The book's rule (chapter 11). Authors with few followers are pushed to all. Others are pushed to followers who
-    /// were here within the last M days.
+    /// The usual rule (docs/delivery.md#who-is-pushed-to). Authors with few followers are pushed to all. Others are
+    /// pushed to followers who were here within the last M days.
     Threshold {
         /// Followers up to which an author is pushed to everybody.
         push_threshold: u64,

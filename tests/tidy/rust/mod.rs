@@ -2,9 +2,11 @@
 
 mod items;
 mod paths;
+mod wording;
 
 pub use self::items::{Function, Name};
 pub use self::paths::{NamedPath, module_of};
+pub use self::wording::Wording;
 
 use std::ops::RangeInclusive;
 
@@ -18,6 +20,8 @@ pub struct Rust {
     pub functions: Vec<Function>,
     /// Modules and types that the file defines.
     pub names: Vec<Name>,
+    /// Comparisons with the words of a message.
+    pub wordings: Vec<Wording>,
     /// Lines with the keyword `async`.
     pub async_lines: Vec<usize>,
     /// Lines that are neither blank nor comment nor test code.
@@ -39,6 +43,7 @@ impl Rust {
         let mut rust =
             Self { functions: items.functions, names: items.names, test_code: items.test_code, ..Self::default() };
         rust.paths = paths::read(path, tokens.clone());
+        rust.wordings = wording::read(&file);
         find_async(tokens, &mut rust.async_lines);
         rust.code_lines = items::code_lines(text).filter(|line| !rust.is_test_code(*line)).collect();
         rust
