@@ -10,7 +10,7 @@ mod tidy {
 use std::sync::LazyLock;
 
 use tidy::rules::{
-    Rule, docs, engine, imports, layers, mission, references, resolvers, sizes, transport, walks, words,
+    Rule, docs, engine, imports, layers, mission, prose, references, resolvers, sizes, transport, walks, words,
 };
 use tidy::tree::Tree;
 
@@ -43,8 +43,10 @@ table! {
     no_work_is_left_as_a_remark: words::REMARKS,
     names_say_what_they_name: words::NAMES,
     names_are_the_fields_terms: words::TERMS,
-    comments_end_before_column_120: words::WIDTH,
-    comments_repeat_no_formula: words::FORMULAS,
+    lines_end_before_column_120: prose::WIDTH,
+    prose_repeats_no_formula: prose::FORMULAS,
+    what_is_cited_can_be_opened: prose::CITATIONS,
+    errors_are_fragments_or_sentences: prose::ERRORS,
     lints_are_expected_never_allowed: words::ALLOWS,
     test_names_are_sentences: words::SENTENCES,
     no_path_of_one_machine_is_written_down: words::MACHINE_PATHS,

@@ -12,8 +12,17 @@ const QUESTIONS: [&str; 8] =
     ["contains", "starts_with", "ends_with", "strip_prefix", "strip_suffix", "eq_ignore_ascii_case", "eq", "find"];
 /// Methods that hand on the same text.
 const SAME_TEXT: [&str; 11] = [
-    "as_str", "as_ref", "as_deref", "trim", "to_lowercase", "to_ascii_lowercase", "clone", "to_owned", "into",
-    "unwrap_or_default", "chars",
+    "as_str",
+    "as_ref",
+    "as_deref",
+    "trim",
+    "to_lowercase",
+    "to_ascii_lowercase",
+    "clone",
+    "to_owned",
+    "into",
+    "unwrap_or_default",
+    "chars",
 ];
 
 /// A comparison with words, and where it stands.
@@ -40,9 +49,10 @@ pub fn read(file: &syn::File) -> Vec<Wording> {
 
 impl Search {
     fn enter(&mut self, signature: &syn::Signature, walk: impl FnOnce(&mut Self)) {
-        let outer = (std::mem::replace(&mut self.function, signature.ident.to_string()), std::mem::take(&mut self.held));
+        let function = std::mem::replace(&mut self.function, signature.ident.to_string());
+        let held = std::mem::take(&mut self.held);
         walk(self);
-        (self.function, self.held) = outer;
+        (self.function, self.held) = (function, held);
     }
 
     fn is_words(&self, expression: &syn::Expr) -> bool {
@@ -50,7 +60,9 @@ impl Search {
             syn::Expr::Path(it) => it.path.get_ident().is_some_and(|name| {
                 self.held.contains(&name.to_string()) || WORDS.contains(&name.to_string().as_str())
             }),
-            syn::Expr::Field(it) => matches!(&it.member, syn::Member::Named(name) if WORDS.contains(&&*name.to_string())),
+            syn::Expr::Field(syn::ExprField { member: syn::Member::Named(name), .. }) => {
+                WORDS.contains(&name.to_string().as_str())
+            }
             syn::Expr::MethodCall(it) => {
                 let name = it.method.to_string();
                 let says = WORDS.contains(&name.as_str()) && it.args.is_empty();
@@ -105,7 +117,7 @@ impl<'ast> Visit<'ast> for Search {
 
     fn visit_expr_match(&mut self, it: &'ast syn::ExprMatch) {
         // A plain `message` may be a queue's or a socket's.
-        if !matches!(*it.expr, syn::Expr::Path(_)) && self.is_words(&it.expr) {
+        if matches!(*it.expr, syn::Expr::MethodCall(_)) && self.is_words(&it.expr) {
             self.found(it.match_token.span, "`match` on a message");
         }
         visit::visit_expr_match(self, it);

@@ -152,7 +152,9 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_node_that_knows_of_no_inboxes_outside_delivers_nothing_while_there_are_some(backend: Backend) -> Result<()> {
+    async fn a_node_that_knows_of_no_inboxes_outside_delivers_nothing_while_there_are_some(
+        backend: Backend,
+    ) -> Result<()> {
         let world = world(backend).await?;
         let (store, content) = (&world.store, entry(9, user(AUTHOR), 9));
         world.deliver(&[content]).await?;

@@ -376,7 +376,9 @@ fn over_states(world: &World, cases: u32) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn a_page_is_what_the_definition_says_in_every_state_that_the_protocol_allows(backend: Backend) -> Result<()> {
+    async fn a_page_is_what_the_definition_says_in_every_state_that_the_protocol_allows(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?;
         world.hurry().await?;
         let covered = check(&world, &of_one_author(Floor::At(Position::OLDEST)), 3).await?;
@@ -396,7 +398,8 @@ on_each_backend! {
         world.put_edge(reader, followed, EdgeMode::Pull).await?;
         world.put_edge(reader, muted, EdgeMode::Push).await?;
         world.exclude(reader, muted, ExclusionKind::Muted).await?;
-        let entries = [entry(1, followed, 5), entry(2, followed, 6), entry(3, stranger, 7), entry(4, muted, 8), entry(5, followed, 9)];
+        let authors = [(1, followed), (2, followed), (3, stranger), (4, muted), (5, followed)];
+        let entries = authors.map(|(time, author)| entry(time, author, time + 4));
         world.put_contents(&entries).await?;
         world.set_original_author(entries[4].content, muted).await?;
         world.remove(entries[1].content).await?;
@@ -407,7 +410,9 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn those_who_see_a_content_follow_its_author_without_an_exclusion_until_it_is_removed(backend: Backend) -> Result<()> {
+    async fn those_who_see_a_content_follow_its_author_without_an_exclusion_until_it_is_removed(
+        backend: Backend,
+    ) -> Result<()> {
         let world = World::on(backend).await?;
         let author = user(11);
         let (here, removed, repost) = (entry(1, author, 5), entry(2, author, 6), entry(3, author, 7));

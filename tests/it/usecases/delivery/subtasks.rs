@@ -77,7 +77,9 @@ on_each_backend! {
     }
 
     /// A2: as many followers as the threshold, whose author follows themselves, too: all are pushed to, seen or not.
-    async fn at_the_threshold_everybody_is_pushed_to_and_authors_do_not_count_themselves(backend: Backend) -> Result<()> {
+    async fn at_the_threshold_everybody_is_pushed_to_and_authors_do_not_count_themselves(
+        backend: Backend,
+    ) -> Result<()> {
         let mut settings = crate::harness::settings();
         settings.policy.rule = EdgeRule::Threshold { push_threshold: 10, active_days: 7 };
         let app = TestApp::start_with(backend, Around::Memory, settings).await?;
