@@ -10,7 +10,7 @@ mod tidy {
 use std::sync::LazyLock;
 
 use tidy::rules::{
-    Rule, docs, engine, imports, layers, mission, prose, references, resolvers, sizes, transport, walks, words,
+    Rule, docs, engine, imports, layers, mission, named, prose, references, resolvers, sizes, transport, walks, words,
 };
 use tidy::tree::Tree;
 
@@ -54,6 +54,8 @@ table! {
     functions_stay_short: sizes::FUNCTIONS,
     links_between_documents_resolve: docs::LINKS,
     tests_that_documents_name_exist: docs::PROOFS,
+    code_that_documents_name_exists: named::CODE,
+    every_broken_rule_has_its_row: named::BROKEN_RULES,
     each_walk_leads_through_few_files: walks::SHORT,
     anchors_that_are_cited_exist: references::ANCHORS,
     every_table_and_column_is_described: references::TABLES,

@@ -5,6 +5,7 @@ pub mod engine;
 pub mod imports;
 pub mod layers;
 pub mod mission;
+pub mod named;
 pub mod prose;
 pub mod references;
 pub mod resolvers;

@@ -399,7 +399,7 @@ on_each_backend! {
         world.put_edge(reader, muted, EdgeMode::Push).await?;
         world.exclude(reader, muted, ExclusionKind::Muted).await?;
         let authors = [(1, followed), (2, followed), (3, stranger), (4, muted), (5, followed)];
-        let entries = authors.map(|(time, author)| entry(time, author, time + 4));
+        let entries = authors.map(|(content, author)| entry(content, author, content + 4));
         world.put_contents(&entries).await?;
         world.set_original_author(entries[4].content, muted).await?;
         world.remove(entries[1].content).await?;
