@@ -132,6 +132,7 @@ pub fn redis_options(config: &Config) -> Option<RedisOptions> {
         outbox_capacity: config.outbox_cache.capacity,
         outbox_ttl_ms: u64::from(config.outbox_cache.ttl_s) * 1_000,
         announcement_buffer: ANNOUNCEMENT_BUFFER,
+        ..RedisOptions::default()
     })
 }
 

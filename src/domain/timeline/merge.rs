@@ -89,11 +89,11 @@ mod tests {
                     Run::from_limited_query(direction, source.iter().take(*limit).copied().collect(), *limit)
                 })
                 .collect();
-            let truth: Vec<Entry> = met(direction, sources.concat()).into_iter().take(need).collect();
+            let expected: Vec<Entry> = met(direction, sources.concat()).into_iter().take(need).collect();
             let merged = merge(direction, &runs, need);
-            prop_assert!(truth.starts_with(&merged.entries));
+            prop_assert!(expected.starts_with(&merged.entries));
             if merged.complete {
-                prop_assert_eq!(&merged.entries, &truth);
+                prop_assert_eq!(&merged.entries, &expected);
             }
             if limits.iter().all(|limit| *limit >= need) {
                 prop_assert!(merged.complete, "sources read to the page's length always suffice");
@@ -114,10 +114,10 @@ mod tests {
             let trusted: Vec<Entry> =
                 all.iter().filter(|entry| entry.position() >= edge).take(limit).copied().collect();
             let merged = merge(direction, &[Run::from_trusted_area(direction, bound, trusted, limit, edge)], need);
-            let truth: Vec<Entry> = all.iter().take(need).copied().collect();
-            prop_assert!(truth.starts_with(&merged.entries));
+            let expected: Vec<Entry> = all.iter().take(need).copied().collect();
+            prop_assert!(expected.starts_with(&merged.entries));
             if merged.complete {
-                prop_assert_eq!(merged.entries, truth);
+                prop_assert_eq!(merged.entries, expected);
             }
         }
     }

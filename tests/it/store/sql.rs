@@ -202,7 +202,7 @@ mod servers_only {
             let name = "LEFT(CONCAT('tidefeed:', DATABASE()), 64)";
             other_node.execute_unprepared(&format!("DO GET_LOCK({name}, 5)")).await?;
             let held = async {
-                sleep(Duration::from_secs(3)).await;
+                sleep(Duration::from_millis(2_200)).await;
                 assert_eq!(
                     rival
                         .number("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()")

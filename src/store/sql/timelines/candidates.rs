@@ -190,7 +190,7 @@ pub(super) fn candidates(rows: &[Row], wanted: Wanted) -> Result<Candidates, Sto
         match row.get(0)? {
             STATE => (version, reactions_version, floor) = (Some(row.get(3)?), row.get(4)?, row.floor(1)?),
             IN_FLIGHT => {
-                in_flight.push(row.get::<Option<i64>>(3)?.map(|_| candidate(row, Wanted::ENTRIES)).transpose()?)
+                in_flight.push(row.get::<Option<i64>>(3)?.map(|_| candidate(row, Wanted::ENTRIES)).transpose()?);
             }
             LEAVING => leaving.push(row.user(1)?),
             INBOX => ahead.push(candidate(row, wanted)?),
