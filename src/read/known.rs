@@ -35,16 +35,13 @@ impl TimelineReader {
         request: &PageRequest,
         with_facts: bool,
     ) -> Result<Outcome, StoreError> {
-        let known = match self.known.get(reader) {
-            Some(known) => Some(known),
-            None => self.learn(reader).await?,
-        };
+        let known = self.known_or_learned(reader).await?;
         let Some(mut known) = known.filter(|known| known.authors.is_covered()) else { return Ok(Outcome::Unknown) };
         if lies_below(request, known.floor) {
             return Ok(Outcome::BelowFloor);
         }
         let mut read = self.first_candidates(reader, request, &known, with_facts).await?;
-        if is_outdated(&known, &read) {
+        if is_outdated(&known, &read.found, read.wanted) {
             let Some(renewed) = self.learn(reader).await? else { return Ok(Outcome::Unknown) };
             known = renewed;
             read = self.first_candidates(reader, request, &known, with_facts).await?;
@@ -52,8 +49,16 @@ impl TimelineReader {
         self.serve(reader, request, &known, read).await
     }
 
+    /// What this node remembers of the reader, or reads now.
+    pub(super) async fn known_or_learned(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+        match self.known.get(reader) {
+            Some(known) => Ok(Some(known)),
+            None => self.learn(reader).await,
+        }
+    }
+
     /// Reads the reader's authors and reactions from the store and remembers them.
-    async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
+    pub(super) async fn learn(&self, reader: UserId) -> Result<Option<Known>, StoreError> {
         let Some(read) = self.timelines.reader(reader).await? else {
             self.known.forget(reader);
             return Ok(None);
@@ -113,8 +118,8 @@ struct Read {
 }
 
 /// Whether the page's snapshot is of another version than what is remembered.
-fn is_outdated(known: &Known, Read { wanted, found, .. }: &Read) -> bool {
-    found.version != Some(known.authors.version()) || !has_reactions(known, found, *wanted)
+pub(super) fn is_outdated(known: &Known, found: &Candidates, wanted: Wanted) -> bool {
+    found.version != Some(known.authors.version()) || !has_reactions(known, found, wanted)
 }
 
 /// Whether the reader's reactions are known at the page's snapshot, or no facts were asked for.
@@ -124,7 +129,7 @@ fn has_reactions(known: &Known, found: &Candidates, wanted: Wanted) -> bool {
 }
 
 /// The facts of the page's snapshot; none if the reactions among them are not known.
-fn facts(known: &Known, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
+pub(super) fn facts(known: &Known, found: &Candidates, wanted: Wanted) -> HashMap<ContentId, CardFacts> {
     if !has_reactions(known, found, wanted) {
         return HashMap::new();
     }

@@ -128,12 +128,18 @@ impl KnownAuthors {
 
     /// The stretch that probably holds a page of all kinds; `None` if nothing is known of the reader's authors, or of
     /// any author's pace.
-    pub(super) fn stretch(&self, reader: UserId, request: &PageRequest, now_ms: i64) -> Option<Stretch> {
+    pub(super) fn stretch(
+        &self,
+        reader: UserId,
+        request: &PageRequest,
+        now_ms: i64,
+    ) -> Option<(Stretch, Arc<TimelineAuthors>)> {
         let mut known = self.get(reader).filter(|_| request.kinds.is_all())?;
         let of_author = Pace::from_us(self.author_pace_us.load(Ordering::Relaxed));
         let typical = of_author.map(|pace| pace.of_all(known.authors.followed_count()));
         let stretch = known.hints.stretch(request, typical, now_ms);
+        let authors = Arc::clone(&known.authors);
         self.remember(reader, known);
-        stretch
+        stretch.map(|stretch| (stretch, authors))
     }
 }

@@ -81,4 +81,8 @@ pub trait InboxStore: Send + Sync {
 
     /// Removes rows if token and revision still match. Returns whether they did.
     async fn remove(&self, reader: UserId, at: (Token, Revision), cleared: &Cleared) -> Result<bool, OutsideError>;
+
+    /// Deletes the reader's inbox, whatever it is. Repeated or late, it costs at most a build: what is lost is not
+    /// claimed.
+    async fn forget(&self, reader: UserId) -> Result<(), StoreError>;
 }

@@ -6,6 +6,7 @@ use super::StoreError;
 use crate::domain::{
     ContentId, Entry, PageRequest, UserId,
     timeline::{
+        authors::TimelineAuthors,
         candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
         plan::Snapshot,
         stretch::Stretch,
@@ -35,13 +36,14 @@ pub trait Timelines: Send + Sync {
 
     /// A page by its definition, as far as it lies in this stretch (docs/protocol.md#stretch): **one statement** on the
     /// primary, whatever covers the followed authors. The snapshot makes no page if the stretch holds fewer entries
-    /// than the page needs or more than are read, or if no entry stands at the bound. `None`, and no statement, on
-    /// engines that would read each author's whole outbox for it.
+    /// than the page needs or more than are read, or if no entry stands at the bound. `None` if the snapshot has
+    /// another version of the reader's authors, and, without a statement, if they are too many for one.
     async fn stretch(
         &self,
         reader: UserId,
         request: &PageRequest,
         stretch: Stretch,
+        authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError>;
 
     /// What a node remembers of a reader: **one statement**, one snapshot. `None` if the reader has no account, or more

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_time_is_bad_user_input_and_shows_the_right_form() {
+    fn an_invalid_time_is_refused_with_the_expected_format() {
         let words = format!("Failed to parse \"DateTime\": {NO_MOMENT}");
         let list = Value::List(vec![Value::from("2026-11-21T09:30:00Z")]);
         for value in [Value::from(1_795_253_400_007_i64), Value::from(true), list, Value::from("2026-11-21")] {

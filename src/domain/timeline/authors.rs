@@ -5,6 +5,7 @@ use super::{
     candidates::{Candidate, CandidateLimits, Candidates},
     coverage::{Run, TrustedArea},
     floor::Floor,
+    outside::{Slice, Window},
     page::{Direction, PageRequest},
     plan::Snapshot,
     position::{Entry, Position},
@@ -49,7 +50,12 @@ impl TimelineAuthors {
         !self.excluded.is_empty()
     }
 
-    /// Followed authors who are not left out.
+    /// Followed authors who are not left out, ascending.
+    pub const fn followed(&self) -> &[UserId] {
+        &self.followed
+    }
+
+    /// How many of them there are.
     pub const fn followed_count(&self) -> usize {
         self.followed.len()
     }
@@ -93,6 +99,35 @@ impl TimelineAuthors {
             uncovered: Vec::new(),
             ahead,
             behind: behind.unwrap_or_default(),
+        })
+    }
+
+    /// As [`Self::snapshot`], of a reader whose inbox lies outside SQL: the slices are what was read of it, each in its
+    /// window, and `found` has those of their contents that exist.
+    pub fn outside_snapshot(
+        &self,
+        found: &Candidates,
+        ahead: (&Window, &Slice),
+        behind: Option<(&Window, &Slice)>,
+    ) -> Option<Snapshot> {
+        let in_flight = found.in_flight.as_ref()?;
+        if found.version != Some(self.version) || !self.is_covered {
+            return None;
+        }
+        let flying = self.entries(in_flight, found);
+        let runs = |(window, slice): (&Window, &Slice), rows: &[Candidate]| {
+            let Window { direction, bound, .. } = *window;
+            let is_beyond = |entry: &&Entry| bound.is_none_or(|bound| direction.meets_first(bound, entry.position()));
+            let flying = flying.iter().filter(is_beyond).copied().collect();
+            let flying = Run::from_limited_query(direction, flying, usize::MAX);
+            vec![flying, slice.run(window, self.entries(rows, found))]
+        };
+        Some(Snapshot {
+            floor: found.floor,
+            excludes: self.excludes(),
+            uncovered: Vec::new(),
+            ahead: runs(ahead, &found.ahead),
+            behind: behind.map(|side| runs(side, &found.behind)).unwrap_or_default(),
         })
     }
 

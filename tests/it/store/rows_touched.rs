@@ -97,8 +97,7 @@ async fn a_page_touches_few_rows(kind: Kind) -> Result<()> {
     Ok(())
 }
 
-/// A page of names that all have two rows; and suggestions for somebody who follows 500, of whom nobody follows
-/// anybody.
+/// A page of names that all have two rows; and suggestions for a reader of 500 authors who follow no one.
 async fn finding_people_touches_few_rows(world: &World, overhead: i64) -> Result<()> {
     let prefix = KeyPrefix::try_new("ada")?;
     let middle = FoundUser { key: format!("ada{:05}", ROWS / 2), user: user(ROWS / 2) };

@@ -30,8 +30,8 @@ use crate::{
 /// More than one step clears away.
 const POSTS: usize = 130;
 
-/// Somebody with many contents, whom everybody follows: by an edge that is pushed, by one that is pulled through the
-/// outbox cache, and by one whose reader is off.
+/// An author with many contents and three followers: one by a pushed edge, one who pulls through the outbox cache, and
+/// one who is off.
 struct Story {
     app: std::sync::Arc<TestApp>,
     /// Of the one who goes.

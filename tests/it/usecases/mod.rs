@@ -8,6 +8,8 @@ pub mod delivery;
 mod fixture;
 mod invariant;
 mod outside_keeper;
+mod outside_stampede;
+mod outside_tiers;
 mod presence;
 mod targets;
 mod upkeep;

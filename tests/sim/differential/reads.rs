@@ -77,7 +77,10 @@ impl Act {
                     page
                 }))
             }
-            Self::Stretch(reader, request, stretch) => outcome(timelines.stretch(*reader, request, *stretch).await),
+            Self::Stretch(reader, request, stretch) => match timelines.reader(*reader).await {
+                Ok(Some(known)) => outcome(timelines.stretch(*reader, request, *stretch, &known.authors).await),
+                known => outcome(known),
+            },
             Self::Reader(reader) => outcome(timelines.reader(*reader).await),
             Self::KnownPage(reader, request, limits, wanted) => {
                 outcome(timelines.page_candidates(*reader, request, *limits, *wanted).await.map(|mut page| {

@@ -5,6 +5,7 @@ use tidefeed::{
     domain::{
         ContentId, Direction, EdgeMode, Entry, Floor, Kinds, PageRequest, Position, Run, UserId,
         timeline::{
+            authors::TimelineAuthors,
             candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
@@ -85,9 +86,10 @@ impl Timelines for PrimaryStore {
         reader: UserId,
         request: &PageRequest,
         stretch: Stretch,
+        authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError> {
         let view = View { primary_store: self, reader };
-        PrimaryStore::read(self, |tables| Some(view.stretch(tables, request, stretch))).await
+        PrimaryStore::read(self, |tables| view.stretch(tables, (request, stretch), authors)).await
     }
 
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {

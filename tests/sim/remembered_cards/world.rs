@@ -234,7 +234,13 @@ impl Timelines for Sql {
         Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
     }
 
-    async fn stretch(&self, _: UserId, _: &PageRequest, _: Stretch) -> Result<Option<Snapshot>, StoreError> {
+    async fn stretch(
+        &self,
+        _: UserId,
+        _: &PageRequest,
+        _: Stretch,
+        _: &TimelineAuthors,
+    ) -> Result<Option<Snapshot>, StoreError> {
         Err(StoreError::Unreadable("every page is one of remembered authors".to_owned()))
     }
 

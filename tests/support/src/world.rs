@@ -59,6 +59,7 @@ pub struct World {
 }
 
 impl World {
+    /// A world with one reader.
     pub async fn open() -> Result<Self> {
         Self::with_readers(1).await
     }

@@ -11,7 +11,7 @@ pub const CODE: Rule = Rule {
     check: |tree| {
         // What changed once is called as it was then.
         let is_current = |file: &&SourceFile| {
-            file.path.ends_with(".md") && file.path != "CHANGELOG.md" && !file.path.starts_with("docs/decisions/")
+            extension(&file.path) == "md" && file.path != "CHANGELOG.md" && !file.path.starts_with("docs/decisions/")
         };
         let words: Vec<BTreeSet<&str>> = tree.rust().map(|(file, _)| words(&file.path, &file.text)).collect();
         let found = tree.files.iter().filter(is_current).flat_map(|file| {

@@ -195,5 +195,5 @@ fn is_mixed(text: &str) -> bool {
     let has_two = inside
         .filter(|(end, _)| !end.ends_with("..") && !end.starts_with("e.g"))
         .any(|(end, next)| end.ends_with(['.', '?']) && next.starts_with(|c: char| c.is_uppercase()));
-    (begins.is_uppercase() && !ends) || (begins.is_lowercase() && ends) || (has_two && !ends)
+    if ends { begins.is_lowercase() } else { begins.is_uppercase() || has_two }
 }

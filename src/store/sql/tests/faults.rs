@@ -289,7 +289,7 @@ async fn fail_in_company(store: &SqlStore, what: &'static str, fault: Fault) -> 
 }
 
 #[tokio::test]
-async fn a_write_that_fails_among_others_leaves_nothing_and_theirs_is_as_they_were_told() {
+async fn a_failed_write_in_a_group_leaves_the_others_as_acknowledged() {
     for fault in [Fault::UndoneByItself, Fault::Full, Fault::AtCommit] {
         let folder = tempfile::tempdir().unwrap();
         let store = peopled(&folder).await;

@@ -55,7 +55,17 @@ impl Timeline {
     /// the statement joins nothing that the node knows: the followed authors, the end of the inbox, and the reader's
     /// reactions.
     pub(super) fn candidates(self, request: &PageRequest, limits: CandidateLimits, wanted: Wanted) -> Fragment {
-        let no_facts = ", NULL".repeat(columns_of(wanted));
+        let ahead = Side { limit: limits.ahead, ..Side::ahead(request) };
+        let behind = Side::behind(request).map(|side| Side { limit: limits.behind, ..side });
+        let mut inbox = vec![self.inbox_of_anybody(ahead, wanted, self.facts(INBOX_ROW, wanted))];
+        let none = || (no_facts(wanted), Fragment::default());
+        inbox.extend(behind.map(|side| self.inbox_of_anybody(side, Wanted::ENTRIES, none())));
+        self.around_inbox(request, inbox, wanted)
+    }
+
+    /// The same with these branches for the inbox.
+    pub(super) fn around_inbox(self, request: &PageRequest, inbox: Vec<Fragment>, wanted: Wanted) -> Fragment {
+        let no_facts = no_facts(wanted);
         let text = format!(
             "SELECT {STATE} AS tag, s.floor_time AS t, s.floor_content AS c, n.authors_version AS a, n.reactions_version AS o{no_facts} \
              FROM user_counts n LEFT JOIN inbox_states s ON s.user_id = n.user_id WHERE n.user_id = ?",
@@ -65,15 +75,8 @@ impl Timeline {
              WHERE g.look_at IS NOT NULL LIMIT {most}",
             most = MAX_LEAVING_ACCOUNTS + 1,
         );
-        let ahead = Side { limit: limits.ahead, ..Side::ahead(request) };
-        let behind = Side::behind(request).map(|side| Side { limit: limits.behind, ..side });
-        let mut branches = vec![
-            self.few_in_flight(ahead, &no_facts),
-            Fragment::new(leaving, []),
-            self.inbox_of_anybody(ahead, wanted, self.facts(wanted)),
-        ];
-        branches
-            .extend(behind.map(|side| self.inbox_of_anybody(side, Wanted::ENTRIES, (no_facts, Fragment::default()))));
+        let mut branches = vec![self.few_in_flight(Side::ahead(request), &no_facts), Fragment::new(leaving, [])];
+        branches.extend(inbox);
         branches.into_iter().fold(Fragment::new(text, [self.reader.get()]), |whole, branch| {
             whole.add(" UNION ALL ", []).then(self.dialect.limited_branch(branch))
         })
@@ -119,22 +122,22 @@ impl Timeline {
             .then(side.first(ROW))
     }
 
-    /// The facts of an inbox row `i` with the counters `k`, and the joins that they need. A content without them is
-    /// still shown; its card reads them separately.
-    fn facts(self, wanted: Wanted) -> (String, Fragment) {
+    /// The facts of a content with the counters `k`, and the joins that they need; the content's and the author's id
+    /// are in these columns. A content without them is still shown; its card reads them separately.
+    pub(super) fn facts(self, (content, author): (&str, &str), wanted: Wanted) -> (String, Fragment) {
         if !wanted.facts {
             return Default::default();
         }
         let by_key = self.by_key();
         let columns = ", k.replies, k.likes, k.reposts, k.bookmarks, u.profile_version";
-        let author = Fragment::new(format!(" LEFT JOIN users u{by_key} ON u.id = i.author_id"), []);
+        let author = Fragment::new(format!(" LEFT JOIN users u{by_key} ON u.id = {author}"), []);
         if !wanted.reactions {
             return (columns.to_owned(), author);
         }
         let reaction = |name: &str, reaction: Reaction| {
             let kind = reaction.code();
             let text = format!(
-                " LEFT JOIN reactions {name}{by_key} ON {name}.content_id = i.content_id AND {name}.kind = {kind} AND {name}.user_id = ?"
+                " LEFT JOIN reactions {name}{by_key} ON {name}.content_id = {content} AND {name}.kind = {kind} AND {name}.user_id = ?"
             );
             Fragment::new(text, [self.reader.get()])
         };
@@ -143,6 +146,14 @@ impl Timeline {
             author.then(reaction("l", Reaction::Like)).then(reaction("b", Reaction::Bookmark)),
         )
     }
+}
+
+/// The columns of an inbox row that [`Timeline::facts`] takes.
+const INBOX_ROW: (&str, &str) = ("i.content_id", "i.author_id");
+
+/// As many columns as facts have, without values.
+pub(super) fn no_facts(wanted: Wanted) -> String {
+    ", NULL".repeat(columns_of(wanted))
 }
 
 /// Columns of a candidate's facts: four counters and the version of the author's profile; two reactions.
@@ -183,6 +194,16 @@ fn reaction(code: i64) -> Result<Reaction, StoreError> {
 
 /// Decodes the rows of [`Timeline::candidates`].
 pub(super) fn candidates(rows: &[Row], wanted: Wanted) -> Result<Candidates, StoreError> {
+    let mut found = all_candidates(rows, wanted)?;
+    let floor = found.floor.trusted_from();
+    for rows in [&mut found.ahead, &mut found.behind] {
+        rows.retain(|row| row.entry.position() >= floor);
+    }
+    Ok(found)
+}
+
+/// The same with rows below the floor.
+pub(super) fn all_candidates(rows: &[Row], wanted: Wanted) -> Result<Candidates, StoreError> {
     let (mut version, mut reactions_version, mut floor) = (None, 0, Floor::Off);
     let (mut in_flight, mut leaving) = (Vec::new(), Vec::new());
     let (mut ahead, mut behind) = (Vec::with_capacity(rows.len()), Vec::new());
@@ -196,9 +217,6 @@ pub(super) fn candidates(rows: &[Row], wanted: Wanted) -> Result<Candidates, Sto
             INBOX => ahead.push(candidate(row, wanted)?),
             _ => behind.push(candidate(row, Wanted::ENTRIES)?),
         }
-    }
-    for rows in [&mut ahead, &mut behind] {
-        rows.retain(|row| row.entry.position() >= floor.trusted_from());
     }
     let are_few = in_flight.len() <= MAX_FEW_IN_FLIGHT && leaving.len() <= MAX_LEAVING_ACCOUNTS;
     let in_flight = are_few.then(|| in_flight.into_iter().flatten().collect());

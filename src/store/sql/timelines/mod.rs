@@ -12,7 +12,10 @@ mod stretch;
 use async_trait::async_trait;
 use sea_orm::Value;
 
-pub(super) use self::outside::{page_with as outside_page, shown_of as outside_shown};
+pub(super) use self::outside::{
+    candidates as outside_known_page, candidates_with as outside_candidates, page_with as outside_page,
+    shown_of as outside_shown,
+};
 use self::{
     shown::{Timeline, repost_shown_to, shown_to},
     side::Side,
@@ -29,6 +32,7 @@ use crate::{
     domain::{
         ContentId, Direction, Entry, Floor, PageRequest, Position, Run, UserId,
         timeline::{
+            authors::TimelineAuthors,
             candidates::{CandidateLimits, Candidates, ReaderSnapshot, Wanted},
             plan::{Snapshot, UncoveredAuthor},
             stretch::Stretch,
@@ -53,12 +57,13 @@ impl Timelines for SqlStore {
         reader: UserId,
         request: &PageRequest,
         stretch: Stretch,
+        authors: &TimelineAuthors,
     ) -> Result<Option<Snapshot>, StoreError> {
-        if !self.dialect.ranges_after_a_join() {
+        if !(1..=stretch::MAX_AUTHORS).contains(&authors.followed_count()) {
             return Ok(None);
         }
-        let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch);
-        stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch).map(Some)
+        let statement = Timeline { dialect: self.dialect, reader }.stretch(request, stretch, authors);
+        stretch::snapshot(&self.read(&statement.text, statement.values).await?, request, stretch, authors)
     }
 
     async fn reader(&self, reader: UserId) -> Result<Option<ReaderSnapshot>, StoreError> {
@@ -163,8 +168,13 @@ pub(super) fn candidates(
 }
 
 /// The statement of [`Timelines::stretch`].
-pub(super) fn stretch(dialect: Dialect, reader: UserId, request: &PageRequest, stretch: Stretch) -> Fragment {
-    Timeline { dialect, reader }.stretch(request, stretch)
+pub(super) fn stretch(
+    dialect: Dialect,
+    reader: UserId,
+    request: &PageRequest,
+    (stretch, authors): (Stretch, &TimelineAuthors),
+) -> Fragment {
+    Timeline { dialect, reader }.stretch(request, stretch, authors)
 }
 
 /// The statement of [`Timelines::reader`].

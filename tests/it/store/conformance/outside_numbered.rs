@@ -119,4 +119,8 @@ impl InboxStore for Numbered {
         self.look(reader).await;
         Ok(done)
     }
+
+    async fn forget(&self, reader: UserId) -> Result<(), StoreError> {
+        self.store.forget(reader).await
+    }
 }
