@@ -7,7 +7,7 @@ use tidefeed::{
 };
 
 use super::{World, rows::entry, user};
-use crate::servers::{Backend, on_each_backend};
+use crate::servers::on_each_backend;
 
 on_each_backend! {
     async fn what_is_visible_is_what_is_followed_not_kept_out_and_not_removed(backend: Backend) -> Result<()> {
