@@ -1,4 +1,4 @@
-//! `tidefeed inbox`: what is to be known and done about readers' inboxes in Redis.
+//! `tidefeed inbox`: shows, moves and renews the inboxes that lie in Redis.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ enum Action {
     Status,
     /// Move all inboxes to SQL. Stop the nodes first that have inbox.store = "redis".
     Move,
-    /// Have all inboxes in Redis built anew, as their readers come. For a Redis that was restored past its identity.
+    /// Rebuild each inbox in Redis when its reader next comes. Run this after Redis was restored from a backup.
     Renew,
 }
 

@@ -1,5 +1,5 @@
-//! The few words in which the engines differ. Chosen once, when the store connects; statements are one text with these
-//! words filled in. All engines take `?` as placeholder.
+//! Holds the parts of SQL in which SQLite, MySQL and MariaDB differ. The store chooses a dialect once, when it
+//! connects, and fills its parts into statements that are otherwise the same. All engines take `?` as placeholder.
 
 use sea_orm::{DbBackend, Statement, Value};
 

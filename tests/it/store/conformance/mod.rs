@@ -36,6 +36,7 @@ mod search;
 mod search_model;
 mod sessions;
 mod timelines;
+mod visibility;
 
 use std::time::Duration;
 
