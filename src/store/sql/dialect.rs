@@ -70,6 +70,15 @@ impl Dialect {
         Fragment { text, ..select }
     }
 
+    /// Listed keys, each with a range, up to which one statement is cheaper than a look at each key. MySQL and MariaDB
+    /// estimate the rows of every range before they read any: some 6 us each.
+    pub(super) const fn max_ranges(self) -> usize {
+        match self {
+            Self::Sqlite => 4_096,
+            Self::Mysql => 128,
+        }
+    }
+
     /// Ends a select that locks its rows until the transaction ends. SQLite has locked the whole database when the
     /// transaction began.
     pub(super) const fn for_update(self) -> &'static str {
