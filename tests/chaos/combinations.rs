@@ -76,22 +76,22 @@ mod sqlite {
     use crate::place::{Between, PrimaryStore};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_alone() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_alone() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Sqlite, Between::Nothing).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Sqlite, Between::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Sqlite, Between::Cluster).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_redis() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Sqlite, Between::RedisInboxes).await
     }
 }
@@ -100,17 +100,17 @@ mod mariadb {
     use crate::place::{Between, PrimaryStore};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
         super::endure(PrimaryStore::MariaDb, Between::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
         super::endure(PrimaryStore::MariaDb, Between::Cluster).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_redis() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_inboxes_in_redis() -> anyhow::Result<()> {
         super::endure(PrimaryStore::MariaDb, Between::RedisInboxes).await
     }
 }
@@ -119,17 +119,17 @@ mod mysql {
     use crate::place::{Between, PrimaryStore};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_redis() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_redis() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Mysql, Between::Redis).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_a_redis_cluster() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_a_redis_cluster() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Mysql, Between::Cluster).await
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nothing_is_lost_and_no_read_is_wrong_with_inboxes_in_a_cluster() -> anyhow::Result<()> {
+    async fn pages_stay_exact_under_faults_with_inboxes_in_a_cluster() -> anyhow::Result<()> {
         super::endure(PrimaryStore::Mysql, Between::ClusterInboxes).await
     }
 }

@@ -60,7 +60,7 @@ fn a_bomb_of_nested_types_and_defaults_is_refused_too() {
 }
 
 #[test]
-fn a_chain_of_fragments_that_would_expand_to_millions_of_fields_is_refused() {
+fn fragments_that_expand_to_millions_of_fields_are_refused() {
     let query = fragment_chain(24);
     assert!((750..850).contains(&query.len()), "the bomb is {} bytes", query.len());
     let Err(Refusal::TooManyFields { found, limit: 2000 }) = open(&query) else {
@@ -299,8 +299,7 @@ fn cost_of(query: &str, variables: Value) -> u64 {
 }
 
 #[test]
-fn an_operation_and_what_is_read_are_twenty_an_object_is_a_point_a_scalar_a_tenth_and_a_list_multiplies_what_is_in_it()
-{
+fn the_cost_formula_counts_reads_objects_scalars_and_list_sizes() {
     for (query, variables, reads, points, scalars, looks) in [
         ("{ plain }", value!({}), 0, 0, 1, 0),
         ("{ __typename a: __typename }", value!({}), 0, 0, 2, 0),

@@ -98,7 +98,7 @@ fn the_rules_that_the_executor_lacks_hold() {
 }
 
 #[test]
-fn every_fault_is_told_with_its_place_and_with_the_name_that_was_meant() {
+fn every_error_has_its_location_and_suggests_the_intended_name() {
     let refusal = guard(true).open("{ plan\n  viewer { id nam } }").unwrap_err();
     let errors = refusal.into_errors();
     let told: Vec<_> = errors.iter().map(|it| (it.message.as_str(), it.locations[0].line)).collect();
@@ -114,7 +114,7 @@ fn every_fault_is_told_with_its_place_and_with_the_name_that_was_meant() {
 }
 
 #[test]
-fn a_name_of_65000_letters_is_refused_unread_and_answered_in_a_few_words() {
+fn an_overlong_name_is_refused_with_a_short_message() {
     let name = "n".repeat(65_000);
     for query in [
         format!("{{ {name} }}"),
@@ -156,7 +156,7 @@ fn no_message_is_longer_than_anybody_reads_whatever_the_client_calls_things() {
 }
 
 #[test]
-fn where_the_schema_is_not_described_nothing_is_named_that_the_client_has_not_named() {
+fn without_introspection_errors_name_only_what_the_client_sent() {
     let names = ["Q", "U", "In", "Order", "handle", "text", "many", "name", "ID", "String", "UP", "filter"];
     for query in [
         "{ usr }",
@@ -217,7 +217,7 @@ fn roots(query: &str, variables: async_graphql::Value) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn fields_of_one_response_key_are_one_field_with_all_that_was_selected() {
+fn fields_with_one_response_key_merge_their_selections() {
     let put = |inner: &str| format!("put(input: {{text: \"x\"}}) {{ {inner} }}");
     let (id, name) = (put("id"), put("name rank"));
     let once = vec![("put".to_owned(), 3)];
@@ -240,7 +240,7 @@ fn fields_of_one_response_key_are_one_field_with_all_that_was_selected() {
 }
 
 #[test]
-fn mutations_cost_the_same_in_fragments_as_without_and_once_for_each_that_runs() {
+fn a_mutation_costs_the_same_inline_and_in_fragments() {
     let puts: String =
         (0..20).map(|n| format!("a{n}: put(input: {{text: \"x\"}}) {{ id }}")).collect::<Vec<_>>().join(" ");
     // Twenty ids are two points, and all bytes together three.
@@ -267,7 +267,7 @@ fn what_the_schema_does_not_say_is_in_the_price() {
 }
 
 #[test]
-fn bytes_of_a_document_and_of_its_variables_are_paid_at_each_request_and_reading_it_apart() {
+fn document_and_variable_bytes_cost_per_request_and_reading_costs_extra() {
     let guard = guard(true);
     let cost = |query: &str, variables: async_graphql::Value| {
         guard.admit(&guard.open(query).unwrap(), None, &mut Variables::from_value(variables)).unwrap().cost

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn memory_is_bounded_however_many_ask_and_forgets_who_has_not_asked_for_long() {
+    async fn the_number_of_remembered_clients_is_bounded_and_idle_ones_expire() {
         let budget = budget(10, 1, 500);
         for viewer in 0..3 * CHARGES_BETWEEN_CLEANINGS as u64 {
             budget.charge(Payer::Viewer(viewer), 5);

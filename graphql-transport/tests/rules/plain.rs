@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Service, get, post, schema::TEXT_BYTES};
 
 #[tokio::test]
-async fn a_query_runs_by_get_and_by_post_and_says_whether_it_ran() {
+async fn a_query_runs_by_get_and_by_post() {
     let service = Service::usual();
     for (accept, media) in [
         ("application/json", "application/json; charset=utf-8"),
@@ -31,7 +31,7 @@ async fn a_query_runs_by_get_and_by_post_and_says_whether_it_ran() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_by_post_and_no_query_by_get_is_refused() {
+async fn posts_without_json_and_mutations_by_get_are_refused() {
     let service = Service::usual();
     let by_get = service.send(get("mutation%7Bput%7D")).await;
     assert_eq!((by_get.status, by_get.headers["allow"].to_str().unwrap()), (StatusCode::METHOD_NOT_ALLOWED, "POST"));

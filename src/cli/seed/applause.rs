@@ -63,7 +63,7 @@ mod tests {
     };
 
     #[test]
-    fn a_neighbourhood_of_a_large_world_has_no_more_reactions_than_one_of_a_small_world() {
+    fn reactions_per_neighbourhood_do_not_grow_with_the_world() {
         for users in [200, 1_000_000] {
             let world = world(1, users);
             let people = world.neighbourhood(world.neighbourhoods().next().unwrap()).unwrap();

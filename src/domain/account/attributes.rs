@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_sixteen_at_most_and_they_stand_in_the_order_of_their_keys() {
+    fn attributes_are_at_most_sixteen_and_sorted_by_key() {
         let keys: Vec<String> = (0..17).map(|n| format!("k{n}")).collect();
         let pairs: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), "ä")).collect();
         assert_eq!(of(&pairs), Err(InvalidAttributes::TooMany));

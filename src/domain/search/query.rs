@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_begins_below_the_cursor_and_below_the_end_of_the_span() {
+    fn a_page_begins_below_both_cursor_and_end_of_the_span() {
         let search = Search::try_new(Some("a"), None, Some(3), Some(10)).unwrap();
         let below = |after| search.span(after).below;
         assert_eq!(below(None), Some(Position::bound(10, 0)));

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn announcements_of_earlier_and_later_versions_are_understood_as_far_as_they_go() {
+    fn announcements_of_other_versions_are_decoded_as_far_as_possible() {
         let reader = entry().author;
         let earlier = r#"{"v":1,"type":"followsChanged","reader":7}"#;
         let understood = Announcement::FollowsChanged { reader, author: None, change: None };

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_filled_up_to_a_power_of_two_with_an_id_of_its_own() {
+    fn a_list_is_padded_to_a_power_of_two() {
         let (text, values) = id_list(&[7_i64, 8, 9]);
         assert_eq!(text, "(?, ?, ?, ?)");
         assert_eq!(values, [7_i64, 8, 9, 9].map(Value::from));

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_counted_where_it_belongs_and_refused_without_what_it_answers() {
+    async fn seeded_replies_are_counted_and_refused_without_their_original() {
         let folder = tempfile::tempdir().unwrap();
         let store = migrated(&folder).await;
         let (asked, mut answering) = (author(2), author(5));

@@ -161,7 +161,7 @@ fn a_page_may_show_or_miss_a_concurrent_change() {
 }
 
 #[test]
-fn an_act_without_an_answer_leaves_both_open_until_a_later_one_decides() {
+fn an_unanswered_call_leaves_both_outcomes_open() {
     let mut history = world();
     history.deleted(AUTHOR, position(3), unknown(30, 40));
     passes(&history, &page(None, 9, &[6, 5, 3, 2, 1], (false, false)));

@@ -189,7 +189,7 @@ on_each_backend! {
     }
 
     /// A new edge is uncovered until it is covered, and costs more until then.
-    async fn a_page_of_an_inbox_outside_sql_is_one_statement_again_once_a_follow_is_covered(
+    async fn an_outside_page_is_one_statement_once_follows_are_covered(
         backend: Backend,
     ) -> Result<()> {
         let here = server_outside(backend).await?;

@@ -219,7 +219,7 @@ mod servers_only {
             Ok(())
         }
 
-        async fn a_read_that_takes_too_long_is_ended_and_the_store_goes_on(backend: Backend) -> Result<()> {
+        async fn a_read_over_its_time_fails_and_the_store_recovers(backend: Backend) -> Result<()> {
             let database = backend.fresh_database().await?;
             let (store, rival) = (impatient(&database).await?, Rival::on(&database).await?);
             let session = rival.0.begin().await?;

@@ -228,7 +228,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_pages_candidates_name_the_accounts_that_are_being_deleted_or_say_that_they_are_too_many(
+    async fn candidates_of_a_page_name_leaving_accounts_up_to_a_bound(
         backend: Backend,
     ) -> Result<()> {
         let most = i64::try_from(MAX_LEAVING_ACCOUNTS)?;
@@ -246,7 +246,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn only_the_right_password_deletes_an_account_and_in_as_many_statements_for_all(
+    async fn deleting_an_account_needs_its_password_and_constant_statements(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;

@@ -76,7 +76,7 @@ async fn redis() -> Result<(Server, Inboxes)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_are_in_redis_while_they_come_and_in_sql_when_they_stay_away() -> Result<()> {
+async fn active_readers_are_in_redis_and_inactive_ones_in_sql() -> Result<()> {
     let (_server, inboxes) = redis().await?;
     let world = world(inboxes).await?;
     let (app, keeper) = (&world.app, world.app.outside_keeper()?);
@@ -99,7 +99,7 @@ async fn readers_are_in_redis_while_they_come_and_in_sql_when_they_stay_away() -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restarted_redis_is_admitted_as_another_one_and_inboxes_are_built_as_readers_come() -> Result<()> {
+async fn a_restarted_redis_is_admitted_anew_and_visits_rebuild_inboxes() -> Result<()> {
     let (server, inboxes) = redis().await?;
     let world = world(inboxes).await?;
     let outside = world.app.ports.outside.clone().context("inboxes outside SQL")?;
@@ -122,7 +122,7 @@ async fn a_restarted_redis_is_admitted_as_another_one_and_inboxes_are_built_as_r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_that_stays_silent_is_given_up_and_readers_come_to_sql() -> Result<()> {
+async fn a_silent_redis_is_given_up_and_readers_move_to_sql() -> Result<()> {
     let (server, inboxes) = redis().await?;
     let world = world(inboxes).await?;
     let (app, keeper) = (&world.app, world.app.outside_keeper()?);

@@ -170,7 +170,7 @@ async fn reactivate(app: &TestApp, name: &str) -> Result<()> {
 
 on_each_backend! {
     /// Two workers of one node share its bound.
-    async fn inboxes_that_were_lost_are_built_a_few_at_a_time_while_pages_stay_right(backend: Backend) -> Result<()> {
+    async fn lost_inboxes_are_rebuilt_gradually_while_pages_stay_exact(backend: Backend) -> Result<()> {
         let counting = Arc::new(Counting::new());
         let inboxes = Inboxes::Own(counting.clone());
         let app = TestApp::start_outside(backend, Around::Memory, inboxes, settings()).await?;

@@ -36,7 +36,7 @@ on_each_backend! {
     /// B4: a walk over a thousand inboxes is six statements; each that is too full is four more in one transaction,
     /// which delete a tenth of what is kept, and one, by one statement. So of the rows that deliveries insert, a
     /// transaction of the trimmer takes out that many at a time, and walks do not depend on how many there are.
-    async fn the_trimmer_looks_at_200_inboxes_at_a_time_and_takes_out_a_tenth_at_once(backend: Backend) -> Result<()> {
+    async fn the_trimmer_works_in_batches_of_200_inboxes(backend: Backend) -> Result<()> {
         let keep = u32::try_from(KEEP)?;
         let settings = tidefeed::app::Settings { tiers: InboxTiers { keep, ..settings().tiers }, ..settings() };
         let app = TestApp::start_with(backend, Around::Memory, settings).await?;

@@ -44,7 +44,7 @@ fn spawned(router: &Router, query: &'static str) -> JoinHandle<(StatusCode, Stri
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_more_than_may_run_and_wait_is_503_at_once_and_nothing_of_it_is_done() {
+async fn an_operation_beyond_the_queue_gets_503_and_never_runs() {
     for (held, name) in [("{ held }", "held"), ("mutation { hold }", "hold")] {
         let barrier = Barrier::default();
         let router = router(gated(narrow(1), &barrier)).unwrap();

@@ -67,7 +67,7 @@ async fn an_event_that_fails_is_masked_and_the_stream_goes_on() {
 }
 
 #[tokio::test]
-async fn a_client_that_completes_hears_no_more_and_may_use_the_id_again() {
+async fn a_completed_operation_is_silent_and_its_id_is_reusable() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
     for _ in 0..20 {
@@ -80,7 +80,7 @@ async fn a_client_that_completes_hears_no_more_and_may_use_the_id_again() {
 }
 
 #[tokio::test]
-async fn an_id_is_free_as_soon_as_the_client_can_know_and_that_is_at_once() {
+async fn an_id_is_reusable_as_soon_as_its_operation_completes() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
     let mut times = Vec::new();
@@ -137,7 +137,7 @@ async fn subscribing_before_the_acknowledgement_closes_with_4401() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_valid_closes_with_4403_and_one_that_cannot_be_checked_with_1013() {
+async fn invalid_tokens_close_with_4403_and_uncheckable_ones_with_1013() {
     let server = Server::start(HttpSettings::default()).await;
     for (authorization, code) in
         [(json!("Bearer expired"), 4403), (json!("good"), 4403), (json!(7), 4403), (json!("Bearer down"), 1013)]

@@ -85,7 +85,7 @@ async fn a_client_that_vanishes_takes_its_operations_with_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_answer_the_close_is_left_after_a_while() {
+async fn a_client_ignoring_the_close_is_dropped_after_the_close_time() {
     let server = Server::with(SocketLimits { close_time: Duration::from_millis(200), ..SocketLimits::default() }).await;
     let _client = server.acknowledged().await;
     server.stop.cancel();
@@ -159,7 +159,7 @@ async fn a_client_that_answers_pings_is_kept() {
 }
 
 #[tokio::test]
-async fn a_client_that_answers_no_ping_is_closed_with_4408_and_let_go() {
+async fn a_client_that_answers_no_ping_is_closed_with_4408() {
     let (ping_every, pong_time) = (Duration::from_millis(100), Duration::from_millis(300));
     // It does not answer the close either.
     let close_time = Duration::from_millis(200);
@@ -189,7 +189,7 @@ fn close_code(heard: &[u8]) -> u16 {
 }
 
 #[tokio::test]
-async fn a_message_that_is_still_coming_shows_life_as_well_as_a_pong() {
+async fn a_message_still_arriving_counts_as_a_sign_of_life() {
     let (ping_every, pong_time) = (Duration::from_millis(50), Duration::from_millis(500));
     let server = Server::with(SocketLimits { ping_every, pong_time, ..SocketLimits::default() }).await;
     let mut stream = mute(&server).await;
@@ -225,7 +225,7 @@ fn raw_frame(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_message_that_never_comes_whole_closes_with_1008_whatever_else_the_client_says() {
+async fn a_message_that_never_ends_closes_with_1008() {
     let limits = SocketLimits { message_time: Duration::from_millis(200), ..SocketLimits::default() };
     let server = Server::with(limits).await;
     let mut stream = mute(&server).await;
@@ -245,7 +245,7 @@ async fn a_message_that_never_comes_whole_closes_with_1008_whatever_else_the_cli
 }
 
 #[tokio::test]
-async fn who_says_much_in_whole_messages_is_not_taken_for_one_who_does_not_finish() {
+async fn many_whole_messages_do_not_exceed_the_message_time() {
     let limits = SocketLimits { message_time: Duration::from_secs(1), ..SocketLimits::default() };
     let server = Server::with(limits).await;
     let mut client = server.acknowledged().await;
@@ -274,7 +274,7 @@ async fn mute(server: &Server) -> TcpStream {
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_sockets_and_each_viewer_so_many_of_their_own() {
+async fn sockets_are_bounded_per_address_and_per_viewer() {
     let server = Server::with(SocketLimits { per_client: 2, ..SocketLimits::default() }).await;
     let (_first, second) = (server.client().await, server.client().await);
     assert_eq!(server.open(&[]).await.err(), Some(429));

@@ -100,7 +100,7 @@ async fn a_stream_ends_with_its_token_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_stopping_server_ends_its_streams_and_a_client_that_leaves_ends_its_operation() {
+async fn a_stream_ends_with_the_server_or_with_its_client() {
     let transport = transport(HttpSettings::default());
     let (stop, tasks) = (transport.stop.clone(), transport.sockets.clone());
     let router = router(transport).unwrap();
@@ -183,7 +183,7 @@ fn put() -> HttpRequest<Body> {
 }
 
 #[tokio::test]
-async fn a_client_has_so_many_streams_reserved_or_open_and_others_have_theirs() {
+async fn reserved_and_open_streams_are_bounded_per_client() {
     let stream = StreamLimits { per_client: 2, ..StreamLimits::default() };
     let router = router(transport(HttpSettings { stream, ..HttpSettings::default() })).unwrap();
     let query = json!({"query": "subscription { silence }"});

@@ -103,7 +103,7 @@ mod tests {
     const TIME: Duration = Duration::from_secs(15);
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_says_nothing_after_a_ping_is_given_up_when_its_time_is_over() {
+    async fn a_client_silent_for_the_pong_time_is_given_up() {
         let pinged = Notify::new();
         let mut client = Liveness::new(EVERY, TIME, &pinged, None);
         let begin = Instant::now();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_deadline_runs_while_a_ping_waits_behind_what_a_slow_client_has_not_read() {
+    async fn the_pong_deadline_starts_only_once_the_ping_is_sent() {
         let pinged = Notify::new();
         let mut client = Liveness::new(EVERY, TIME, &pinged, None);
         assert_eq!(client.next().await, Step::Ping);

@@ -97,7 +97,7 @@ async fn hot_statements_are_planned_as_their_explanations_show() {
 }
 
 #[tokio::test]
-async fn a_statement_that_runs_too_long_is_ended_and_its_connection_reads_on() {
+async fn an_interrupted_statement_leaves_its_connection_usable() {
     let folder = tempfile::tempdir().unwrap();
     let readers = readers(&folder, Duration::from_millis(50)).await;
     let ended = readers.read(LONG.to_owned(), vec![i64::MAX.into()]).await;
@@ -201,7 +201,7 @@ async fn with_an_inbox(store: &SqlStore, contents: i64) {
 }
 
 #[tokio::test]
-async fn pages_of_a_long_inbox_read_no_more_than_those_of_a_short_one() {
+async fn a_page_reads_no_more_of_a_long_inbox() {
     let mut steps = Vec::new();
     for contents in [200, 4_000] {
         let folder = tempfile::tempdir().unwrap();

@@ -96,7 +96,7 @@ fn check_people(file: &Value) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn the_file_has_what_the_viewer_has_and_nothing_of_others_that_is_private(backend: Backend) -> Result<()> {
+    async fn an_export_holds_the_viewers_data_and_nothing_private_of_others(backend: Backend) -> Result<()> {
         let server = server(backend, Around::Memory).await?;
         let (ann, bob, foe) =
             (register(&server, "ann").await?, register(&server, "bob").await?, register(&server, "foe").await?);
@@ -219,7 +219,7 @@ async fn signing_out_or_deleting_the_account_ends_its_links() -> Result<()> {
 }
 
 #[tokio::test]
-async fn only_a_links_own_token_opens_a_file_and_it_opens_nothing_else() -> Result<()> {
+async fn an_export_token_opens_its_export_and_nothing_else() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     let ann = register(&server, "ann").await?;
     let path = link(&server, &ann.access).await?;
@@ -273,7 +273,7 @@ async fn a_file_that_breaks_off_is_not_taken_for_a_whole_one() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_viewer_has_one_copy_written_at_once_and_a_reader_who_leaves_frees_the_place() -> Result<()> {
+async fn a_viewer_has_one_export_at_a_time() -> Result<()> {
     let server = server(Backend::Sqlite, Around::NoCache).await?;
     let (_, token) = prolific(&server, LONG_CONTENTS, &"x".repeat(4_900)).await?;
     let path = link(&server, &token).await?;

@@ -30,7 +30,7 @@ async fn omitted_values_stay_and_null_removes_them() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_edit_that_is_refused_names_the_value_at_fault_and_changes_nothing() -> Result<()> {
+async fn a_refused_edit_names_the_faulty_value_and_changes_nothing() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     let ann = register(&server, "ann").await?.access;
     let attribute = |key: &str, value: &str| json!({ "key": key, "value": value });

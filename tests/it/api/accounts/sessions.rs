@@ -25,7 +25,7 @@ async fn sessions(server: &ApiServer, token: &str) -> Result<Vec<Value>> {
 }
 
 on_each_backend! {
-    async fn a_session_goes_on_by_refreshing_and_its_access_tokens_end_by_themselves(backend: Backend) -> Result<()> {
+    async fn refreshing_extends_a_session_and_access_tokens_expire(backend: Backend) -> Result<()> {
         let server = server(backend, Around::Memory).await?;
         let first = register(&server, "ann").await?;
         ensure!(who(&server, &first.access).await? == "ann");
@@ -41,7 +41,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_client_that_lost_the_answer_gets_the_same_token_again_and_both_copies_go_on(
+    async fn a_repeated_refresh_within_the_grace_period_gives_the_same_token(
         backend: Backend,
     ) -> Result<()> {
         let server = server(backend, Around::Memory).await?;
@@ -54,7 +54,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_stolen_refresh_token_ends_its_session_at_the_second_use_whoever_comes_second(
+    async fn reusing_a_refresh_token_after_the_grace_period_ends_the_session(
         backend: Backend,
     ) -> Result<()> {
         let server = server(backend, Around::Memory).await?;
@@ -132,7 +132,7 @@ async fn strangers(settings: &ApiSettings) -> Result<[ApiServer; 2]> {
 }
 
 #[tokio::test]
-async fn a_node_that_hears_nothing_refuses_an_ended_session_after_the_bound_at_the_latest() -> Result<()> {
+async fn an_isolated_node_refuses_an_ended_session_within_the_revocation_bound() -> Result<()> {
     let [here, there] = strangers(&short()).await?;
     let ann = register(&here, "ann").await?;
     ensure!(who(&there, &ann.access).await? == "ann");
@@ -178,7 +178,7 @@ async fn a_node_that_hears_of_an_end_knows_it_before_the_bound() -> Result<()> {
 }
 
 #[tokio::test]
-async fn sockets_of_an_ended_session_are_closed_on_every_node_and_others_are_not() -> Result<()> {
+async fn ending_a_session_closes_its_sockets_on_every_node() -> Result<()> {
     let quick = SessionSettings { revocation: Duration::from_millis(100), ..SessionSettings::default() };
     let [here, there] = strangers(&ApiSettings { sessions: quick, ..short() }).await?;
     let (ann, other) = (register(&here, "ann").await?, sign_in(&here, "ann").await?);

@@ -37,7 +37,7 @@ async fn fail_until_waiting(server: &ApiServer, handle: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn after_five_failures_even_the_right_password_waits_and_the_answer_says_until_when() -> Result<()> {
+async fn after_five_failures_a_correct_password_waits_until_retry_at() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     register(&server, "ann").await?;
     register(&server, "bob").await?;
@@ -155,7 +155,7 @@ async fn strangers_cannot_lock_out_a_user_from_a_known_network() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_password_is_hashed_anew_at_the_first_sign_in_after_the_cost_has_grown() -> Result<()> {
+async fn the_next_sign_in_rehashes_a_password_with_cheaper_parameters() -> Result<()> {
     let server = server(Backend::Sqlite, Around::Memory).await?;
     register(&server, "ann").await?;
     let hash = async || -> Result<String> {

@@ -7,7 +7,7 @@ use super::api::{Api, faults};
 const PAGE: &str = "query($filter: TimelineFilter) { timeline(first: 1, filter: $filter) { nodes { kind text } pageInfo { hasNextPage } } }";
 
 #[tokio::test]
-async fn a_timeline_of_one_kind_is_as_if_nothing_else_had_been_published() {
+async fn a_timeline_filtered_by_kind_ignores_other_contents() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     api.publish(&ann, "one").await;

@@ -113,7 +113,7 @@ async fn a_content_deleted_before_its_event_is_announced_as_removed_only() {
 }
 
 #[tokio::test]
-async fn a_feed_omits_excluded_authors_and_asks_for_a_refetch_at_each_change() {
+async fn a_feed_omits_excluded_authors_and_each_change_needs_a_refetch() {
     let api = Api::new().await;
     let (ann, bob) = (api.person("ann").await, api.person("bob").await);
     api.follow(&ann, &bob).await;

@@ -39,7 +39,7 @@ async fn the_payload_shows_what_a_reaction_has_changed() {
 }
 
 #[tokio::test]
-async fn a_deleted_content_takes_no_reaction_and_neither_does_anything_of_the_anonymous() {
+async fn deleted_contents_and_anonymous_viewers_allow_no_reactions() {
     let api = Api::new().await;
     let ann = api.person("ann").await;
     let post = api.publish(&ann, "gone soon").await;

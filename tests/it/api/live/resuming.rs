@@ -90,7 +90,7 @@ async fn one_publish_is_one_announcement(server: &ApiServer) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn a_client_that_comes_back_is_told_what_it_missed_in_order_and_once(backend: Backend) -> Result<()> {
+    async fn a_resumed_feed_delivers_missed_events_in_order_and_once(backend: Backend) -> Result<()> {
         let server = ApiServer::start(TestApp::start(backend, Around::Memory).await?).await?;
         a_client_comes_back(&server, &server).await
     }

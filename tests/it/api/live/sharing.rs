@@ -88,7 +88,7 @@ on_each_backend! {
         each_is_told_their_own(&server).await
     }
 
-    async fn all_devices_of_a_reader_hear_of_a_follow_and_of_whom_it_adds(backend: Backend) -> Result<()> {
+    async fn a_follow_and_its_entries_reach_all_devices_of_the_reader(backend: Backend) -> Result<()> {
         let server = ApiServer::start(TestApp::start(backend, Around::Memory).await?).await?;
         devices_follow_together(&server).await
     }

@@ -69,7 +69,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_gap_that_is_too_large_is_told_and_the_page_that_follows_resumes(backend: Backend) -> Result<()> {
+    async fn a_gap_over_the_limit_asks_for_a_refetch_that_resumes(backend: Backend) -> Result<()> {
         let server = ApiServer::start(TestApp::start(backend, Around::NoCache).await?).await?;
         let people = People::meet(&server).await?;
         let after = people.resume_token(&server).await?;

@@ -127,7 +127,7 @@ async fn one_process_publishes_and_another_delivers_and_measures() -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delivery_that_keeps_failing_is_shown_by_the_worker_until_it_is_over() -> Result<()> {
+async fn the_workers_metrics_count_a_failing_delivery_until_it_recovers() -> Result<()> {
     let (place, it) = migrated().await?;
     let (_working, worker) = Node::listening(&it, &["work"], "Running the workers.").await?;
     until("nothing fails", async || Ok(worker.metric(FAILING).await? == Some(0.0))).await?;

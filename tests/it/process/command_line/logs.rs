@@ -60,7 +60,7 @@ async fn over_a_socket(address: &str) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn every_line_of_a_request_has_its_id_whatever_the_filter_leaves_out() -> Result<()> {
+async fn every_log_line_has_its_request_id_under_any_filter() -> Result<()> {
     let it = quiet()?;
     let mut node = Node::start(&it, &["serve"])?;
     let address = node.said("Serving the API.").await?["address"].as_str().context("no address")?.to_owned();

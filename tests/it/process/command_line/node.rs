@@ -18,7 +18,7 @@ fn embedded() -> Result<CommandLine> {
 }
 
 #[tokio::test]
-async fn the_demo_account_reads_a_page_of_the_seeded_world_and_the_node_ends_when_asked() -> Result<()> {
+async fn the_demo_account_reads_a_page_and_the_node_stops_cleanly() -> Result<()> {
     let it = embedded()?;
     it.done(&["migrate"]).await?;
     it.done(&["seed", "--users", "80"]).await?;
@@ -81,7 +81,7 @@ async fn every_answer_of_a_node_has_its_id_and_safe_headers() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_missing_table_is_made_at_the_start_and_the_secret_is_kept() -> Result<()> {
+async fn serving_creates_missing_tables_and_keeps_the_secret() -> Result<()> {
     let it = embedded()?;
     let mut first = Node::start(&it, &["serve"])?;
     ensure!(first.said("Serving the API.").await?["workers"] == true);

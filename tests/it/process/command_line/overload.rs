@@ -32,7 +32,7 @@ async fn counted(peer: &Peer, name: &str, count: f64) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_node_that_has_enough_to_do_refuses_changes_at_once_and_stays_healthy() -> Result<()> {
+async fn an_overloaded_node_refuses_mutations_at_once_and_stays_healthy() -> Result<()> {
     let named = SETTINGS.map(|(name, value)| (format!("TIDEFEED__{name}"), value));
     let command = named.iter().fold(CommandLine::embedded()?, |command, (name, value)| command.with(name, value));
     let command = command.with("TIDEFEED__DELIVERY__LEASE_MS", "300000");

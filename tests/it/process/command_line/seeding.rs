@@ -48,7 +48,7 @@ async fn seeded(backend: Backend) -> Result<(Arc<TestApp>, CommandLine, String)>
 }
 
 on_each_backend! {
-    async fn timelines_of_seeded_readers_equal_the_oracle_before_and_after_they_come_back(
+    async fn timelines_of_seeded_readers_equal_the_oracle_before_and_after_reactivation(
         backend: Backend,
     ) -> Result<()> {
         let (app, _, told) = seeded(backend).await?;

@@ -54,7 +54,7 @@ pub(super) fn padded(length: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_on_their_way_have_room_for_an_address_and_for_the_node() -> Result<()> {
+async fn incoming_messages_are_bounded_per_address_and_per_node() -> Result<()> {
     let limits = format!("max_incoming_bytes = {}\nmax_incoming_bytes_per_address = {ONE}", 2 * ONE);
     let served = Served::start(&limits, None).await?;
     let whole = frame(&padded(ONE));

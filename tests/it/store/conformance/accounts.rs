@@ -108,7 +108,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_password_is_replaced_only_by_who_knows_the_one_that_stands_there(backend: Backend) -> Result<()> {
+    async fn a_password_is_replaced_only_given_the_current_one(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let (old, new) = (PasswordHash("hash of user_1".to_owned()), PasswordHash("new".to_owned()));
         assert!(world.store.replace_password(user(1), &old, &new).await?);

@@ -55,7 +55,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_many_at_once_no_more_are_admitted_than_one_after_the_other(backend: Backend) -> Result<()> {
+    async fn concurrent_attempts_are_admitted_no_more_often_than_sequential_ones(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         let whose: Vec<Subjects> = (0..20).map(|_| subjects("ann", "here")).collect();
         let admissions = at_once(whose.iter().map(|subjects| world.store.admit(subjects, NOW))).await?;

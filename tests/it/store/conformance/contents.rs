@@ -48,7 +48,7 @@ impl World {
 }
 
 on_each_backend! {
-    async fn what_has_media_is_listed_by_itself_and_what_was_published_before_the_list_was_is_in_it(
+    async fn contents_with_media_are_listed_including_those_before_the_migration(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;

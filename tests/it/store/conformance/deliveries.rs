@@ -259,7 +259,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_delivery_that_is_large_judged_or_cut_is_left_as_it_is(backend: Backend) -> Result<()> {
+    async fn only_a_small_unsplit_delivery_ends_at_once(backend: Backend) -> Result<()> {
         let (world, content) = counted_world(backend, 5).await?;
         let id = content.content;
         assert_eq!(world.store.deliver_at_once(id, 4, &policy(9)).await?, AtOnce::ToBeCut, "five are more than four");

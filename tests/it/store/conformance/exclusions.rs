@@ -165,7 +165,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn people_who_block_and_follow_each_other_at_once_do_not_lock_each_other_out(backend: Backend) -> Result<()> {
+    async fn mutual_blocks_and_follows_at_once_do_not_deadlock(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(5).await?;
         let pairs =
             || (1..=5).flat_map(|one| (1..=5).filter(move |other| *other != one).map(move |other| (one, other)));

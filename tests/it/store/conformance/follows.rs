@@ -78,7 +78,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn an_unknown_author_cannot_be_followed_and_nothing_can_be_pushed_from_the_start(
+    async fn following_needs_a_known_author_and_never_begins_as_push(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
@@ -283,7 +283,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn users_who_follow_each_other_at_once_do_not_lock_each_other_out(backend: Backend) -> Result<()> {
+    async fn mutual_follows_at_once_do_not_deadlock(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
         let pairs = || {
             (1..=6).flat_map(|follower| {

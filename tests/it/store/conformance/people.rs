@@ -130,7 +130,7 @@ const TEXTS: [&str; 25] = [
 ];
 
 on_each_backend! {
-    async fn whom_a_name_finds_is_what_a_scan_of_all_names_finds_in_pages_of_any_size(backend: Backend) -> Result<()> {
+    async fn searching_people_equals_a_scan_of_all_names(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_names(&NAMES).await?;
         let mut users: BTreeMap<i64, (String, String)> =
             (1..).zip(NAMES).map(|(id, name)| (id, (format!("h{id}"), name.to_owned()))).collect();

@@ -58,7 +58,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_handle_belongs_to_one_user_and_is_free_when_they_take_another(backend: Backend) -> Result<()> {
+    async fn a_handle_is_unique_and_free_again_after_a_rename(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(3).await?;
         let handle = |text: &str| Handle::try_new(text).expect("tests name valid handles");
         assert_eq!(world.store.rename(user(1), &handle("user_2"), 2009).await?, Renamed::Taken);

@@ -177,7 +177,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn likers_likes_and_bookmarks_are_paged_by_time_and_id_without_gap_or_repetition(
+    async fn likers_likes_and_bookmarks_are_paged_exactly_once(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(9).await?;
@@ -216,7 +216,7 @@ on_each_backend! {
         assert_eq!(newer.rows.iter().map(|row| row.item.get()).collect::<Vec<_>>(), [6, 5, 4, 3]);
         Ok(())
     }
-    async fn who_likes_a_content_is_shown_to_nobody_between_whom_and_them_a_block_stands(
+    async fn likers_are_hidden_across_a_block(
         backend: Backend,
     ) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;

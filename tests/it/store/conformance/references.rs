@@ -57,7 +57,7 @@ impl World {
 }
 
 on_each_backend! {
-    async fn a_reply_and_a_repost_are_delivered_and_counted_at_what_they_refer_to(backend: Backend) -> Result<()> {
+    async fn replies_and_reposts_are_delivered_and_counted_at_their_original(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(3).await?;
         world.publish(5, 1, NOW).await?;
         world.made(reply(6, 2, 5)).await?;
@@ -85,7 +85,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn a_second_repost_is_the_first_and_one_that_was_taken_back_can_be_made_anew(backend: Backend) -> Result<()> {
+    async fn a_repeated_repost_is_a_duplicate_until_the_first_is_undone(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         world.publish(5, 1, NOW).await?;
         world.made(repost(6, 2, 5)).await?;

@@ -88,7 +88,7 @@ fn ids(entries: &[Entry]) -> Vec<i64> {
 }
 
 on_each_backend! {
-    async fn contents_are_found_by_their_words_and_by_any_stretch_of_unspaced_text(backend: Backend) -> Result<()> {
+    async fn contents_are_found_by_words_and_by_parts_of_unspaced_text(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         for (id, author, text) in [
             (1, 1, "Low tide at six. Café on the beach!"),

@@ -77,7 +77,7 @@ on_each_backend! {
     }
 
     /// A2: as many followers as the threshold, whose author follows themselves, too: all are pushed to, seen or not.
-    async fn at_the_threshold_everybody_is_pushed_to_and_authors_do_not_count_themselves(
+    async fn an_author_at_the_push_threshold_is_pushed_to_all_followers(
         backend: Backend,
     ) -> Result<()> {
         let mut settings = crate::harness::settings();
