@@ -80,7 +80,7 @@ impl Liveness {
         loop {
             tokio::select! {
                 _ = looks.tick() => self.look().await,
-                heard = announcements.recv(), if open => match heard {
+                announcement = announcements.recv(), if open => match announcement {
                     Ok(Announcement::SessionEnded { session, .. }) => self.ended(session),
                     Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => open = false,

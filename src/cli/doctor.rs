@@ -80,10 +80,10 @@ async fn store(config: &Config, clock: &dyn Clock) -> Vec<Finding> {
     let store = match open_store(config).await {
         Ok(store) => store,
         Err(error) => {
-            let told = format!("{:#}", anyhow::Error::from(error));
+            let reason = format!("{:#}", anyhow::Error::from(error));
             return vec![Finding::broken(
                 "store",
-                told,
+                reason,
                 "check that the server runs, store.url, and the user's password",
             )];
         }
@@ -106,8 +106,8 @@ fn own_connections(opened: Result<(), AppError>) -> Finding {
     match opened {
         Ok(()) => Finding::fine(subject, "answer"),
         Err(error) => {
-            let told = format!("{:#}", anyhow::Error::from(error));
-            Finding::broken(subject, told, "let the server take store.max_connections of each node")
+            let reason = format!("{:#}", anyhow::Error::from(error));
+            Finding::broken(subject, reason, "let the server take store.max_connections of each node")
         }
     }
 }
@@ -178,8 +178,8 @@ fn failing_delivery(delivery: &Delivery) -> Finding {
 }
 
 fn unanswered(subject: &str, error: StoreError) -> Finding {
-    let told = format!("{:#}", anyhow::Error::from(error));
-    Finding::broken(subject, format!("cannot be asked: {told}"), "check the server, and the user's rights")
+    let reason = format!("{:#}", anyhow::Error::from(error));
+    Finding::broken(subject, format!("cannot be asked: {reason}"), "check the server, and the user's rights")
 }
 
 #[cfg(test)]
@@ -193,8 +193,8 @@ mod tests {
         let entry =
             Entry { publish_time: 1, content: ContentId::try_new(7).unwrap(), author: UserId::try_new(3).unwrap() };
         let delivery = Delivery { entry, removed: false, attempts: 9, last_error: "disk full".to_owned() };
-        let told = line(&failing_delivery(&delivery));
-        assert!(told.starts_with("FAIL delivery: content 7 of author 3 has failed 9 times: disk full"), "{told}");
-        assert!(told.contains("-> repair"), "{told}");
+        let text = line(&failing_delivery(&delivery));
+        assert!(text.starts_with("FAIL delivery: content 7 of author 3 has failed 9 times: disk full"), "{text}");
+        assert!(text.contains("-> repair"), "{text}");
     }
 }

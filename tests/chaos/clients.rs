@@ -53,14 +53,14 @@ impl Counts {
 }
 
 /// The clients' common memory.
-pub struct Crowd {
+pub struct Clients {
     pub api: Api,
     pub counts: Counts,
     history: Mutex<History>,
     began: Instant,
 }
 
-impl Crowd {
+impl Clients {
     /// Registers everybody.
     pub async fn gather(addresses: Vec<String>) -> Result<Self> {
         let mut api = Api::new(addresses)?;

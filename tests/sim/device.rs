@@ -98,12 +98,12 @@ impl Device {
                 Ok(None) => return client.fail("a subscription ends by itself", || self.reader.to_string()),
                 Err(error) => return client.shared.excuse("a subscription failed", &error),
             };
-            if injector.strikes(hang_up) {
+            if injector.injects(hang_up) {
                 return injector.note(|| format!("{} does not hear of {update:?}", self.reader));
             }
             injector.note(|| format!("{} is told {update:?}", self.reader));
             connection.update(update, subscription.point());
-            if injector.strikes(hang_up) || self.held().point.is_none() {
+            if injector.injects(hang_up) || self.held().point.is_none() {
                 return;
             }
             injector.switch().await;

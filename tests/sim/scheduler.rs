@@ -135,7 +135,7 @@ impl Scheduler {
             Poll::Pending if self.injector.take_held() => {
                 task.still_until = self.step + self.injector.below(LONGEST_HOLD);
             }
-            Poll::Pending if self.injector.strikes(self.injector.rates().stall) => {
+            Poll::Pending if self.injector.injects(self.injector.rates().stall) => {
                 task.still_until = self.step + self.injector.below(LONGEST_STALL);
             }
             Poll::Pending if self.injector.chance(self.injector.rates().new_rank) => {

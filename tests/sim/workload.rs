@@ -179,28 +179,28 @@ impl World {
             injector.pass(passed);
         }
         shared.announcements.come();
-        if injector.strikes(rates.leap) {
+        if injector.injects(rates.leap) {
             let leap = injector.within(1, shared.plan.leap);
             injector.note(|| format!("{leap} ms pass"));
             injector.pass(leap);
         }
-        if injector.strikes(rates.crash) {
+        if injector.injects(rates.crash) {
             let node = injector.index(self.nodes.len());
             self.crash(node);
         }
-        if injector.strikes(rates.cancel) {
+        if injector.injects(rates.cancel) {
             self.scheduler.cancel_one();
         }
-        if injector.strikes(rates.clock_jumps) {
+        if injector.injects(rates.clock_jumps) {
             let node = injector.index(self.nodes.len());
             self.set_clock(node);
         }
-        if injector.strikes(rates.queue_wiped) {
+        if injector.injects(rates.queue_wiped) {
             let (dump, empty) = (injector.chance(400_000), injector.chance(500_000));
             if dump { shared.queue.dump() } else { shared.queue.restart(empty) }
         }
         if let Some(cache) = &shared.cache
-            && injector.strikes(rates.cache_wiped)
+            && injector.injects(rates.cache_wiped)
         {
             let (dump, empty) = (injector.chance(400_000), injector.chance(500_000));
             if dump { cache.dump() } else { cache.restart(empty) }

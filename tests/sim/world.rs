@@ -177,8 +177,8 @@ impl World {
     /// If anybody watches, the node passes on what it hears.
     fn listen(&mut self, node: usize) {
         if !self.devices.is_empty() {
-            let (hub, heard) = (Arc::clone(&self.nodes[node].app.hub), self.shared.announcements.listen());
-            self.scheduler.settle(Place::Node(node), async move { hub.run(heard).await });
+            let (hub, listener) = (Arc::clone(&self.nodes[node].app.hub), self.shared.announcements.listen());
+            self.scheduler.settle(Place::Node(node), async move { hub.run(listener).await });
         }
     }
 

@@ -17,7 +17,7 @@ use async_graphql::Pos;
 use super::{fault::Fault, refusal::Refusal, variable_usage};
 
 /// Maximum number of faults reported for one document.
-const TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 /// The library's name for a field that its type does not have.
 const UNKNOWN_FIELD: &str = "UndefinedField";
@@ -59,14 +59,14 @@ impl Rules {
                 let named = |it: &Diagnostic<'_, DiagnosticData>| {
                     (fault(it, it.error.to_string()), it.error.unstable_error_name())
                 };
-                invalid.errors.iter().take(TOLD).map(|it| named(&it)).collect()
+                invalid.errors.iter().take(MAX_REPORTED).map(|it| named(&it)).collect()
             }
         };
         if faults.is_empty() {
             return Ok(());
         }
         let written = words(query).collect();
-        let told = |(fault, kind): (Fault, Option<&str>)| {
+        let reported = |(fault, kind): (Fault, Option<&str>)| {
             let message = match (tells, self.suggestion(kind, &fault.message)) {
                 (false, _) => sentence(&self.without_names(&fault.message, &written)),
                 (true, None) => sentence(&fault.message),
@@ -74,7 +74,7 @@ impl Rules {
             };
             Fault { message, ..fault }
         };
-        Err(Refusal::Invalid { faults: faults.into_iter().take(TOLD).map(told).collect() })
+        Err(Refusal::Invalid { faults: faults.into_iter().take(MAX_REPORTED).map(reported).collect() })
     }
 
     /// The known name most similar to an unknown field or argument, which the message quotes; `kind` tells the fault.

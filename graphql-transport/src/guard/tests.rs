@@ -424,14 +424,14 @@ fn operations_fragments_directives_and_variables_have_their_bounds() {
     };
     let guard = Guard::new(limits, Shape::default());
     assert!(guard.open("query A { a } query B { b ...f } fragment f on Q { c @skip(if: true) }").is_ok());
-    for (query, told) in [
+    for (query, message) in [
         ("query A { a } query B { b } query C { c }", "3 operations; the limit is 2"),
         ("{ ...f ...g } fragment f on Q { a } fragment g on Q { b }", "2 fragments; the limit is 1"),
         ("{ a @skip(if: true) @include(if: true) }", "2 directives at one place; the limit is 1"),
     ] {
         let refusal = guard.open(query).unwrap_err();
         assert_eq!(refusal.code(), RefusalCode::TooComplex);
-        assert!(refusal.to_string().contains(told), "{refusal}");
+        assert!(refusal.to_string().contains(message), "{refusal}");
     }
     let admit = |variables: Value| {
         guard.admit(&guard.open("{ a }").unwrap(), None, &mut Variables::from_value(variables)).map(|_| ())

@@ -101,12 +101,12 @@ fn the_rules_that_the_executor_lacks_hold() {
 fn every_error_has_its_location_and_suggests_the_intended_name() {
     let refusal = guard(true).open("{ plan\n  viewer { id nam } }").unwrap_err();
     let errors = refusal.into_errors();
-    let told: Vec<_> = errors.iter().map(|it| (it.message.as_str(), it.locations[0].line)).collect();
+    let reported: Vec<_> = errors.iter().map(|it| (it.message.as_str(), it.locations[0].line)).collect();
     let expected = [
         ("Type \"Q\" does not have a field \"plan\". Did you mean \"plain\"?", 1),
         ("Type \"U\" does not have a field \"nam\". Did you mean \"name\"?", 2),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let argument = guard(true).open("{ user(handel: \"x\", handle: \"y\") { id } }").unwrap_err().to_string();
     assert_eq!(argument, "The argument \"handel\" is not supported by \"Q.user\". Did you mean \"handle\"?");
     let many = guard(true).open(&format!("{{ {} }}", "x ".repeat(100))).unwrap_err();
@@ -182,15 +182,15 @@ fn without_introspection_errors_name_only_what_the_client_sent() {
             }
         }
     }
-    let told = guard(false).open("{ user(handel: \"x\") { id } }").unwrap_err().into_errors();
-    assert_eq!(told[0].message, "The required argument \"…\" is not provided.");
-    assert_eq!(told[1].message, "The argument \"handel\" is not supported by \"…\".");
+    let reported = guard(false).open("{ user(handel: \"x\") { id } }").unwrap_err().into_errors();
+    assert_eq!(reported[0].message, "The required argument \"…\" is not provided.");
+    assert_eq!(reported[1].message, "The argument \"handel\" is not supported by \"…\".");
 }
 
 #[test]
 fn nor_is_it_named_for_a_variable_that_does_not_fit() {
     let query = "mutation($i: In!) { put(input: $i) { id } }";
-    for (input, told) in [
+    for (input, reported) in [
         (value!({}), "Variable \"$i\" got an invalid value at \"i\": a required field is missing."),
         (value!({"txt": 1}), "Variable \"$i\" got an invalid value at \"i.txt\": there is no such field."),
         (value!({"order": 1}), "Variable \"$i\" got an invalid value at \"i.order\": this kind of value is not taken."),
@@ -198,7 +198,7 @@ fn nor_is_it_named_for_a_variable_that_does_not_fit() {
     ] {
         let (guard, mut variables) = (guard(false), Variables::from_value(value!({ "i": input })));
         let refusal = guard.admit(&guard.open(query).unwrap(), None, &mut variables).unwrap_err();
-        assert_eq!((refusal.to_string().as_str(), refusal.code()), (told, RefusalCode::BadUserInput));
+        assert_eq!((refusal.to_string().as_str(), refusal.code()), (reported, RefusalCode::BadUserInput));
     }
 }
 

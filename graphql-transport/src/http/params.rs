@@ -210,8 +210,8 @@ mod tests {
             ("", "The body is not JSON: EOF"),
             ("{\"query\": \"\u{0}\"}", "The body is not JSON: control character"),
         ] {
-            let told = refusal(body);
-            assert!(told.contains(message), "{body}: {told}");
+            let refused = refusal(body);
+            assert!(refused.contains(message), "{body}: {refused}");
         }
     }
 

@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 use super::lexicon::{Language, Lexicon};
 
 /// Languages by turns: of twenty people in a row so many speak each.
-const TURNS: [Language; 20] = {
+const LANGUAGE_SHARES: [Language; 20] = {
     use Language::{Chinese as Z, English as E, German as D, Japanese as J, Spanish as S};
     [E, Z, E, D, E, Z, S, E, J, E, Z, E, E, Z, D, E, S, J, Z, E]
 };
@@ -28,7 +28,7 @@ impl People {
 
     /// What the person at this place speaks.
     pub fn language(place: u64) -> Language {
-        TURNS[turn(place)]
+        LANGUAGE_SHARES[turn(place)]
     }
 
     pub fn lexicon(&self, language: Language) -> &Lexicon {
@@ -59,14 +59,14 @@ impl People {
 }
 
 fn turn(place: u64) -> usize {
-    usize::try_from(place % TURNS.len() as u64).unwrap_or(0)
+    usize::try_from(place % LANGUAGE_SHARES.len() as u64).unwrap_or(0)
 }
 
 /// How many before this place speak the same language.
 fn rank_among_speakers(place: u64) -> u64 {
     let language = People::language(place);
-    let speak = |turns: &[Language]| turns.iter().filter(|other| **other == language).count() as u64;
-    place / TURNS.len() as u64 * speak(&TURNS) + speak(&TURNS[..turn(place)])
+    let speak = |languages: &[Language]| languages.iter().filter(|other| **other == language).count() as u64;
+    place / LANGUAGE_SHARES.len() as u64 * speak(&LANGUAGE_SHARES) + speak(&LANGUAGE_SHARES[..turn(place)])
 }
 
 /// Walks through all of `0..length` with large steps, so that neighbours share neither name.

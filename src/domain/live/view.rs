@@ -255,7 +255,7 @@ struct Recently(VecDeque<(ContentId, bool)>);
 impl Recently {
     /// Records the change; whether it is new.
     fn tell(&mut self, content: ContentId, is_there: bool) -> bool {
-        let known = self.0.iter().position(|(told, _)| *told == content).and_then(|place| self.0.remove(place));
+        let known = self.0.iter().position(|(sent, _)| *sent == content).and_then(|place| self.0.remove(place));
         self.0.push_back((content, is_there));
         if self.0.len() > RECENTLY_TOLD {
             self.0.pop_front();

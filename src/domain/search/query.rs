@@ -147,7 +147,7 @@ impl Search {
     }
 
     /// Whether a text matches.
-    pub fn wants(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         self.phrase.as_ref().is_none_or(|phrase| phrase.is_in(text))
     }
 }
@@ -160,7 +160,7 @@ impl Found {
 
     /// Adds the candidates of one block. `true` if a page of `size` needs no further block.
     pub fn take(&mut self, search: &Search, look: Candidates, size: PageSize) -> bool {
-        let wanted = look.rows.into_iter().filter(|candidate| search.wants(&candidate.text));
+        let wanted = look.rows.into_iter().filter(|candidate| search.matches(&candidate.text));
         self.entries.extend(wanted.map(|candidate| candidate.entry));
         self.entries.sort_by_key(|entry| Reverse(entry.position()));
         if self.entries.len() > size.get() {

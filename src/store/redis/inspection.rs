@@ -79,8 +79,8 @@ fn writes(name: &str, probe: RedisResult<()>) -> Finding {
 }
 
 /// Inboxes in Redis rest on it that a script sees which server it runs on.
-fn identity(name: &str, told: RedisResult<Option<String>>) -> Finding {
-    match told {
+fn identity(name: &str, answer: RedisResult<Option<String>>) -> Finding {
+    match answer {
         Ok(Some(_)) => Finding::fine(name, "scripts see its identity"),
         Ok(None) => Finding::doubtful(
             name,
@@ -148,8 +148,8 @@ fn listpack(name: &str, capacity: usize, entries: Option<usize>) -> Finding {
     }
 }
 
-fn cluster_state(name: &str, told: Option<&str>) -> Finding {
-    let state = told.and_then(|told| told.lines().find_map(|line| line.strip_prefix("cluster_state:")));
+fn cluster_state(name: &str, answer: Option<&str>) -> Finding {
+    let state = answer.and_then(|answer| answer.lines().find_map(|line| line.strip_prefix("cluster_state:")));
     match state.map(str::trim) {
         Some("ok") => Finding::fine(name, "cluster state ok"),
         other => Finding::broken(

@@ -31,7 +31,7 @@ pub fn check(history: &History, read: &Read) -> Result<(), Mismatch> {
     let let_through = (0..history.users()).map(|author| history.lets_through(read.reader, author, read.span)).collect();
     let judge = Judge { history, read, surely, perhaps, let_through };
     let verdict = judge.order().and_then(|()| judge.entries()).and_then(|()| judge.gaps()).and_then(|()| judge.ends());
-    verdict.map_err(|why| format!("{why}; {}", judge.told()))
+    verdict.map_err(|why| format!("{why}; {}", judge.observed()))
 }
 
 struct Judge<'a> {
@@ -185,7 +185,7 @@ impl Judge<'_> {
         }
     }
 
-    fn told(&self) -> String {
+    fn observed(&self) -> String {
         let Read { reader, span, direction, bound, size, seen, .. } = self.read;
         let seen: Vec<String> = seen.iter().map(|entry| at(entry.position)).collect();
         let bound = bound.map(at);

@@ -212,8 +212,8 @@ async fn hears_every_author(node: &Node, mut listener: Receiver<Announcement>) -
         let deadline = Instant::now() + PATIENCE;
         loop {
             soon(|| async { Ok(node.announcements.announce(&said).await?) }).await?;
-            let heard = timeout(Duration::from_secs(5), next_said(&mut listener)).await;
-            if heard.is_ok_and(|heard| heard.is_ok_and(|heard| heard == said)) {
+            let arrived = timeout(Duration::from_secs(5), next_said(&mut listener)).await;
+            if arrived.is_ok_and(|arrived| arrived.is_ok_and(|arrived| arrived == said)) {
                 break;
             }
             ensure!(Instant::now() < deadline, "{said:?} is not heard");

@@ -21,7 +21,7 @@ use tidefeed::store::{
 };
 
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{connect_sql, execute, numbers, on_each_backend},
     store::conformance::{World, account, user},
     usecases::delivery::followed_author,
@@ -45,7 +45,7 @@ const READERS: [i64; 3] = [2, 3, 4];
 
 impl Story {
     async fn on(backend: crate::servers::Backend) -> Result<Self> {
-        let app = TestApp::start_with(backend, Around::Memory, crate::harness::settings()).await?;
+        let app = TestApp::start_with(backend, CacheBackend::Memory, crate::harness::settings()).await?;
         followed_author(&app, 3).await?;
         for number in 0..POSTS - 1 {
             post(&app, user(GONE), &format!("words {number}"), Reference::Nothing).await?;

@@ -18,7 +18,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, Inboxes, TestApp, settings},
+    harness::{CacheBackend, Inboxes, TestApp, settings},
     servers::{self, on_each_backend},
     usecases::delivery::{followed_author, user},
 };
@@ -33,7 +33,7 @@ pub fn over(app: &TestApp, repair: bool) -> Result<Auditor> {
 
 /// A reader with nine contents of one author in the inbox, all of it trusted.
 async fn covered_reader(backend: servers::Backend, settings: Settings) -> Result<Arc<TestApp>> {
-    let app = TestApp::start_with(backend, Around::Memory, settings).await?;
+    let app = TestApp::start_with(backend, CacheBackend::Memory, settings).await?;
     fill_inbox(&app).await?;
     Ok(app)
 }
@@ -132,7 +132,7 @@ on_each_backend! {
     }
 
     async fn an_audit_finds_an_outside_inboxs_hole_and_discards_it(backend: Backend) -> Result<()> {
-        let app = TestApp::start_outside(backend, Around::Memory, Inboxes::Memory, settings()).await?;
+        let app = TestApp::start_outside(backend, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
         fill_inbox(&app).await?;
         let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
         let window = Window { direction: Direction::Older, bound: None, limit: 20 };

@@ -20,7 +20,7 @@ use tidefeed::{
 
 use crate::{
     binary::process::until,
-    harness::{Around, Inboxes, TestApp, settings},
+    harness::{CacheBackend, Inboxes, TestApp, settings},
     servers::{Backend, Kind, Server},
     store::conformance::account,
 };
@@ -36,7 +36,7 @@ struct World {
 
 /// The reader follows the author and has come; the author has published once.
 async fn world(inboxes: Inboxes) -> Result<World> {
-    let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, inboxes, settings()).await?;
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, inboxes, settings()).await?;
     for id in [1, 2] {
         let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
         app.ports.accounts.register(account).await?;
@@ -163,7 +163,7 @@ async fn a_reader_keeps_the_inbox_in_sql_while_redis_is_silent() -> Result<()> {
 /// However many are to be moved, the buckets are looked at in between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn those_who_stay_away_are_moved_in_bounded_rounds() -> Result<()> {
-    let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, Inboxes::Memory, settings()).await?;
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
     let readers = i64::try_from(2 * MOVED_AT_ONCE + 1)?;
     for id in 1..=readers {
         let account = NewAccount { now_ms: app.now_ms(), ..account(id, &format!("user{id}")) };
@@ -183,7 +183,7 @@ async fn those_who_stay_away_are_moved_in_bounded_rounds() -> Result<()> {
 /// Both would replace the other's token in every round.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_see_different_servers_change_a_bucket_ever_more_rarely() -> Result<()> {
-    let app = TestApp::start_outside(Backend::Sqlite, Around::Memory, Inboxes::Memory, settings()).await?;
+    let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
     let here = app.outside_keeper()?;
     let outside = app.ports.outside.clone().context("inboxes outside SQL")?;
     let elsewhere = Arc::new(MemoryInboxes::new(100, NodeId::of([6; 20])));

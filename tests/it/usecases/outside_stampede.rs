@@ -30,7 +30,7 @@ use tidefeed::{
 };
 
 use crate::{
-    harness::{Around, BUILDS_AT_ONCE, Inboxes, TestApp, settings},
+    harness::{BUILDS_AT_ONCE, CacheBackend, Inboxes, TestApp, settings},
     servers::on_each_backend,
     usecases::delivery::{followed_author, user},
 };
@@ -173,7 +173,7 @@ on_each_backend! {
     async fn lost_inboxes_are_rebuilt_gradually_while_pages_stay_exact(backend: Backend) -> Result<()> {
         let counting = Arc::new(Counting::new());
         let inboxes = Inboxes::Own(counting.clone());
-        let app = TestApp::start_outside(backend, Around::Memory, inboxes, settings()).await?;
+        let app = TestApp::start_outside(backend, CacheBackend::Memory, inboxes, settings()).await?;
         followed_author(&app, READERS).await?;
         for reader in readers() {
             app.visits.note_present(reader).await;

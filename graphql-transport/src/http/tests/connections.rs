@@ -53,8 +53,8 @@ async fn who_says_nothing_or_half_a_head_is_hung_up_on() {
     for said in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
         let begin = Instant::now();
         let mut stream = connected(&server, said).await;
-        let told = rest(&mut stream).await;
-        assert!(!told.contains("200"), "{told}");
+        let answer = rest(&mut stream).await;
+        assert!(!answer.contains("200"), "{answer}");
         assert!(said.starts_with("PRI") || begin.elapsed() >= head_time, "{said:?}: it had its time");
     }
 }

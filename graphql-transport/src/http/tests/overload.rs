@@ -183,8 +183,8 @@ async fn an_operation_that_a_socket_may_not_run_is_refused_alone() {
     client.subscribe("refused", "mutation { hold }").await;
     let error = client.hear().await;
     assert_eq!((&error["type"], &error["id"]), (&json!("error"), &json!("refused")), "{error}");
-    let told = &error["payload"][0]["extensions"];
-    assert_eq!((&told["code"], &told["retryAfter"]), (&json!("OVERLOADED"), &json!(1)), "{error}");
+    let received = &error["payload"][0]["extensions"];
+    assert_eq!((&received["code"], &received["retryAfter"]), (&json!("OVERLOADED"), &json!(1)), "{error}");
     client.subscribe("counts", "subscription { count(to: 1) }").await;
     assert_eq!(client.hear().await["payload"]["data"], json!({"count": 1}));
     assert_eq!(client.hear().await["type"], "complete");
@@ -251,12 +251,12 @@ async fn a_reserved_stream_stays_open_where_an_operation_is_refused() {
     );
     barrier.let_go(1);
     let mut events = stream.into_body().into_data_stream();
-    let mut told = String::new();
-    while !told.contains("event: complete") {
+    let mut received = String::new();
+    while !received.contains("event: complete") {
         let event = futures_util::StreamExt::next(&mut events).await.unwrap().unwrap();
-        told += std::str::from_utf8(&event).unwrap();
+        received += std::str::from_utf8(&event).unwrap();
     }
-    assert!(told.contains("\"held\":true") && !told.contains("OVERLOADED"), "{told}");
+    assert!(received.contains("\"held\":true") && !received.contains("OVERLOADED"), "{received}");
 }
 
 #[tokio::test]

@@ -57,12 +57,12 @@ async fn an_event_that_fails_is_masked_and_the_stream_goes_on() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
     client.subscribe("1", "subscription { stumble }").await;
-    let heard = [client.hear().await, client.hear().await, client.hear().await];
+    let answers = [client.hear().await, client.hear().await, client.hear().await];
     assert_eq!(
-        (&heard[0]["payload"]["data"]["stumble"], &heard[2]["payload"]["data"]["stumble"]),
+        (&answers[0]["payload"]["data"]["stumble"], &answers[2]["payload"]["data"]["stumble"]),
         (&json!(1), &json!(3))
     );
-    assert_eq!(heard[1]["payload"]["errors"][0]["extensions"]["code"], "INTERNAL_SERVER_ERROR");
+    assert_eq!(answers[1]["payload"]["errors"][0]["extensions"]["code"], "INTERNAL_SERVER_ERROR");
     assert_eq!(client.hear().await["type"], "complete");
 }
 

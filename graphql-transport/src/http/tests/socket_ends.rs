@@ -165,27 +165,27 @@ async fn a_client_that_answers_no_ping_is_closed_with_4408() {
     let close_time = Duration::from_millis(200);
     let server = Server::with(SocketLimits { ping_every, pong_time, close_time, ..SocketLimits::default() }).await;
     let mut stream = mute(&server).await;
-    let heard = timeout(PATIENCE, hear_close(&mut stream)).await.unwrap();
-    let pings = heard.windows(2).filter(|head| *head == [0x89, 0]).count();
+    let received = timeout(PATIENCE, hear_close(&mut stream)).await.unwrap();
+    let pings = received.windows(2).filter(|head| *head == [0x89, 0]).count();
     assert_eq!(pings, 1, "the second waits for the first one's answer");
-    assert_eq!(close_code(&heard), 4408);
+    assert_eq!(close_code(&received), 4408);
     emptied(&server).await;
 }
 
 /// What the server sends up to its close frame.
 async fn hear_close(stream: &mut TcpStream) -> Vec<u8> {
-    let (mut heard, mut part) = (Vec::new(), [0_u8; 1024]);
-    while !heard.contains(&0x88) {
+    let (mut received, mut part) = (Vec::new(), [0_u8; 1024]);
+    while !received.contains(&0x88) {
         let length = stream.read(&mut part).await.unwrap();
-        assert!(length > 0, "no close frame: {heard:?}");
-        heard.extend_from_slice(&part[..length]);
+        assert!(length > 0, "no close frame: {received:?}");
+        received.extend_from_slice(&part[..length]);
     }
-    heard
+    received
 }
 
-fn close_code(heard: &[u8]) -> u16 {
-    let at = heard.iter().position(|&byte| byte == 0x88).unwrap();
-    u16::from_be_bytes([heard[at + 2], heard[at + 3]])
+fn close_code(received: &[u8]) -> u16 {
+    let at = received.iter().position(|&byte| byte == 0x88).unwrap();
+    u16::from_be_bytes([received[at + 2], received[at + 3]])
 }
 
 #[tokio::test]
@@ -201,12 +201,12 @@ async fn a_message_still_arriving_counts_as_a_sign_of_life() {
         stream.write_all(&[byte]).await.unwrap();
         tokio::time::sleep(Duration::from_millis(15)).await;
     }
-    let (mut heard, mut part) = (Vec::new(), [0_u8; 1024]);
+    let (mut received, mut part) = (Vec::new(), [0_u8; 1024]);
     let answered = async {
-        while !String::from_utf8_lossy(&heard).contains("each of them for itself") {
+        while !String::from_utf8_lossy(&received).contains("each of them for itself") {
             let length = stream.read(&mut part).await.unwrap();
-            assert!(length > 0 && !heard.contains(&0x88), "given up: {heard:?}");
-            heard.extend_from_slice(&part[..length]);
+            assert!(length > 0 && !received.contains(&0x88), "given up: {received:?}");
+            received.extend_from_slice(&part[..length]);
         }
     };
     timeout(PATIENCE, answered).await.unwrap();
@@ -230,18 +230,18 @@ async fn a_message_that_never_ends_closes_with_1008() {
     let server = Server::with(limits).await;
     let mut stream = mute(&server).await;
     stream.write_all(&raw_frame(0x01, &vec![b'x'; 50_000])).await.unwrap();
-    let (mut heard, mut part) = (Vec::new(), [0_u8; 1024]);
+    let (mut received, mut part) = (Vec::new(), [0_u8; 1024]);
     let closes = async {
         // A ping may come between the parts of a message, and shows that somebody is there.
-        while !heard.windows(2).any(|head: &[u8]| head[0] == 0x88) {
+        while !received.windows(2).any(|head: &[u8]| head[0] == 0x88) {
             stream.write_all(&raw_frame(0x89, b"here")).await.unwrap();
             let length = stream.read(&mut part).await.unwrap();
-            heard.extend_from_slice(&part[..length]);
+            received.extend_from_slice(&part[..length]);
         }
     };
     timeout(PATIENCE, closes).await.unwrap();
-    let at = heard.windows(2).position(|head| head[0] == 0x88).unwrap();
-    assert_eq!(u16::from_be_bytes([heard[at + 2], heard[at + 3]]), 1008);
+    let at = received.windows(2).position(|head| head[0] == 0x88).unwrap();
+    assert_eq!(u16::from_be_bytes([received[at + 2], received[at + 3]]), 1008);
 }
 
 #[tokio::test]
@@ -250,7 +250,7 @@ async fn many_whole_messages_do_not_exceed_the_message_time() {
     let server = Server::with(limits).await;
     let mut client = server.acknowledged().await;
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(3) {
+    while begin.elapsed() < Duration::from_millis(1_300) {
         client.say(json!({"type": "ping", "payload": {"text": "x".repeat(20_000)}})).await;
         assert_eq!(client.hear().await["type"], "pong");
         client.0.send(Message::Ping(vec![7; 120].into())).await.unwrap();

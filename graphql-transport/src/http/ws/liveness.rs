@@ -75,7 +75,7 @@ impl<'a> Liveness<'a> {
     }
 
     /// Sent -> Quiet: a frame has arrived.
-    pub(super) fn heard(&mut self) {
+    pub(super) fn note_received(&mut self) {
         if matches!(self.phase, Phase::Sent { .. }) {
             self.phase = Phase::Quiet;
         }
@@ -119,7 +119,7 @@ mod tests {
         let mut client = Liveness::new(EVERY, TIME, &pinged, None);
         assert_eq!(client.next().await, Step::Ping);
         assert!(timeout(10 * TIME, client.next()).await.is_err(), "neither another ping nor the end");
-        client.heard();
+        client.note_received();
         pinged.notify_one();
         assert_eq!(client.next().await, Step::GiveUp, "what came before the ping went is no answer to it");
     }
@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(client.next().await, Step::Ping);
             pinged.notify_one();
             assert!(timeout(TIME / 2, client.next()).await.is_err());
-            client.heard();
+            client.note_received();
         }
     }
 }

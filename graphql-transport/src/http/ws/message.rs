@@ -206,8 +206,8 @@ mod tests {
             ("{\"type\": \"complete\", \"id\": \"\"}", "\"id\""),
             ("{\"type\": \"complete\", \"id\": 1}", "\"id\""),
         ] {
-            let told = ClientMessage::parse(text);
-            assert!(told.as_ref().is_err_and(|told| told.contains(why)), "{text}: {told:?}");
+            let parsed = ClientMessage::parse(text);
+            assert!(parsed.as_ref().is_err_and(|parsed| parsed.contains(why)), "{text}: {parsed:?}");
         }
     }
 

@@ -66,7 +66,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     };
     let gauged = Gauged::new(core.settings.metrics.sockets);
     let id = extensions.get().cloned().unwrap_or_else(|| RequestId::of_headers(&headers, &core.entropy));
-    let told: (HeaderName, _) = (request_id::HEADER, id.to_header());
+    let id_header: (HeaderName, _) = (request_id::HEADER, id.to_header());
     let span = tracing::error_span!("socket", request_id = %id);
     let received = extensions.get().cloned();
     let caller = Caller { id, credentials: Credentials::of_headers(&headers), client, received, place };
@@ -84,7 +84,7 @@ pub(super) async fn upgrade<E: PreparedExecutor, V: Viewer>(
     });
     // Keeps the client's spelling of headers: Python's gql requires its own spelling of `Sec-WebSocket-Protocol`.
     response.extensions_mut().extend(extensions);
-    ([told], response).into_response()
+    ([id_header], response).into_response()
 }
 
 /// Why this client may not open a socket, if it may not.

@@ -134,8 +134,8 @@ impl<E: PreparedExecutor, V: Viewer> Conversation<E, V> {
                 },
                 Some(_) = self.tasks.join_next(), if !self.tasks.is_empty() => Ok(()),
                 frame = frames.next() => {
-                    liveness.heard();
-                    unfinished.heard(frame.as_ref());
+                    liveness.note_received();
+                    unfinished.note_received(frame.as_ref());
                     self.hear(frame).await
                 }
             };

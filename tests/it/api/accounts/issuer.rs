@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     api::server::ApiServer,
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::Backend,
 };
 
@@ -46,7 +46,7 @@ fn trusting(endpoint: &KeyEndpoint) -> Result<OutsideSettings> {
 
 async fn server(outside: OutsideSettings) -> Result<ApiServer> {
     let settings = ApiSettings { outside: Some(outside), ..short() };
-    ApiServer::start_with(TestApp::start(Backend::Sqlite, Around::Memory).await?, &settings).await
+    ApiServer::start_with(TestApp::start(Backend::Sqlite, CacheBackend::Memory).await?, &settings).await
 }
 
 /// What a good token of `subject` says, an hour long.

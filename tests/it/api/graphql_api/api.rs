@@ -75,9 +75,9 @@ impl Api {
             (Arc::new(MemoryAnnouncements::new(64)), Arc::new(MemoryQueue::new(1024, Duration::from_mins(1))));
         let (settings, ambient) = (SessionSettings::default(), (clock.clone(), rng.clone()));
         let visits = Arc::new(Visits::new(queue.clone(), clock.clone(), 600_000));
-        let (kept, told) = (store.clone(), voice.clone());
+        let (kept, announcer) = (store.clone(), voice.clone());
         let sessions =
-            Arc::new(SessionsService::new(kept, told, tokens.clone(), visits.clone(), settings, ambient.clone()));
+            Arc::new(SessionsService::new(kept, announcer, tokens.clone(), visits.clone(), settings, ambient.clone()));
         let accounts = AccountsService::new(stores, passwords, sessions.clone(), ambient.clone()).open_to(open, true);
         let live = LiveSettings::default();
         let hub = Arc::new(Hub::new(store.clone(), live.buffer));

@@ -31,9 +31,9 @@ async fn the_payload_shows_what_a_reaction_has_changed() {
         let payload = json!({"content": content, "userErrors": [], "clientMutationId": "c"});
         assert_eq!(change(&api, Some(&ann), verb, &post).await["data"][verb], payload, "{verb}");
         let counts = "query($id: ID!) { content(id: $id) { likeCount bookmarkCount } }";
-        for (viewer, told) in [(Some(&bob), json!(bookmarks)), (Some(&ann), json!(null)), (None, json!(null))] {
+        for (viewer, count) in [(Some(&bob), json!(bookmarks)), (Some(&ann), json!(null)), (None, json!(null))] {
             let content = api.data(viewer, counts, json!({ "id": post })).await["content"].take();
-            assert_eq!(content, json!({"likeCount": likes, "bookmarkCount": told}), "{verb}");
+            assert_eq!(content, json!({"likeCount": likes, "bookmarkCount": count}), "{verb}");
         }
     }
 }

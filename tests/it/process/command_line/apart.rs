@@ -18,7 +18,7 @@ use super::{
     seeding::{pages_equal_the_oracle, user},
 };
 use crate::{
-    harness::{Around, TestApp},
+    harness::{CacheBackend, TestApp},
     servers::{self, Backend, FreshDatabase, connect_sql, execute, numbers},
 };
 
@@ -214,7 +214,7 @@ impl Witness {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_worker_finishes_the_subtasks_of_a_killed_one() -> Result<()> {
-    let app = TestApp::start(Backend::MariaDb, Around::NoCache).await?;
+    let app = TestApp::start(Backend::MariaDb, CacheBackend::NoCache).await?;
     let it = place(app.database_url()).await?;
     let (_serving, api) = Node::listening(&it, SERVE, "Serving the API.").await?;
     // Many small transactions; a dead worker's messages and subtasks are free again soon.

@@ -69,19 +69,19 @@ async fn every_log_line_has_its_request_id_under_any_filter() -> Result<()> {
     let store = connect_sql(&format!("sqlite://{}", it.path().join("data/tidefeed.db").display())).await?;
     execute(&store, "DROP TABLE counters").await?;
 
-    let mut told = BTreeSet::new();
+    let mut ids = BTreeSet::new();
     for answer in [peer.query(None, READ).await?, peer.stream(READ).await?, over_a_socket(&address).await?] {
         let extensions = &answer["errors"][0]["extensions"];
         ensure!(extensions["code"] == "INTERNAL_SERVER_ERROR", "{answer:#}");
-        told.insert(extensions["requestId"].as_str().with_context(|| answer.to_string())?.to_owned());
+        ids.insert(extensions["requestId"].as_str().with_context(|| answer.to_string())?.to_owned());
     }
-    ensure!(told.len() == 3, "each operation has an id of its own: {told:?}");
+    ensure!(ids.len() == 3, "each operation has an id of its own: {ids:?}");
     let mut logged = BTreeSet::new();
-    while logged.len() < told.len() {
+    while logged.len() < ids.len() {
         let line = node.said("A request failed.").await?;
         logged.insert(line["span"]["request_id"].as_str().with_context(|| line.to_string())?.to_owned());
     }
-    ensure!(logged == told, "{logged:?} {told:?}");
+    ensure!(logged == ids, "{logged:?} {ids:?}");
     for line in node.log() {
         let line: Value = serde_json::from_str(&line)?;
         let speaks_of_requests = ["tidefeed::api", "graphql_transport::http"];
@@ -136,7 +136,7 @@ async fn no_log_line_contains_the_token_of_an_export_link() -> Result<()> {
     ensure!(status == 200 && file.contains("\"complete\":true"), "{status} {file}");
     ensure!(peer.get(&format!("{path}x")).await?.0 == 401);
     let secret = path.rsplit('.').next().context("no signature")?;
-    let told: Vec<_> = node.log().into_iter().filter(|line| line.contains(secret)).collect();
-    ensure!(node.log().len() > 10 && told.is_empty(), "{told:#?}");
+    let leaks: Vec<_> = node.log().into_iter().filter(|line| line.contains(secret)).collect();
+    ensure!(node.log().len() > 10 && leaks.is_empty(), "{leaks:#?}");
     Ok(())
 }

@@ -47,8 +47,8 @@ async fn an_overloaded_node_refuses_mutations_at_once_and_stays_healthy() -> Res
     let meanwhile = async {
         counted(&peer, r#"waiting{kind="mutation"}"#, 1.0).await?;
         let refused = publish(&peer, token, "refused").await?;
-        let told = &refused["errors"][0]["extensions"];
-        ensure!((&told["code"], &told["retryAfter"]) == (&json!("OVERLOADED"), &json!(1)), "{refused}");
+        let extensions = &refused["errors"][0]["extensions"];
+        ensure!((&extensions["code"], &extensions["retryAfter"]) == (&json!("OVERLOADED"), &json!(1)), "{refused}");
         counted(&peer, r#"refused_total{kind="mutation",reason="full"}"#, 1.0).await?;
         for path in ["healthz", "readyz"] {
             let (status, body) = peer.get(path).await?;

@@ -89,15 +89,15 @@ async fn every_listener_on_every_node_hears_everything(place: Place) -> Result<(
         one.announce(announcement).await?;
     }
     for listener in &mut listeners {
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         for _ in &said {
-            heard.push(next(listener).await?);
+            received.push(next(listener).await?);
         }
         let order = |announcement: &Announcement| format!("{announcement:?}");
-        heard.sort_by_key(order);
+        received.sort_by_key(order);
         let mut expected = said.clone();
         expected.sort_by_key(order);
-        assert_eq!(heard, expected);
+        assert_eq!(received, expected);
     }
     nodes.end().await
 }

@@ -87,14 +87,14 @@ on_each_backend! {
         world.store.hide(user(5), user(1), 1028).await?;
         world.try_block(6, 1).await?;
         let exclusions = |has_muted, has_blocked, is_hiding| ExclusionState { has_muted, has_blocked, is_hiding };
-        let told = world.store.exclusion_states(user(1), &[6, 5, 4, 3, 2, 77].map(user)).await?;
-        let told: Vec<_> = told.into_iter().filter(|(_, it)| *it != ExclusionState::default()).collect();
+        let found = world.store.exclusion_states(user(1), &[6, 5, 4, 3, 2, 77].map(user)).await?;
+        let found: Vec<_> = found.into_iter().filter(|(_, it)| *it != ExclusionState::default()).collect();
         let expected = [
             (user(2), exclusions(true, false, true)),
             (user(3), exclusions(false, false, true)),
             (user(4), exclusions(false, true, false)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert!(world.store.exclusion_states(user(1), &[]).await?.is_empty());
         Ok(())
     }

@@ -25,11 +25,11 @@ use super::places::Backdoor;
 /// What may happen. Indices are taken modulo what there is.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A content is published at this time, which may be older than what is there; `told`: the cache is notified at
+    /// A content is published at this time, which may be older than what is there; `notified`: the cache is notified at
     /// once.
-    Publish { time: i64, id: i64, told: bool },
+    Publish { time: i64, id: i64, notified: bool },
     /// A content goes.
-    Remove { index: usize, told: bool },
+    Remove { index: usize, notified: bool },
     /// The cache is notified of some change, new or old.
     Tell { index: usize },
     /// The cache is filled from now.
@@ -50,8 +50,8 @@ fn step() -> impl Strategy<Value = Step> {
     // Few times and few ids: ties and late commits are common.
     let publish = (0..12_i64, 1..1_000_i64, prop::bool::weighted(0.8));
     prop_oneof![
-        8 => publish.prop_map(|(time, id, told)| Step::Publish { time, id, told }),
-        4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(index, told)| Step::Remove { index, told }),
+        8 => publish.prop_map(|(time, id, notified)| Step::Publish { time, id, notified }),
+        4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(index, notified)| Step::Remove { index, notified }),
         2 => any::<usize>().prop_map(|index| Step::Tell { index }),
         4 => (0..7_usize).prop_map(|limit| Step::Fill { limit }),
         1 => (any::<usize>(), 0..7_usize).prop_map(|(index, limit)| Step::FillLate { index, limit }),
@@ -145,13 +145,13 @@ struct World {
 impl World {
     async fn step(&mut self, step: &Step) -> Result<()> {
         match *step {
-            Step::Publish { time, id, told } => {
-                if self.model.publish(time, id)? && told {
+            Step::Publish { time, id, notified } => {
+                if self.model.publish(time, id)? && notified {
                     self.tell(self.model.changes.len() - 1).await?;
                 }
             }
-            Step::Remove { index, told } => {
-                if self.model.remove(index)? && told {
+            Step::Remove { index, notified } => {
+                if self.model.remove(index)? && notified {
                     self.tell(self.model.changes.len() - 1).await?;
                 }
             }
@@ -198,11 +198,11 @@ impl World {
     /// The cache may know nothing; what it knows was true at the version that it names.
     async fn check(&mut self) -> Result<()> {
         let Some(found) = self.cache.fetch(&[self.model.author]).await?.remove(0) else { return Ok(()) };
-        let truth = self.model.states.get(&found.version).context("a version that nobody drew")?;
+        let recorded = self.model.states.get(&found.version).context("a version that nobody drew")?;
         let complete = |entry: &&Entry| entry.position() >= found.complete_from;
-        let expected: Vec<&Entry> = truth.iter().filter(complete).collect();
+        let expected: Vec<&Entry> = recorded.iter().filter(complete).collect();
         let claimed: Vec<&Entry> = found.entries.iter().filter(complete).collect();
-        anyhow::ensure!(claimed == expected, "{found:?} is not {truth:?}");
+        anyhow::ensure!(claimed == expected, "{found:?} is not {recorded:?}");
         anyhow::ensure!(found.entries.is_sorted_by_key(|entry| std::cmp::Reverse(entry.position())), "{found:?}");
         anyhow::ensure!(found.entries.len() <= self.cache.capacity(), "{found:?}");
         self.hits += u32::from(found.version == self.model.latest());

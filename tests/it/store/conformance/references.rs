@@ -68,12 +68,12 @@ on_each_backend! {
         assert_eq!(world.rows().await?, (5, 5, 5));
         let mut read = world.store.by_ids(None, &[6, 7].map(content_id)).await?;
         read.sort_by_key(|it| it.id);
-        let told: Vec<_> = read.iter().map(|it| (it.kind, it.reference, it.text.as_str())).collect();
+        let found: Vec<_> = read.iter().map(|it| (it.kind, it.reference, it.text.as_str())).collect();
         let expected = [
             (ContentKind::Reply, Reference::ReplyTo(content_id(5)), "content 6"),
             (ContentKind::Repost, Reference::RepostOf(content_id(5)), ""),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert_eq!(
             world.column::<i64>("SELECT repost_author_id FROM contents WHERE repost_of = 5 ORDER BY id").await?,
             [1, 1]

@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct Node {
     process: Child,
     log: watch::Receiver<Vec<String>>,
-    told: usize,
+    read_lines: usize,
 }
 
 impl Node {
@@ -32,7 +32,7 @@ impl Node {
         let stderr = process.stderr.take().context("The process has no standard error.")?;
         let (sender, log) = watch::channel(Vec::new());
         tokio::spawn(keep(stderr, sender));
-        Ok(Self { process, log, told: 0 })
+        Ok(Self { process, log, read_lines: 0 })
     }
 
     /// Starts it and waits until it says `message` with its address.
@@ -45,7 +45,7 @@ impl Node {
 
     /// The next log line that says `message`.
     pub async fn said(&mut self, message: &str) -> Result<Value> {
-        let (mut found, mut next) = (None, self.told);
+        let (mut found, mut next) = (None, self.read_lines);
         let seen = self.log.wait_for(|lines| {
             while found.is_none() && next < lines.len() {
                 found = matching(&lines[next], message);
@@ -54,7 +54,7 @@ impl Node {
             found.is_some()
         });
         let ended = timeout(LIMIT, seen).await.map(|seen| seen.is_err());
-        self.told = next;
+        self.read_lines = next;
         match (found, ended) {
             (Some(line), _) => line,
             (None, Ok(_)) => bail!("The node ended without saying `{message}`:\n{}", self.log_text()),
