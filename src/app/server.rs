@@ -94,7 +94,7 @@ pub async fn serve(listener: TcpListener, routes: Routes, limits: ConnectionLimi
     tracing::info!(
         connections = limits.connections,
         per_address = limits.per_address,
-        "The limits on connections are set."
+        "Accepting connections within these limits."
     );
     http::serve(listener, routes, limits, lifecycle.draining()).await;
 }

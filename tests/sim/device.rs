@@ -20,7 +20,7 @@ use crate::{
     client::{Client, Watch},
     oracle::{Item, Version},
     rules::Rule,
-    scheduler::Place,
+    scheduler::Owner,
     world::{Connected, Counts, Shared, World},
 };
 
@@ -232,7 +232,7 @@ impl World {
             let app = Arc::clone(&self.nodes[node].app);
             self.devices[device].node = node;
             let life = Arc::clone(&self.devices[device].device).live(shared, app);
-            self.scheduler.settle(Place::Node(node), life);
+            self.scheduler.settle(Owner::Node(node), life);
         }
     }
 

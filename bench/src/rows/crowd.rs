@@ -46,10 +46,10 @@ pub async fn measure(site: &mut Site) -> Result<Vec<Figure>> {
     let (mut first, mut last) = (Rounds::default(), Rounds::default());
     let mut event = None;
     for _ in 0..=site.options.rounds() {
-        let Broadcast { first_ms, last_ms, event: said } =
+        let Broadcast { first_ms, last_ms, event: rendered } =
             broadcast(site.address(), &publish(&author), &mut ours).await?;
         // The first time warms both sides.
-        if event.replace(said).is_some() {
+        if event.replace(rendered).is_some() {
             first.ours.push(first_ms);
             last.ours.push(last_ms);
         }

@@ -23,10 +23,10 @@ pub struct LedgerLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoom {
     /// The node's: all clients are refused.
-    #[error("no room for more bytes of clients on this node")]
+    #[error("this node holds as many bytes for clients as it may")]
     Node,
     /// The client's: other clients may still have room.
-    #[error("no room for more bytes of this client")]
+    #[error("this node holds as many bytes for this client as it may")]
     Client,
 }
 

@@ -56,7 +56,7 @@ pub struct View {
     /// `None`: it is unknown what the client holds, and changes are passed on as they come.
     window: Option<HeldTop>,
     waiting: VecDeque<Change>,
-    recently: Recently,
+    recently: RecentChanges,
 }
 
 /// The timeline above the floor, and what the client holds of it.
@@ -250,9 +250,9 @@ impl HeldTop {
 
 /// The last changes sent about contents outside a window, so that none is sent twice.
 #[derive(Debug, Clone, Default)]
-struct Recently(VecDeque<(ContentId, bool)>);
+struct RecentChanges(VecDeque<(ContentId, bool)>);
 
-impl Recently {
+impl RecentChanges {
     /// Records the change; whether it is new.
     fn tell(&mut self, content: ContentId, is_there: bool) -> bool {
         let known = self.0.iter().position(|(sent, _)| *sent == content).and_then(|place| self.0.remove(place));

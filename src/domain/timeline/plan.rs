@@ -134,29 +134,29 @@ mod tests {
 
     /// Where an entry of a made-up world is kept.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    enum Kept {
+    enum Source {
         InFlight,
         Covered,
         Uncovered,
     }
 
     /// Positions of a world: few times and ids, so that ties are common.
-    type Place = (i64, i64);
+    type Coordinates = (i64, i64);
 
-    fn at((time, id): Place) -> Position {
+    fn at((time, id): Coordinates) -> Position {
         Position::bound(time, id)
     }
 
     /// One side of the bound as stores give it: a limited query, an inbox that is trusted from the floor on, an outbox
     /// that is complete from somewhere.
     fn sources(
-        world: &BTreeMap<Place, Kept>,
+        world: &BTreeMap<Coordinates, Source>,
         side: (Direction, Option<Position>, bool),
         need: usize,
         edges: [Position; 2],
     ) -> [Run; 3] {
         let (direction, bound, inclusive) = side;
-        let rows = |kept: Kept, from: Position| -> Vec<Entry> {
+        let rows = |kept: Source, from: Position| -> Vec<Entry> {
             let start = bound.unwrap_or(direction.start());
             let mut rows: Vec<Entry> = world
                 .iter()
@@ -175,13 +175,13 @@ mod tests {
             rows
         };
         [
-            Run::from_limited_query(direction, rows(Kept::InFlight, Position::OLDEST), need),
-            Run::from_trusted_area(direction, bound, rows(Kept::Covered, edges[0]), need, edges[0]),
-            Run::from_trusted_area(direction, bound, rows(Kept::Uncovered, edges[1]), need, edges[1]),
+            Run::from_limited_query(direction, rows(Source::InFlight, Position::OLDEST), need),
+            Run::from_trusted_area(direction, bound, rows(Source::Covered, edges[0]), need, edges[0]),
+            Run::from_trusted_area(direction, bound, rows(Source::Uncovered, edges[1]), need, edges[1]),
         ]
     }
 
-    fn naive(world: &BTreeMap<Place, Kept>, request: &PageRequest) -> Page {
+    fn naive(world: &BTreeMap<Coordinates, Source>, request: &PageRequest) -> Page {
         let all: Vec<Position> = world.keys().rev().map(|place| at(*place)).collect();
         let (newer, older): (Vec<Position>, Vec<Position>) = match (request.bound, request.direction) {
             (Some(bound), Direction::Older) => all.into_iter().partition(|place| *place >= bound),
@@ -219,7 +219,7 @@ mod tests {
         fn a_served_page_is_the_naive_one(
             world in btree_map(
                 (1_i64..9, 1_i64..4),
-                prop_oneof![Just(Kept::InFlight), Just(Kept::Covered), Just(Kept::Uncovered)],
+                prop_oneof![Just(Source::InFlight), Just(Source::Covered), Just(Source::Uncovered)],
                 0..24,
             ),
             edges in [prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)], prop_oneof![Just((0, 0)), (1_i64..9, 1_i64..4)]],

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_refused_address_is_named_by_its_index_without_its_password() {
         let options = RedisOptions { urls: vec!["rodis://:secret@host:1/".to_owned()], ..RedisOptions::default() };
-        let said = options.addresses().err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(said.starts_with("address 1 is not valid") && !said.contains("secret"), "{said}");
+        let message = options.addresses().err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.starts_with("address 1 is not valid") && !message.contains("secret"), "{message}");
     }
 }

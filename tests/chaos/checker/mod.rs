@@ -149,16 +149,16 @@ impl Judge<'_> {
     }
 
     /// Without a range there can be nothing.
-    fn flag(&self, name: &str, said: bool, range: Option<Range>) -> Result<(), Mismatch> {
+    fn flag(&self, name: &str, reported: bool, range: Option<Range>) -> Result<(), Mismatch> {
         let is_there = |authors: &[User], fits: fn(&Self, &Content) -> bool| {
             let range = range?;
             let mut found = authors.iter().flat_map(|author| self.history.outboxes[*author].range(range));
             found.find(|(_, content)| fits(self, content)).map(|(position, _)| *position)
         };
-        if said && is_there(&self.perhaps, Self::may_be).is_none() {
+        if reported && is_there(&self.perhaps, Self::may_be).is_none() {
             return Err(format!("{name} is true, and there is nothing"));
         }
-        match is_there(&self.surely, Self::must_be).filter(|_| !said) {
+        match is_there(&self.surely, Self::must_be).filter(|_| !reported) {
             Some(position) => Err(format!("{name} is false, and there is {}", at(position))),
             None => Ok(()),
         }

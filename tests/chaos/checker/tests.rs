@@ -80,8 +80,8 @@ fn passes(history: &History, read: &Read) {
 
 #[track_caller]
 fn is_refused(history: &History, read: &Read, why: &str) {
-    let said = check(history, read).err().unwrap_or_default();
-    assert!(said.contains(why), "{said:?} does not say `{why}`");
+    let mismatch = check(history, read).err().unwrap_or_default();
+    assert!(mismatch.contains(why), "{mismatch:?} does not say `{why}`");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::{
     servers::{Backend, connect_sql, numbers, on_each_backend},
     store::conformance::{
         account,
-        places::{Backdoor, Place},
+        adapters::{Adapter, RawConnection},
     },
 };
 
@@ -140,7 +140,7 @@ async fn holds_in(backend: Backend, options: RedisOptions) -> Result<()> {
     let gone = newest.entries.iter().find(|entry| delivered(entry.content.get())).context("one of the inbox")?;
     let (bucket, member) = (viewer.get() % 128, format!("{:020}", gone.content.get()));
     let key = format!("{}inbox1:{{{bucket}}}:{viewer}", options.prefix);
-    let removed: i64 = Backdoor::open(&options).await?.run(redis::cmd("ZREM").arg(key).arg(member)).await?;
+    let removed: i64 = RawConnection::open(&options).await?.run(redis::cmd("ZREM").arg(key).arg(member)).await?;
     ensure!(removed == 1, "the row is where the tables' description says");
     let without = app.reader.page(viewer, &PageRequest::newest(PageSize::try_new(3)?)).await?;
     ensure!(without.entries.iter().all(|entry| entry.content != gone.content), "the page came from elsewhere");
@@ -149,11 +149,11 @@ async fn holds_in(backend: Backend, options: RedisOptions) -> Result<()> {
 
 on_each_backend! {
     async fn the_worked_example_holds_with_inboxes_in_redis(backend: Backend) -> Result<()> {
-        holds_in(backend, Place::Redis.options().await?.context("a server")?).await
+        holds_in(backend, Adapter::Redis.options().await?.context("a server")?).await
     }
 
     async fn the_worked_example_holds_with_inboxes_in_a_cluster(backend: Backend) -> Result<()> {
-        holds_in(backend, Place::Cluster.options().await?.context("a cluster")?).await
+        holds_in(backend, Adapter::Cluster.options().await?.context("a cluster")?).await
     }
 
     async fn the_worked_example_holds_without_a_cache(backend: Backend) -> Result<()> {

@@ -285,7 +285,7 @@ pub async fn open_store(url: &str) -> Result<SqlStore> {
 /// Numbers of key prefixes on the shared cluster.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-type Surroundings = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
+type Backends = (Arc<dyn Queue>, Option<Arc<dyn OutboxCache>>, Arc<dyn Announcements>);
 
 /// Keys of the test's own on the shared Redis, or the shared cluster.
 async fn redis(cache_backend: CacheBackend) -> Result<Option<RedisOptions>> {
@@ -315,7 +315,7 @@ async fn outside(setup: &Setup, store: &SqlStore) -> Result<Option<OutsideStores
     Ok(Some(OutsideStores { inboxes, states, pages, keep, active_ms: ACTIVE_MS, builds_at_once: BUILDS_AT_ONCE }))
 }
 
-async fn surroundings(setup: &Setup, stop: &CancellationToken) -> Result<Surroundings> {
+async fn surroundings(setup: &Setup, stop: &CancellationToken) -> Result<Backends> {
     let Some(options) = setup.redis.clone() else {
         let cache: Arc<dyn OutboxCache> = Arc::new(MemoryOutboxCache::new(1_000, 50));
         let cache = (setup.cache_backend == CacheBackend::Memory).then_some(cache);

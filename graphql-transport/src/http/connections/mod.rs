@@ -108,7 +108,7 @@ pub struct Routes {
 fn prompt(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "A connection cannot send small packets at once. It answers with a delay.");
+            tracing::debug!(%error, "TCP_NODELAY could not be set on a connection. Its answers are delayed.");
         }
     })
 }

@@ -22,10 +22,10 @@ async fn server(limits: ConnectionLimits) -> Server {
     Server::among(HttpSettings::default(), limits).await
 }
 
-/// A connection on which `said` has been said.
-async fn connected(server: &Server, said: &str) -> TcpStream {
+/// A connection on which `head` has been sent.
+async fn connected(server: &Server, head: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    stream.write_all(said.as_bytes()).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
     stream
 }
 
@@ -50,12 +50,12 @@ async fn answered(stream: &mut TcpStream, path: &str) -> String {
 async fn who_says_nothing_or_half_a_head_is_hung_up_on() {
     let head_time = Duration::from_millis(300);
     let server = server(ConnectionLimits { head_time, ..ConnectionLimits::default() }).await;
-    for said in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
+    for head in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
         let begin = Instant::now();
-        let mut stream = connected(&server, said).await;
+        let mut stream = connected(&server, head).await;
         let answer = rest(&mut stream).await;
         assert!(!answer.contains("200"), "{answer}");
-        assert!(said.starts_with("PRI") || begin.elapsed() >= head_time, "{said:?}: it had its time");
+        assert!(head.starts_with("PRI") || begin.elapsed() >= head_time, "{head:?}: it had its time");
     }
 }
 

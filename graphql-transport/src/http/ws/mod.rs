@@ -109,7 +109,7 @@ async fn serve<E: PreparedExecutor, V: Viewer>(core: Arc<Core<E, V>>, socket: We
         ending = conversation.run(&mut frames, &pinged) => ending,
         () = &mut writing => Ending::Lost,
     };
-    tracing::debug!(?ending, "A WebSocket session ends.");
+    tracing::debug!(?ending, "A WebSocket session ended.");
     let completes = conversation.stop_operations().await;
     drop(conversation);
     match ending {

@@ -45,7 +45,7 @@ impl From<Reason> for RefetchReason {
     }
 }
 
-/// An entry was added to the timeline: a new one, or an older one of a subject whose newer entry was removed.
+/// An entry was added to the timeline: a new one, or an older one that a removed entry of its subject had replaced.
 #[derive(SimpleObject)]
 pub struct EntryAdded {
     /// The entry. Insert it before the first entry whose `createdAt` is not later. That is nearly always the front, but

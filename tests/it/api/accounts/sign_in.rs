@@ -115,9 +115,9 @@ fn service(app: &TestApp, passwords: PasswordSettings) -> Result<AccountsService
     let (clock, rng): (SharedClock, _) = (app.clock.clone(), app.rng.clone());
     let tokens = Tokens::new(TokenKey::try_new(&[7; 32])?, std::time::Duration::from_mins(1), clock.clone());
     let ambient = (clock, rng.clone());
-    let (kept, voice) = (app.ports.sessions.clone(), app.ports.announcements.clone());
+    let (kept, announcer) = (app.ports.sessions.clone(), app.ports.announcements.clone());
     let (tokens, visits, settings) = (Arc::new(tokens), app.visits.clone(), SessionSettings::default());
-    let sessions = SessionsService::new(kept, voice, tokens, visits, settings, ambient.clone());
+    let sessions = SessionsService::new(kept, announcer, tokens, visits, settings, ambient.clone());
     let stores = AccountStores {
         accounts: app.ports.accounts.clone(),
         attempts: app.ports.attempts.clone(),

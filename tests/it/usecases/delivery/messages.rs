@@ -21,10 +21,10 @@ use crate::{
 };
 
 /// A queue that is away.
-struct Away;
+struct UnavailableQueue;
 
 #[async_trait]
-impl Queue for Away {
+impl Queue for UnavailableQueue {
     async fn send(&self, _: &[Message]) -> Result<(), StoreError> {
         Err(StoreError::Unavailable("away".into()))
     }
@@ -100,7 +100,7 @@ on_each_backend! {
             deliveries: app.ports.deliveries.clone(),
             relations: app.ports.relations.clone(),
             inboxes: app.ports.inboxes.clone(),
-            queue: Arc::new(Away),
+            queue: Arc::new(UnavailableQueue),
         };
         let clock: SharedClock = app.clock.clone();
         app.clock.advance(40 * 24 * 60 * 60 * 1000);
