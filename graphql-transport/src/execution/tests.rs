@@ -222,7 +222,7 @@ fn an_operation_is_prepared_once_for_each_choice_of_its_conditions() {
 }
 
 #[test]
-fn what_may_stay_prepared_weighs_as_if_it_did() {
+fn a_preparable_operation_weighs_as_if_prepared() {
     let guard = guard();
     let weight = |query: &str| guard.open(query).unwrap().weight();
     let spreads = "...f ".repeat(100);
@@ -254,7 +254,7 @@ impl Counted {
 }
 
 #[tokio::test]
-async fn what_waits_is_polled_once_a_turn_however_deep_it_lies() {
+async fn a_waiting_field_is_polled_once_a_turn_at_any_depth() {
     let counted = Counted::default();
     let direct = Direct::build((counted.clone(), ours::Mutation, EmptySubscription), |builder| builder);
     let guard = Guard::new(GuardLimits::default(), Shape::of_sdl(&direct.sdl()).unwrap());

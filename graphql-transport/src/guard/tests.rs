@@ -191,7 +191,7 @@ fn a_subscription_has_one_root_field_in_the_operation_itself() {
 }
 
 #[test]
-fn a_syntax_error_is_told_in_one_line_with_its_place() {
+fn a_syntax_error_is_one_line_with_its_location() {
     let refusal = open("{ a(b: ) }").unwrap_err();
     assert_eq!(refusal.code(), RefusalCode::ParseFailed);
     assert!(refusal.to_string().starts_with("Syntax error at line 1, column 8: expected "), "{refusal}");
@@ -345,7 +345,7 @@ fn the_cost_formula_counts_reads_objects_scalars_and_list_sizes() {
 }
 
 #[test]
-fn a_description_of_the_schema_costs_what_is_selected_in_it() {
+fn introspection_costs_what_it_selects() {
     // Nine types of its own; fields lead to types of three fields on an average, and none has more than twice as many.
     let types = 9 + 13;
     for (query, tenths) in [

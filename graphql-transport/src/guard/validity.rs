@@ -257,7 +257,7 @@ fn a_mutation_costs_the_same_inline_and_in_fragments() {
 }
 
 #[test]
-fn what_the_schema_does_not_say_is_in_the_price() {
+fn cost_hints_price_lists_texts_and_expensive_mutations() {
     assert_eq!(cost("{ viewer { media { id } } }"), 20 + 2 * 20 + 1 + 9 + 2);
     assert_eq!(cost("mutation { hash(input: {text: \"x\"}) { id } }"), 20 + 200 + 1000 + 20 + 1 + 1);
     let links = (0..48).map(|n| format!("a{n}: url")).collect::<Vec<_>>().join(" ");

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_has_waited_as_long_as_they_may_is_refused() {
+    async fn an_operation_over_the_queue_time_is_refused() {
         let limit = limit(1, 1);
         let running = limit.take(|| ()).await.unwrap();
         let begin = tokio::time::Instant::now();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_gives_up_leaves_their_place_and_their_turn() {
+    async fn an_abandoned_request_frees_its_slot_and_its_turn() {
         let limit = limit(1, 2);
         let running = limit.take(|| ()).await.unwrap();
         let [leaving, staying] = [asks(&limit).await, asks(&limit).await];

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_costs_more_than_a_bucket_takes_a_full_one() {
+    async fn a_cost_above_the_capacity_takes_a_full_bucket() {
         let budget = budget(100, 10, 1000);
         assert_eq!(budget.charge(Payer::Unknown, u64::MAX).retry_after, None);
         assert_eq!(budget.charge(Payer::Unknown, u64::MAX).retry_after, Some(Duration::from_secs(10)));

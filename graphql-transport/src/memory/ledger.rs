@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_anyway_counts_beyond_the_bounds() {
+    fn bytes_already_received_count_beyond_the_bounds() {
         let ledger = Ledger::new("tests", LIMITS, MetricNames::default());
         let mut ann = ledger.open([ANN, None]);
         ann.settle(1_000);

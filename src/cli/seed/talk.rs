@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn some_contents_are_answered_much_and_most_not_at_all() {
+    fn replies_are_skewed_towards_few_contents() {
         let world = world(1, 200);
         let people = world.neighbourhood(0..200).unwrap();
         let tally = tally(&people).unwrap();

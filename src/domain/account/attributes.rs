@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_attribute_at_fault_is_told_by_its_place() {
+    fn the_first_faulty_attribute_is_named_by_its_index() {
         assert_eq!(of(&[("a", "1"), ("B", "2")]), Err(InvalidAttributes::Key(1)));
         assert_eq!(of(&[("", "1")]), Err(InvalidAttributes::Key(0)));
         assert_eq!(of(&[("a", "1"), ("a", "2")]), Err(InvalidAttributes::Twice(1)));

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn of_more_than_a_window_the_newest_are_held() {
+    fn a_resume_point_holds_the_newest_window_of_a_long_page() {
         let entries: Vec<Entry> = (1..=100).rev().map(entry).collect();
         let page = Folded::from(Page { entries, has_older: false, has_newer: false });
         let point = ResumePoint::of_page(&newest(), &page);

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_looked_for_is_refused() {
+    fn an_unusable_search_is_refused() {
         let of = |text: &str| KeyPrefix::try_new(text).unwrap_err();
         assert_eq!([of(""), of(" \u{3000} ")], [InvalidKeyPrefix::Blank; 2]);
         assert_eq!(of(&"潮".repeat(61)), InvalidKeyPrefix::TooLong(61));

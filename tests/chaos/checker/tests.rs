@@ -255,7 +255,7 @@ fn neither_what_may_be_reposted_nor_its_reposts_are_deleted_meanwhile() {
 }
 
 #[test]
-fn once_all_is_certain_only_what_is_left_counts() {
+fn settled_calls_constrain_later_pages_exactly() {
     let mut history = world();
     history.deleted(AUTHOR, position(3), unknown(30, 40));
     history.switch((READER, OTHER), Relation::Follow).on.push(unknown(30, 40));

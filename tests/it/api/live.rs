@@ -60,7 +60,7 @@ async fn events_arrive(backend: Backend, cache_backend: CacheBackend) -> Result<
 }
 
 on_each_backend! {
-    async fn what_is_published_arrives_live_and_equals_the_timeline(backend: Backend) -> Result<()> {
+    async fn live_events_equal_the_timeline(backend: Backend) -> Result<()> {
         events_arrive(backend, CacheBackend::Memory).await
     }
 }
@@ -70,11 +70,11 @@ mod two_nodes {
 
     on_each_backend! {
         on mariadb, mysql;
-        async fn what_one_publishes_arrives_at_the_other_through_redis(backend: Backend) -> Result<()> {
+        async fn events_cross_nodes_through_redis(backend: Backend) -> Result<()> {
             events_arrive(backend, CacheBackend::Redis).await
         }
 
-        async fn what_one_publishes_arrives_at_the_other_through_a_cluster(backend: Backend) -> Result<()> {
+        async fn events_cross_nodes_through_a_redis_cluster(backend: Backend) -> Result<()> {
             events_arrive(backend, CacheBackend::Cluster).await
         }
     }

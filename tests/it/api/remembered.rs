@@ -108,7 +108,7 @@ async fn changed_names_are_shown_by_every_node(here: ApiServer) -> Result<()> {
 
 on_each_backend! {
     /// A10: of one author's posts every reader's page has the texts, and one reader's page of each node reads them.
-    async fn what_many_readers_read_of_one_author_a_node_reads_once(backend: Backend) -> Result<()> {
+    async fn a_node_reads_an_authors_card_once_for_many_readers(backend: Backend) -> Result<()> {
         let here = server(backend, CacheBackend::Memory).await?;
         let (star, readers) = followed(&here, READERS).await?;
         for number in 0..5 {

@@ -107,11 +107,11 @@ async fn lost_commits_leave_no_trace(backend: Backend, cache_backend: CacheBacke
 }
 
 on_each_backend! {
-    async fn what_sql_lost_is_not_read_from_a_cache_in_process(backend: Backend) -> Result<()> {
+    async fn a_commit_lost_by_sql_is_not_read_from_memory(backend: Backend) -> Result<()> {
         lost_commits_leave_no_trace(backend, CacheBackend::Memory).await
     }
 
-    async fn what_sql_lost_is_not_read_from_redis(backend: Backend) -> Result<()> {
+    async fn a_commit_lost_by_sql_is_not_read_from_redis(backend: Backend) -> Result<()> {
         lost_commits_leave_no_trace(backend, CacheBackend::Redis).await
     }
 }

@@ -202,7 +202,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn whoever_has_no_account_any_more_changes_nothing(backend: Backend) -> Result<()> {
+    async fn a_deleted_account_changes_nothing(backend: Backend) -> Result<()> {
         let story = Story::on(backend).await?;
         story.delete().await?;
         let (app, ports, gone, now) = (&story.app, &story.app.ports, user(GONE), story.app.now_ms());

@@ -30,7 +30,7 @@ async fn costs(app: &TestApp, reader: i64, request: &PageRequest) -> Result<Vec<
 }
 
 on_each_backend! {
-    async fn who_excludes_somebody_pulls_by_one_statement_as_the_cache_would(backend: Backend) -> Result<()> {
+    async fn readers_with_exclusions_pull_in_one_statement(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 4).await?;
         for _ in 0..30 {

@@ -162,7 +162,7 @@ async fn a_reader_keeps_the_inbox_in_sql_while_redis_is_silent() -> Result<()> {
 
 /// However many are to be moved, the buckets are looked at in between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_stay_away_are_moved_in_bounded_rounds() -> Result<()> {
+async fn inactive_readers_are_moved_in_bounded_rounds() -> Result<()> {
     let app = TestApp::start_outside(Backend::Sqlite, CacheBackend::Memory, Inboxes::Memory, settings()).await?;
     let readers = i64::try_from(2 * MOVED_AT_ONCE + 1)?;
     for id in 1..=readers {

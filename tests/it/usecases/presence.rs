@@ -54,7 +54,7 @@ async fn be_there(app: &TestApp, sessions: &SessionsService, refresh: &str) -> R
 
 on_each_backend! {
     /// A2: signing in, refreshing, reading, counting and watching; each once in the configured interval.
-    async fn whoever_shows_that_they_are_there_is_seen(backend: Backend) -> Result<()> {
+    async fn every_sign_of_presence_marks_a_reader_as_seen(backend: Backend) -> Result<()> {
         let app = TestApp::start_with(backend, CacheBackend::Memory, Settings { seen_every_ms: EVERY, ..settings() }).await?;
         followed_author(&app, 9).await?;
         let sessions = sessions(&app)?;
@@ -86,7 +86,7 @@ on_each_backend! {
     }
 
     /// One message a reader, one write for all of them.
-    async fn those_who_come_together_are_written_down_together(backend: Backend) -> Result<()> {
+    async fn readers_seen_together_are_written_together(backend: Backend) -> Result<()> {
         let app = TestApp::start(backend, CacheBackend::Memory).await?;
         followed_author(&app, 60).await?;
         app.settle().await?;

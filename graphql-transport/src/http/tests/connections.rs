@@ -47,7 +47,7 @@ async fn answered(stream: &mut TcpStream, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn who_says_nothing_or_half_a_head_is_hung_up_on() {
+async fn a_connection_without_a_whole_head_is_closed() {
     let head_time = Duration::from_millis(300);
     let server = server(ConnectionLimits { head_time, ..ConnectionLimits::default() }).await;
     for head in ["", "P", "GET /graphql HTTP/1.1\r\nhost: a\r\n", "PRI * HTTP/2.0\r\n"] {
@@ -129,7 +129,7 @@ async fn connections_per_address_are_bounded_except_for_trusted_proxies() {
 }
 
 #[tokio::test]
-async fn who_takes_nothing_of_an_answer_is_hung_up_on() {
+async fn a_client_that_does_not_read_is_disconnected() {
     let stall_time = Duration::from_millis(300);
     let limits = ConnectionLimits { stall_time, connections: 1, per_address: 0, ..ConnectionLimits::default() };
     let server = server(limits).await;

@@ -23,7 +23,7 @@ async fn spend(router: &Router, query: &str, headers: &[(&str, &str)]) -> (Statu
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_price_is_told_and_who_has_spent_all_waits() {
+async fn an_answer_states_its_cost_and_an_empty_bucket_waits() {
     let router = router(transport(poor(104))).unwrap();
     let (status, _, body) = spend(&router, "{ nested { hello } }", &[]).await;
     // 21 points were for reading the document.

@@ -89,7 +89,7 @@ async fn who_waits_too_long_is_503() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_limited_goes_on_while_everything_is_full() {
+async fn unlimited_operations_run_while_all_queues_are_full() {
     let barrier = Barrier::default();
     let router = router(gated(narrow(0), &barrier)).unwrap();
     let _held = [spawned(&router, "{ held }"), spawned(&router, "mutation { hold }")];

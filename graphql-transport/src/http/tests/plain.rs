@@ -42,7 +42,7 @@ async fn a_get_runs_queries_and_sends_mutations_away() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_400_for_either_media_type() {
+async fn an_unreadable_request_gets_400_for_either_media_type() {
     for accept in ["application/json", "application/graphql-response+json"] {
         for body in ["", "{", "[]", "{}", "{\"query\":1}", "{\"query\":\"{hello}\",\"variables\":[]}"] {
             let answer = send(HttpSettings::default(), post(body, &[("accept", accept)])).await;
@@ -113,14 +113,14 @@ async fn an_encoded_body_is_415_and_the_encoding_is_named() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_told_to_use_a_stream() {
+async fn a_subscription_by_plain_http_is_refused_with_a_hint() {
     let answer = ask("subscription { count(to: 1) }").await;
     assert_eq!((answer.status, answer.extension("code")), (StatusCode::BAD_REQUEST, "BAD_USER_INPUT"));
     assert!(answer.message().contains("/graphql/ws") && answer.message().contains("text/event-stream"));
 }
 
 #[tokio::test]
-async fn the_viewer_is_whom_the_token_speaks_for() {
+async fn the_viewer_is_the_tokens_user() {
     let whoami = |headers: &'static [(&'static str, &'static str)]| {
         send(HttpSettings::default(), post("{\"query\":\"{ whoami }\"}", headers))
     };

@@ -53,7 +53,7 @@ async fn an_operation_that_does_not_begin_is_an_error_message() {
 }
 
 #[tokio::test]
-async fn an_event_that_fails_is_masked_and_the_stream_goes_on() {
+async fn a_failing_event_is_masked_and_the_stream_continues() {
     let server = Server::start(HttpSettings::default()).await;
     let mut client = server.acknowledged().await;
     client.subscribe("1", "subscription { stumble }").await;

@@ -63,7 +63,7 @@ async fn subscriptions_queries_and_mutations_stream_their_results_and_complete()
 }
 
 #[tokio::test]
-async fn what_cannot_begin_is_told_in_the_stream() {
+async fn an_operation_that_cannot_begin_fails_within_the_stream() {
     let router = router(transport(HttpSettings::default())).unwrap();
     for (query, code) in [
         ("{", "GRAPHQL_PARSE_FAILED"),

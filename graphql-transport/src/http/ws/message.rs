@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_message_is_told_why() {
+    fn an_invalid_message_is_refused_with_its_reason() {
         for (text, why) in [
             ("", "JSON object"),
             ("[]", "JSON object"),

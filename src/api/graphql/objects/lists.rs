@@ -26,13 +26,13 @@ use crate::{
 
 /// The arguments of a connection.
 pub struct PageArguments {
-    /// Towards the past.
+    /// The number of entries towards the past.
     pub first: Option<AnyInt>,
-    /// From where.
+    /// The cursor to read towards the past from.
     pub after: Option<String>,
-    /// Towards the present.
+    /// The number of entries towards the present.
     pub last: Option<AnyInt>,
-    /// From where.
+    /// The cursor to read towards the present from.
     pub before: Option<String>,
 }
 

@@ -174,7 +174,7 @@ async fn readers_at_rest_hold_no_checkpoint_up() {
 }
 
 #[tokio::test]
-async fn closing_waits_for_what_is_read_and_leaves_one_file() {
+async fn closing_waits_for_reads_and_leaves_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
     let wal = folder.path().join("deeper/tidefeed.db-wal");

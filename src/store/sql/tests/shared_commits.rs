@@ -128,7 +128,7 @@ async fn no_write_is_acknowledged_or_visible_before_its_commit() {
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_leaves_a_transaction_that_ends() {
+async fn a_dropped_commit_still_ends_its_transaction() {
     let folder = tempfile::tempdir().unwrap();
     let store = migrated(&folder).await;
     let first = store.begin().await.unwrap();

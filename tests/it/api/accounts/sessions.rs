@@ -68,7 +68,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn who_knows_no_more_than_a_session_id_can_end_nothing(backend: Backend) -> Result<()> {
+    async fn a_session_id_alone_ends_no_session(backend: Backend) -> Result<()> {
         let server = server(backend, CacheBackend::Memory).await?;
         let (ann, bob) = (register(&server, "ann").await?, register(&server, "bob").await?);
         // The session of one token with the rest of another.

@@ -83,7 +83,7 @@ async fn devices_follow_together(server: &ApiServer) -> Result<()> {
 }
 
 on_each_backend! {
-    async fn subscribers_who_ask_otherwise_or_look_otherwise_are_told_their_own(backend: Backend) -> Result<()> {
+    async fn subscribers_with_different_queries_or_views_get_their_own_events(backend: Backend) -> Result<()> {
         let server = ApiServer::start(TestApp::start(backend, CacheBackend::Memory).await?).await?;
         each_is_told_their_own(&server).await
     }

@@ -154,7 +154,7 @@ async fn a_gap_is_not_for_callers_to_announce(adapter: Adapter) -> Result<()> {
 mod on_servers {
     use super::*;
 
-    async fn what_cannot_be_read_is_passed_over(adapter: Adapter) -> Result<()> {
+    async fn an_undecodable_announcement_is_skipped(adapter: Adapter) -> Result<()> {
         let (stop, tracker) = (CancellationToken::new(), TaskTracker::new());
         let options = adapter.options().await?.context("a server")?;
         let node = start(&options, &tracker, &stop).await?;
@@ -170,6 +170,6 @@ mod on_servers {
         Ok(())
     }
 
-    on_each_adapter!(@in redis_cluster Cluster what_cannot_be_read_is_passed_over);
-    on_each_adapter!(@in redis_server Redis what_cannot_be_read_is_passed_over);
+    on_each_adapter!(@in redis_cluster Cluster an_undecodable_announcement_is_skipped);
+    on_each_adapter!(@in redis_server Redis an_undecodable_announcement_is_skipped);
 }

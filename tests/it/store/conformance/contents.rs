@@ -225,7 +225,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_parallel_publishes_under_one_key_one_is_created(backend: Backend) -> Result<()> {
+    async fn concurrent_publishes_with_one_key_create_one_content(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(1).await?;
         let outcomes = at_once((1..=12).map(|id| world.store.publish(keyed(id, 1, "key")))).await?;
         let created = outcomes

@@ -329,7 +329,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn what_is_looked_at_often_is_looked_at_less_and_less(backend: Backend) -> Result<()> {
+    async fn a_waiting_delivery_is_looked_up_less_and_less_often(backend: Backend) -> Result<()> {
         let (world, _) = world(backend, 1).await?;
         let only = [entry(1, user(AUTHOR), 0)];
         world.put_contents(&only).await?;

@@ -24,7 +24,7 @@ use super::{
 const CAPACITY: usize = 4;
 
 on_each_adapter!(
-    what_was_filled_is_fetched_in_the_order_asked_for,
+    fetching_keeps_the_requested_order,
     an_empty_outbox_is_cached,
     the_next_change_is_applied,
     versions_have_no_order,
@@ -37,7 +37,7 @@ on_each_adapter!(
     an_entry_below_the_complete_part_does_not_extend_it,
     a_fill_replaces_whatever_is_cached,
     many_changes_at_once_leave_a_true_outbox_or_none,
-    whatever_happens_what_is_cached_is_true_at_its_version,
+    a_cached_outbox_is_always_right_at_its_version,
 );
 
 async fn cache(adapter: Adapter) -> Result<Arc<dyn OutboxCache>> {
@@ -86,7 +86,7 @@ async fn remove(cache: &dyn OutboxCache, after: i64, entry: Entry) -> Result<()>
     Ok(cache.apply(entry.author, to(after), OutboxChange::Removed(entry)).await?)
 }
 
-async fn what_was_filled_is_fetched_in_the_order_asked_for(adapter: Adapter) -> Result<()> {
+async fn fetching_keeps_the_requested_order(adapter: Adapter) -> Result<()> {
     let cache = cache(adapter).await?;
     let head = |author: i64| OutboxHead {
         author: user(author),
@@ -251,7 +251,7 @@ async fn many_changes_at_once_leave_a_true_outbox_or_none(adapter: Adapter) -> R
     Ok(())
 }
 
-async fn whatever_happens_what_is_cached_is_true_at_its_version(adapter: Adapter) -> Result<()> {
+async fn a_cached_outbox_is_always_right_at_its_version(adapter: Adapter) -> Result<()> {
     let Some(mut options) = adapter.options().await? else {
         return outbox_model::run(256, Arc::new(MemoryOutboxCache::new(1_000, CAPACITY)), None).await;
     };

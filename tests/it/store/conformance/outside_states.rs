@@ -86,7 +86,7 @@ on_each_backend! {
     }
 
     /// A visit may have been noted just before the deletion.
-    async fn nobody_enters_whose_account_is_deleted(backend: Backend) -> Result<()> {
+    async fn a_deleted_account_cannot_enter_redis(backend: Backend) -> Result<()> {
         let world = world(backend).await?;
         let store = &world.store;
         store.leave(user(READER)).await?;

@@ -18,7 +18,7 @@ async fn profile(world: &World, of: i64) -> Result<Profile> {
 }
 
 on_each_backend! {
-    async fn what_an_edit_does_not_name_stays_as_it_is(backend: Backend) -> Result<()> {
+    async fn an_edit_leaves_omitted_fields_unchanged(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let before = profile(&world, 1).await?;
         assert!(world.store.edit(user(1), &ProfileEdit::default(), 2003).await?, "nothing to change is no failure");

@@ -296,7 +296,7 @@ mod on_servers {
         Ok((RedisQueue::new(Redis::connect(options).await?), raw, key))
     }
 
-    async fn what_cannot_be_read_is_received_and_can_be_acknowledged(adapter: Adapter) -> Result<()> {
+    async fn an_undecodable_message_is_received_and_can_be_acknowledged(adapter: Adapter) -> Result<()> {
         let (queue, raw, key) = with_raw_connection(adapter).await?;
         for (field, payload) in [("payload", "{"), ("payload", r#"{"v":9,"type":"inboxCare","reader":1}"#), ("x", "y")]
         {
@@ -311,7 +311,7 @@ mod on_servers {
         Ok(())
     }
 
-    async fn a_stream_that_is_taken_away_is_made_anew(adapter: Adapter) -> Result<()> {
+    async fn a_deleted_stream_is_created_again(adapter: Adapter) -> Result<()> {
         let (queue, raw, key) = with_raw_connection(adapter).await?;
         queue.send(&[care(1)]).await?;
         assert_eq!(now(&queue, Topic::Visit, "a", 9).await?.len(), 1);
@@ -352,10 +352,10 @@ mod on_servers {
         Ok(())
     }
 
-    on_each_adapter!(@in redis_server Redis what_cannot_be_read_is_received_and_can_be_acknowledged,
-        a_stream_that_is_taken_away_is_made_anew, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
+    on_each_adapter!(@in redis_server Redis an_undecodable_message_is_received_and_can_be_acknowledged,
+        a_deleted_stream_is_created_again, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
         a_stream_keeps_about_its_bound);
-    on_each_adapter!(@in redis_cluster Cluster what_cannot_be_read_is_received_and_can_be_acknowledged,
-        a_stream_that_is_taken_away_is_made_anew, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
+    on_each_adapter!(@in redis_cluster Cluster an_undecodable_message_is_received_and_can_be_acknowledged,
+        a_deleted_stream_is_created_again, messages_that_another_group_wants_stay_for_it_and_are_not_counted,
         a_stream_keeps_about_its_bound);
 }

@@ -70,7 +70,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_a_user_with_very_many_reactions_none_are_remembered(backend: Backend) -> Result<()> {
+    async fn too_many_reactions_are_not_remembered(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(2).await?;
         let most = i64::try_from(MAX_REMEMBERED_REACTIONS)?;
         let row = |id: i64| format!("({id}, 1, 2, {NOW})");

@@ -113,7 +113,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_parallel_reposts_by_one_author_one_is_created(backend: Backend) -> Result<()> {
+    async fn concurrent_reposts_by_one_author_create_one(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(3).await?;
         world.publish(5, 1, NOW).await?;
         let ended = at_once((10..22).map(|id| world.store.publish(repost(id, 2 + id % 2, 5)))).await?;
@@ -143,7 +143,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn what_is_not_there_for_the_author_is_neither_answered_nor_reposted(backend: Backend) -> Result<()> {
+    async fn contents_invisible_to_an_author_cannot_be_answered_or_reposted(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(4).await?;
         for (id, author) in [(5, 1), (6, 2), (7, 3)] {
             world.publish(id, author, NOW).await?;

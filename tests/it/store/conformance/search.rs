@@ -194,7 +194,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn whoever_is_kept_apart_or_out_is_not_found(backend: Backend) -> Result<()> {
+    async fn contents_of_blocked_or_excluded_authors_are_not_found(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?.with_users(6).await?;
         for author in 1..=6 {
             world.say(saying(author, author, "tide")).await?;

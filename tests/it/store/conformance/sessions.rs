@@ -91,7 +91,7 @@ on_each_backend! {
         Ok(())
     }
 
-    async fn of_many_refreshes_at_once_with_one_token_all_lead_to_one(backend: Backend) -> Result<()> {
+    async fn concurrent_refreshes_with_one_token_give_one_successor(backend: Backend) -> Result<()> {
         let world = World::on(backend).await?;
         world.store.begin(&session(1, user(7), NOW), 50).await?;
         let all: Vec<_> =

@@ -26,7 +26,7 @@ async fn see(app: &TestApp, readers: &[i64]) -> Result<()> {
 on_each_backend! {
     /// Before any executor begins, readers who are online on any node and those who were seen last have the entry. The
     /// subtasks then serve the others in ascending ids, and serve no one twice.
-    async fn who_is_online_or_was_here_last_is_served_before_the_rest(backend: Backend) -> Result<()> {
+    async fn online_and_recent_readers_are_served_first(backend: Backend) -> Result<()> {
         let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 20).await?;
         app.clock.advance(40 * MINUTE);
@@ -52,7 +52,7 @@ on_each_backend! {
     }
 
     /// At most the configured number, the last seen ones. Readers who pull, are off or were away longer are left out.
-    async fn of_many_who_are_here_the_last_seen_are_first(backend: Backend) -> Result<()> {
+    async fn the_most_recently_seen_readers_are_served_first(backend: Backend) -> Result<()> {
         let app = TestApp::start_with(backend, CacheBackend::Memory, cut()).await?;
         followed_author(&app, 20).await?;
         app.clock.advance(60 * MINUTE);
