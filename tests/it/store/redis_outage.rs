@@ -116,7 +116,7 @@ async fn next(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
 }
 
 /// The next that is no gap: a cluster's nodes may break and mend one after the other.
-async fn next_said(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
+async fn next_announcement(listener: &mut Receiver<Announcement>) -> Result<Announcement> {
     loop {
         match next(listener).await? {
             Announcement::Gap => {}
@@ -166,7 +166,7 @@ async fn listeners_learn_that_a_killed_redis_came_back_empty() -> Result<()> {
     let announcement = Announcement::Published { entry: entry(UserId::try_new(5)?, 9)?, original: None };
     node.announcements.announce(&announcement).await?;
     // What could not be announced is owned up to by a gap of its own, before or after.
-    assert_eq!(next_said(&mut listener).await?, announcement);
+    assert_eq!(next_announcement(&mut listener).await?, announcement);
     node.end().await
 }
 
@@ -212,7 +212,7 @@ async fn hears_every_author(node: &Node, mut listener: Receiver<Announcement>) -
         let deadline = Instant::now() + PATIENCE;
         loop {
             soon(|| async { Ok(node.announcements.announce(&announcement).await?) }).await?;
-            let arrived = timeout(Duration::from_secs(5), next_said(&mut listener)).await;
+            let arrived = timeout(Duration::from_secs(5), next_announcement(&mut listener)).await;
             if arrived.is_ok_and(|arrived| arrived.is_ok_and(|arrived| arrived == announcement)) {
                 break;
             }
@@ -254,7 +254,7 @@ async fn listeners_learn_of_a_gap_after_a_failed_announcement() -> Result<()> {
     while next(&mut listener).await? != Announcement::Gap {}
     // The late announcement arrived before the gap. The gap may be announced more than once.
     soon(|| async { Ok(speaker.announcements.announce(&announcement).await?) }).await?;
-    assert_eq!(next_said(&mut listener).await?, announcement);
+    assert_eq!(next_announcement(&mut listener).await?, announcement);
     speaker.end().await?;
     hearer.end().await
 }
@@ -273,7 +273,7 @@ async fn a_hanging_redis_costs_at_most_the_command_timeout() -> Result<()> {
     assert_eq!(next(&mut listener).await?, Announcement::Gap);
     let announcement = changed(3)?;
     soon(|| async { Ok(node.announcements.announce(&announcement).await?) }).await?;
-    assert_eq!(next_said(&mut listener).await?, announcement);
+    assert_eq!(next_announcement(&mut listener).await?, announcement);
     node.end().await
 }
 
@@ -302,7 +302,7 @@ async fn flushing_everything_breaks_nothing() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn faulty_options_are_reported() -> Result<()> {
-    let announcement = |urls: Vec<String>, cluster: bool| async move {
+    let refusal = |urls: Vec<String>, cluster: bool| async move {
         let (command_timeout_ms, connect_timeout_ms) = (PATIENT_MS, PATIENT_MS);
         // Several checks of a subscription fit into the time-outs of the commands that fail meanwhile.
         let subscription_check_ms = command_timeout_ms.min(IMPATIENT_MS) / 5;
@@ -314,9 +314,9 @@ async fn faulty_options_are_reported() -> Result<()> {
     };
     let single = vec![shared(Kind::Redis).await?.url()];
     let nodes = redis_cluster().await?.urls();
-    assert!(announcement(single, true).await?.ends_with("is no cluster: set `cluster` to false"));
-    assert!(announcement(nodes[..1].to_vec(), false).await?.ends_with("is part of a cluster: set `cluster` to true"));
-    let nobody = announcement(vec!["redis://:secret@127.0.0.1:1/".to_owned()], false).await?;
+    assert!(refusal(single, true).await?.ends_with("is no cluster: set `cluster` to false"));
+    assert!(refusal(nodes[..1].to_vec(), false).await?.ends_with("is part of a cluster: set `cluster` to true"));
+    let nobody = refusal(vec!["redis://:secret@127.0.0.1:1/".to_owned()], false).await?;
     assert!(nobody.starts_with("the Redis at 127.0.0.1:1 cannot be connected to: check"), "{nobody}");
     Ok(())
 }

@@ -86,7 +86,7 @@ on_each_backend! {
     }
 
     /// A visit may have been noted just before the deletion.
-    async fn a_deleted_account_cannot_enter_redis(backend: Backend) -> Result<()> {
+    async fn a_deleted_account_cannot_enter_an_outside_inbox(backend: Backend) -> Result<()> {
         let world = world(backend).await?;
         let store = &world.store;
         store.leave(user(READER)).await?;

@@ -304,8 +304,8 @@ mod on_servers {
         }
         queue.send(&[care(1)]).await?;
         let received = now(&queue, Topic::Visit, "a", 9).await?;
-        let said: Vec<Option<Message>> = received.iter().map(|one| one.message.clone()).collect();
-        assert_eq!(said, [None, None, None, Some(care(1))]);
+        let messages: Vec<Option<Message>> = received.iter().map(|one| one.message.clone()).collect();
+        assert_eq!(messages, [None, None, None, Some(care(1))]);
         queue.acknowledge(Topic::Visit, &ids(&received)).await?;
         assert_eq!(raw.run::<u64>(cmd("XLEN").arg(&key)).await?, 0, "acknowledged messages do not stay");
         Ok(())
